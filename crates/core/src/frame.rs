@@ -1,0 +1,165 @@
+//! What two endpoints say to each other inside the seal.
+//!
+//! The types are generic over the payload: a compact simulated segment, or the bytes of an IP packet.
+//! [`crate::wire`] gives their form on the wire.
+
+use crate::time::Time;
+
+/// Anything with a length in bytes that a link can carry or an endpoint can send.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a payload of zero bytes is as good as any other"
+)]
+pub trait Payload: Clone {
+    /// The length in bytes.
+    fn len(&self) -> usize;
+}
+
+impl Payload for alloc::vec::Vec<u8> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+}
+
+/// One of the paths between two endpoints, by its position in their configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PathId(pub u8);
+
+impl PathId {
+    /// The position as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number of path switches that a direction has seen; pairs of older epochs do not vote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Epoch(pub u32);
+
+impl Epoch {
+    /// The epoch that the next switch opens.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
+/// Length of a probe's body, and of the leading packet of a pair, in bytes.
+pub const PROBE_LEN: u16 = 2;
+/// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
+pub const PAIR_MIN: u16 = 1;
+
+/// The kinds of frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum FrameKind {
+    /// One IP packet.
+    Data,
+    /// Stands for a data packet on an inactive path.
+    Probe,
+    /// One half of a packet pair.
+    Pair,
+    /// A request to switch the active path.
+    Switch,
+}
+
+/// What an endpoint's frames measure on the wire, link by link: the packet sizes of a simulation, or the
+/// outer headers, seal and frame header of a deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encapsulation {
+    /// Bytes that a frame adds to the packet that it carries or imitates.
+    pub data: u32,
+    /// Size of a probe, of the leading packet of a pair and of a switch frame, in bytes.
+    pub probe: u32,
+}
+
+impl Encapsulation {
+    /// The sizes of the PPD paper (section 3.3): data packets as they are, probes of 40 bytes.
+    pub const PAPER: Self = Self { data: 0, probe: 40 };
+
+    /// The size of a frame with this body on the wire, in bytes.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an IP packet has at most 64 KiB"
+    )]
+    pub fn size<P: Payload>(&self, body: &Body<P>) -> u32 {
+        match body {
+            Body::Data(payload) => payload.len() as u32 + self.data,
+            Body::Pair {
+                trailing: true,
+                len,
+            } => u32::from(*len) + self.data,
+            Body::Probe { .. } | Body::Pair { .. } | Body::Switch { .. } => self.probe,
+        }
+    }
+}
+
+/// A frame on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<P> {
+    /// The path it was sent on.
+    pub path: PathId,
+    /// The sender's epoch; in a switch frame the epoch that the switch opens.
+    pub epoch: Epoch,
+    /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands for.
+    /// Pair: the number of the pair on its path. Switch: the number of the repetition.
+    pub sequence: u64,
+    /// When the sender sent it, by the sender's clock.
+    pub sent: Time,
+    /// What it carries.
+    pub body: Body<P>,
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<P> {
+    /// One IP packet.
+    Data(P),
+    /// Stands, on an inactive path, for a data packet of `data_len` bytes.
+    Probe {
+        /// Length of the IP packet that the probe stands for, in bytes.
+        data_len: u16,
+    },
+    /// One of two packets sent back to back to measure delta T (PPD paper, 3.3): the small one first.
+    Pair {
+        /// False for the leading, probe-sized packet, true for the trailing, data-sized one.
+        trailing: bool,
+        /// Length of the body in bytes, that of the packet it imitates; at least [`PAIR_MIN`].
+        len: u16,
+    },
+    /// Asks the other end to send its data on path `to` from now on.
+    Switch {
+        /// The path to become active.
+        to: PathId,
+    },
+}
+
+impl<P: Payload> Body<P> {
+    /// Bytes behind the frame header: the IP packet, the probe's length field, the padding.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a body is what it is, empty or not")]
+    pub fn len(&self) -> usize {
+        match self {
+            Body::Data(payload) => payload.len(),
+            Body::Probe { .. } => PROBE_LEN as usize,
+            Body::Pair { len, .. } => *len as usize,
+            Body::Switch { .. } => 1,
+        }
+    }
+
+    /// The kind, without what is carried.
+    #[must_use]
+    pub const fn kind(&self) -> FrameKind {
+        match self {
+            Body::Data(_) => FrameKind::Data,
+            Body::Probe { .. } => FrameKind::Probe,
+            Body::Pair { .. } => FrameKind::Pair,
+            Body::Switch { .. } => FrameKind::Switch,
+        }
+    }
+}

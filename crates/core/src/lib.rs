@@ -1,0 +1,19 @@
+//! The multipath mechanisms of polypath as machines: no I/O, no clock, no entropy.
+//!
+//! Each mechanism of the papers stands here once. The simulator, the lab and the live runtime drive the
+//! same code through [`machine::step`], so that a result of the simulator is a statement about the code
+//! that is deployed.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod event;
+pub mod frame;
+pub mod machine;
+pub mod packet;
+pub mod rng;
+pub mod time;
+pub mod units;
