@@ -1,0 +1,17 @@
+//! What to run, as plain validated data.
+//!
+//! A [`Scenario`] names the paths between a server and a client, the traffic that loads them, the transfer
+//! that is measured and the schemes that carry it. The simulator and the lab build their parts from the same
+//! scenario. Nothing here reads a file, a clock or a random source.
+
+pub mod background;
+pub mod path;
+pub mod scenario;
+pub mod settings;
+pub mod tcp;
+
+pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
+pub use path::{Link, OnOff, Outage, Path, QueueLimit};
+pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
+pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};
+pub use tcp::{Tcp, TcpVariant};

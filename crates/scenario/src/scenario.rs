@@ -1,0 +1,155 @@
+//! The whole of a scenario file, and the transfer that is measured.
+
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::background::{Background, Profile};
+use crate::path::Path;
+use crate::settings::{Lab, Overlay};
+use crate::tcp::Tcp;
+
+/// The version of the scenario file's form that this program reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One experiment: transfers from a server to a client over paths under load, once per scheme.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The version of the file's form: 1.
+    pub schema: u32,
+    /// A short name, for file names: letters, digits, `-` and `_`.
+    pub name: String,
+    /// One line that says what it is about.
+    #[serde(default)]
+    pub title: String,
+    /// The root seed: the same seed gives the same run.
+    #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// The schemes that are compared, each over its own copy of the network with the same background.
+    pub schemes: Vec<Scheme>,
+    /// The transfer that is measured.
+    pub transfer: Transfer,
+    /// The simulated end hosts.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The endpoints of the multipath overlay.
+    #[serde(default)]
+    pub overlay: Overlay,
+    /// The traffic that loads the paths: `"off"`, or named profiles.
+    #[serde(default)]
+    pub background: Background,
+    /// The paths between server and client, in the order of their numbers.
+    #[serde(rename = "path")]
+    pub paths: Vec<Path>,
+    /// What only the lab needs.
+    #[serde(default)]
+    pub lab: Lab,
+}
+
+/// How the transfer is carried; the names are those of the PPD paper (section 3).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Scheme {
+    /// Plain TCP over the first path.
+    #[serde(rename = "tcp")]
+    Tcp,
+    /// Data on one path, ACKs duplicated on all paths.
+    #[serde(rename = "ppd-tcp1")]
+    PpdTcp1,
+    /// Data and ACKs duplicated on all paths.
+    #[serde(rename = "ppd-tcp2")]
+    PpdTcp2,
+    /// Data on the active path, ACKs duplicated, probes on the other paths, which decide the active one.
+    #[serde(rename = "ppd-tcp3")]
+    PpdTcp3,
+}
+
+/// The foreground job: transfers from server to client, one after another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// The size of one transfer, such as `"100 kB"`.
+    pub size: Bytes,
+    /// The number of transfers (rounds).
+    #[schemars(range(min = 1))]
+    pub count: u32,
+    /// The pause of the foreground between two transfers.
+    #[serde(default = "default_gap")]
+    pub gap: Duration,
+    /// A transfer that takes longer counts as failed.
+    #[serde(default = "default_timeout")]
+    pub timeout: Duration,
+    /// How long the background runs alone before the first transfer.
+    #[serde(default = "default_warm_up")]
+    pub warm_up: Duration,
+    /// The receiver window of the foreground in segments, where it differs from `tcp.receiver_window`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub receiver_window: Option<u32>,
+}
+
+impl Scenario {
+    /// The background profile of a path, if the path carries background traffic.
+    #[must_use]
+    pub fn profile(&self, path: &Path) -> Option<&Profile> {
+        match &self.background {
+            Background::Off => None,
+            Background::Profiles(profiles) => profiles.get(path.background.as_ref()?),
+        }
+    }
+
+    /// The receiver window of the foreground transfers, in segments.
+    #[must_use]
+    pub fn foreground_window(&self) -> u32 {
+        self.transfer
+            .receiver_window
+            .unwrap_or(self.tcp.receiver_window)
+    }
+}
+
+impl Scheme {
+    /// All schemes, in the order of the paper.
+    pub const ALL: [Scheme; 4] = [
+        Scheme::Tcp,
+        Scheme::PpdTcp1,
+        Scheme::PpdTcp2,
+        Scheme::PpdTcp3,
+    ];
+
+    /// The name in files and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scheme::Tcp => "tcp",
+            Scheme::PpdTcp1 => "ppd-tcp1",
+            Scheme::PpdTcp2 => "ppd-tcp2",
+            Scheme::PpdTcp3 => "ppd-tcp3",
+        }
+    }
+}
+
+impl core::fmt::Display for Scheme {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_gap() -> Duration {
+    Duration::from_millis(500)
+}
+
+fn default_timeout() -> Duration {
+    Duration::from_secs(120)
+}
+
+fn default_warm_up() -> Duration {
+    Duration::from_secs(20)
+}

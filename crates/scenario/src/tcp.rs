@@ -1,0 +1,61 @@
+//! The simulated end hosts.
+
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The congestion control of the simulated hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpVariant {
+    /// RFC 5681.
+    #[default]
+    Reno,
+}
+
+/// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, with which the
+/// PPD paper simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tcp {
+    /// The congestion control.
+    pub variant: TcpVariant,
+    /// Size of a data packet on the wire, headers included.
+    pub segment: Bytes,
+    /// Size of an ACK on the wire.
+    pub ack: Bytes,
+    /// The initial congestion window, in segments.
+    #[schemars(range(min = 1))]
+    pub initial_window: u32,
+    /// The receiver window, in segments.
+    #[schemars(range(min = 1))]
+    pub receiver_window: u32,
+    /// Whether the first duplicate ACKs may send new segments (RFC 3042).
+    pub limited_transmit: bool,
+    /// The least retransmission timeout (RFC 6298).
+    pub min_rto: Duration,
+    /// The retransmission timeout before the first measurement (RFC 6298).
+    pub initial_rto: Duration,
+    /// The greatest retransmission timeout (RFC 6298).
+    pub max_rto: Duration,
+    /// The granularity of the retransmission clock (RFC 6298).
+    pub tick: Duration,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self {
+            variant: TcpVariant::Reno,
+            segment: Bytes(1000),
+            ack: Bytes(40),
+            initial_window: 2,
+            receiver_window: 20,
+            limited_transmit: true,
+            min_rto: Duration::from_millis(200),
+            initial_rto: Duration::from_secs(3),
+            max_rto: Duration::from_secs(60),
+            tick: Duration::from_millis(10),
+        }
+    }
+}
