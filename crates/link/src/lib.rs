@@ -1,0 +1,44 @@
+//! Network links as machines: a queue, a transmitter, a propagation delay and error models.
+//!
+//! # The model
+//!
+//! A link is one direction between two nodes. A packet that arrives joins a FIFO queue with a limit
+//! ([`QueueLimit`]), is transmitted at the link's rate once every packet before it has been, and arrives
+//! at the far end one propagation delay after its last bit left (store and forward). There is no
+//! processing time and no link-layer header.
+//!
+//! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most L - 1
+//! waiting and 1 in transmission, and likewise for bytes. A packet that finds no place
+//! is dropped (drop-tail).
+//!
+//! *Equal times.* A packet whose last bit leaves at t has given up its place when another arrives at t.
+//! A source at exactly the rate of the link therefore loses nothing, whatever the limit. ns-2 decides
+//! this case by the order in which the two events were scheduled.
+//!
+//! *Loss.* The error models look at a packet when its last bit leaves, so that a lost packet has used
+//! queue and wire. They are a scheduled outage, a two-state Markov process (everything is lost while
+//! down) and independent loss. Each draws from a stream of its own for every packet, whatever the other
+//! models say. A queue goes on draining while the link is down.
+//!
+//! *One wake for a hop.* All of this is known when the packet arrives: FIFO order makes the instant of the
+//! last bit a function of the packets before it. The link therefore holds no packet. It says at once when
+//! the packet will arrive ([`Output::Deliver`] with its time) or that it will not, and has no deadline.
+//!
+//! Inputs must come in order of time. One that is earlier than the one before queues behind it all the
+//! same, and the error models see it at its place in the queue.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod config;
+mod counters;
+mod error;
+mod link;
+mod queue;
+
+pub use config::{ConfigError, LinkConfig, OnOff, Outage, QueueLimit};
+pub use counters::Counters;
+pub use link::{DropReason, Link, Output};

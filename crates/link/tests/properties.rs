@@ -1,0 +1,215 @@
+//! The link against a brute-force model, and against queueing theory.
+
+use polypath_core::machine::{Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
+use polypath_link::{ConfigError, DropReason, Link, LinkConfig, OnOff, Outage, Output, QueueLimit};
+use proptest::prelude::*;
+
+const RATE: Rate = Rate::from_mbits(10);
+const DELAY: Duration = Duration::from_millis(20);
+
+/// A packet that says who it is.
+#[derive(Clone, Debug, PartialEq)]
+struct Numbered {
+    number: usize,
+    size: u32,
+}
+
+impl polypath_core::frame::Payload for Numbered {
+    fn len(&self) -> usize {
+        self.size as usize
+    }
+}
+
+fn offer(link: &mut Link<Numbered>, at: Time, number: usize, size: u32) -> Output<Numbered> {
+    let mut said = Vec::new();
+    let input = Wake::Input(Numbered { number, size });
+    let deadline = step(link, at, input, &mut |o| said.push(o));
+    assert_eq!((deadline, said.len()), (None, 1));
+    said.remove(0)
+}
+
+/// Finishing times of the accepted packets, and who was refused, with every packet held in a list.
+fn brute_force(limit: QueueLimit, arrivals: &[(Time, u32)]) -> Vec<Option<Time>> {
+    let mut held: Vec<(Time, u32)> = Vec::new();
+    let mut free_at = Time::ZERO;
+    let mut fates = Vec::new();
+    for &(at, size) in arrivals {
+        held.retain(|&(finish, _)| finish > at);
+        let bytes: u64 = held.iter().map(|h| u64::from(h.1)).sum();
+        let fits = match limit {
+            QueueLimit::Packets(limit) => held.len() < limit as usize,
+            QueueLimit::Bytes(limit) => bytes + u64::from(size) <= limit.0,
+        };
+        fates.push(fits.then(|| {
+            free_at = free_at.max(at) + RATE.transmission_time(Bytes(u64::from(size)));
+            held.push((free_at, size));
+            free_at
+        }));
+    }
+    fates
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(Time, u32)>> {
+    // Gaps and sizes on a coarse grid, so that packets arrive and finish at equal times.
+    let packet = (0_u64..6, 1_u32..5);
+    proptest::collection::vec(packet, 1..200).prop_map(|steps| {
+        let mut now = Time::ZERO;
+        steps
+            .into_iter()
+            .map(|(gap, quarter)| {
+                now += Duration::from_micros(200 * gap);
+                (now, 250 * quarter)
+            })
+            .collect()
+    })
+}
+
+fn limits() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![
+        (1_u32..12).prop_map(QueueLimit::Packets),
+        (1_000_u64..8_000).prop_map(|n| QueueLimit::Bytes(Bytes(n))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_brute_force_in_fifo_order_and_loses_nothing_unseen(
+        limit in limits(),
+        arrivals in arrivals(),
+    ) {
+        let config = LinkConfig::new(RATE, DELAY, limit);
+        let mut link = Link::new(&config, Seed(1), "l").unwrap();
+        let fates = brute_force(limit, &arrivals);
+        let mut last = Time::ZERO;
+        for (number, (&(at, size), fate)) in arrivals.iter().zip(&fates).enumerate() {
+            let packet = Numbered { number, size };
+            match (offer(&mut link, at, number, size), fate) {
+                (Output::Deliver { at, packet: p }, Some(finish)) => {
+                    prop_assert_eq!((at, p), (*finish + DELAY, packet));
+                    prop_assert!(at > last);
+                    last = at;
+                }
+                (Output::Dropped { reason, packet: p }, None) => {
+                    prop_assert_eq!((reason, p), (DropReason::QueueFull, packet));
+                }
+                (said, expected) => prop_assert!(false, "{said:?} but {expected:?}"),
+            }
+        }
+        let counters = link.counters();
+        prop_assert_eq!(counters.packets_in, arrivals.len() as u64);
+        prop_assert_eq!(
+            counters.packets_in,
+            counters.packets_delivered + counters.packets_dropped()
+        );
+        prop_assert_eq!(counters.bytes_delivered, counters.bytes_transmitted);
+    }
+
+    #[test]
+    fn every_packet_is_delivered_or_dropped_under_any_errors(
+        arrivals in arrivals(),
+        loss in 0.0..=1.0,
+        on_off in proptest::option::of((1_u64..5, 1_u64..5)),
+        outage in proptest::option::of(0_u64..20),
+    ) {
+        let mut config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
+        config.loss = loss;
+        config.on_off = on_off.map(|(up, down)| OnOff {
+            up: Duration::from_millis(up),
+            down: Duration::from_millis(down),
+        });
+        config.outages = outage
+            .map(|ms| Outage { from: Time(ms * 1_000_000), until: None })
+            .into_iter()
+            .collect();
+        let mut link = Link::new(&config, Seed(4), "l").unwrap();
+        let mut delivered = 0_u64;
+        for (number, &(at, size)) in arrivals.iter().enumerate() {
+            if let Output::Deliver { .. } = offer(&mut link, at, number, size) {
+                delivered += 1;
+            }
+        }
+        let c = link.counters();
+        prop_assert_eq!(delivered, c.packets_delivered);
+        prop_assert_eq!(c.packets_in, delivered + c.packets_dropped());
+        prop_assert!(c.bytes_delivered <= c.bytes_transmitted && c.bytes_transmitted <= c.bytes_in);
+    }
+}
+
+#[test]
+fn a_packet_that_finishes_frees_its_place_for_one_that_arrives_then() {
+    let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(1));
+    let mut link = Link::new(&config, Seed(1), "l").unwrap();
+    let service = RATE.transmission_time(Bytes(1000));
+    for n in 0..1000 {
+        let said = offer(&mut link, Time::ZERO + service * n, 0, 1000);
+        assert!(matches!(said, Output::Deliver { .. }), "{n}");
+    }
+    let early = Time::ZERO + service * 1000 - Duration(1);
+    let said = offer(&mut link, early, 0, 1000);
+    assert!(matches!(said, Output::Dropped { .. }));
+}
+
+#[test]
+fn a_saturated_link_is_never_idle() {
+    let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(20));
+    let mut link = Link::new(&config, Seed(1), "l").unwrap();
+    let mut stream = Seed(3).stream("arrivals");
+    let mut now = Time::ZERO;
+    while now < Time(10_000_000_000) {
+        offer(&mut link, now, 0, 1000);
+        now += Duration::from_secs_f64(stream.exponential(0.0004));
+    }
+    let load = link.counters().load(RATE, link.busy_until().as_secs_f64());
+    assert!((load - 1.0).abs() < 1e-3, "{load}");
+}
+
+/// Mean waiting time of M/D/1 is rho s / (2 (1 - rho)) (reference: ns-2, five seeds, within 0.3 %).
+#[test]
+fn poisson_arrivals_wait_as_long_as_theory_says() {
+    for rho in [0.5, 0.7] {
+        let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(100_000));
+        let mut link = Link::new(&config, Seed(1), "l").unwrap();
+        let mut stream = Seed(11).stream("arrivals");
+        let service = RATE.transmission_time(Bytes(1000));
+        let (mut now, mut waited, n) = (Time::ZERO, 0.0, 1_000_000);
+        for _ in 0..n {
+            now += Duration::from_secs_f64(stream.exponential(service.as_secs_f64() / rho));
+            match offer(&mut link, now, 0, 1000) {
+                Output::Deliver { at, .. } => {
+                    waited += at.since(now + DELAY + service).as_secs_f64();
+                }
+                said @ Output::Dropped { .. } => panic!("{said:?}"),
+            }
+        }
+        let theory = rho * service.as_secs_f64() / (2.0 * (1.0 - rho));
+        let ratio = waited / f64::from(n) / theory;
+        assert!((ratio - 1.0).abs() < 0.02, "rho {rho}: {ratio}");
+    }
+}
+
+#[test]
+fn refuses_what_no_link_can_be() {
+    let good = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
+    let broken = |change: fn(&mut LinkConfig)| {
+        let mut config = good.clone();
+        change(&mut config);
+        Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err()
+    };
+    assert_eq!(broken(|c| c.rate = Rate(0)), ConfigError::ZeroRate);
+    assert_eq!(
+        broken(|c| c.queue = QueueLimit::Packets(0)),
+        ConfigError::ZeroQueue
+    );
+    assert_eq!(broken(|c| c.loss = 1.5), ConfigError::LossRange);
+    assert_eq!(broken(|c| c.loss = f64::NAN), ConfigError::LossRange);
+    assert_eq!(
+        broken(|c| c.outages = vec![Outage {
+            from: Time(5),
+            until: Some(Time(5))
+        }]),
+        ConfigError::EmptyOutage
+    );
+}
