@@ -115,6 +115,20 @@ pub struct Frame<P> {
     pub body: Body<P>,
 }
 
+impl<P> Frame<P> {
+    /// A frame with the same epoch, sequence and send time, on `path`, carrying `body`.
+    #[must_use]
+    pub fn carrying<Q>(&self, path: PathId, body: Body<Q>) -> Frame<Q> {
+        Frame {
+            path,
+            epoch: self.epoch,
+            sequence: self.sequence,
+            sent: self.sent,
+            body,
+        }
+    }
+}
+
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<P> {
@@ -142,7 +156,10 @@ pub enum Body<P> {
 impl<P: Payload> Body<P> {
     /// Bytes behind the frame header: the IP packet, the probe's length field, the padding.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a body is what it is, empty or not")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a body is what it is, empty or not"
+    )]
     pub fn len(&self) -> usize {
         match self {
             Body::Data(payload) => payload.len(),

@@ -10,10 +10,18 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod combine;
+pub mod endpoint;
+pub mod estimate;
 pub mod event;
 pub mod frame;
 pub mod machine;
 pub mod packet;
+pub mod policy;
+pub mod receiver;
 pub mod rng;
+pub mod sender;
 pub mod time;
 pub mod units;
+pub mod window;
+pub mod wire;

@@ -1,5 +1,9 @@
 //! What a policy may know of a packet: its kind, flow, size and marks, never its content.
 
+mod parse;
+
+pub use parse::{NotIp, parse};
+
 /// What a packet is to a path policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

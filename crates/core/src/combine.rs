@@ -1,0 +1,11 @@
+//! What a receiver makes of several copies and of probes.
+//!
+//! Copies combine by the data sequence inside the seal, never by what a packet carries: the first copy
+//! wins, over a bounded [`crate::window::SlidingWindow`]. Three duplicate ACKs that TCP sends are three
+//! packets with three sequence numbers and arrive as three.
+
+mod comparison;
+mod switch_request;
+
+pub use comparison::Comparison;
+pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

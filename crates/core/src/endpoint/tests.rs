@@ -1,0 +1,359 @@
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::DropReason;
+use crate::frame::{Epoch, FrameKind};
+use crate::machine::{Wake, step};
+use crate::packet::{Ecn, FlowId, IpVersion, Kind};
+
+const MS: Duration = Duration::from_millis(1);
+const FIRST: PathId = PathId(0);
+const SECOND: PathId = PathId(1);
+
+/// A payload that tells packets apart: number and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Packet(u32, usize);
+
+impl Payload for Packet {
+    fn len(&self) -> usize {
+        self.1
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + MS * ms
+}
+
+fn config(policy: PolicyConfig) -> EndpointConfig {
+    EndpointConfig {
+        paths: 2,
+        policy,
+        encapsulation: Encapsulation::PAPER,
+        window: 1024,
+        first_sequence: 0,
+        probing: ProbingConfig::default(),
+    }
+}
+
+fn endpoint(policy: PolicyConfig) -> Endpoint<Packet> {
+    Endpoint::new(&config(policy)).unwrap()
+}
+
+/// Wakes the endpoint as drivers do, and checks what they rely on.
+fn wake(end: &mut Endpoint<Packet>, now: Time, what: Wake<Input<Packet>>) -> Vec<Output<Packet>> {
+    let timeout = what == Wake::Timeout;
+    let mut said = Vec::new();
+    let deadline = step(end, now, what, &mut |output| said.push(output));
+    assert!(
+        !timeout || deadline.is_none_or(|d| d.at > now),
+        "{deadline:?} at {now}"
+    );
+    said
+}
+
+fn send(end: &mut Endpoint<Packet>, now: Time, number: u32, kind: Kind) -> Vec<Frame<Packet>> {
+    let len = if kind == Kind::Data { 1000 } else { 40 };
+    let meta = PacketMeta {
+        version: IpVersion::V4,
+        protocol: 6,
+        flow: FlowId(1),
+        kind,
+        size: len,
+        ecn: Ecn::NotEct,
+    };
+    let payload = Packet(number, len as usize);
+    frames(&wake(
+        end,
+        now,
+        Wake::Input(Input::Packet { meta, payload }),
+    ))
+}
+
+fn receive(end: &mut Endpoint<Packet>, now: Time, frame: Frame<Packet>) -> Vec<Output<Packet>> {
+    wake(end, now, Wake::Input(Input::Frame(frame)))
+}
+
+fn frames(said: &[Output<Packet>]) -> Vec<Frame<Packet>> {
+    said.iter()
+        .filter_map(|o| {
+            if let Output::Transmit(f) = o {
+                Some(*f)
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+fn delivered(said: &[Output<Packet>]) -> Vec<u32> {
+    said.iter()
+        .filter_map(|o| {
+            if let Output::Deliver(p) = o {
+                Some(p.0)
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+fn of_kind(frames: &[Frame<Packet>], kind: FrameKind) -> Vec<Frame<Packet>> {
+    frames
+        .iter()
+        .filter(|f| f.body.kind() == kind)
+        .copied()
+        .collect()
+}
+
+#[test]
+fn three_duplicate_acks_arrive_as_three() {
+    let (mut a, mut b) = (
+        endpoint(PolicyConfig::DuplicateAcks { path: 0 }),
+        endpoint(PolicyConfig::DuplicateAcks { path: 0 }),
+    );
+    let mut arrived = Vec::new();
+    for _ in 0..3 {
+        let copies = send(&mut a, at(0), 7, Kind::PureAck);
+        assert_eq!(copies.len(), 2, "one copy a path");
+        for copy in copies {
+            arrived.extend(delivered(&receive(&mut b, at(1), copy)));
+        }
+    }
+    assert_eq!(arrived, [7, 7, 7]);
+}
+
+/// A sender whose second path's delta T is known to the receiver: 8 ms for 1000 bytes.
+fn measured_pair() -> (Endpoint<Packet>, Endpoint<Packet>) {
+    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let (mut a, mut b) = (endpoint(probing), endpoint(probing));
+    let first = send(&mut a, at(0), 0, Kind::Data);
+    for pair in of_kind(&first, FrameKind::Pair) {
+        let trailing = matches!(pair.body, Body::Pair { trailing: true, .. });
+        receive(&mut b, at(if trailing { 9 } else { 1 }), pair);
+    }
+    for data in of_kind(&first, FrameKind::Data) {
+        assert_eq!(delivered(&receive(&mut b, at(9), data)), [0]);
+    }
+    (a, b)
+}
+
+#[test]
+fn a_probe_that_wins_switches_the_path() {
+    let (mut a, mut b) = measured_pair();
+    let sent = send(&mut a, at(10), 1, Kind::Data);
+    let [probe] = of_kind(&sent, FrameKind::Probe)[..] else {
+        panic!("{sent:?}")
+    };
+    assert_eq!(probe.path, SECOND);
+    assert!(
+        receive(&mut b, at(20), probe)
+            .iter()
+            .all(|o| matches!(o, Output::Event(_)))
+    );
+    assert_eq!(
+        b.deadline().map(|d| d.at),
+        Some(at(36)),
+        "20 ms and twice delta T"
+    );
+    let requests = frames(&wake(&mut b, at(36), Wake::Timeout));
+    assert_eq!(
+        requests.iter().map(|f| f.path).collect::<Vec<_>>(),
+        [SECOND, FIRST]
+    );
+    let said = receive(&mut a, at(40), requests[0]);
+    let switched = Event::Switched {
+        from: FIRST,
+        to: SECOND,
+        epoch: Epoch(1),
+    };
+    assert!(said.contains(&Output::Event(switched)), "{said:?}");
+    let next = send(&mut a, at(41), 2, Kind::Data);
+    assert_eq!(of_kind(&next, FrameKind::Data)[0].path, SECOND);
+    assert_eq!(of_kind(&next, FrameKind::Probe)[0].path, FIRST);
+    receive(&mut b, at(50), of_kind(&next, FrameKind::Data)[0]);
+    assert_eq!(b.deadline(), None, "the request is heard: no repetition");
+}
+
+#[test]
+fn a_switch_request_repeats_until_it_is_heard_and_meanwhile_nobody_votes() {
+    let (mut a, mut b) = measured_pair();
+    let late = send(&mut a, at(10), 1, Kind::Data);
+    let other = send(&mut a, at(10), 2, Kind::Data);
+    receive(&mut b, at(20), of_kind(&late, FrameKind::Probe)[0]);
+    wake(&mut b, at(36), Wake::Timeout);
+    assert_eq!(b.deadline().map(|d| d.at), Some(at(56)));
+    receive(&mut b, at(50), of_kind(&other, FrameKind::Probe)[0]);
+    let said = wake(&mut b, at(56), Wake::Timeout);
+    assert_eq!(frames(&said).len(), 2, "repeated on both paths");
+    assert!(
+        !said
+            .iter()
+            .any(|o| matches!(o, Output::Event(Event::SwitchWanted { .. })))
+    );
+}
+
+#[test]
+fn a_data_packet_in_time_keeps_the_path() {
+    let (mut a, mut b) = measured_pair();
+    let sent = send(&mut a, at(10), 1, Kind::Data);
+    receive(&mut b, at(20), of_kind(&sent, FrameKind::Probe)[0]);
+    receive(&mut b, at(35), of_kind(&sent, FrameKind::Data)[0]);
+    assert_eq!(b.deadline(), None);
+}
+
+#[test]
+fn a_restarted_sender_is_believed_about_its_epoch() {
+    let (mut a, mut b) = measured_pair();
+    a.handle_input(
+        at(10),
+        Input::Frame(Frame {
+            path: FIRST,
+            epoch: Epoch(5),
+            sequence: 0,
+            sent: at(10),
+            body: Body::Switch { to: SECOND },
+        }),
+        &mut |_| {},
+    );
+    receive(
+        &mut b,
+        at(30),
+        of_kind(&send(&mut a, at(20), 1, Kind::Data), FrameKind::Data)[0],
+    );
+    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let fresh = EndpointConfig {
+        first_sequence: 1_000_000,
+        ..config(policy)
+    };
+    let mut restarted = Endpoint::<Packet>::new(&fresh).unwrap();
+    let first = send(&mut restarted, at(100), 2, Kind::Data);
+    assert_eq!(
+        delivered(&receive(
+            &mut b,
+            at(110),
+            of_kind(&first, FrameKind::Data)[0]
+        )),
+        [2]
+    );
+    let next = send(&mut restarted, at(111), 3, Kind::Data);
+    receive(&mut b, at(120), of_kind(&next, FrameKind::Probe)[0]);
+    assert!(b.deadline().is_some(), "its probes vote");
+}
+
+#[test]
+fn what_is_not_of_this_overlay_is_dropped_with_its_reason() {
+    let mut end = endpoint(PolicyConfig::DuplicateAll {});
+    let stray = Frame {
+        path: PathId(9),
+        epoch: Epoch(0),
+        sequence: 0,
+        sent: at(0),
+        body: Body::Data(Packet(1, 100)),
+    };
+    let said = receive(&mut end, at(0), stray);
+    let reason = DropReason::UnknownPath;
+    assert_eq!(said, [Output::Event(Event::Dropped { reason, len: 100 })]);
+}
+
+#[test]
+fn impossible_configurations_are_refused() {
+    let policy = PolicyConfig::SinglePath { path: 2 };
+    let error = Endpoint::<Packet>::new(&config(policy)).unwrap_err();
+    assert_eq!(error, ConfigError::NoSuchPath { named: 2, last: 1 });
+    let all = config(PolicyConfig::DuplicateAll {});
+    for paths in [0, 65] {
+        let broken = EndpointConfig { paths, ..all };
+        assert_eq!(
+            Endpoint::<Packet>::new(&broken).unwrap_err(),
+            ConfigError::Paths(paths)
+        );
+    }
+    for threshold in [f64::NAN, -1.0, f64::INFINITY] {
+        let probing = ProbingConfig {
+            threshold,
+            ..all.probing
+        };
+        let broken = EndpointConfig { probing, ..all };
+        assert_eq!(
+            Endpoint::<Packet>::new(&broken).unwrap_err(),
+            ConfigError::Threshold
+        );
+    }
+}
+
+fn policies() -> impl Strategy<Value = PolicyConfig> {
+    prop_oneof![
+        Just(PolicyConfig::SinglePath { path: 1 }),
+        Just(PolicyConfig::DuplicateAcks { path: 0 }),
+        Just(PolicyConfig::DuplicateAll {}),
+        Just(PolicyConfig::ProbeAndSwitch { path: 0 }),
+    ]
+}
+
+/// Both directions between two endpoints; what the network does to each frame comes from `fates`.
+fn converse(policy: PolicyConfig, fates: &[u8], lossless: Option<PathId>) -> Vec<u32> {
+    let mut ends = [endpoint(policy), endpoint(policy)];
+    let mut flying: VecDeque<(usize, Frame<Packet>)> = VecDeque::new();
+    let mut arrived = Vec::new();
+    for (tick, fate) in fates.iter().enumerate() {
+        let now = at(3 * tick as u64);
+        let kind = if fate % 3 == 0 {
+            Kind::PureAck
+        } else {
+            Kind::Data
+        };
+        let sent = send(&mut ends[0], now, u32::try_from(tick).unwrap(), kind);
+        flying.extend(sent.into_iter().map(|f| (1, f)));
+        for _ in 0..flying.len().min(usize::from(fate % 7)) {
+            let (to, frame) = if fate & 8 == 0 {
+                flying.pop_front()
+            } else {
+                flying.pop_back()
+            }
+            .unwrap();
+            if fate & 0x30 == 0x30 && lossless != Some(frame.path) {
+                continue;
+            }
+            for _ in 0..=(fate >> 6 & 1) {
+                let said = receive(&mut ends[to], now, frame);
+                arrived.extend(delivered(&said));
+                flying.extend(frames(&said).into_iter().map(|f| (1 - to, f)));
+            }
+        }
+        for from in [0, 1] {
+            if ends[from].deadline().is_some_and(|d| d.at <= now) {
+                let said = wake(&mut ends[from], now, Wake::Timeout);
+                flying.extend(frames(&said).into_iter().map(|f| (1 - from, f)));
+            }
+        }
+    }
+    for (to, frame) in flying {
+        arrived.extend(delivered(&receive(&mut ends[to], at(1_000_000), frame)));
+    }
+    arrived
+}
+
+proptest! {
+    /// Whatever the network does, nothing is delivered twice and nothing that was not sent.
+    #[test]
+    fn nothing_is_delivered_twice(
+        policy in policies(), fates in prop::collection::vec(any::<u8>(), 1..300),
+    ) {
+        let mut arrived = converse(policy, &fates, None);
+        let total = arrived.len();
+        arrived.sort_unstable();
+        arrived.dedup();
+        prop_assert_eq!(arrived.len(), total);
+        prop_assert!(arrived.iter().all(|&n| (n as usize) < fates.len()));
+    }
+
+    /// With everything duplicated, one path without loss delivers everything.
+    #[test]
+    fn one_good_path_delivers_all_copies(fates in prop::collection::vec(any::<u8>(), 1..300)) {
+        let arrived = converse(PolicyConfig::DuplicateAll {}, &fates, Some(SECOND));
+        prop_assert_eq!(arrived.len(), fates.len());
+    }
+}

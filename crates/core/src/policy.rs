@@ -1,0 +1,160 @@
+//! Which paths carry a packet, as a full copy or as a probe.
+//!
+//! A policy sees what a packet is ([`PacketMeta`]), never its content, and answers with a [`Plan`]. A
+//! policy that decides over time names deadlines and answers feedback with [`Action`]s. All policies are
+//! written for n paths; the papers use two.
+
+mod duplicate;
+mod path_set;
+mod probe_and_switch;
+mod single_path;
+
+pub use duplicate::{DuplicateAcks, DuplicateAll};
+pub use path_set::PathSet;
+pub use probe_and_switch::ProbeAndSwitch;
+pub use single_path::SinglePath;
+
+use alloc::boxed::Box;
+
+use crate::frame::{Epoch, PathId};
+use crate::machine::Deadline;
+use crate::packet::{Kind, PacketMeta};
+use crate::time::{Duration, Time};
+
+/// What becomes of one packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The paths that carry a full copy.
+    pub copies: PathSet,
+    /// The paths that carry a probe in its stead.
+    pub probes: PathSet,
+}
+
+/// The paths as a policy sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// Those that can be sent on.
+    pub usable: PathSet,
+}
+
+/// What a policy learns from the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// The receiver asks for data on path `to`, opening `epoch`.
+    Switch {
+        /// The path to become active.
+        to: PathId,
+        /// The epoch that the switch opens.
+        epoch: Epoch,
+    },
+}
+
+/// What a policy wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a packet pair on this path, to measure delta T.
+    SendPair(PathId),
+    /// The active path changed; for the record.
+    Switched {
+        /// The path that was active.
+        from: PathId,
+        /// The path that is active now.
+        to: PathId,
+    },
+}
+
+/// Chooses the paths of each packet.
+pub trait PathPolicy: core::fmt::Debug + Send {
+    /// Which paths carry the packet; at a session's start also what else is to be sent.
+    fn route(
+        &mut self,
+        now: Time,
+        meta: &PacketMeta,
+        paths: &Paths,
+        act: &mut dyn FnMut(Action),
+    ) -> Plan;
+
+    /// Takes what the other end says.
+    fn feedback(&mut self, _: Time, _: Feedback, _: &mut dyn FnMut(Action)) {}
+
+    /// When the policy next wants to act on its own.
+    fn next_deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    /// Acts on a deadline that has come.
+    fn on_deadline(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
+
+    /// The number of switches so far, which every frame carries.
+    fn epoch(&self) -> Epoch {
+        Epoch::default()
+    }
+}
+
+/// The policies by name, with their parameters, as scenario and node files have them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(
+    feature = "serde",
+    serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)
+)]
+pub enum PolicyConfig {
+    /// Everything on one path: plain tunnelling, the papers' baseline.
+    SinglePath {
+        /// The path, by its position in the file, from 0.
+        #[cfg_attr(feature = "serde", serde(default))]
+        path: u8,
+    },
+    /// Pure ACKs and control segments on all paths, data on one (PPD-TCP1, PPD paper 3.1).
+    DuplicateAcks {
+        /// The path of the data, by its position in the file, from 0.
+        #[cfg_attr(feature = "serde", serde(default))]
+        path: u8,
+    },
+    /// Everything on all paths (PPD-TCP2, PPD paper 3.2).
+    DuplicateAll {},
+    /// Pure ACKs and control segments on all paths, data on the active path, probes on the others, and
+    /// a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
+    ProbeAndSwitch {
+        /// The path that is active first, by its position in the file, from 0.
+        #[cfg_attr(feature = "serde", serde(default))]
+        path: u8,
+    },
+}
+
+impl PolicyConfig {
+    /// The policy, with a packet pair every `pair_interval` where it sends any.
+    #[must_use]
+    pub fn build(self, pair_interval: Duration) -> Box<dyn PathPolicy> {
+        match self {
+            Self::SinglePath { path } => Box::new(SinglePath::new(PathId(path))),
+            Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(PathId(path))),
+            Self::DuplicateAll {} => Box::new(DuplicateAll),
+            Self::ProbeAndSwitch { path } => {
+                Box::new(ProbeAndSwitch::new(PathId(path), pair_interval))
+            }
+        }
+    }
+
+    /// The path that it names, if it names one.
+    #[must_use]
+    pub fn named_path(self) -> Option<PathId> {
+        match self {
+            Self::SinglePath { path }
+            | Self::DuplicateAcks { path }
+            | Self::ProbeAndSwitch { path } => Some(PathId(path)),
+            Self::DuplicateAll {} => None,
+        }
+    }
+}
+
+/// Whether all wait for this packet while it costs next to nothing: then every path carries it.
+fn is_small_and_vital(meta: &PacketMeta) -> bool {
+    matches!(meta.kind, Kind::PureAck | Kind::Control)
+}
+
+#[cfg(test)]
+mod tests;

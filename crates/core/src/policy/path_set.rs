@@ -1,0 +1,85 @@
+//! Sets of paths.
+
+use crate::frame::PathId;
+
+/// A set of up to 64 paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PathSet(u64);
+
+impl PathSet {
+    /// No path.
+    pub const EMPTY: Self = Self(0);
+    /// How many paths a set can tell apart; paths are numbered below it.
+    pub const CAPACITY: u8 = 64;
+
+    /// The first `n` paths, at most [`Self::CAPACITY`].
+    #[must_use]
+    pub const fn first(n: u8) -> Self {
+        if n >= Self::CAPACITY {
+            Self(u64::MAX)
+        } else {
+            Self((1 << n) - 1)
+        }
+    }
+
+    /// One path; none if its number is beyond the capacity.
+    #[must_use]
+    pub const fn only(path: PathId) -> Self {
+        if path.0 >= Self::CAPACITY {
+            Self(0)
+        } else {
+            Self(1 << path.0)
+        }
+    }
+
+    /// The set with `path` added.
+    #[must_use]
+    pub const fn with(self, path: PathId) -> Self {
+        Self(self.0 | Self::only(path).0)
+    }
+
+    /// Those that are in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Those of `self` that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the path is in the set.
+    #[must_use]
+    pub const fn contains(self, path: PathId) -> bool {
+        self.0 & Self::only(path).0 != 0
+    }
+
+    /// Whether there is no path in the set.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many paths are in the set.
+    #[must_use]
+    pub const fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+}
+
+impl Iterator for PathSet {
+    type Item = PathId;
+
+    /// Takes the lowest path out of the set.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 63")]
+    fn next(&mut self) -> Option<PathId> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lowest = self.0.trailing_zeros() as u8;
+        self.0 &= self.0 - 1;
+        Some(PathId(lowest))
+    }
+}

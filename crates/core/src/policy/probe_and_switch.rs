@@ -1,0 +1,113 @@
+//! PPD-TCP3: duplicate ACKs, data on the active path, probes on the others (PPD paper, 3.3 and 5.2).
+//!
+//! The receiver compares the arrival of each data packet with that of its probes, waiting delta T for
+//! what a data packet would take longer than a probe, and asks for a switch where a probe wins. Delta T
+//! is measured with packet pairs: on all paths when data begins to flow, so that a path has an estimate
+//! before it is first left, and on the inactive ones at an interval for as long as it flows.
+//!
+//! A switch opens an epoch, which every frame carries; a request for an epoch that is not newer changes
+//! nothing, so that a request may be repeated and may overtake another.
+
+use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan, is_small_and_vital};
+use crate::frame::{Epoch, PathId};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::time::{Duration, Time};
+
+/// PPD-TCP3 on the sending side.
+#[derive(Clone, Debug)]
+pub struct ProbeAndSwitch {
+    active: PathId,
+    epoch: Epoch,
+    pair_interval: Duration,
+    /// When pairs are due; `None` while no data flows.
+    next_pairs: Option<Time>,
+    /// Whether data came since the last pairs.
+    busy: bool,
+}
+
+impl ProbeAndSwitch {
+    /// Data travels on `first` to begin with; pairs repeat at `pair_interval` while data flows.
+    #[must_use]
+    pub fn new(first: PathId, pair_interval: Duration) -> Self {
+        let pair_interval = pair_interval.max(Duration::from_millis(1));
+        Self {
+            active: first,
+            epoch: Epoch::default(),
+            pair_interval,
+            next_pairs: None,
+            busy: false,
+        }
+    }
+
+    /// The path that carries data now.
+    #[must_use]
+    pub fn active(&self) -> PathId {
+        self.active
+    }
+
+    fn begin_session(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+        if self.next_pairs.is_none() {
+            paths.usable.map(Action::SendPair).for_each(act);
+            self.next_pairs = Some(now + self.pair_interval);
+        }
+    }
+}
+
+impl PathPolicy for ProbeAndSwitch {
+    fn route(
+        &mut self,
+        now: Time,
+        meta: &PacketMeta,
+        paths: &Paths,
+        act: &mut dyn FnMut(Action),
+    ) -> Plan {
+        if is_small_and_vital(meta) {
+            return Plan {
+                copies: paths.usable,
+                probes: PathSet::EMPTY,
+            };
+        }
+        self.begin_session(now, paths, act);
+        self.busy = true;
+        let active = PathSet::only(self.active);
+        Plan {
+            copies: active.and(paths.usable),
+            probes: paths.usable.without(active),
+        }
+    }
+
+    fn feedback(&mut self, _: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
+        let Feedback::Switch { to, epoch } = feedback;
+        if epoch <= self.epoch {
+            return;
+        }
+        self.epoch = epoch;
+        let from = core::mem::replace(&mut self.active, to);
+        if from != to {
+            act(Action::Switched { from, to });
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.next_pairs.map(|at| Deadline {
+            at,
+            why: "packet pair",
+        })
+    }
+
+    fn on_deadline(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+        if self.next_pairs.is_none_or(|at| at > now) {
+            return;
+        }
+        self.next_pairs = self.busy.then(|| now + self.pair_interval);
+        if core::mem::take(&mut self.busy) {
+            let inactive = paths.usable.without(PathSet::only(self.active));
+            inactive.map(Action::SendPair).for_each(act);
+        }
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}

@@ -1,0 +1,191 @@
+use alloc::vec::Vec;
+
+use super::*;
+use crate::packet::{Ecn, FlowId, IpVersion};
+
+fn packet(kind: Kind) -> PacketMeta {
+    PacketMeta {
+        version: IpVersion::V4,
+        protocol: 6,
+        flow: FlowId(1),
+        kind,
+        size: 1000,
+        ecn: Ecn::NotEct,
+    }
+}
+
+fn paths(n: u8) -> Paths {
+    Paths {
+        usable: PathSet::first(n),
+    }
+}
+
+fn plan(policy: &mut dyn PathPolicy, kind: Kind, n: u8) -> Plan {
+    policy.route(Time::ZERO, &packet(kind), &paths(n), &mut |_| {})
+}
+
+#[test]
+fn each_policy_says_which_kind_goes_where_on_three_paths() {
+    let all = PathSet::first(3);
+    let second = PathSet::only(PathId(1));
+    let none = PathSet::EMPTY;
+    let probing = PolicyConfig::ProbeAndSwitch { path: 1 };
+    let golden = [
+        (
+            PolicyConfig::SinglePath { path: 1 },
+            Kind::PureAck,
+            second,
+            none,
+        ),
+        (
+            PolicyConfig::SinglePath { path: 1 },
+            Kind::Data,
+            second,
+            none,
+        ),
+        (
+            PolicyConfig::DuplicateAcks { path: 1 },
+            Kind::PureAck,
+            all,
+            none,
+        ),
+        (
+            PolicyConfig::DuplicateAcks { path: 1 },
+            Kind::Control,
+            all,
+            none,
+        ),
+        (
+            PolicyConfig::DuplicateAcks { path: 1 },
+            Kind::Data,
+            second,
+            none,
+        ),
+        (
+            PolicyConfig::DuplicateAcks { path: 1 },
+            Kind::Opaque,
+            second,
+            none,
+        ),
+        (PolicyConfig::DuplicateAll {}, Kind::Data, all, none),
+        (PolicyConfig::DuplicateAll {}, Kind::Opaque, all, none),
+        (probing, Kind::PureAck, all, none),
+        (probing, Kind::Control, all, none),
+        (probing, Kind::Data, second, all.without(second)),
+        (probing, Kind::Opaque, second, all.without(second)),
+    ];
+    for (config, kind, copies, probes) in golden {
+        let mut policy = config.build(Duration::from_secs(1));
+        let expected = Plan { copies, probes };
+        assert_eq!(
+            plan(policy.as_mut(), kind, 3),
+            expected,
+            "{config:?} {kind:?}"
+        );
+    }
+}
+
+#[test]
+fn an_unusable_path_gets_nothing() {
+    let usable = PathSet::first(3).without(PathSet::only(PathId(1)));
+    for config in [
+        PolicyConfig::DuplicateAll {},
+        PolicyConfig::ProbeAndSwitch { path: 1 },
+    ] {
+        let mut policy = config.build(Duration::from_secs(1));
+        let plan = policy.route(
+            Time::ZERO,
+            &packet(Kind::Data),
+            &Paths { usable },
+            &mut |_| {},
+        );
+        assert!(
+            !plan.copies.contains(PathId(1)) && !plan.probes.contains(PathId(1)),
+            "{config:?}"
+        );
+    }
+}
+
+#[test]
+fn a_switch_moves_data_once_and_old_requests_change_nothing() {
+    let mut policy = ProbeAndSwitch::new(PathId(0), Duration::from_secs(1));
+    let mut actions = Vec::new();
+    let to_second = Feedback::Switch {
+        to: PathId(1),
+        epoch: Epoch(1),
+    };
+    policy.feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
+    policy.feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
+    policy.feedback(
+        Time::ZERO,
+        Feedback::Switch {
+            to: PathId(0),
+            epoch: Epoch(1),
+        },
+        &mut |a| {
+            actions.push(a);
+        },
+    );
+    assert_eq!(
+        actions,
+        [Action::Switched {
+            from: PathId(0),
+            to: PathId(1)
+        }]
+    );
+    assert_eq!(policy.epoch(), Epoch(1));
+    assert_eq!(
+        plan(&mut policy, Kind::Data, 2).copies,
+        PathSet::only(PathId(1))
+    );
+}
+
+/// Runs the policy's deadlines up to `until` and notes its pairs.
+fn run(policy: &mut ProbeAndSwitch, until: Time, pairs: &mut Vec<(Time, PathId)>) {
+    while let Some(deadline) = policy.next_deadline().filter(|d| d.at <= until) {
+        policy.on_deadline(deadline.at, &paths(2), &mut |action| {
+            if let Action::SendPair(path) = action {
+                pairs.push((deadline.at, path));
+            }
+        });
+        assert!(
+            policy
+                .next_deadline()
+                .is_none_or(|next| next.at > deadline.at)
+        );
+    }
+}
+
+#[test]
+fn pairs_go_out_when_data_begins_to_flow_and_for_as_long_as_it_does() {
+    let second = Duration::from_secs(1);
+    let mut policy = ProbeAndSwitch::new(PathId(0), second);
+    let mut pairs = Vec::new();
+    for tenth in 0..25 {
+        let now = Time::ZERO + Duration::from_millis(100 * tenth);
+        run(&mut policy, now, &mut pairs);
+        policy.route(now, &packet(Kind::Data), &paths(2), &mut |action| {
+            if let Action::SendPair(path) = action {
+                pairs.push((now, path));
+            }
+        });
+    }
+    run(&mut policy, Time::ZERO + second * 60, &mut pairs);
+    let (first, other) = (PathId(0), PathId(1));
+    let at = |s| Time::ZERO + second * s;
+    assert_eq!(
+        pairs,
+        [
+            (at(0), first),
+            (at(0), other),
+            (at(1), other),
+            (at(2), other),
+            (at(3), other)
+        ]
+    );
+    assert_eq!(
+        policy.next_deadline(),
+        None,
+        "an idle session costs nothing"
+    );
+}

@@ -1,0 +1,163 @@
+//! The receiving half of an endpoint: the first copy wins, probes are compared with data, delta T is
+//! measured, and a switch is asked for.
+//!
+//! Epochs: the receiver knows the epoch of the newest data that arrived. It asks for the next one, and
+//! until a packet of that arrives, no pair votes. A data packet newer than all before it tells the
+//! sender's epoch, whatever it is: a sender that was restarted begins at 0 again.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::combine::{Comparison, SwitchRequest};
+use crate::endpoint::{EndpointConfig, Output};
+use crate::estimate::DeltaT;
+use crate::event::{DropReason, Event};
+use crate::frame::{Body, Encapsulation, Epoch, Frame, PathId, Payload};
+use crate::machine::Deadline;
+use crate::time::Time;
+use crate::window::{SlidingWindow, Verdict};
+
+/// Combines the frames of all paths into the packets of the application.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    seen: SlidingWindow,
+    epoch: Epoch,
+    comparison: Comparison,
+    request: Option<SwitchRequest>,
+    delta_t: Vec<DeltaT>,
+    encapsulation: Encapsulation,
+}
+
+impl Receiver {
+    /// A receiver for a checked configuration.
+    pub(crate) fn new(config: &EndpointConfig) -> Self {
+        Self {
+            seen: SlidingWindow::new(config.window),
+            epoch: Epoch::default(),
+            comparison: Comparison::new(config.probing.threshold),
+            request: None,
+            delta_t: vec![DeltaT::default(); usize::from(config.paths)],
+            encapsulation: config.encapsulation,
+        }
+    }
+
+    /// Takes a data frame: delivers the first copy, drops the others.
+    pub fn on_data<P: Payload>(
+        &mut self,
+        now: Time,
+        header: Header,
+        payload: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let newest = header.sequence >= self.seen.end();
+        let verdict = self.seen.accept(header.sequence);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "an IP packet has at most 64 KiB"
+        )]
+        let len = payload.len() as u32;
+        let drop = |reason| Output::Event(Event::Dropped { reason, len });
+        match verdict {
+            Verdict::Duplicate => return out(drop(DropReason::Duplicate)),
+            Verdict::Behind => return out(drop(DropReason::BehindWindow)),
+            Verdict::Fresh => {}
+        }
+        out(Output::Event(Event::Delivered {
+            path: header.path,
+            len,
+        }));
+        out(Output::Deliver(payload));
+        self.comparison.on_data(&self.seen);
+        self.note_epoch(now, header.epoch, newest);
+    }
+
+    /// Takes a probe that stands for a data packet of `data_len` bytes.
+    pub fn on_probe(&mut self, now: Time, header: Header, data_len: u16) {
+        self.note_epoch(now, header.epoch, false);
+        if header.epoch != self.epoch || self.request.is_some() {
+            return;
+        }
+        let data_size = u32::from(data_len) + self.encapsulation.data;
+        let larger = data_size.saturating_sub(self.encapsulation.probe);
+        if let Some(delta_t) = self.delta_t[header.path.index()].of(larger) {
+            self.comparison
+                .on_probe(now, header.path, header.sequence, delta_t, &self.seen);
+        }
+    }
+
+    /// Takes one half of a packet pair, of `size` bytes on the wire.
+    pub fn on_pair<P>(
+        &mut self,
+        now: Time,
+        header: Header,
+        trailing: bool,
+        size: u32,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let path = header.path;
+        let delta_t = &mut self.delta_t[path.index()];
+        if !trailing {
+            delta_t.on_leading(now, header.sequence, size);
+        } else if let Some(measured) = delta_t.on_trailing(now, header.sequence, size) {
+            let (span, bytes) = (measured.span, measured.bytes);
+            out(Output::Event(Event::DeltaT { path, span, bytes }));
+        }
+    }
+
+    /// Ends the timers that are due; the switch frame to send on all paths, if one is due.
+    pub fn on_deadline<P>(
+        &mut self,
+        now: Time,
+        out: &mut impl FnMut(Output<P>),
+    ) -> Option<Frame<P>> {
+        if let Some(to) = self.comparison.on_deadline(now, &self.seen) {
+            let epoch = self.epoch.next();
+            self.comparison.clear();
+            self.request = Some(SwitchRequest::new(now, to, epoch));
+            out(Output::Event(Event::SwitchWanted { to, epoch }));
+        }
+        let request = self.request.as_mut()?;
+        let sequence = u64::from(request.due(now)?);
+        let (path, to, epoch) = (PathId::default(), request.to(), request.epoch());
+        Some(Frame {
+            path,
+            epoch,
+            sequence,
+            sent: now,
+            body: Body::Switch { to },
+        })
+    }
+
+    /// When the next timer ends or the next switch frame is due.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Deadline> {
+        let request = self.request.as_ref().and_then(SwitchRequest::next_deadline);
+        Deadline::earlier(self.comparison.next_deadline(), request)
+    }
+
+    /// Notes the epoch of a packet that arrived; `newest` says that the sender can be in no later one.
+    fn note_epoch(&mut self, now: Time, epoch: Epoch, newest: bool) {
+        if let Some(request) = &mut self.request {
+            if epoch < request.epoch() {
+                request.on_older_epoch(now);
+            } else {
+                self.request = None;
+            }
+        }
+        if epoch > self.epoch || (newest && epoch != self.epoch) {
+            self.epoch = epoch;
+            self.comparison.clear();
+        }
+    }
+}
+
+/// A frame's header, without what the frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The path it arrived on.
+    pub path: PathId,
+    /// The sender's epoch.
+    pub epoch: Epoch,
+    /// The sequence number, of what the frame's kind says.
+    pub sequence: u64,
+}
