@@ -1,0 +1,122 @@
+//! The one clock of the tree.
+//!
+//! A run has an origin, a point on `CLOCK_MONOTONIC` that all its processes share, and [`Time`] counts
+//! nanoseconds from there. The wall clock is read for two things only: kernel receive timestamps, which
+//! are stamped with it, and the growing timestamp of a handshake.
+
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use polypath_core::time::{Duration, Time};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Reads the time since the origin of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose time zero is now.
+    #[must_use]
+    pub fn starting_now() -> Self {
+        Self::starting_at(monotonic_ns())
+    }
+
+    /// A clock whose time zero is `origin_ns` nanoseconds on `CLOCK_MONOTONIC`, past or to come.
+    #[must_use]
+    pub const fn starting_at(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
+    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for other processes of the same run.
+    #[must_use]
+    pub const fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
+    /// The time since the origin; zero before it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time(monotonic_ns().saturating_sub(self.origin_ns))
+    }
+
+    /// Converts a kernel receive timestamp (`SO_TIMESTAMPNS`, nanoseconds since the Unix epoch).
+    ///
+    /// The conversion subtracts the packet's age from now, so that a wall clock that was set in between
+    /// can date a packet wrongly only while it waits in the socket; it is never dated into the future.
+    #[must_use]
+    pub fn at_wall(&self, stamp_ns: u64) -> Time {
+        let age = wall_ns().saturating_sub(stamp_ns);
+        self.now() - Duration(age)
+    }
+
+    /// `at` on `CLOCK_MONOTONIC`, as timers want it.
+    #[must_use]
+    pub fn timespec(&self, at: Time) -> TimeSpec {
+        let ns = self.origin_ns.saturating_add(at.0);
+        let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        TimeSpec::new(part(ns / NS_PER_S), part(ns % NS_PER_S))
+    }
+}
+
+/// The wall clock in nanoseconds since the Unix epoch.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(ClockId::CLOCK_REALTIME)
+}
+
+fn monotonic_ns() -> u64 {
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+/// The clock in nanoseconds; zero where the kernel has none, which Linux never says of these two.
+fn read(clock: ClockId) -> u64 {
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    clock_gettime(clock).map_or(0, |t| part(t.tv_sec()) * NS_PER_S + part(t.tv_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_advances_from_the_origin() {
+        let clock = Clock::starting_now();
+        let first = clock.now();
+        assert!(first < Time(NS_PER_S));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(clock.now().since(first) >= Duration::from_millis(2));
+    }
+
+    #[test]
+    fn it_is_zero_before_the_origin() {
+        let clock = Clock::starting_at(monotonic_ns() + 60 * NS_PER_S);
+        assert_eq!(clock.now(), Time::ZERO);
+    }
+
+    #[test]
+    fn two_processes_with_one_origin_agree() {
+        let one = Clock::starting_now();
+        let other = Clock::starting_at(one.origin_ns());
+        let (a, b) = (one.now(), other.now());
+        assert!(b.since(a) < Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_receive_timestamp_becomes_run_time() {
+        let clock = Clock::starting_at(monotonic_ns() - 10 * NS_PER_S);
+        let stamp = wall_ns() - 3 * NS_PER_S;
+        let age = clock.now().since(clock.at_wall(stamp));
+        assert!(age >= Duration::from_secs(3) && age < Duration::from_millis(3_050));
+        let future = wall_ns() + 100 * NS_PER_S;
+        assert!(clock.at_wall(future) <= clock.now());
+    }
+
+    #[test]
+    fn timers_get_absolute_time() {
+        let clock = Clock::starting_at(3 * NS_PER_S + 1);
+        let spec = clock.timespec(Time(NS_PER_S));
+        assert_eq!((spec.tv_sec(), spec.tv_nsec()), (4, 1));
+    }
+}

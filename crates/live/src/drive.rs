@@ -1,0 +1,211 @@
+//! The drive loop: real descriptors and the real clock on one side, machines on the other.
+//!
+//! A [`Station`] owns machines and the descriptors that feed them. The loop wakes it when a descriptor is
+//! readable and when its deadline has come, and keeps what the machines rely on: time never runs
+//! backwards, everything that is due is done before an input of the same or a later time, and no flood of
+//! input holds a deadline up for longer than one budget.
+//!
+//! It sleeps in `epoll` until [`SPIN`] before the deadline, by a `timerfd` with a timer slack of 1 ns, and
+//! polls the descriptors without sleeping for the rest, so that it is late by the length of a system call
+//! and not by that of a wake-up. It never polls without a deadline that near: under a real-time priority
+//! the kernel would answer with a stall of 50 ms each second.
+
+mod lateness;
+mod stop;
+mod timer;
+
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use polypath_core::machine::Deadline;
+use polypath_core::time::{Duration, Time};
+
+pub use lateness::Lateness;
+pub use stop::StopHandle;
+
+use crate::clock::Clock;
+use stop::StopListener;
+use timer::Timer;
+
+/// How long before a deadline the loop stops sleeping.
+pub const SPIN: Duration = Duration::from_micros(30);
+
+/// How many inputs a station takes from one descriptor before deadlines are looked at again.
+pub const BUDGET: usize = 16;
+
+const STOP: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+const EVENTS: usize = 64;
+
+/// A descriptor of a station, by the number that the station chose for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Token(pub u32);
+
+/// Machines together with the descriptors that feed them.
+///
+/// An implementation touches its machines by [`polypath_core::machine::step`] alone. An error ends the
+/// drive; what concerns one packet only (a full queue, bad bytes) is counted by the station instead.
+pub trait Station {
+    /// When the station next wants to be woken, if at all.
+    fn deadline(&self) -> Option<Deadline>;
+
+    /// Does what is due at `now`.
+    fn handle_timeout(&mut self, now: Time) -> io::Result<()>;
+
+    /// Takes at most `budget` inputs from the readable descriptor `token` and says how many it took.
+    ///
+    /// All that was due at `now` has been done.
+    fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize>;
+}
+
+/// What a drive was like.
+#[derive(Clone, Debug, Default)]
+pub struct DriveReport {
+    /// How late deadlines were met.
+    pub lateness: Lateness,
+    /// How often a deadline had not moved after it was handled; a fault of a machine.
+    pub stuck: u64,
+    /// Inputs taken.
+    pub inputs: u64,
+}
+
+/// Waits for descriptors and deadlines and wakes a [`Station`].
+#[derive(Debug)]
+pub struct Driver {
+    clock: Clock,
+    epoll: Epoll,
+    timer: Timer,
+    listener: StopListener,
+    stop: StopHandle,
+    report: DriveReport,
+}
+
+impl Driver {
+    /// A driver that reads `clock`, with no descriptors yet.
+    pub fn new(clock: Clock) -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = Timer::new(clock)?;
+        let (stop, listener) = stop::channel()?;
+        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
+        Ok(Self {
+            clock,
+            epoll,
+            timer,
+            listener,
+            stop,
+            report: DriveReport::default(),
+        })
+    }
+
+    /// The clock that the driver reads.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// A handle that ends [`Driver::run`] from another thread or from a signal.
+    #[must_use]
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Watches `fd` (non-blocking) for input; it is the station's and must outlive the drive.
+    pub fn watch(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, u64::from(token.0));
+        Ok(self.epoll.add(fd, event)?)
+    }
+
+    /// Drives `station` until it fails or a [`StopHandle`] says so.
+    pub fn run(&mut self, station: &mut impl Station) -> io::Result<DriveReport> {
+        self.run_until(station, Time::MAX)
+    }
+
+    /// Drives `station` until `end`, or earlier where it fails or a [`StopHandle`] says so.
+    pub fn run_until(&mut self, station: &mut impl Station, end: Time) -> io::Result<DriveReport> {
+        // Without this the kernel rounds timers of a normal thread up by 50 us.
+        nix::sys::prctl::set_timerslack(1)?;
+        self.report = DriveReport::default();
+        let mut events = [EpollEvent::empty(); EVENTS];
+        loop {
+            let now = self.clock.now();
+            if now >= end {
+                break;
+            }
+            let progress = self.do_due(station, now)?;
+            let timeout = self.timeout(station, now, end, progress)?;
+            let ready = match self.epoll.wait(&mut events, timeout) {
+                Err(nix::errno::Errno::EINTR) => 0,
+                result => result?,
+            };
+            if !self.do_ready(station, &events[..ready])? {
+                break;
+            }
+        }
+        Ok(std::mem::take(&mut self.report))
+    }
+
+    /// Wakes the station if its deadline has come; false where it then did not move on.
+    fn do_due(&mut self, station: &mut impl Station, now: Time) -> io::Result<bool> {
+        let Some(due) = station.deadline().filter(|d| d.at <= now) else {
+            return Ok(true);
+        };
+        self.report.lateness.record(now.since(due.at));
+        station.handle_timeout(now)?;
+        let moved = station.deadline().is_none_or(|next| next.at > due.at);
+        if !moved {
+            self.report.stuck += 1;
+            tracing::warn!(why = due.why, at = due.at.0, "a deadline does not advance");
+        }
+        Ok(moved)
+    }
+
+    /// How long `epoll` may sleep; arms the timer for what `epoll` cannot express.
+    fn timeout(
+        &mut self,
+        station: &impl Station,
+        now: Time,
+        end: Time,
+        progress: bool,
+    ) -> io::Result<EpollTimeout> {
+        let next = station.deadline().map_or(Time::MAX, |d| d.at).min(end);
+        if !progress {
+            // A machine that is stuck must not turn into a busy poll.
+            return Ok(EpollTimeout::from(1_u16));
+        }
+        if next == Time::MAX {
+            self.timer.disarm()?;
+            return Ok(EpollTimeout::NONE);
+        }
+        if next.since(now) <= SPIN {
+            return Ok(EpollTimeout::ZERO);
+        }
+        self.timer.arm(next - SPIN)?;
+        Ok(EpollTimeout::NONE)
+    }
+
+    /// Serves the ready descriptors, each up to the budget; false when the drive is to end.
+    fn do_ready(&mut self, station: &mut impl Station, events: &[EpollEvent]) -> io::Result<bool> {
+        for event in events {
+            match event.data() {
+                STOP => {
+                    self.listener.drain()?;
+                    return Ok(false);
+                }
+                TIMER => self.timer.expired(),
+                number => {
+                    let now = self.clock.now();
+                    self.do_due(station, now)?;
+                    let token = Token(u32::try_from(number).unwrap_or(u32::MAX));
+                    let inputs = station.handle_readable(token, now, BUDGET)?;
+                    self.report.inputs += inputs as u64;
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use super::*;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// Wakes at a fixed interval and reads bytes from a socket.
+struct Ticker {
+    next: Time,
+    interval: Duration,
+    woken: Vec<Time>,
+    inputs: Vec<Time>,
+    socket: Option<UnixStream>,
+    end: Option<(usize, StopHandle)>,
+}
+
+impl Ticker {
+    fn every(interval: Duration) -> Self {
+        Self {
+            next: Time::ZERO + interval,
+            interval,
+            woken: Vec::new(),
+            inputs: Vec::new(),
+            socket: None,
+            end: None,
+        }
+    }
+}
+
+impl Station for Ticker {
+    fn deadline(&self) -> Option<Deadline> {
+        let why = "tick";
+        (self.interval > Duration::ZERO).then_some(Deadline { at: self.next, why })
+    }
+
+    fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
+        assert!(self.next <= now);
+        while self.next <= now {
+            self.next += self.interval;
+        }
+        self.woken.push(now);
+        if let Some((count, stop)) = &self.end
+            && self.woken.len() == *count
+        {
+            stop.stop();
+        }
+        Ok(())
+    }
+
+    fn handle_readable(&mut self, _: Token, now: Time, budget: usize) -> io::Result<usize> {
+        assert!(
+            self.deadline().is_none_or(|d| d.at > now),
+            "due work comes first"
+        );
+        let mut bytes = vec![0; budget];
+        let taken = self.socket.as_mut().map_or(Ok(0), |s| s.read(&mut bytes))?;
+        self.inputs.extend((0..taken).map(|_| now));
+        Ok(taken)
+    }
+}
+
+#[test]
+fn deadlines_are_met_and_never_early() {
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    let mut ticker = Ticker::every(Duration::from_micros(700));
+    ticker.end = Some((50, driver.stop_handle()));
+    let report = driver.run(&mut ticker).unwrap();
+    assert_eq!(ticker.woken.len(), 50);
+    assert_eq!(report.lateness.count(), 50);
+    assert!(ticker.woken.is_sorted());
+    // A loop that slept in whole milliseconds would be late by half of one.
+    assert!(report.lateness.quantile(0.5) < Duration::from_micros(300));
+}
+
+#[test]
+fn a_flood_of_input_does_not_starve_deadlines() {
+    let (mut writer, reader) = UnixStream::pair().unwrap();
+    reader.set_nonblocking(true).unwrap();
+    writer.write_all(&vec![7; 60_000]).unwrap();
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    driver.watch(&reader, Token(0)).unwrap();
+    let mut ticker = Ticker::every(Duration::from_micros(100));
+    ticker.socket = Some(reader);
+    ticker.end = Some((10, driver.stop_handle()));
+    let report = driver.run(&mut ticker).unwrap();
+    assert!(ticker.woken.len() >= 10);
+    assert_eq!(report.inputs, ticker.inputs.len() as u64);
+    assert!(ticker.inputs.is_sorted());
+    let first_input = ticker.inputs.first().copied().unwrap();
+    assert!(
+        ticker.woken.iter().any(|&t| t >= first_input),
+        "both are served"
+    );
+}
+
+#[test]
+fn input_wakes_a_station_without_a_deadline() {
+    let (mut writer, reader) = UnixStream::pair().unwrap();
+    reader.set_nonblocking(true).unwrap();
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    driver.watch(&reader, Token(0)).unwrap();
+    let mut idle = Ticker::every(Duration::ZERO);
+    idle.socket = Some(reader);
+    let stop = driver.stop_handle();
+    let sender = std::thread::spawn(move || {
+        writer.write_all(&[1, 2, 3]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stop.stop();
+        writer
+    });
+    driver.run(&mut idle).unwrap();
+    sender.join().unwrap();
+    assert_eq!(idle.inputs.len(), 3);
+}
+
+#[test]
+fn a_drive_ends_at_its_end() {
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    let mut idle = Ticker::every(Duration::ZERO);
+    driver.run_until(&mut idle, Time(5_000_000)).unwrap();
+    assert!(driver.clock().now() >= Time(5_000_000));
+}
+
+/// Never moves its deadline on.
+struct Stuck(StopHandle, u32);
+
+impl Station for Stuck {
+    fn deadline(&self) -> Option<Deadline> {
+        Some(Deadline {
+            at: Time::ZERO,
+            why: "stuck",
+        })
+    }
+    fn handle_timeout(&mut self, _: Time) -> io::Result<()> {
+        self.1 += 1;
+        if self.1 == 5 {
+            self.0.stop();
+        }
+        Ok(())
+    }
+    fn handle_readable(&mut self, _: Token, _: Time, _: usize) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_machine_that_is_stuck_is_counted_and_does_not_spin() {
+    let clock = Clock::starting_now();
+    let mut driver = Driver::new(clock).unwrap();
+    let mut stuck = Stuck(driver.stop_handle(), 0);
+    let report = driver.run(&mut stuck).unwrap();
+    assert!(report.stuck >= 5);
+    assert!(clock.now() >= Time(3_000_000), "it slept between attempts");
+}
+
+#[test]
+fn a_signal_ends_the_drive() {
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    let stop = driver.stop_handle();
+    stop.stop_on(signal_hook::consts::SIGUSR1).unwrap();
+    let mut idle = Ticker::every(Duration::ZERO);
+    let sender = std::thread::spawn(|| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        nix::sys::signal::raise(nix::sys::signal::Signal::SIGUSR1).unwrap();
+    });
+    driver.run(&mut idle).unwrap();
+    sender.join().unwrap();
+}

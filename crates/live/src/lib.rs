@@ -1,0 +1,8 @@
+//! The live runtime: the only place with a clock, sockets, TUN devices, timers and key files.
+//!
+//! It drives the machines of the other crates and adds no mechanism of its own.
+
+pub mod clock;
+pub mod drive;
+pub mod priority;
+pub mod tun;

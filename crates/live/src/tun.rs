@@ -1,0 +1,160 @@
+//! TUN devices: whole IP packets in and out of the kernel.
+//!
+//! The plain path without offload: a packet per call, so that no packet is merged with its neighbour and
+//! each keeps its time. A device lives as long as its [`Tun`], and appears in the network namespace of
+//! the thread that opens it.
+
+mod prefix;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+pub use prefix::{ParsePrefixError, Prefix};
+
+/// What a TUN device is to be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunConfig {
+    /// The interface name, at most 15 bytes.
+    pub name: String,
+    /// Its addresses.
+    pub addresses: Vec<Prefix>,
+    /// The largest IP packet that it carries, in bytes.
+    pub mtu: u16,
+    /// How many packets wait in it for a reader that is late.
+    pub queue: u32,
+}
+
+/// Why a TUN device could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TunError {
+    /// The kernel has no TUN driver, or the container hides it.
+    #[error(
+        "no TUN devices here: /dev/net/tun is missing; load the module (modprobe tun) or give the \
+         container the device (docker run --device /dev/net/tun --cap-add NET_ADMIN)"
+    )]
+    Missing,
+    /// The user may not make TUN devices.
+    #[error(
+        "may not make TUN device `{name}`: run as root or with CAP_NET_ADMIN; in an unprivileged user \
+         namespace /dev/net/tun must be open to all (chmod 0666 /dev/net/tun, once, as root)"
+    )]
+    NotPermitted {
+        /// The device's name.
+        name: String,
+    },
+    /// Another program has the device.
+    #[error("TUN device `{name}` is in use: choose another name or stop the program that has it")]
+    InUse {
+        /// The device's name.
+        name: String,
+    },
+    /// Anything else.
+    #[error("cannot set up TUN device `{name}`")]
+    Other {
+        /// The device's name.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// A TUN device.
+pub struct Tun {
+    device: SyncDevice,
+    name: String,
+    mtu: u16,
+}
+
+impl Tun {
+    /// Makes the device, non-blocking and up.
+    pub fn open(config: &TunConfig) -> Result<Self, TunError> {
+        let error = |source: io::Error| TunError::of(&config.name, source);
+        let device = DeviceBuilder::new()
+            .name(&config.name)
+            .mtu(config.mtu)
+            .tx_queue_len(config.queue)
+            .build_sync()
+            .map_err(error)?;
+        device.set_nonblocking(true).map_err(error)?;
+        for prefix in &config.addresses {
+            match prefix.address() {
+                IpAddr::V4(ip) => device.add_address_v4(ip, prefix.len()),
+                IpAddr::V6(ip) => device.add_address_v6(ip, prefix.len()),
+            }
+            .map_err(error)?;
+        }
+        Ok(Self {
+            device,
+            name: config.name.clone(),
+            mtu: config.mtu,
+        })
+    }
+
+    /// The interface name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The largest IP packet that the device carries, in bytes.
+    #[must_use]
+    pub fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// Reads the next packet that the kernel sends into `buffer` and gives its length; none if none waits.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.device.recv(buffer) {
+            Ok(len) => Ok(Some(len)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Hands `packet` to the kernel as received; false if the kernel does not take it.
+    ///
+    /// It takes none that is not IP, and none while it is short of memory or the device is down.
+    pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
+        use nix::libc::{EINVAL, EIO, ENOBUFS, ENOMEM};
+        match self.device.send(packet) {
+            Ok(_) => Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) => match e.raw_os_error() {
+                Some(EINVAL | EIO | ENOBUFS | ENOMEM) => Ok(false),
+                _ => Err(e),
+            },
+        }
+    }
+}
+
+impl AsFd for Tun {
+    #[expect(unsafe_code, reason = "tun-rs gives its descriptor only as a number")]
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the device owns the descriptor and lives at least as long as the borrow of `self`.
+        unsafe { BorrowedFd::borrow_raw(self.device.as_raw_fd()) }
+    }
+}
+
+impl std::fmt::Debug for Tun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tun")
+            .field("name", &self.name)
+            .field("mtu", &self.mtu)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TunError {
+    fn of(name: &str, source: io::Error) -> Self {
+        let name = name.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing,
+            io::ErrorKind::PermissionDenied => Self::NotPermitted { name },
+            io::ErrorKind::ResourceBusy => Self::InUse { name },
+            _ => Self::Other { name, source },
+        }
+    }
+}
