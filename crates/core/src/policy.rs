@@ -10,7 +10,7 @@ mod probe_and_switch;
 mod single_path;
 
 pub use duplicate::{DuplicateAcks, DuplicateAll};
-pub use path_set::PathSet;
+pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
 pub use single_path::SinglePath;
 

@@ -170,10 +170,11 @@ impl Outgoing {
     /// Sends the frame on each of `paths`; the last one takes the original, so that one copy clones nothing.
     fn send_copies<P: Payload>(
         &self,
-        mut paths: PathSet,
+        paths: PathSet,
         frame: Frame<P>,
         out: &mut impl FnMut(Output<P>),
     ) {
+        let mut paths = paths.into_iter();
         let Some(first) = paths.next() else { return };
         for path in paths {
             self.send(

@@ -94,10 +94,6 @@ impl SlidingWindow {
         self.end = sequence.saturating_add(1);
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "masked by the number of blocks, a usize"
-    )]
     fn slot(&self, sequence: u64) -> usize {
         (sequence / BLOCK) as usize & (self.blocks.len() - 1)
     }

@@ -69,16 +69,26 @@ impl PathSet {
     }
 }
 
-impl Iterator for PathSet {
+impl IntoIterator for PathSet {
+    type Item = PathId;
+    type IntoIter = Members;
+
+    fn into_iter(self) -> Members {
+        Members(self.0)
+    }
+}
+
+/// The paths of a set, lowest first.
+#[derive(Clone, Debug)]
+pub struct Members(u64);
+
+impl Iterator for Members {
     type Item = PathId;
 
-    /// Takes the lowest path out of the set.
-    #[expect(clippy::cast_possible_truncation, reason = "at most 63")]
     fn next(&mut self) -> Option<PathId> {
-        if self.0 == 0 {
-            return None;
-        }
-        let lowest = self.0.trailing_zeros() as u8;
+        let lowest = u8::try_from(self.0.trailing_zeros())
+            .ok()
+            .filter(|_| self.0 != 0)?;
         self.0 &= self.0 - 1;
         Some(PathId(lowest))
     }

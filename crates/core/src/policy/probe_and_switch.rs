@@ -46,9 +46,9 @@ impl ProbeAndSwitch {
         self.active
     }
 
-    fn begin_session(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+    fn begin_session(&mut self, now: Time, paths: Paths, act: &mut dyn FnMut(Action)) {
         if self.next_pairs.is_none() {
-            paths.usable.map(Action::SendPair).for_each(act);
+            paths.usable.into_iter().map(Action::SendPair).for_each(act);
             self.next_pairs = Some(now + self.pair_interval);
         }
     }
@@ -68,7 +68,7 @@ impl PathPolicy for ProbeAndSwitch {
                 probes: PathSet::EMPTY,
             };
         }
-        self.begin_session(now, paths, act);
+        self.begin_session(now, *paths, act);
         self.busy = true;
         let active = PathSet::only(self.active);
         Plan {
@@ -103,7 +103,7 @@ impl PathPolicy for ProbeAndSwitch {
         self.next_pairs = self.busy.then(|| now + self.pair_interval);
         if core::mem::take(&mut self.busy) {
             let inactive = paths.usable.without(PathSet::only(self.active));
-            inactive.map(Action::SendPair).for_each(act);
+            inactive.into_iter().map(Action::SendPair).for_each(act);
         }
     }
 

@@ -1,0 +1,85 @@
+//! Nanoseconds that policy and combiner cost a packet: one endpoint sends it, the other combines its
+//! frames, no network and no crypto between them.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
+use polypath_core::frame::{Encapsulation, Frame, Payload};
+use polypath_core::machine::{Wake, step};
+use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::time::{Duration, Time};
+
+#[derive(Clone, Copy)]
+struct Bare;
+
+impl Payload for Bare {
+    fn len(&self) -> usize {
+        1000
+    }
+}
+
+struct Pair {
+    ends: [Endpoint<Bare>; 2],
+    frames: Vec<Frame<Bare>>,
+    now: Time,
+}
+
+impl Pair {
+    fn new(policy: PolicyConfig) -> Self {
+        let config = EndpointConfig {
+            paths: 2,
+            policy,
+            encapsulation: Encapsulation::PAPER,
+            window: 4096,
+            first_sequence: 0,
+            probing: ProbingConfig::default(),
+        };
+        let end = || Endpoint::new(&config).expect("the configuration is sound");
+        Self { ends: [end(), end()], frames: Vec::new(), now: Time::ZERO }
+    }
+
+    /// Sends a packet and takes all its frames at the other end; how many were delivered.
+    fn carry(&mut self, meta: PacketMeta) -> u32 {
+        self.now += Duration::from_micros(100);
+        let (now, frames) = (self.now, &mut self.frames);
+        let packet = Wake::Input(Input::Packet { meta, payload: Bare });
+        step(&mut self.ends[0], now, packet, &mut |output| {
+            if let Output::Transmit(frame) = output {
+                frames.push(frame);
+            }
+        });
+        let mut delivered = 0;
+        for frame in self.frames.drain(..) {
+            step(&mut self.ends[1], now, Wake::Input(Input::Frame(frame)), &mut |output| {
+                delivered += u32::from(matches!(output, Output::Deliver(_)));
+            });
+        }
+        delivered
+    }
+}
+
+fn endpoints(criterion: &mut Criterion) {
+    let meta = PacketMeta {
+        version: IpVersion::V4,
+        protocol: 6,
+        flow: FlowId(1),
+        kind: Kind::Data,
+        size: 1000,
+        ecn: Ecn::NotEct,
+    };
+    let mut group = criterion.benchmark_group("policy+combiner, a data packet on two paths");
+    group.throughput(Throughput::Elements(1));
+    for (name, policy) in [
+        ("single-path", PolicyConfig::SinglePath { path: 0 }),
+        ("duplicate-acks", PolicyConfig::DuplicateAcks { path: 0 }),
+        ("duplicate-all", PolicyConfig::DuplicateAll {}),
+        ("probe-and-switch", PolicyConfig::ProbeAndSwitch { path: 0 }),
+    ] {
+        let mut pair = Pair::new(policy);
+        group.bench_function(name, |bencher| bencher.iter(|| pair.carry(meta)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, endpoints);
+criterion_main!(benches);
