@@ -1,0 +1,46 @@
+# `make demo` and `make test` do all the set-up on a fresh Debian 12 machine with a Rust toolchain.
+
+SCENARIO ?= scenarios/demo.toml
+OUT ?= out/demo
+CLIP ?=
+POLYPATH := target/release/polypath
+
+.PHONY: demo test check bench setup build fmt clippy doc wasm licences clean
+
+demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
+	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
+
+test: setup ## all tests; those that need privileges skip, with the reason, where there are none
+	@scripts/test.sh
+
+check: fmt clippy doc wasm licences test ## what CI runs
+
+bench: setup build ## the figures of docs/BENCHMARKS.md
+	cargo bench --workspace --benches
+	cargo run --release --quiet -p polypath-lab --example link_accuracy
+
+setup: ## install what is missing
+	@scripts/setup.sh
+
+build:
+	cargo build --release --bin polypath
+
+fmt:
+	cargo fmt --all --check
+
+clippy:
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+wasm: ## the pure crates build where no operating system exists
+	cargo build --quiet --target wasm32-unknown-unknown \
+	  -p polypath-core -p polypath-link -p polypath-sim -p polypath-scenario -p polypath-report
+
+licences:
+	@scripts/licences.sh
+
+clean:
+	cargo clean
+	rm -rf out

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Every dependency must come under a licence that is compatible with Apache-2.0 OR MIT.
+set -euo pipefail
+
+allowed='MIT Apache-2.0 Apache-2.0WITHLLVM-exception BSD-1-Clause BSD-2-Clause BSD-3-Clause ISC Zlib
+Unicode-3.0 CC0-1.0 0BSD Unlicense BSL-1.0 MIT-0 CDLA-Permissive-2.0'
+
+# A choice (OR) needs one allowed alternative; a conjunction (AND) needs all of its parts.
+refused=$(cargo metadata --format-version 1 --locked | jq -r --arg allowed "$allowed" '
+  ($allowed | gsub("\\s+"; " ") | split(" ")) as $ok
+  | def fits: gsub("[() ]"; "") as $name | any($ok[]; . == $name);
+  .packages[]
+  | . as $p
+  | (.license // "none") | gsub(" WITH "; "WITH") | gsub("/"; " OR ")
+  | if all(split(" AND ")[]; any(split(" OR ")[]; fits)) then empty
+    else "\($p.name) \($p.version): \($p.license // "no licence")" end')
+
+if [ -n "$refused" ]; then
+  printf 'licences: not allowed:\n%s\n' "$refused"
+  exit 1
+fi
+echo "licences: all dependencies are compatible with Apache-2.0 OR MIT"
+
+if command -v cargo-audit >/dev/null 2>&1; then
+  cargo audit || { [ $? -eq 1 ] && exit 1; echo "advisories: skipped: the database could not be read"; }
+else
+  echo "advisories: skipped: cargo-audit is not installed, and its database is out of reach of CI"
+fi
