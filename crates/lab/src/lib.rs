@@ -1,0 +1,3 @@
+//! A scenario between real programs.
+
+pub mod namespace;

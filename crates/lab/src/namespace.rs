@@ -1,0 +1,114 @@
+//! Network namespaces without a name.
+//!
+//! A namespace is held by an open descriptor alone. Nothing stands in `/run/netns`, so that the kernel
+//! takes the namespace away, with its interfaces, when the last process that uses it is gone, however it
+//! ended.
+
+mod child;
+
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::process::{Child, Command};
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+/// A network namespace with its loopback interface up.
+#[derive(Debug)]
+pub struct Namespace {
+    file: File,
+}
+
+impl Namespace {
+    /// A new namespace; needs `CAP_SYS_ADMIN` in the user namespace of the process.
+    pub fn new() -> io::Result<Self> {
+        let file = on_thread(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        })?;
+        let namespace = Self { file };
+        namespace.ip(&["link", "set", "lo", "up"])?;
+        Ok(namespace)
+    }
+
+    /// Runs `work` on a thread of its own inside the namespace.
+    ///
+    /// What it opens there (sockets, TUN devices) belongs to the namespace wherever it is used later.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        on_thread(|| {
+            setns(&self.file, CloneFlags::CLONE_NEWNET)?;
+            work()
+        })
+    }
+
+    /// Starts `command` inside the namespace.
+    ///
+    /// The kernel kills it when the calling *thread* ends, so that nothing outlives the lab.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        child::spawn(&self.file, command)
+    }
+
+    /// Runs iproute2's `ip` inside the namespace; what it complains of becomes the error.
+    pub fn ip(&self, arguments: &[&str]) -> io::Result<String> {
+        let mut command = Command::new("ip");
+        command.args(arguments);
+        self.output(&mut command)
+    }
+
+    /// Runs `command` inside the namespace to its end and gives what it wrote to its standard output.
+    pub fn output(&self, command: &mut Command) -> io::Result<String> {
+        let output = child::output(&self.file, command)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(io::Error::other(format!("{command:?}: {said}")))
+    }
+
+    /// Sets a network parameter of the namespace, by its path below `/proc/sys/net`.
+    pub fn set(&self, parameter: &str, value: &str) -> io::Result<()> {
+        let path = format!("/proc/sys/net/{parameter}");
+        self.run(|| std::fs::write(&path, value))
+            .map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))
+    }
+
+    /// Joins two namespaces by a pair of virtual Ethernet interfaces, both called `name`, and gives each
+    /// its address with the length of its network (`"10.1.1.1/24"`).
+    pub fn join(&self, other: &Self, name: &str, addresses: [&str; 2]) -> io::Result<()> {
+        let there = format!("/proc/self/fd/{}", child::STANDARD_INPUT);
+        let mut command = Command::new("ip");
+        command.args(["link", "add", name, "type", "veth", "peer", "name", name]);
+        command.args(["netns", &there]);
+        command.stdin(other.file.try_clone()?);
+        self.output(&mut command)?;
+        for (namespace, address) in [(self, addresses[0]), (other, addresses[1])] {
+            namespace.ip(&["address", "add", address, "dev", name])?;
+            namespace.ip(&["link", "set", name, "up"])?;
+        }
+        Ok(())
+    }
+
+    /// Adds a route to `destination` over `device`, whose TCP connections use `congestion_control`.
+    pub fn route(
+        &self,
+        destination: IpAddr,
+        device: &str,
+        congestion_control: &str,
+    ) -> io::Result<()> {
+        let destination = destination.to_string();
+        let route = ["route", "replace", &destination, "dev", device];
+        self.ip(&[&route[..], &["congctl", congestion_control]].concat())?;
+        Ok(())
+    }
+}
+
+/// Runs `work` on a thread that changes its namespaces, which therefore serves nothing else after it.
+fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+#[cfg(test)]
+mod tests;

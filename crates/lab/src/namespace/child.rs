@@ -1,0 +1,54 @@
+//! Starting programs inside a namespace, such that they die with whoever started them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output};
+
+use nix::sched::{CloneFlags, setns};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getpid, getppid};
+
+/// The descriptor of a program's standard input.
+pub(super) const STANDARD_INPUT: i32 = 0;
+
+/// Starts `command` in `namespace`; the kernel kills it when the calling thread ends.
+pub(super) fn spawn(namespace: &File, command: &mut Command) -> io::Result<Child> {
+    confine(namespace, command).spawn()
+}
+
+/// Runs `command` in `namespace` to its end.
+pub(super) fn output(namespace: &File, command: &mut Command) -> io::Result<Output> {
+    confine(namespace, command).output()
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the standard library has no safe way to act between fork and exec"
+)]
+fn confine<'a>(namespace: &File, command: &'a mut Command) -> &'a mut Command {
+    let descriptor = namespace.as_raw_fd();
+    let parent = getpid();
+    // SAFETY: the closure makes system calls only and allocates nothing, as the child of a process with
+    // several threads must; `descriptor` is open in the child, since it is inherited until exec and the
+    // callers start the child before they return.
+    unsafe {
+        command.pre_exec(move || {
+            let namespace = BorrowedFd::borrow_raw(descriptor);
+            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            die_with(parent)
+        })
+    }
+}
+
+/// Has the kernel kill this process when the thread that started it ends.
+fn die_with(parent: Pid) -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() == parent {
+        return Ok(());
+    }
+    // The parent was gone before it could be watched.
+    Err(io::ErrorKind::Interrupted.into())
+}

@@ -1,0 +1,73 @@
+use super::*;
+use std::process::Stdio;
+
+/// A namespace, or none, with the reason printed, where this process may not make one.
+fn namespace() -> Option<Namespace> {
+    match Namespace::new() {
+        Ok(namespace) => Some(namespace),
+        Err(e) => {
+            println!("skipped: cannot make a network namespace here: {e}");
+            None
+        }
+    }
+}
+
+#[test]
+fn it_has_nothing_but_its_loopback() {
+    let Some(namespace) = namespace() else { return };
+    let links = namespace.ip(&["-oneline", "link"]).unwrap();
+    assert_eq!(links.lines().count(), 1, "{links}");
+    assert!(links.contains("LOOPBACK,UP"), "{links}");
+}
+
+#[test]
+fn two_are_joined_and_the_machine_is_as_before() {
+    let Some(left) = namespace() else { return };
+    let right = Namespace::new().unwrap();
+    left.join(&right, "wire0", ["10.9.0.1/24", "10.9.0.2/24"])
+        .unwrap();
+    let ping = left
+        .output(Command::new("ping").args(["-c1", "-W2", "10.9.0.2"]))
+        .unwrap();
+    assert!(ping.contains(" 0% packet loss"), "{ping}");
+    let here = std::fs::read_to_string("/proc/net/dev").unwrap();
+    assert!(!here.contains("wire0"), "{here}");
+}
+
+#[test]
+fn parameters_are_its_own() {
+    let Some(namespace) = namespace() else { return };
+    let path = "/proc/sys/net/ipv4/ip_forward";
+    let here = std::fs::read_to_string(path).unwrap();
+    let other = if here.trim() == "0" { "1" } else { "0" };
+    namespace.set("ipv4/ip_forward", other).unwrap();
+    let there = namespace.run(|| std::fs::read_to_string(path)).unwrap();
+    assert_eq!(there.trim(), other);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), here);
+}
+
+#[test]
+fn a_program_dies_with_the_thread_that_started_it() {
+    let Some(namespace) = namespace() else { return };
+    let mut child = std::thread::scope(|scope| {
+        let start = || {
+            let mut command = Command::new("sleep");
+            namespace
+                .spawn(command.arg("60").stdin(Stdio::null()))
+                .unwrap()
+        };
+        scope.spawn(start).join().unwrap()
+    });
+    let status = child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(9)
+    );
+}
+
+#[test]
+fn what_a_program_complains_of_is_the_error() {
+    let Some(namespace) = namespace() else { return };
+    let error = namespace.ip(&["link", "show", "nonesuch"]).unwrap_err();
+    assert!(error.to_string().contains("nonesuch"), "{error}");
+}
