@@ -5,6 +5,7 @@
 //! scenario. Nothing here reads a file, a clock or a random source.
 
 pub mod background;
+pub mod document;
 pub mod path;
 pub mod scenario;
 pub mod settings;

@@ -1,0 +1,69 @@
+//! Reading TOML documents whole: every problem at once, each with its place and the remedy.
+//!
+//! A document is parsed into a tree that knows where each value stands; `--set` overrides are applied to the
+//! tree; the tree is inspected against the JSON schema of the wanted type, which finds unknown keys, missing
+//! keys, wrong types and values out of range; then it is deserialised and handed to the caller's own checks.
+//! What the inspection refuses is replaced by a stand-in, so that one mistake does not hide the next; what
+//! the caller's checks say about a stand-in is dropped.
+
+mod deserialize;
+mod inspect;
+mod locator;
+mod notation;
+mod overrides;
+mod problem;
+mod schema;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+pub use locator::Locator;
+pub use overrides::{Override, ParseOverrideError};
+pub use problem::{Errors, Place, Problem, Problems, nearest};
+
+/// Reads `text`, with the overrides applied, as a `T`; the locator finds the lines of its keys.
+///
+/// # Errors
+/// All syntax errors; or else all unknown and missing keys, wrong types and values out of range.
+pub fn read<T: DeserializeOwned + JsonSchema>(
+    text: &str,
+    file_name: &str,
+    overrides: &[Override],
+) -> Result<(T, Locator), Errors> {
+    read_checked(text, file_name, overrides, |_: &T, _| {})
+}
+
+/// Reads like [`read`], and lets `check` add the problems that no schema can state.
+///
+/// `check` runs on a document with problems, too: what was refused is replaced by valid stand-ins.
+///
+/// # Errors
+/// As [`read`], with the problems that `check` reports.
+pub fn read_checked<T: DeserializeOwned + JsonSchema>(
+    text: &str,
+    file_name: &str,
+    overrides: &[Override],
+    check: impl FnOnce(&T, &mut Problems),
+) -> Result<(T, Locator), Errors> {
+    let source = locator::Source::new(file_name, overrides);
+    let mut found = Vec::new();
+    let mut root = tree::parse(text, &source)?;
+    overrides::apply(&mut root, &source, overrides, &mut found);
+    let schema = schemars::schema_for!(T);
+    let root = inspect::inspect(schema.as_value(), &root, &source, &mut found);
+    let mut problems = Problems::new(Locator::new(source, &root), found);
+    match deserialize::from_node(&root) {
+        Ok(value) => {
+            check(&value, &mut problems);
+            problems.finish().map(|locator| (value, locator))
+        }
+        Err(failure) => {
+            problems.report_failure(failure.origin, failure.message);
+            Err(problems.into_errors())
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A tree against the JSON schema of the type that it is to become.
+//!
+//! Of JSON schema this knows what a derived schema says: types, properties, required keys, items, ranges,
+//! words, and alternatives by type, by tag or by required keys.
+
+use serde_json::Value as Json;
+
+use super::locator::Source;
+use super::problem::{Problem, nearest, one_of, suggestion};
+use super::schema::{Schemas, greatest, spoken, text_of};
+use super::tree::{Entry, Node, Value};
+
+/// Reports what the schema does not admit, and gives the tree with stand-ins in its place.
+pub(super) fn inspect(
+    schema: &Json,
+    root: &Node,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) -> Node {
+    let mut inspector = Inspector {
+        schemas: Schemas { root: schema },
+        source,
+        problems,
+    };
+    inspector.visit("the document", schema, root)
+}
+
+struct Inspector<'a> {
+    schemas: Schemas<'a>,
+    source: &'a Source,
+    problems: &'a mut Vec<Problem>,
+}
+
+/// Why a value is not admitted, and what would be.
+struct Refusal {
+    message: String,
+    remedy: String,
+}
+
+impl<'a> Inspector<'a> {
+    /// The node as far as the schema admits it; `name` is what messages call it.
+    fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
+        self.examine(name, schema, node).unwrap_or_else(|refusal| {
+            self.report(node, refusal.message, refusal.remedy);
+            self.schemas.stand_in(schema)
+        })
+    }
+
+    fn report(&mut self, node: &Node, message: String, remedy: String) {
+        let place = self.source.place(node.origin);
+        self.problems.push(Problem::new(place, message, remedy));
+    }
+
+    fn examine(&mut self, name: &str, schema: &'a Json, node: &Node) -> Result<Node, Refusal> {
+        if let Some(notation) = self.schemas.notation(schema) {
+            let Value::Text(text) = &node.value else {
+                return Err(self.wrong_type(name, schema, node));
+            };
+            let checked = (notation.check)(text).map_err(|message| Refusal {
+                message: format!("`{name}`: {message}"),
+                remedy: String::new(),
+            });
+            return checked.map(|()| node.clone());
+        }
+        let schema = self.schemas.resolve(schema);
+        if let Some(words) = self.schemas.words(schema) {
+            return check_word(name, &words, node);
+        }
+        if let Some(alternatives) = Schemas::alternatives(schema) {
+            let chosen = self.choose(name, schema, &alternatives, node)?;
+            return self.examine(name, chosen, node);
+        }
+        if !self.schemas.admits(schema, &node.value) {
+            return Err(self.wrong_type(name, schema, node));
+        }
+        match &node.value {
+            Value::Integer(number) => check_range(name, schema, *number as f64, node),
+            Value::Float(number) => check_range(name, schema, *number, node),
+            Value::Array(items) => Ok(self.visit_items(name, schema, items, node)),
+            Value::Table(entries) => Ok(self.visit_entries(name, schema, entries, node)),
+            _ => Ok(node.clone()),
+        }
+    }
+
+    fn wrong_type(&self, name: &str, schema: &'a Json, node: &Node) -> Refusal {
+        let inner = self.schemas.resolve(schema);
+        let wanted = self.schemas.wanted(inner);
+        Refusal {
+            message: format!(
+                "`{name}` is {}, where {wanted} is wanted",
+                spoken(node.value.type_name())
+            ),
+            remedy: text_of(inner, "description").to_owned(),
+        }
+    }
+
+    /// The alternative that the node is meant to be: by its type, then its tag, then its required keys.
+    fn choose(
+        &self,
+        name: &str,
+        schema: &'a Json,
+        alternatives: &[&'a Json],
+        node: &Node,
+    ) -> Result<&'a Json, Refusal> {
+        let admitting = |each: &&&'a Json| self.schemas.admits(each, &node.value);
+        let fitting: Vec<&'a Json> = alternatives.iter().filter(admitting).copied().collect();
+        if let Some((tag, words)) = self.schemas.tag(&fitting) {
+            let known = words.iter().map(|(word, _)| *word);
+            let Some(Value::Text(text)) = node.entry(tag).map(|entry| &entry.value) else {
+                return Err(Refusal {
+                    message: format!("missing key `{tag}` in `{name}`"),
+                    remedy: one_of(known),
+                });
+            };
+            let chosen = words.iter().find(|(word, _)| word == text);
+            return chosen.map(|(_, schema)| *schema).ok_or_else(|| Refusal {
+                message: format!("unknown {tag} `{text}`"),
+                remedy: suggestion(text, known),
+            });
+        }
+        let whole = |each: &&&'a Json| {
+            let required = self.schemas.required(each);
+            required.iter().all(|key| node.entry(key).is_some())
+        };
+        let chosen = fitting.iter().find(whole).or(fitting.first());
+        chosen
+            .copied()
+            .ok_or_else(|| self.wrong_type(name, schema, node))
+    }
+
+    fn visit_items(&mut self, name: &str, schema: &'a Json, items: &[Node], node: &Node) -> Node {
+        let Some(inner) = schema.get("items") else {
+            return node.clone();
+        };
+        let visited = items.iter().map(|item| self.visit(name, inner, item));
+        Node {
+            origin: node.origin,
+            value: Value::Array(visited.collect()),
+        }
+    }
+
+    fn visit_entries(
+        &mut self,
+        name: &str,
+        schema: &'a Json,
+        entries: &[Entry],
+        node: &Node,
+    ) -> Node {
+        let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if let Some((key, inner)) = self.property(schema, entry, entries) {
+                let visited = self.visit(key, inner, &entry.node);
+                kept.push(Entry::new(key, entry.origin, visited));
+            } else if schema.get("additionalProperties") != Some(&Json::Bool(false)) {
+                kept.push(entry.clone());
+            }
+        }
+        for key in self.schemas.required(schema) {
+            if kept.iter().any(|entry| entry.key == key) {
+                continue;
+            }
+            let inner = &schema["properties"][key];
+            let remedy = sentence(inner).unwrap_or_default();
+            self.report(node, format!("missing key `{key}` in `{name}`"), remedy);
+            let stand_in = self.schemas.stand_in(inner);
+            kept.push(Entry::new(key, stand_in.origin, stand_in));
+        }
+        Node {
+            origin: node.origin,
+            value: Value::Table(kept),
+        }
+    }
+
+    /// The property that an entry is, or is meant to be, with its schema; an unknown key is reported.
+    fn property<'k>(
+        &mut self,
+        schema: &'a Json,
+        entry: &'k Entry,
+        entries: &[Entry],
+    ) -> Option<(&'k str, &'a Json)>
+    where
+        'a: 'k,
+    {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        if let Some(inner) = properties.and_then(|known| known.get(&entry.key)) {
+            return Some((&entry.key, inner));
+        }
+        match schema.get("additionalProperties") {
+            Some(Json::Bool(false)) => {}
+            Some(inner @ Json::Object(_)) => return Some((&entry.key, inner)),
+            _ => return None,
+        }
+        let known = properties.into_iter().flatten();
+        let names = known.clone().map(|(key, _)| key.as_str());
+        let place = self.source.place(entry.origin);
+        let message = format!("unknown key `{}`", entry.key);
+        let remedy = suggestion(&entry.key, names.clone());
+        self.problems.push(Problem::new(place, message, remedy));
+        let meant = nearest(&entry.key, names)?;
+        let taken = entries.iter().any(|other| other.key == meant);
+        let (key, inner) = known.into_iter().find(|(key, _)| *key == meant)?;
+        (!taken).then_some((key, inner))
+    }
+}
+
+/// The description of a schema as part of a sentence: its first clause, without a capital.
+fn sentence(schema: &Json) -> Option<String> {
+    let (clause, _) = text_of(schema, "description").split_once(['.', ';'])?;
+    let first = clause.chars().next()?;
+    Some(first.to_lowercase().chain(clause.chars().skip(1)).collect())
+}
+
+fn check_word(name: &str, words: &[&str], node: &Node) -> Result<Node, Refusal> {
+    let known = words.iter().copied();
+    match &node.value {
+        Value::Text(text) if words.contains(&text.as_str()) => Ok(node.clone()),
+        Value::Text(text) => Err(Refusal {
+            message: format!("unknown {name} `{text}`"),
+            remedy: suggestion(text, known),
+        }),
+        other => Err(Refusal {
+            message: format!(
+                "`{name}` is {}, where a string is wanted",
+                spoken(other.type_name())
+            ),
+            remedy: one_of(known),
+        }),
+    }
+}
+
+fn check_range(name: &str, schema: &Json, number: f64, node: &Node) -> Result<Node, Refusal> {
+    let least = schema.get("minimum").and_then(Json::as_f64);
+    let refuse = |limit: String| {
+        Err(Refusal {
+            message: format!("`{name}` is {number}, but must be {limit}"),
+            remedy: text_of(schema, "description").to_owned(),
+        })
+    };
+    if !number.is_finite() {
+        return refuse("a finite number".to_owned());
+    }
+    match (least, greatest(schema)) {
+        (Some(least), _) if number < least => refuse(format!("at least {least}")),
+        (_, Some(most)) if number > most => refuse(format!("at most {most}")),
+        _ => Ok(node.clone()),
+    }
+}

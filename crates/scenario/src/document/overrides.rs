@@ -1,0 +1,101 @@
+//! `--set KEY=VALUE`: values that take the place of the file's.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::locator::Source;
+use super::problem::{Problem, one_of};
+use super::tree::{Entry, Node, Origin, Value, parse_override};
+
+/// A value that takes the place of the file's: `transfer.count=5`, `path.0.background=light`.
+///
+/// The value is read as TOML, or else as a string, so that `background=off` needs no quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    key: String,
+    value: String,
+}
+
+/// Why an override could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an override; write KEY=VALUE, for example transfer.count=5")]
+pub struct ParseOverrideError(String);
+
+impl FromStr for Override {
+    type Err = ParseOverrideError;
+
+    fn from_str(text: &str) -> Result<Self, ParseOverrideError> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+            }),
+            _ => Err(ParseOverrideError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+/// Applies the overrides in their order; those that fit nowhere become problems.
+pub(super) fn apply(
+    root: &mut Node,
+    source: &Source,
+    overrides: &[Override],
+    problems: &mut Vec<Problem>,
+) {
+    for (number, each) in overrides.iter().enumerate() {
+        let value = parse_override(&each.value, number);
+        if let Err((message, remedy)) = put(root, &each.key, value) {
+            let place = source.place(Origin::Override(number));
+            problems.push(Problem::new(place, message, remedy));
+        }
+    }
+}
+
+/// Puts a value at a dotted key, making the tables on the way; the error is message and remedy.
+fn put(node: &mut Node, key: &str, value: Node) -> Result<(), (String, String)> {
+    let origin = value.origin;
+    let mut at = node;
+    for part in key.split('.') {
+        at = match &mut at.value {
+            Value::Table(entries) => entry(entries, part, origin),
+            Value::Array(items) => {
+                let count = items.len();
+                let item = part.parse().ok().and_then(|n: usize| items.get_mut(n));
+                item.ok_or_else(|| {
+                    let numbers: Vec<String> = (0..count).map(|n| n.to_string()).collect();
+                    let known = numbers.iter().map(String::as_str);
+                    (format!("no list entry `{part}`"), one_of(known))
+                })?
+            }
+            _ => {
+                let message = format!("`{part}` cannot be set in a value that is not a table");
+                return Err((message, "shorten the key".to_owned()));
+            }
+        };
+    }
+    *at = value;
+    Ok(())
+}
+
+/// The value of a key, a new empty table if there is none.
+fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, origin: Origin) -> &'a mut Node {
+    let index = entries.iter().position(|entry| entry.key == key);
+    let index = index.unwrap_or_else(|| {
+        entries.push(Entry {
+            key: key.to_owned(),
+            origin,
+            node: Node {
+                origin,
+                value: Value::Table(Vec::new()),
+            },
+        });
+        entries.len() - 1
+    });
+    &mut entries[index].node
+}

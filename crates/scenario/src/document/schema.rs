@@ -1,0 +1,204 @@
+//! What a JSON schema that was derived from a type says.
+
+use serde_json::Value as Json;
+
+use super::notation::{Notation, notation};
+use super::tree::{Entry, Node, Origin, Value};
+
+/// A schema with its definitions.
+#[derive(Clone, Copy)]
+pub(super) struct Schemas<'a> {
+    pub(super) root: &'a Json,
+}
+
+/// How deep stand-ins nest; a type that contains itself ends here.
+const DEPTH: usize = 16;
+
+/// The text of a key of a schema, empty if there is none.
+pub(super) fn text_of<'a>(schema: &'a Json, key: &str) -> &'a str {
+    schema.get(key).and_then(Json::as_str).unwrap_or("")
+}
+
+/// A type of JSON schema in the words of TOML.
+pub(super) fn spoken(type_name: &str) -> &'static str {
+    match type_name {
+        "string" => "a string",
+        "integer" => "an integer",
+        "number" => "a number",
+        "boolean" => "true or false",
+        "array" => "a list",
+        "object" => "a table",
+        _ => "nothing",
+    }
+}
+
+impl<'a> Schemas<'a> {
+    /// The schema itself, or the definition that it refers to.
+    pub(super) fn resolve(self, schema: &'a Json) -> &'a Json {
+        let definition = self.definition(schema);
+        definition.map_or(schema, |(_, inner)| self.resolve(inner))
+    }
+
+    /// The notation of the texts that the schema admits, if they have one.
+    pub(super) fn notation(self, schema: &'a Json) -> Option<Notation> {
+        self.definition(schema).and_then(|(name, _)| notation(name))
+    }
+
+    fn definition(self, schema: &'a Json) -> Option<(&'a str, &'a Json)> {
+        let name = text_of(schema, "$ref").strip_prefix("#/$defs/")?;
+        Some((name, self.root.get("$defs")?.get(name)?))
+    }
+
+    /// The alternatives of which one must fit, if there are any.
+    pub(super) fn alternatives(schema: &'a Json) -> Option<Vec<&'a Json>> {
+        let list = schema.get("anyOf").or(schema.get("oneOf"))?;
+        list.as_array().map(|list| list.iter().collect())
+    }
+
+    /// The words of which the value must be one, if the schema admits nothing else.
+    pub(super) fn words(self, schema: &'a Json) -> Option<Vec<&'a str>> {
+        let schema = self.resolve(schema);
+        if let Some(word) = schema.get("const") {
+            return word.as_str().map(|word| vec![word]);
+        }
+        if let Some(list) = schema.get("enum").and_then(Json::as_array) {
+            return list.iter().map(Json::as_str).collect();
+        }
+        let inner: Option<Vec<_>> = Self::alternatives(schema)?
+            .into_iter()
+            .map(|each| self.words(each))
+            .collect();
+        inner.map(|words| words.concat())
+    }
+
+    /// The types that a schema without references names; none if it admits all.
+    fn types(schema: &'a Json) -> Vec<&'a str> {
+        match schema.get("type") {
+            Some(Json::String(one)) => vec![one],
+            Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the schema admits values of this type.
+    pub(super) fn admits(self, schema: &'a Json, value: &Value) -> bool {
+        let schema = self.resolve(schema);
+        if let Some(alternatives) = Self::alternatives(schema) {
+            return alternatives.iter().any(|each| self.admits(each, value));
+        }
+        let types = Self::types(schema);
+        let found = value.type_name();
+        types.is_empty()
+            || types.contains(&found)
+            || (found == "integer" && types.contains(&"number"))
+    }
+
+    /// The types that the schema admits, in words.
+    pub(super) fn wanted(self, schema: &'a Json) -> String {
+        let schema = self.resolve(schema);
+        let alternatives = Self::alternatives(schema).unwrap_or_else(|| vec![schema]);
+        let types = alternatives
+            .into_iter()
+            .flat_map(|each| Self::types(self.resolve(each)));
+        let mut names: Vec<&str> = types.filter(|name| *name != "null").map(spoken).collect();
+        names.dedup();
+        names.join(" or ")
+    }
+
+    /// The keys that a table must have.
+    pub(super) fn required(self, schema: &'a Json) -> Vec<&'a str> {
+        let list = self
+            .resolve(schema)
+            .get("required")
+            .and_then(Json::as_array);
+        list.into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .collect()
+    }
+
+    /// The key whose word tells several tables apart, with the word of each.
+    pub(super) fn tag(
+        self,
+        alternatives: &[&'a Json],
+    ) -> Option<(&'a str, Vec<(&'a str, &'a Json)>)> {
+        let properties = |each: &&'a Json| self.resolve(each).get("properties")?.as_object();
+        let first = alternatives.first().and_then(properties)?;
+        if alternatives.len() < 2 {
+            return None;
+        }
+        first.keys().find_map(|key| {
+            let word = |each: &&'a Json| {
+                let word = properties(each)?.get(key)?.get("const")?.as_str()?;
+                Some((word, *each))
+            };
+            let words: Option<Vec<_>> = alternatives.iter().map(word).collect();
+            words.map(|words| (key.as_str(), words))
+        })
+    }
+
+    /// A value that the schema admits.
+    pub(super) fn stand_in(self, schema: &'a Json) -> Node {
+        self.example(schema, DEPTH)
+    }
+
+    fn example(self, schema: &'a Json, depth: usize) -> Node {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let value = if let Some(notation) = self.notation(schema) {
+            text(notation.example)
+        } else if let Some(word) = self.words(schema).and_then(|words| words.first().copied()) {
+            text(word)
+        } else {
+            let schema = self.resolve(schema);
+            if let Some(first) = Self::alternatives(schema).and_then(|list| list.first().copied()) {
+                return self.example(first, depth.saturating_sub(1));
+            }
+            match Self::types(schema).first().copied() {
+                Some("integer" | "number") => least(schema),
+                Some("boolean") => Value::Boolean(false),
+                Some("array") => Value::Array(Vec::new()),
+                Some("object") => self.example_table(schema, depth),
+                _ => text("stand-in"),
+            }
+        };
+        Node {
+            origin: Origin::StandIn,
+            value,
+        }
+    }
+
+    fn example_table(self, schema: &'a Json, depth: usize) -> Value {
+        let required = self.required(schema);
+        let keys = required.into_iter().filter(|_| depth > 0);
+        let entry = |key: &str| {
+            let inner = self.example(&schema["properties"][key], depth - 1);
+            Entry::new(key, Origin::StandIn, inner)
+        };
+        Value::Table(keys.map(entry).collect())
+    }
+}
+
+/// The least number that the schema admits, but 1 where it admits 0.
+fn least(schema: &Json) -> Value {
+    let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
+    let number = bound("minimum").unwrap_or(0.0).max(1.0);
+    let number = number.min(greatest(schema).unwrap_or(number));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "`as` saturates, and no derived schema has a least integer that large"
+    )]
+    match schema.get("type").and_then(Json::as_str) {
+        Some("integer") => Value::Integer(number as i64),
+        _ => Value::Float(number),
+    }
+}
+
+/// The greatest number that the schema admits: stated, or that of the integer's width.
+pub(super) fn greatest(schema: &Json) -> Option<f64> {
+    let width = match text_of(schema, "format") {
+        "uint32" => Some(f64::from(u32::MAX)),
+        "int32" => Some(f64::from(i32::MAX)),
+        _ => None,
+    };
+    schema.get("maximum").and_then(Json::as_f64).or(width)
+}

@@ -1,0 +1,221 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Garden {
+    /// The name on the gate.
+    name: String,
+    #[serde(default)]
+    area: f64,
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 12))]
+    months: Option<u8>,
+    #[serde(default)]
+    bed: Vec<Bed>,
+    #[serde(default)]
+    tools: BTreeMap<String, Tool>,
+    #[serde(default)]
+    gate: Gate,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Bed {
+    crop: Crop,
+    /// How often it is watered.
+    interval: polypath_core::time::Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Crop {
+    /// Roots.
+    Carrot,
+    /// Leaves.
+    SavoyCabbage,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "kebab-case")]
+enum Tool {
+    Spade { blade: u32 },
+    Hose { length: u32 },
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize, JsonSchema)]
+enum Gate {
+    #[default]
+    Open,
+    Locked(u32),
+}
+
+const GOOD: &str = r#"name = "Eden"
+area = 3
+months = 4
+
+[[bed]]
+crop = "carrot"
+interval = "20 ms"
+
+[[bed]]
+crop = "savoy-cabbage"
+interval = "1 h"
+
+[tools.one]
+kind = "spade"
+blade = 20
+"#;
+
+fn problems(text: &str, overrides: &[&str]) -> Vec<String> {
+    let overrides: Vec<Override> = overrides.iter().map(|o| o.parse().unwrap()).collect();
+    let read = read::<Garden>(text, "g.toml", &overrides);
+    let errors = read.map(|(garden, _)| format!("{garden:?}")).unwrap_err();
+    errors.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn reads_a_good_document_and_finds_its_lines() {
+    let (garden, locator) = read::<Garden>(GOOD, "g.toml", &[]).unwrap();
+    assert_eq!(garden.bed[1].crop, Crop::SavoyCabbage);
+    assert_eq!(garden.tools["one"], Tool::Spade { blade: 20 });
+    assert_eq!((garden.area, garden.months), (3.0, Some(4)));
+    assert_eq!(locator.line_of("bed.1.interval"), Some(11));
+    assert_eq!(locator.line_of("bed.1"), Some(9));
+    assert_eq!(locator.line_of("bed.2"), None);
+    assert_eq!(locator.line_of("gate"), None);
+    assert_eq!(locator.place("bed.0.crop").to_string(), "g.toml:6:8");
+}
+
+#[test]
+fn names_every_problem_at_once_in_the_order_of_the_lines() {
+    let text = r#"nmae = "Eden"
+area = "large"
+months = 13
+
+[[bed]]
+crop = "carot"
+interval = "20 msec"
+
+[[bed]]
+crop = 3
+zzz = true
+
+[tools.one]
+kind = "spoon"
+
+[tools.two]
+kind = "spade"
+blade = -1
+"#;
+    insta::assert_snapshot!(problems(text, &[]).join("\n"));
+}
+
+#[test]
+fn reports_every_error_of_the_syntax() {
+    insta::assert_snapshot!(problems("name = \nmonths = 3 4\n[bed", &[]).join("\n"));
+    assert_eq!(
+        problems("name = \"x\"\nmonths = 99999999999999999999", &[]),
+        ["g.toml:2:10: the integer 99999999999999999999 is out of range"]
+    );
+}
+
+#[test]
+fn overrides_take_the_place_of_the_files_values() {
+    let set = |text: &str| text.parse::<Override>().unwrap();
+    let overrides = [
+        set("bed.1.crop=carrot"),
+        set("tools.two={ kind = \"hose\", length = 3 }"),
+        set("gate.Locked=7"),
+        set("name = The Park"),
+    ];
+    let (garden, locator) = read::<Garden>(GOOD, "g.toml", &overrides).unwrap();
+    assert_eq!(garden.bed[1].crop, Crop::Carrot);
+    assert_eq!(garden.tools["two"], Tool::Hose { length: 3 });
+    assert_eq!(garden.gate, Gate::Locked(7));
+    assert_eq!(garden.name, "The Park");
+    assert_eq!(locator.line_of("bed.1.crop"), None);
+    assert_eq!(
+        locator.place("bed.1.crop").to_string(),
+        "--set bed.1.crop=carrot"
+    );
+}
+
+#[test]
+fn problems_of_overrides_name_the_override() {
+    let overrides = [
+        "bed.7.crop=carrot",
+        "mnths=3",
+        "area.x=1",
+        "bed.0.interval=soon",
+    ];
+    insta::assert_snapshot!(problems(GOOD, &overrides).join("\n"));
+    for bad in ["", "=3", "key", " = "] {
+        assert!(bad.parse::<Override>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn one_mistake_does_not_hide_the_next_and_stand_ins_are_not_blamed() {
+    let check = |garden: &Garden, problems: &mut Problems| {
+        for (index, bed) in garden.bed.iter().enumerate() {
+            if bed.interval < polypath_core::time::Duration::from_secs(60) {
+                problems.report(&format!("bed.{index}.interval"), "too often", "wait");
+            }
+        }
+    };
+    let text = GOOD.replace("20 ms", "often").replace("1 h", "2 s");
+    let errors = read_checked::<Garden>(&text, "g.toml", &[], check).unwrap_err();
+    let shown: Vec<String> = errors.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(shown.len(), 2, "{errors}");
+    assert!(shown[0].starts_with("g.toml:7:12: `interval`: `often` is not a duration"));
+    assert_eq!(shown[1], "g.toml:11:12: too often; wait");
+}
+
+#[test]
+fn the_nearest_name_is_near() {
+    let names = ["delay", "rate", "queue"];
+    assert_eq!(nearest("dealy", names), Some("delay"));
+    assert_eq!(nearest("Rate", names), Some("rate"));
+    assert_eq!(nearest("loss", names), None);
+    assert_eq!(nearest("x", []), None);
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let deep = format!("name = {}", "[".repeat(100_000));
+    assert!(!problems(&deep, &[]).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,80}", key in "\\PC{0,12}", value in "\\PC{0,12}") {
+        let set = format!("{key}={value}").parse::<Override>();
+        let overrides: Vec<Override> = set.into_iter().collect();
+        let _ = read::<Garden>(&text, "g.toml", &overrides).map_err(|errors| errors.to_string());
+    }
+
+    #[test]
+    fn no_mutation_makes_it_panic_or_err_without_a_place(
+        at in 0..GOOD.len(),
+        remove in 0_usize..12,
+        insert in "[\\[\\]{}=\"'.#a-z0-9\n -]{0,6}",
+    ) {
+        let end = (at + remove).min(GOOD.len());
+        let text = format!("{}{insert}{}", &GOOD[..at], &GOOD[end..]);
+        if let Err(errors) = read::<Garden>(&text, "g.toml", &[]) {
+            let lines = text.split('\n').count();
+            for problem in errors.problems() {
+                let Place::File { line, .. } = problem.place else {
+                    panic!("{problem}");
+                };
+                prop_assert!((1..=lines).contains(&line), "{problem}");
+            }
+            prop_assert!(!errors.problems().is_empty());
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A TOML document as a tree that knows where each value stands.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::locator::Source;
+use super::problem::{Errors, Problem};
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// The file, at a line and column, both from 1.
+    File { line: usize, column: usize },
+    /// The `--set` argument of this position.
+    Override(usize),
+    /// A stand-in for what was refused or missing.
+    StandIn,
+}
+
+/// A value with its place.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) origin: Origin,
+    pub(super) value: Value,
+}
+
+/// A value of TOML.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    Datetime(String),
+    Array(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    /// Where the key itself stands.
+    pub(super) origin: Origin,
+    pub(super) node: Node,
+}
+
+/// Parses a whole document; the errors are all those of its syntax.
+pub(super) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
+    let lines = Lines::new(text);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let mut problems: Vec<Problem> = errors
+        .iter()
+        .map(|error| {
+            let origin = lines.origin(&error.span().unwrap_or(0..0));
+            Problem::new(source.place(origin), error.message(), "")
+        })
+        .collect();
+    let mut locate = |span: Range<usize>| lines.origin(&span);
+    let mut refuse = |origin, message: String| {
+        problems.push(Problem::new(source.place(origin), message, ""));
+    };
+    let root = Node {
+        origin: Origin::File { line: 1, column: 1 },
+        value: table_of(table.get_ref(), &mut locate, &mut refuse),
+    };
+    if problems.is_empty() {
+        return Ok(root);
+    }
+    Err(Errors::new(problems))
+}
+
+/// Reads the value of an override: as TOML, or else as the text that it is.
+pub(super) fn parse_override(text: &str, number: usize) -> Node {
+    let origin = Origin::Override(number);
+    let mut refused = false;
+    let parsed = DeValue::parse(text)
+        .ok()
+        .map(|value| node_of(&value, &mut |_| origin, &mut |_, _| refused = true));
+    match parsed {
+        Some(node) if !refused => node,
+        _ => Node {
+            origin,
+            value: Value::Text(text.to_owned()),
+        },
+    }
+}
+
+type Locate<'a> = &'a mut dyn FnMut(Range<usize>) -> Origin;
+type Refuse<'a> = &'a mut dyn FnMut(Origin, String);
+
+fn node_of(value: &Spanned<DeValue<'_>>, locate: Locate<'_>, refuse: Refuse<'_>) -> Node {
+    let origin = locate(value.span());
+    let value = match value.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(integer) => {
+            let number = i64::from_str_radix(integer.as_str(), integer.radix());
+            Value::Integer(number.unwrap_or_else(|_| {
+                refuse(origin, format!("the integer {integer} is out of range"));
+                0
+            }))
+        }
+        DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(boolean) => Value::Boolean(*boolean),
+        DeValue::Datetime(datetime) => Value::Datetime(datetime.to_string()),
+        DeValue::Array(array) => {
+            Value::Array(array.iter().map(|v| node_of(v, locate, refuse)).collect())
+        }
+        DeValue::Table(table) => table_of(table, locate, refuse),
+    };
+    Node { origin, value }
+}
+
+fn table_of(table: &DeTable<'_>, locate: Locate<'_>, refuse: Refuse<'_>) -> Value {
+    let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| Entry {
+        key: AsRef::<str>::as_ref(key.get_ref()).to_owned(),
+        origin: locate(key.span()),
+        node: node_of(value, locate, refuse),
+    };
+    Value::Table(table.iter().map(entry).collect())
+}
+
+/// The offsets at which the lines of a text begin.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let after = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(after).collect(),
+        }
+    }
+
+    fn origin(&self, span: &Range<usize>) -> Origin {
+        let line = self
+            .starts
+            .partition_point(|start| *start <= span.start)
+            .max(1);
+        let start = self.starts[line - 1];
+        let before = self.text.get(start..span.start).unwrap_or("");
+        Origin::File {
+            line,
+            column: before.chars().count() + 1,
+        }
+    }
+}
+
+impl Entry {
+    pub(super) fn new(key: &str, origin: Origin, node: Node) -> Self {
+        Self {
+            key: key.to_owned(),
+            origin,
+            node,
+        }
+    }
+}
+
+impl Value {
+    /// The name of the type, as a JSON schema has it.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Text(_) | Value::Datetime(_) => "string",
+            Value::Integer(_) => "integer",
+            Value::Float(_) => "number",
+            Value::Boolean(_) => "boolean",
+            Value::Array(_) => "array",
+            Value::Table(_) => "object",
+        }
+    }
+}
+
+impl Node {
+    /// The value of a key, if this is a table that has it.
+    pub(super) fn entry(&self, key: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Table(entries) => {
+                let found = entries.iter().find(|entry| entry.key == key);
+                found.map(|entry| &entry.node)
+            }
+            _ => None,
+        }
+    }
+}
