@@ -21,6 +21,13 @@ impl Payload for alloc::vec::Vec<u8> {
     }
 }
 
+#[cfg(feature = "bytes")]
+impl Payload for bytes::Bytes {
+    fn len(&self) -> usize {
+        bytes::Bytes::len(self)
+    }
+}
+
 /// One of the paths between two endpoints, by its position in their configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
