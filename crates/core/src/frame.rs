@@ -54,6 +54,15 @@ impl Epoch {
     }
 }
 
+/// Length of a frame's header in bytes ([`crate::wire`]).
+pub const HEADER_LEN: u32 = 22;
+/// What the session's seal adds to a frame in bytes: type, receiver index, path and counter, tag.
+pub const SEAL_LEN: u32 = 29;
+/// Length of the IP and UDP headers of an underlay over IPv4 in bytes.
+pub const OVER_IPV4: u32 = 28;
+/// Length of the IP and UDP headers of an underlay over IPv6 in bytes.
+pub const OVER_IPV6: u32 = 48;
+
 /// Length of a probe's body, and of the leading packet of a pair, in bytes.
 pub const PROBE_LEN: u16 = 2;
 /// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
@@ -87,6 +96,14 @@ pub struct Encapsulation {
 impl Encapsulation {
     /// The sizes of the PPD paper (section 3.3): data packets as they are, probes of 40 bytes.
     pub const PAPER: Self = Self { data: 0, probe: 40 };
+
+    /// The sizes of a deployment over IP and UDP headers of `underlay` bytes ([`OVER_IPV4`] or
+    /// [`OVER_IPV6`]): those, the seal and the frame header around every body.
+    #[must_use]
+    pub const fn deployed(underlay: u32) -> Self {
+        let data = underlay + SEAL_LEN + HEADER_LEN;
+        Self { data, probe: data + PROBE_LEN as u32 }
+    }
 
     /// The size of a frame with this body on the wire, in bytes.
     #[must_use]

@@ -13,11 +13,11 @@
 
 use alloc::vec::Vec;
 
-use crate::frame::{Body, Epoch, Frame, PAIR_MIN, PROBE_LEN, PathId};
+use crate::frame::{self, Body, Epoch, Frame, PAIR_MIN, PathId};
 use crate::time::Time;
 
 /// Length of the frame header in bytes.
-pub const HEADER_LEN: usize = 22;
+pub const HEADER_LEN: usize = frame::HEADER_LEN as usize;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,9 +125,6 @@ fn decode_pair(rest: &[u8]) -> Option<Result<Body<&[u8]>, WireError>> {
         _ => Err(WireError::Pair(which)),
     })
 }
-
-/// Length on the wire, without seal and outer headers, of a probe frame.
-pub const PROBE_FRAME_LEN: usize = HEADER_LEN + PROBE_LEN as usize;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,9 @@
 //! scenario. Nothing here reads a file, a clock or a random source.
 
 pub mod background;
+mod check;
 pub mod document;
+mod endpoint;
 pub mod path;
 pub mod scenario;
 pub mod settings;
