@@ -35,14 +35,21 @@ impl Pair {
             probing: ProbingConfig::default(),
         };
         let end = || Endpoint::new(&config).expect("the configuration is sound");
-        Self { ends: [end(), end()], frames: Vec::new(), now: Time::ZERO }
+        Self {
+            ends: [end(), end()],
+            frames: Vec::new(),
+            now: Time::ZERO,
+        }
     }
 
     /// Sends a packet and takes all its frames at the other end; how many were delivered.
     fn carry(&mut self, meta: PacketMeta) -> u32 {
         self.now += Duration::from_micros(100);
         let (now, frames) = (self.now, &mut self.frames);
-        let packet = Wake::Input(Input::Packet { meta, payload: Bare });
+        let packet = Wake::Input(Input::Packet {
+            meta,
+            payload: Bare,
+        });
         step(&mut self.ends[0], now, packet, &mut |output| {
             if let Output::Transmit(frame) = output {
                 frames.push(frame);
@@ -50,9 +57,14 @@ impl Pair {
         });
         let mut delivered = 0;
         for frame in self.frames.drain(..) {
-            step(&mut self.ends[1], now, Wake::Input(Input::Frame(frame)), &mut |output| {
-                delivered += u32::from(matches!(output, Output::Deliver(_)));
-            });
+            step(
+                &mut self.ends[1],
+                now,
+                Wake::Input(Input::Frame(frame)),
+                &mut |output| {
+                    delivered += u32::from(matches!(output, Output::Deliver(_)));
+                },
+            );
         }
         delivered
     }

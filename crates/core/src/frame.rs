@@ -102,7 +102,10 @@ impl Encapsulation {
     #[must_use]
     pub const fn deployed(underlay: u32) -> Self {
         let data = underlay + SEAL_LEN + HEADER_LEN;
-        Self { data, probe: data + PROBE_LEN as u32 }
+        Self {
+            data,
+            probe: data + PROBE_LEN as u32,
+        }
     }
 
     /// The size of a frame with this body on the wire, in bytes.

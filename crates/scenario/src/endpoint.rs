@@ -2,23 +2,9 @@
 
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation as Sizes, OVER_IPV4};
-use polypath_core::policy::PolicyConfig;
 
 use crate::scenario::{Scenario, Scheme};
 use crate::settings::Encapsulation;
-
-impl Scheme {
-    /// The policy of both endpoints.
-    #[must_use]
-    pub const fn policy(self) -> PolicyConfig {
-        match self {
-            Scheme::Tcp => PolicyConfig::SinglePath { path: 0 },
-            Scheme::PpdTcp1 => PolicyConfig::DuplicateAcks { path: 0 },
-            Scheme::PpdTcp2 => PolicyConfig::DuplicateAll {},
-            Scheme::PpdTcp3 => PolicyConfig::ProbeAndSwitch { path: 0 },
-        }
-    }
-}
 
 impl Scenario {
     /// The endpoints' configuration under a scheme.
