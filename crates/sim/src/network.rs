@@ -1,0 +1,146 @@
+//! Builds a simulated network from a scenario.
+//!
+//! A path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
+//! [`Link`](polypath_link::Link)s, one for each direction, with equal parameters and random streams of
+//! their own. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
+//! own; their flows stay on their path ([`destinations`]).
+//!
+//! *Streams.* Every random stream is named after its component (`path1/n2/host7/tcp`,
+//! `link/path1/core.0/client/loss`), so that a changed path leaves the others as they are.
+
+mod background;
+mod convert;
+mod destinations;
+
+use polypath_core::frame::{PathId, Payload};
+use polypath_core::rng::Seed;
+use polypath_link::{Link, LinkConfig};
+use polypath_scenario::{Path, Scenario};
+
+use crate::fabric::Fabric;
+use crate::route::Terminal;
+use crate::world::{Agents, LinkName, Port, PortId, Side, World};
+#[cfg(test)]
+pub(crate) use convert::foreground_tcp;
+
+/// Why a scenario makes no network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A link is impossible.
+    #[error("link {name}: {source}")]
+    Link {
+        /// The link.
+        name: String,
+        /// What is wrong with it.
+        source: polypath_link::ConfigError,
+    },
+    /// More paths than a frame can name.
+    #[error("{0} paths are more than 256")]
+    TooManyPaths(usize),
+    /// Background traffic has no two inner nodes to travel between.
+    #[error("path {0}: background traffic needs at least 3 links")]
+    TooFewLinks(String),
+}
+
+/// The network of a scenario, with a port at each end of every path, and its background at rest.
+pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, BuildError> {
+    let mut network = Network {
+        seed,
+        fabric: Fabric::default(),
+        agents: Agents::default(),
+        ports: Vec::new(),
+        link_names: Vec::new(),
+    };
+    for (index, path) in scenario.paths.iter().enumerate() {
+        let id = u8::try_from(index).map_err(|_| BuildError::TooManyPaths(scenario.paths.len()))?;
+        network.add_path(scenario, path, PathId(id))?;
+    }
+    Ok(World::new(
+        network.fabric,
+        network.agents,
+        network.ports,
+        network.link_names,
+    ))
+}
+
+/// A network under construction.
+struct Network {
+    seed: Seed,
+    fabric: Fabric,
+    agents: Agents,
+    ports: Vec<Port>,
+    link_names: Vec<LinkName>,
+}
+
+/// The links of a path, in order from the server, by the side to which they carry packets.
+struct Chain {
+    path: PathId,
+    to_client: Vec<u32>,
+    to_server: Vec<u32>,
+}
+
+impl Network {
+    fn add_path(&mut self, scenario: &Scenario, path: &Path, id: PathId) -> Result<(), BuildError> {
+        let chain = self.add_chain(path, id)?;
+        self.add_port(id, Side::Server, chain.to_client.iter().copied());
+        self.add_port(id, Side::Client, chain.to_server.iter().rev().copied());
+        match scenario.profile(path) {
+            Some(profile) => self.add_background(scenario, path, profile, &chain),
+            None => Ok(()),
+        }
+    }
+
+    fn add_chain(&mut self, path: &Path, id: PathId) -> Result<Chain, BuildError> {
+        let mut chain = Chain {
+            path: id,
+            to_client: Vec::new(),
+            to_server: Vec::new(),
+        };
+        let last = path.hops().saturating_sub(1);
+        for (position, (name, link)) in path.expanded().enumerate() {
+            let config = convert::link(link);
+            let inner = position > 0 && position < last;
+            for (side, links) in [
+                (Side::Client, &mut chain.to_client),
+                (Side::Server, &mut chain.to_server),
+            ] {
+                let name = LinkName {
+                    name: name.clone(),
+                    path: id,
+                    towards: Some(side),
+                    inner,
+                };
+                links.push(self.add_link(&config, name)?);
+            }
+        }
+        Ok(chain)
+    }
+
+    fn add_link(&mut self, config: &LinkConfig, name: LinkName) -> Result<u32, BuildError> {
+        let stream = match name.towards {
+            Some(Side::Client) => format!("{}/client", name.name),
+            Some(Side::Server) => format!("{}/server", name.name),
+            None => name.name.clone(),
+        };
+        let link = Link::new(config, self.seed, &stream).map_err(|source| BuildError::Link {
+            name: name.name.clone(),
+            source,
+        })?;
+        self.fabric.links.push(link);
+        self.link_names.push(name);
+        Ok(u32::try_from(self.link_names.len() - 1).expect("fewer than 2^32 links"))
+    }
+
+    /// Adds a port whose packets cross `links` and leave at the port of the other side.
+    fn add_port(&mut self, path: PathId, side: Side, links: impl Iterator<Item = u32>) {
+        let number = u32::try_from(self.ports.len()).expect("at most 512 ports");
+        // The two ports of a path stand side by side, the server's first.
+        let opposite = number ^ 1;
+        let route = self.fabric.routes.add(links, Terminal::Port(opposite));
+        let id = PortId { path, side };
+        self.ports.push(Port { id, route });
+    }
+}
+
+#[cfg(test)]
+mod tests;

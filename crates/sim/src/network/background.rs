@@ -1,0 +1,127 @@
+//! The background hosts of a path.
+
+use polypath_scenario::{Path, Profile, Scenario};
+
+use super::destinations::{HostId, flows};
+use super::{BuildError, Chain, Network, convert};
+use crate::route::Terminal;
+use crate::tcp::Receiver;
+use crate::traffic::{OnOffSource, Sessions};
+use crate::world::LinkName;
+use polypath_core::time::Time;
+
+/// The links of the hosts of a path, by node and number: to the network and from it.
+struct HostLinks {
+    hosts: usize,
+    links: Vec<(u32, u32)>,
+}
+
+impl Network {
+    /// Attaches the hosts of `profile` to the inner nodes of `path`, and starts their sources at rest.
+    pub(super) fn add_background(
+        &mut self,
+        scenario: &Scenario,
+        path: &Path,
+        profile: &Profile,
+        chain: &Chain,
+    ) -> Result<(), BuildError> {
+        let nodes = path.hops().saturating_sub(1);
+        if nodes < 2 {
+            return Err(BuildError::TooFewLinks(path.name.clone()));
+        }
+        let host_links = self.add_host_links(path, profile, nodes, chain)?;
+        for flow in flows(nodes, host_links.hosts) {
+            let there = chain.route(&host_links, flow.from, flow.to);
+            let back = chain.route(&host_links, flow.to, flow.from);
+            let name = host_name(path, flow.from);
+            self.add_tcp(scenario, profile, &name, (&there, &back));
+            self.add_udp(profile, &name, &there);
+        }
+        Ok(())
+    }
+
+    fn add_host_links(
+        &mut self,
+        path: &Path,
+        profile: &Profile,
+        nodes: usize,
+        chain: &Chain,
+    ) -> Result<HostLinks, BuildError> {
+        let config = convert::host_link(&profile.host_link);
+        let hosts = profile.hosts as usize;
+        let mut links = Vec::new();
+        for node in 0..nodes {
+            for number in 0..hosts {
+                let name = LinkName {
+                    name: host_name(path, HostId { node, number }),
+                    path: chain.path,
+                    towards: None,
+                    inner: false,
+                };
+                let there = self.add_link(&config, name.clone())?;
+                links.push((there, self.add_link(&config, name)?));
+            }
+        }
+        Ok(HostLinks { hosts, links })
+    }
+
+    fn add_tcp(
+        &mut self,
+        scenario: &Scenario,
+        profile: &Profile,
+        name: &str,
+        (there, back): (&[u32], &[u32]),
+    ) {
+        let Some(source) = &profile.tcp else { return };
+        let tcp = convert::background_tcp(&scenario.tcp);
+        let config = convert::sessions(source, tcp);
+        let stream = self.seed.stream(&format!("{name}/tcp"));
+        let number = self.agents.next_session();
+        let routes = &mut self.fabric.routes;
+        let there = routes.add(there.iter().copied(), Terminal::Sink(number));
+        let back = routes.add(back.iter().copied(), Terminal::Source(number));
+        let receiver = Receiver::new(tcp.receiver_window, tcp.ack);
+        self.agents.add_session(
+            Sessions::new(config, stream, Time::ZERO),
+            (receiver, tcp.segment),
+            there,
+            back,
+            &mut self.fabric,
+        );
+    }
+
+    fn add_udp(&mut self, profile: &Profile, name: &str, there: &[u32]) {
+        let Some(source) = &profile.udp else { return };
+        let stream = self.seed.stream(&format!("{name}/udp"));
+        let source = OnOffSource::new(convert::datagrams(source), stream, Time::ZERO);
+        let end = Terminal::DatagramSink(self.agents.next_datagrams());
+        let route = self.fabric.routes.add(there.iter().copied(), end);
+        self.agents.add_datagrams(source, route, &mut self.fabric);
+    }
+}
+
+impl Chain {
+    /// The links from one background host to another.
+    fn route(&self, hosts: &HostLinks, from: HostId, to: HostId) -> Vec<u32> {
+        // Link i of a path lies between nodes vi and v(i+1); inner node n of the hosts is v(n+1).
+        let (first, last) = (from.node.min(to.node) + 1, from.node.max(to.node));
+        let mut links = vec![hosts.of(from).0];
+        if from.node < to.node {
+            links.extend(&self.to_client[first..=last]);
+        } else {
+            links.extend(self.to_server[first..=last].iter().rev());
+        }
+        links.push(hosts.of(to).1);
+        links
+    }
+}
+
+impl HostLinks {
+    fn of(&self, host: HostId) -> (u32, u32) {
+        self.links[host.node * self.hosts + host.number]
+    }
+}
+
+fn host_name(path: &Path, host: HostId) -> String {
+    format!("{}/n{}/host{}", path.name, host.node + 1, host.number)
+}

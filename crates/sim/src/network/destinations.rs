@@ -1,0 +1,116 @@
+//! Which host sends to which, so that every link between inner nodes carries an equal load.
+//!
+//! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end all
+//! hosts send the one way there is. At every node between, as many flows leave as join: half of the
+//! node's hosts send this way, half the other way, and of the flows that come in that many end here, spread
+//! evenly over the nodes that they come from. For 4 nodes of 20 hosts the flows are 10 from node 1 to 2,
+//! 5 each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4, and their mirror images.
+
+/// A host, by its node and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct HostId {
+    /// Inner node, from 0 on the server's side.
+    pub(crate) node: usize,
+    /// Number at the node, from 0.
+    pub(crate) number: usize,
+}
+
+/// Where one host's traffic goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+}
+
+/// One flow for every host at each of `nodes` (at least 2) inner nodes.
+pub(crate) fn flows(nodes: usize, hosts: usize) -> Vec<Flow> {
+    let mut flows = directed(nodes, hosts, |node| node);
+    flows.extend(directed(nodes, hosts, |node| nodes - 1 - node));
+    flows.sort_by_key(|flow| flow.from);
+    flows
+}
+
+/// The flows in the direction in which `place` numbers the nodes.
+fn directed(nodes: usize, hosts: usize, place: impl Fn(usize) -> usize) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    let mut under_way: Vec<HostId> = Vec::new();
+    for step in 0..nodes {
+        let node = place(step);
+        let last = step + 1 == nodes;
+        // An odd host goes towards the client at even nodes and towards the server at odd ones.
+        let toward_client = hosts / 2 + usize::from(hosts % 2 == 1 && node % 2 == 0);
+        let joining = match (step, place(0)) {
+            _ if last => 0..0,
+            (0, _) => 0..hosts,
+            (_, 0) => 0..toward_client,
+            _ => toward_client..hosts,
+        };
+        let leaving = if last { under_way.len() } else { joining.len() };
+        for (number, from) in take_spread(&mut under_way, leaving).into_iter().enumerate() {
+            let number = number % hosts;
+            let to = HostId { node, number };
+            flows.push(Flow { from, to });
+        }
+        under_way.extend(joining.map(|number| HostId { node, number }));
+    }
+    flows
+}
+
+/// Takes `count` of the hosts, evenly spread over the list, or all if there are fewer.
+fn take_spread(hosts: &mut Vec<HostId>, count: usize) -> Vec<HostId> {
+    let (total, mut index) = (hosts.len(), 0);
+    let mut taken = Vec::new();
+    hosts.retain(|&host| {
+        let takes = index * count / total.max(1) != (index + 1) * count / total.max(1);
+        index += 1;
+        if takes {
+            taken.push(host);
+        }
+        !takes
+    });
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn between(flows: &[Flow], from: usize, to: usize) -> usize {
+        let here = |f: &&Flow| f.from.node == from && f.to.node == to;
+        flows.iter().filter(here).count()
+    }
+
+    #[test]
+    fn four_nodes_of_twenty_hosts_are_those_of_the_reference() {
+        let flows = flows(4, 20);
+        let expected = [
+            (0, 1, 10),
+            (0, 2, 5),
+            (0, 3, 5),
+            (1, 2, 5),
+            (1, 3, 5),
+            (2, 3, 10),
+        ];
+        for (a, b, count) in expected {
+            assert_eq!(between(&flows, a, b), count, "{a} to {b}");
+            assert_eq!(between(&flows, 3 - a, 3 - b), count, "mirror of {a} to {b}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_link_carries_the_flows_of_one_node(nodes in 2_usize..9, hosts in 1_usize..30) {
+            let flows = flows(nodes, hosts);
+            prop_assert_eq!(flows.len(), nodes * hosts);
+            for link in 0..nodes - 1 {
+                let up = flows.iter().filter(|f| f.from.node <= link && f.to.node > link).count();
+                let down = flows.iter().filter(|f| f.from.node > link && f.to.node <= link).count();
+                prop_assert_eq!((up, down), (hosts, hosts));
+            }
+            for flow in &flows {
+                prop_assert!(flow.from.node != flow.to.node && flow.to.number < hosts);
+            }
+        }
+    }
+}

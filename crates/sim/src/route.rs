@@ -1,0 +1,49 @@
+//! Source routes: every packet carries its position in a list of hops that all packets of a flow share.
+
+/// Where a route ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    /// The source of a background TCP session takes an ACK.
+    Source(u32),
+    /// The sink of a background TCP session takes a segment.
+    Sink(u32),
+    /// The sink of a background UDP flow takes a datagram.
+    DatagramSink(u32),
+    /// The packet leaves the network at a port.
+    Port(u32),
+}
+
+/// One step of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    Link(u32),
+    End(Terminal),
+}
+
+/// A position in the arena of routes; that of the first hop names the route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor(u32);
+
+/// All routes of a network, one behind the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Routes {
+    hops: Vec<Hop>,
+}
+
+impl Routes {
+    /// Adds a route over `links` that ends at `end`.
+    pub(crate) fn add(&mut self, links: impl IntoIterator<Item = u32>, end: Terminal) -> Cursor {
+        let start = u32::try_from(self.hops.len()).expect("fewer than 2^32 hops");
+        self.hops.extend(links.into_iter().map(Hop::Link));
+        self.hops.push(Hop::End(end));
+        Cursor(start)
+    }
+
+    /// The hop at the cursor, which moves on.
+    #[inline]
+    pub(crate) fn advance(&self, cursor: &mut Cursor) -> Hop {
+        let hop = self.hops[cursor.0 as usize];
+        cursor.0 += 1;
+        hop
+    }
+}

@@ -1,0 +1,63 @@
+//! Values at small stable numbers, reused after they are taken.
+
+/// A pool of values; the number of a taken value is given to the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    values: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Keeps `value` and says under which number.
+    #[inline]
+    pub(crate) fn put(&mut self, value: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.values[number as usize] = value;
+            return number;
+        }
+        self.values.push(value);
+        u32::try_from(self.values.len() - 1).expect("fewer than 2^32 packets are under way")
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
+        &mut self.values[number as usize]
+    }
+
+    /// Gives the number free; its value stays readable until the number is used again.
+    #[inline]
+    pub(crate) fn release(&mut self, number: u32) -> &T {
+        self.free.push(number);
+        &self.values[number as usize]
+    }
+
+    /// How many values are kept.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reuses_numbers() {
+        let mut slab = Slab::default();
+        let (a, b) = (slab.put('a'), slab.put('b'));
+        assert_eq!((a, b, slab.len()), (0, 1, 2));
+        assert_eq!(*slab.release(a), 'a');
+        assert_eq!(slab.put('c'), a);
+        assert_eq!(*slab.get_mut(a), 'c');
+    }
+}

@@ -1,0 +1,87 @@
+//! TCP end hosts: Reno as ns-2 has it, in units of segments.
+//!
+//! # The model
+//!
+//! A connection carries data one way, in segments of a fixed size on the wire; the size counts as data in
+//! full, as in ns-2 with `useHeaders_ false`, and a file is a whole number of segments. Sequence numbers
+//! count segments from 0. The receiver answers every segment with a cumulative ACK (no delayed ACKs) and
+//! keeps what comes out of order. There is no FIN: a connection ends when its data is acknowledged.
+//!
+//! *Sender* ([`Sender`]): RFC 5681 with the constants of ns-2 2.35: initial window 2, initial ssthresh = the
+//! receiver window, slow start by 1 and congestion avoidance by 1/cwnd for each new ACK, three duplicate
+//! ACKs, limited transmit (RFC 3042), fast recovery that ends at the first new ACK (Reno), go-back-N from
+//! the first unacknowledged segment after a timeout. A second fast retransmit within one window is
+//! allowed after a fast retransmit and not after a timeout (ns-2's `bugFix_`).
+//!
+//! *Timer* ([`Rto`]): RFC 6298 in integer ticks of 10 ms, least 0.2 s, greatest 60 s, 3 s before the
+//! first measurement; one segment at a time is timed and none that was retransmitted (Karn); the back-off
+//! ends with the next measurement.
+//!
+//! *Known differences from RFC 5681*, all of them ns-2's: half of the window min(cwnd, receiver window)
+//! takes the place of half of the flight size, and a second timeout of the same segment takes the half
+//! once more. The window grows by ACKs, not by bytes.
+//!
+//! *Set-up* ([`Client`], [`Server`]): background connections start with data, as in ns-2. The measured
+//! transfers have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential back-off,
+//! and both ends take the round-trip time of the set-up for their first measurement.
+
+mod client;
+mod receiver;
+mod rto;
+mod segment;
+mod sender;
+mod server;
+
+pub use client::{Client, ClientInput};
+pub use receiver::Receiver;
+pub use rto::{Rto, RtoConfig};
+pub use segment::{Segment, SegmentKind};
+pub use sender::{Sender, SenderStats};
+pub use server::Server;
+
+use polypath_core::time::Duration;
+
+/// What the hosts of a connection agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// Size of a data segment on the wire, in bytes.
+    pub segment: u32,
+    /// Size of a segment without data on the wire, in bytes.
+    pub ack: u32,
+    /// Initial congestion window, in segments.
+    pub initial_window: u32,
+    /// Receiver window, in segments.
+    pub receiver_window: u32,
+    /// Whether the first two duplicate ACKs each release a new segment (RFC 3042).
+    pub limited_transmit: bool,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+}
+
+impl Default for TcpConfig {
+    /// The defaults of ns-2 2.35, with segments of 1000 bytes.
+    fn default() -> Self {
+        Self {
+            segment: 1000,
+            ack: 40,
+            initial_window: 2,
+            receiver_window: 20,
+            limited_transmit: true,
+            rto: RtoConfig {
+                min: Duration::from_millis(200),
+                initial: Duration::from_secs(3),
+                max: Duration::from_secs(60),
+                tick: Duration::from_millis(10),
+            },
+        }
+    }
+}
+
+impl TcpConfig {
+    /// How many segments a file of `bytes` takes; at least one.
+    #[must_use]
+    pub fn segments(&self, bytes: u64) -> u32 {
+        let count = bytes.div_ceil(u64::from(self.segment)).max(1);
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,156 @@
+//! The client of a measured transfer: opens the connection, asks for the file and acknowledges it.
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::Time;
+
+use super::TcpConfig;
+use super::receiver::Receiver;
+use super::rto::Rto;
+use super::segment::{Segment, SegmentKind};
+
+/// Size of a request on the wire in bytes: that of a short HTTP request with its headers.
+const REQUEST_SIZE: u32 = 100;
+
+/// What a client is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientInput {
+    /// Open a connection with a number higher than any before, and ask for the file.
+    Open(u32),
+    /// Give the present connection up.
+    Close,
+    /// A segment arrived.
+    Segment(Segment),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    SynSent,
+    Requested,
+    Receiving,
+}
+
+/// The client's end of one connection after another.
+#[derive(Clone, Debug)]
+pub struct Client {
+    config: TcpConfig,
+    state: State,
+    receiver: Receiver,
+    rto: Rto,
+    /// When the SYN or the request is sent again.
+    expires: Option<Time>,
+    /// When the SYN was sent, unless it was sent again (Karn).
+    syn_sent: Option<Time>,
+}
+
+impl Client {
+    /// A client without a connection.
+    #[must_use]
+    pub fn new(config: TcpConfig) -> Self {
+        Self {
+            config,
+            state: State::Closed,
+            receiver: Receiver::new(config.receiver_window, config.ack),
+            rto: Rto::new(config.rto),
+            expires: None,
+            syn_sent: None,
+        }
+    }
+
+    /// How many segments of the file have arrived in order.
+    #[must_use]
+    pub const fn in_order(&self) -> u32 {
+        self.receiver.in_order()
+    }
+
+    fn open(&mut self, now: Time, connection: u32, out: &mut impl FnMut(Segment)) {
+        self.receiver.open(connection);
+        self.rto = Rto::new(self.config.rto);
+        self.state = State::SynSent;
+        self.syn_sent = Some(now);
+        self.send_timed(now, SegmentKind::Syn, out);
+    }
+
+    fn close(&mut self, out: &mut impl FnMut(Segment)) {
+        self.state = State::Closed;
+        self.expires = None;
+        out(self.segment(SegmentKind::Reset));
+    }
+
+    fn take(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(Segment)) {
+        if segment.connection != self.receiver.connection() {
+            return;
+        }
+        match (self.state, segment.kind) {
+            (State::Closed, SegmentKind::Data) => out(self.segment(SegmentKind::Reset)),
+            (State::SynSent, SegmentKind::SynAck) => {
+                if let Some(sent) = self.syn_sent {
+                    self.rto.sample(now.since(sent));
+                }
+                self.state = State::Requested;
+                out(self.receiver.ack());
+                self.send_timed(now, SegmentKind::Request, out);
+            }
+            (State::Requested | State::Receiving, SegmentKind::SynAck) => out(self.receiver.ack()),
+            (State::Requested | State::Receiving, SegmentKind::Data) => {
+                self.state = State::Receiving;
+                self.expires = None;
+                self.receiver.handle_input(now, segment, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn send_timed(&mut self, now: Time, kind: SegmentKind, out: &mut impl FnMut(Segment)) {
+        self.expires = Some(now + self.rto.timeout());
+        out(self.segment(kind));
+    }
+
+    fn segment(&self, kind: SegmentKind) -> Segment {
+        Segment {
+            size: match kind {
+                SegmentKind::Request => REQUEST_SIZE,
+                _ => self.config.ack,
+            },
+            kind,
+            connection: self.receiver.connection(),
+            number: 0,
+        }
+    }
+}
+
+impl Machine for Client {
+    type Input = ClientInput;
+    type Output = Segment;
+
+    fn handle_input(&mut self, now: Time, input: ClientInput, out: &mut impl FnMut(Segment)) {
+        match input {
+            ClientInput::Open(connection) => self.open(now, connection, out),
+            ClientInput::Close => self.close(out),
+            ClientInput::Segment(segment) => self.take(now, segment, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        if self.expires.is_none_or(|at| now < at) {
+            return;
+        }
+        self.rto.back_off();
+        match self.state {
+            State::SynSent => {
+                self.syn_sent = None;
+                self.send_timed(now, SegmentKind::Syn, out);
+            }
+            State::Requested => self.send_timed(now, SegmentKind::Request, out),
+            State::Closed | State::Receiving => self.expires = None,
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let at = self.expires?;
+        Some(Deadline {
+            at,
+            why: "SYN or request is sent again",
+        })
+    }
+}

@@ -1,0 +1,323 @@
+//! The sending side of a connection: Reno congestion control and retransmission.
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::Time;
+
+use super::TcpConfig;
+use super::rto::Rto;
+use super::segment::{Segment, SegmentKind};
+
+/// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
+const LOSS_THRESHOLD: u32 = 3;
+/// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
+const LEAST_SSTHRESH: f64 = 2.0;
+
+/// What a sender has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Data segments sent, retransmissions included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+/// What the last reduction of the window answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    None,
+    DuplicateAcks,
+    Timeout,
+}
+
+/// Congestion window and threshold, in segments.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    receiver: f64,
+    /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
+    inflation: u32,
+}
+
+/// A segment that is being timed.
+#[derive(Clone, Copy, Debug)]
+struct Timing {
+    number: u32,
+    sent: Time,
+}
+
+/// Sends segments `0..total` of one connection; takes cumulative ACKs by [`SegmentKind::Ack`].
+#[derive(Clone, Debug)]
+pub struct Sender {
+    connection: u32,
+    config: TcpConfig,
+    /// One past the last segment to send.
+    total: u32,
+    /// The first unacknowledged segment.
+    una: u32,
+    /// The next segment to send; behind `max` after a timeout.
+    next: u32,
+    /// One past the highest segment that was sent.
+    max: u32,
+    window: Window,
+    recovery: Recovery,
+    retransmission: Retransmission,
+    stats: SenderStats,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    duplicates: u32,
+    /// `max` at the last reduction: what was sent before it may not reduce again after a timeout.
+    point: u32,
+    last: Reduction,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    rto: Rto,
+    expires: Option<Time>,
+    timing: Option<Timing>,
+}
+
+impl Sender {
+    /// A sender that has sent nothing, and does nothing before it is started.
+    #[must_use]
+    pub fn new(connection: u32, total: u32, config: TcpConfig, rto: Rto) -> Self {
+        let receiver = f64::from(config.receiver_window);
+        Self {
+            connection,
+            config,
+            total,
+            una: 0,
+            next: 0,
+            max: 0,
+            window: Window {
+                cwnd: f64::from(config.initial_window),
+                ssthresh: receiver,
+                receiver,
+                inflation: 0,
+            },
+            recovery: Recovery {
+                duplicates: 0,
+                point: 0,
+                last: Reduction::None,
+            },
+            retransmission: Retransmission {
+                rto,
+                expires: None,
+                timing: None,
+            },
+            stats: SenderStats::default(),
+        }
+    }
+
+    /// Sends the initial window.
+    pub fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.send_window(now, out);
+    }
+
+    /// True once every segment is acknowledged.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.una >= self.total
+    }
+
+    /// The first segment that is not acknowledged.
+    #[must_use]
+    pub const fn acknowledged(&self) -> u32 {
+        self.una
+    }
+
+    /// The congestion window in segments.
+    #[must_use]
+    pub const fn congestion_window(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub const fn stats(&self) -> SenderStats {
+        self.stats
+    }
+
+    fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
+        self.window.inflation = 0;
+        self.recovery.duplicates = 0;
+        self.una = number;
+        self.next = self.next.max(number);
+        if let Some(timing) = self.retransmission.timing
+            && number > timing.number
+        {
+            self.retransmission.timing = None;
+            self.retransmission.rto.sample(now.since(timing.sent));
+        }
+        self.window.grow();
+        self.restart_timer(now);
+        self.send_window(now, out);
+    }
+
+    fn take_duplicate_ack(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.recovery.duplicates += 1;
+        if self.recovery.duplicates < LOSS_THRESHOLD {
+            if self.config.limited_transmit {
+                self.send_beyond_window(now, out);
+            }
+            return;
+        }
+        if self.recovery.duplicates == LOSS_THRESHOLD {
+            self.retransmit_fast(now, out);
+        } else if self.recovery.last == Reduction::DuplicateAcks {
+            self.window.inflation += 1;
+        }
+        self.send_window(now, out);
+    }
+
+    /// Fast retransmit (RFC 5681, 3.2), unless the losses are those that a timeout has answered already.
+    fn retransmit_fast(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        let recovered = self.una > self.recovery.point;
+        if !(recovered || self.recovery.last != Reduction::Timeout) {
+            return;
+        }
+        self.recovery.point = self.max;
+        self.recovery.last = Reduction::DuplicateAcks;
+        self.window.halve();
+        self.window.inflation = LOSS_THRESHOLD;
+        self.retransmission.timing = None;
+        self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
+        self.transmit(now, self.una, out);
+    }
+
+    /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
+    fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        let beyond = self.window.segments() + self.recovery.duplicates;
+        let limit = (self.una + beyond).min(self.una.saturating_add(self.config.receiver_window));
+        if self.next < limit && self.next < self.total {
+            self.transmit(now, self.next, out);
+            self.next += 1;
+        }
+    }
+
+    fn send_window(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        let limit = self.una.saturating_add(self.window.segments());
+        while self.next < limit.min(self.total) {
+            self.transmit(now, self.next, out);
+            self.next += 1;
+        }
+    }
+
+    fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
+        self.stats.sent += 1;
+        if number < self.max {
+            self.stats.retransmitted += 1;
+        } else {
+            self.max = number + 1;
+            let timing = Timing { number, sent: now };
+            self.retransmission.timing.get_or_insert(timing);
+        }
+        if self.retransmission.expires.is_none() {
+            self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
+        }
+        out(Segment {
+            connection: self.connection,
+            number,
+            size: self.config.segment,
+            kind: SegmentKind::Data,
+        });
+    }
+
+    /// The timer runs while anything is unacknowledged (RFC 6298, 5.2 and 5.3).
+    fn restart_timer(&mut self, now: Time) {
+        let outstanding = self.una < self.max;
+        self.retransmission.expires = outstanding.then(|| now + self.retransmission.rto.timeout());
+    }
+
+    /// Go-back-N from the first unacknowledged segment (RFC 6298, 5.4 to 5.6).
+    fn expire(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.stats.timeouts += 1;
+        self.recovery = Recovery {
+            duplicates: 0,
+            point: self.max,
+            last: Reduction::Timeout,
+        };
+        self.window.restart();
+        self.retransmission.timing = None;
+        self.retransmission.rto.back_off();
+        self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
+        self.next = self.una;
+        self.send_window(now, out);
+    }
+}
+
+impl Window {
+    /// What may be outstanding, in whole segments.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a window is a small positive number"
+    )]
+    fn segments(&self) -> u32 {
+        (self.cwnd.floor() + f64::from(self.inflation)).min(self.receiver) as u32
+    }
+
+    /// Slow start below the threshold, congestion avoidance from it on (RFC 5681, 3.1).
+    fn grow(&mut self) {
+        self.cwnd += if self.cwnd < self.ssthresh {
+            1.0
+        } else {
+            1.0 / self.cwnd
+        };
+    }
+
+    fn half(&self) -> f64 {
+        self.cwnd.min(self.receiver) / 2.0
+    }
+
+    fn halve(&mut self) {
+        let half = self.half();
+        self.ssthresh = half.max(LEAST_SSTHRESH);
+        self.cwnd = half.max(1.0);
+    }
+
+    fn restart(&mut self) {
+        self.ssthresh = self.half().max(LEAST_SSTHRESH);
+        self.cwnd = 1.0;
+        self.inflation = 0;
+    }
+}
+
+impl Machine for Sender {
+    type Input = Segment;
+    type Output = Segment;
+
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+        let ours = ack.connection == self.connection && ack.kind == SegmentKind::Ack;
+        if !ours || ack.number > self.max {
+            return;
+        }
+        if ack.number > self.una {
+            self.take_new_ack(now, ack.number, out);
+        } else if ack.number == self.una && self.una < self.max {
+            self.take_duplicate_ack(now, out);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        if self.retransmission.expires.is_some_and(|at| at <= now) {
+            self.expire(now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let at = self.retransmission.expires?;
+        Some(Deadline {
+            at,
+            why: "retransmission timeout",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! The server of a measured transfer: takes one connection at a time and sends it the file.
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::Time;
+
+use super::TcpConfig;
+use super::rto::Rto;
+use super::segment::{Segment, SegmentKind};
+use super::sender::{Sender, SenderStats};
+
+/// The server's end of one connection after another; a SYN with a higher number ends the one before.
+#[derive(Clone, Debug)]
+pub struct Server {
+    config: TcpConfig,
+    segments: u32,
+    connection: u32,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Closed,
+    Opening(Opening),
+    Sending(Box<Sender>),
+}
+
+/// From the SYN to the request.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    rto: Rto,
+    /// When the SYN-ACK is sent again; never once it is acknowledged.
+    expires: Option<Time>,
+    /// When the SYN-ACK was sent, unless it was sent again (Karn).
+    sent: Option<Time>,
+}
+
+impl Server {
+    /// A server of one file of `segments` segments.
+    #[must_use]
+    pub fn new(config: TcpConfig, segments: u32) -> Self {
+        Self {
+            config,
+            segments,
+            connection: 0,
+            phase: Phase::Closed,
+        }
+    }
+
+    /// What the sender of the present connection has done, once it sends.
+    #[must_use]
+    pub fn stats(&self) -> Option<SenderStats> {
+        match &self.phase {
+            Phase::Sending(sender) => Some(sender.stats()),
+            Phase::Closed | Phase::Opening(_) => None,
+        }
+    }
+
+    fn take_syn(&mut self, now: Time, connection: u32, out: &mut impl FnMut(Segment)) {
+        if connection > self.connection {
+            self.connection = connection;
+            let rto = Rto::new(self.config.rto);
+            self.phase = Phase::Opening(Opening {
+                rto,
+                expires: Some(now + rto.timeout()),
+                sent: Some(now),
+            });
+        } else if let Phase::Opening(opening) = &mut self.phase {
+            opening.sent = None;
+        }
+        out(self.segment(SegmentKind::SynAck));
+    }
+
+    fn take_request(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        match &mut self.phase {
+            Phase::Opening(opening) => {
+                opening.acknowledge(now);
+                let rto = opening.rto;
+                let sender = Sender::new(self.connection, self.segments, self.config, rto);
+                let mut sender = Box::new(sender);
+                sender.start(now, out);
+                self.phase = Phase::Sending(sender);
+            }
+            // The client asks again because no data has come: the sender's timer brings it.
+            Phase::Closed | Phase::Sending(_) => {}
+        }
+    }
+
+    fn segment(&self, kind: SegmentKind) -> Segment {
+        Segment {
+            connection: self.connection,
+            number: 0,
+            size: self.config.ack,
+            kind,
+        }
+    }
+}
+
+impl Opening {
+    fn acknowledge(&mut self, now: Time) {
+        self.expires = None;
+        if let Some(sent) = self.sent.take() {
+            self.rto.sample(now.since(sent));
+        }
+    }
+}
+
+impl Machine for Server {
+    type Input = Segment;
+    type Output = Segment;
+
+    fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(Segment)) {
+        if segment.kind == SegmentKind::Syn && segment.connection >= self.connection {
+            return self.take_syn(now, segment.connection, out);
+        }
+        if segment.connection != self.connection {
+            return;
+        }
+        match (segment.kind, &mut self.phase) {
+            (SegmentKind::Request, _) => self.take_request(now, out),
+            (SegmentKind::Reset, _) => self.phase = Phase::Closed,
+            (SegmentKind::Ack, Phase::Opening(opening)) => opening.acknowledge(now),
+            (SegmentKind::Ack, Phase::Sending(sender)) => sender.handle_input(now, segment, out),
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        match &mut self.phase {
+            Phase::Closed => {}
+            Phase::Opening(opening) => {
+                if opening.expires.is_some_and(|at| at <= now) {
+                    opening.rto.back_off();
+                    opening.sent = None;
+                    opening.expires = Some(now + opening.rto.timeout());
+                    out(self.segment(SegmentKind::SynAck));
+                }
+            }
+            Phase::Sending(sender) => sender.handle_timeout(now, out),
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        match &self.phase {
+            Phase::Closed => None,
+            Phase::Opening(opening) => opening.expires.map(|at| Deadline {
+                at,
+                why: "SYN-ACK is sent again",
+            }),
+            Phase::Sending(sender) => sender.deadline(),
+        }
+    }
+}

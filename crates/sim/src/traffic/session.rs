@@ -1,0 +1,152 @@
+//! A source of TCP sessions, one after another.
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::rng::Stream;
+use polypath_core::time::{Duration, Time};
+
+use crate::tcp::{Rto, Segment, Sender, TcpConfig};
+
+/// How a source behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionConfig {
+    /// Mean of the exponential time between the end of a session and the begin of the next.
+    pub idle: Duration,
+    /// Mean of the logarithm of a file's size in bytes.
+    pub mu: f64,
+    /// Standard deviation of the logarithm of a file's size.
+    pub sigma: f64,
+    /// The hosts.
+    pub tcp: TcpConfig,
+}
+
+/// Sends files of log-normal size, each over a new connection; takes the ACKs.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    config: SessionConfig,
+    stream: Stream,
+    sessions: u32,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Idle { until: Time },
+    Sending(Sender),
+}
+
+impl Sessions {
+    /// A source that is idle at `now`.
+    #[must_use]
+    pub fn new(config: SessionConfig, mut stream: Stream, now: Time) -> Self {
+        let until = now + pause(&config, &mut stream);
+        Self {
+            config,
+            stream,
+            sessions: 0,
+            phase: Phase::Idle { until },
+        }
+    }
+
+    fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.sessions += 1;
+        let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);
+        let tcp = self.config.tcp;
+        let total = tcp.segments(whole_bytes(bytes));
+        let mut sender = Sender::new(self.sessions, total, tcp, Rto::new(tcp.rto));
+        sender.start(now, out);
+        self.phase = Phase::Sending(sender);
+    }
+}
+
+impl Machine for Sessions {
+    type Input = Segment;
+    type Output = Segment;
+
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+        if let Phase::Sending(sender) = &mut self.phase {
+            sender.handle_input(now, ack, out);
+            if sender.is_finished() {
+                let until = now + pause(&self.config, &mut self.stream);
+                self.phase = Phase::Idle { until };
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        match &mut self.phase {
+            Phase::Idle { until } if *until <= now => self.start(now, out),
+            Phase::Idle { .. } => {}
+            Phase::Sending(sender) => sender.handle_timeout(now, out),
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        match &self.phase {
+            Phase::Idle { until } => Some(Deadline {
+                at: *until,
+                why: "next TCP session",
+            }),
+            Phase::Sending(sender) => sender.deadline(),
+        }
+    }
+}
+
+fn pause(config: &SessionConfig, stream: &mut Stream) -> Duration {
+    Duration::from_secs_f64(stream.exponential(config.idle.as_secs_f64()))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates; a size is positive"
+)]
+fn whole_bytes(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::SegmentKind;
+    use polypath_core::machine::{Wake, step};
+    use polypath_core::rng::Seed;
+
+    /// Acknowledges everything at once, and says when sessions began and how long their files were.
+    fn sessions(count: usize) -> Vec<(Time, u32)> {
+        let config = SessionConfig {
+            idle: Duration::from_millis(600),
+            mu: 9.357,
+            sigma: 1.318,
+            tcp: TcpConfig::default(),
+        };
+        let mut source = Sessions::new(config, Seed(3).stream("host"), Time::ZERO);
+        let mut seen: Vec<(Time, u32)> = Vec::new();
+        while seen.len() < count {
+            let now = source.deadline().unwrap().at;
+            let mut sent = Vec::new();
+            step(&mut source, now, Wake::Timeout, &mut |s| sent.push(s));
+            seen.push((now, 0));
+            while let Some(data) = sent.pop() {
+                let length = &mut seen.last_mut().unwrap().1;
+                *length = (*length).max(data.number + 1);
+                let ack = Segment {
+                    kind: SegmentKind::Ack,
+                    number: data.number + 1,
+                    ..data
+                };
+                source.handle_input(now, ack, &mut |s| sent.push(s));
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn pauses_and_sizes_have_their_means() {
+        let seen = sessions(20_000);
+        let mean_pause = seen.last().unwrap().0.as_secs_f64() / seen.len() as f64;
+        assert!((mean_pause - 0.6).abs() < 0.02, "{mean_pause}");
+        let mean_size = seen.iter().map(|s| f64::from(s.1)).sum::<f64>() / seen.len() as f64;
+        // exp(mu + sigma^2 / 2) = 27.6 kB, and half a segment on the average for the last one.
+        assert!((mean_size - 28.1).abs() < 1.5, "{mean_size}");
+    }
+}

@@ -1,0 +1,212 @@
+//! A simulated network as a machine: packets in and out at named ports, one deadline.
+//!
+//! # The model
+//!
+//! Paths of links ([`polypath_link`]) connect two sides. A packet that is given to a port travels over the
+//! links of its path and comes out at the port of the other side. On the way it shares queues with
+//! background traffic, which lives inside. Whoever drives the world (a simulation, or the lab in real
+//! time) does so by [`step`](polypath_core::machine::step).
+//!
+//! *Order at equal times.* All that falls due inside happens in order of (time, sequence of scheduling):
+//! packets and timers alike ([`crate::calendar`]). An input at `now` comes after everything inside that
+//! is due at `now`; what is due when the world is woken late happens at the time for which it was due, not
+//! at that of the wake, so that lateness of a driver does not distort the background.
+
+mod agents;
+mod port;
+mod report;
+
+use polypath_core::frame::Payload;
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::Time;
+use polypath_link::DropReason;
+
+use crate::fabric::{Arrived, Cargo, Event, Fabric, Lost, Packet};
+use crate::route::{Cursor, Terminal};
+use crate::slab::Slab;
+pub(crate) use agents::Agents;
+pub use port::{PortId, PortInput, Side};
+pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport};
+
+/// Events that one wake handles at most: a driver that is an age behind gets the chance to do other things.
+const CATCH_UP: u32 = 1 << 20;
+
+/// What a world says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorldOutput<X> {
+    /// A packet leaves the network.
+    Deliver {
+        /// The port at which it leaves: that of the other side of its path.
+        port: PortId,
+        /// The packet.
+        payload: X,
+    },
+    /// A packet that came in at a port was dropped on the way.
+    Dropped {
+        /// The link.
+        link: LinkId,
+        /// Why.
+        reason: DropReason,
+        /// The packet.
+        payload: X,
+    },
+}
+
+/// A simulated network whose ports carry packets of type `X`.
+///
+/// Made by [`crate::network::build`].
+#[derive(Debug)]
+pub struct World<X> {
+    pub(crate) fabric: Fabric,
+    pub(crate) agents: Agents,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) link_names: Vec<LinkName>,
+    external: Slab<Option<X>>,
+    next_event: Option<Time>,
+}
+
+/// An entry of the network, and the exit of the packets that come the other way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Port {
+    pub(crate) id: PortId,
+    /// The route of what enters here.
+    pub(crate) route: Cursor,
+}
+
+impl<X: Payload> World<X> {
+    pub(crate) fn new(
+        mut fabric: Fabric,
+        agents: Agents,
+        ports: Vec<Port>,
+        link_names: Vec<LinkName>,
+    ) -> Self {
+        let next_event = fabric.calendar.next_at();
+        Self {
+            fabric,
+            agents,
+            ports,
+            link_names,
+            external: Slab::default(),
+            next_event,
+        }
+    }
+
+    /// Handles everything that is due at `until` or before, however much it is.
+    pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
+        while self.next_event.is_some_and(|at| at <= until) {
+            self.handle_timeout(until, out);
+        }
+    }
+
+    #[inline]
+    fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
+        let result = match event {
+            Event::Arrival(packet) => match self.fabric.hop(at, packet) {
+                Ok(Some(arrived)) => self.arrive(at, arrived, out),
+                Ok(None) => Ok(()),
+                Err(lost) => Err(lost),
+            },
+            Event::Source(source) => {
+                self.agents.wake_source(at, source, &mut self.fabric);
+                Ok(())
+            }
+            Event::Datagrams(source) => {
+                self.agents.wake_datagrams(at, source, &mut self.fabric);
+                Ok(())
+            }
+        };
+        if let Err(lost) = result {
+            self.lose(lost, out);
+        }
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        at: Time,
+        arrived: Arrived,
+        out: &mut impl FnMut(WorldOutput<X>),
+    ) -> Result<(), Lost> {
+        match (arrived.end, arrived.cargo) {
+            (Terminal::Source(source), Cargo::Segment(ack)) => {
+                self.agents.take_ack(at, source, ack, &mut self.fabric);
+            }
+            (Terminal::Sink(sink), Cargo::Segment(data)) => {
+                self.agents.take_data(at, sink, data, &mut self.fabric);
+            }
+            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(sink, arrived.size),
+            (Terminal::Port(port), Cargo::External(number)) => {
+                let port = self.ports[port as usize].id;
+                if let Some(payload) = self.take_external(number) {
+                    out(WorldOutput::Deliver { port, payload });
+                }
+            }
+            (end, cargo) => unreachable!("no route takes {cargo:?} to {end:?}"),
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
+        if let Cargo::External(number) = lost.cargo
+            && let Some(payload) = self.take_external(number)
+        {
+            let (link, reason) = (LinkId(lost.link), lost.reason);
+            out(WorldOutput::Dropped {
+                link,
+                reason,
+                payload,
+            });
+        }
+    }
+
+    fn take_external(&mut self, number: u32) -> Option<X> {
+        let payload = self.external.get_mut(number).take();
+        self.external.release(number);
+        payload
+    }
+}
+
+impl<X: Payload> Machine for World<X> {
+    type Input = PortInput<X>;
+    type Output = WorldOutput<X>;
+
+    /// A packet for a port that the network does not have is dropped without a word.
+    fn handle_input(
+        &mut self,
+        now: Time,
+        input: PortInput<X>,
+        out: &mut impl FnMut(WorldOutput<X>),
+    ) {
+        self.run_until(now, out);
+        let Some(port) = self.ports.iter().find(|p| p.id == input.port) else {
+            return;
+        };
+        let size = u32::try_from(input.payload.len()).unwrap_or(u32::MAX);
+        let packet = Packet {
+            cursor: port.route,
+            size,
+            cargo: Cargo::External(self.external.put(Some(input.payload))),
+        };
+        if let Err(lost) = self.fabric.send(now, packet) {
+            self.lose(lost, out);
+        }
+        self.next_event = self.fabric.calendar.next_at();
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(WorldOutput<X>)) {
+        for _ in 0..CATCH_UP {
+            let Some(entry) = self.fabric.calendar.pop_until(now) else {
+                break;
+            };
+            self.handle_event(entry.at, entry.item, out);
+        }
+        self.next_event = self.fabric.calendar.next_at();
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.next_event.map(|at| Deadline {
+            at,
+            why: "next event of the simulated network",
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! What can be read off a simulated network.
+
+use polypath_core::frame::{PathId, Payload};
+use polypath_core::units::Rate;
+use polypath_link::Counters;
+
+use super::{Side, World};
+
+/// One direction of one link of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+/// The direction in which a link of a path carries packets, by the side to which they go.
+pub type Direction = Side;
+
+/// What a link is called, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkName {
+    /// `path1/core.0` for a link of a path, `path1/n2/host7` for that of a background host.
+    pub name: String,
+    /// The path, by its position in the scenario.
+    pub path: PathId,
+    /// The side to which it carries packets; nothing for the links of background hosts.
+    pub towards: Option<Direction>,
+    /// True for a link between two inner nodes, which carries background traffic (its load is the
+    /// path load of the PPD paper, 5).
+    pub inner: bool,
+}
+
+/// A link and its totals since the start of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkReport<'a> {
+    /// The link.
+    pub id: LinkId,
+    /// Its name.
+    pub name: &'a LinkName,
+    /// Its rate in bits per second.
+    pub rate: Rate,
+    /// Its totals.
+    pub counters: Counters,
+}
+
+/// What background traffic has brought to its sinks, in bytes since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundBytes {
+    /// TCP data delivered in order, over all sessions.
+    pub tcp: u64,
+    /// Datagrams delivered.
+    pub udp: u64,
+}
+
+impl BackgroundBytes {
+    /// What was delivered between `earlier` and `self`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tcp: self.tcp - earlier.tcp,
+            udp: self.udp - earlier.udp,
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.tcp + self.udp
+    }
+}
+
+impl<X: Payload> World<X> {
+    /// Every link with its totals, those of background hosts included.
+    pub fn links(&self) -> impl Iterator<Item = LinkReport<'_>> {
+        let links = self.fabric.links.iter().zip(&self.link_names);
+        links.zip(0..).map(|((link, name), id)| LinkReport {
+            id: LinkId(id),
+            name,
+            rate: link.rate(),
+            counters: *link.counters(),
+        })
+    }
+
+    /// What background traffic has delivered so far.
+    #[must_use]
+    pub fn background(&self) -> BackgroundBytes {
+        self.agents.background()
+    }
+}
