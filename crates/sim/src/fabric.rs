@@ -1,5 +1,8 @@
 //! What carries packets: links, routes, the packets under way and the calendar.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use polypath_core::frame::Payload;
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
@@ -74,9 +77,16 @@ pub(crate) struct Fabric {
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
     packets: Slab<Packet>,
+    /// When the external packets on the last link of their route come to its end.
+    departures: BinaryHeap<Reverse<Time>>,
 }
 
 impl Fabric {
+    /// When the next external packet leaves the network, of those on the last link of their route.
+    pub(crate) fn next_departure(&self) -> Option<Time> {
+        self.departures.peek().map(|Reverse(at)| *at)
+    }
+
     /// Sends a packet from the start of its route.
     ///
     /// A route begins with a link: the packet never arrives before something falls due.
@@ -93,22 +103,26 @@ impl Fabric {
         let (size, cargo) = (packet.size, packet.cargo);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
-                let carried = self.carry(
-                    now,
-                    link,
-                    Parcel {
-                        packet: number,
-                        size,
-                    },
-                );
-                carried.map_err(|reason| Lost {
+                let leaves =
+                    matches!(cargo, Cargo::External(_)) && self.routes.is_at_end(packet.cursor);
+                let parcel = Parcel {
+                    packet: number,
+                    size,
+                };
+                let at = self.carry(now, link, parcel).map_err(|reason| Lost {
                     link,
                     reason,
                     cargo,
                 })?;
+                if leaves {
+                    self.departures.push(Reverse(at));
+                }
                 Ok(None)
             }
             Hop::End(end) => {
+                if matches!(cargo, Cargo::External(_)) {
+                    self.departures.pop();
+                }
                 self.packets.release(number);
                 Ok(Some(Arrived { end, cargo, size }))
             }
@@ -116,11 +130,14 @@ impl Fabric {
     }
 
     #[inline]
-    fn carry(&mut self, now: Time, link: u32, parcel: Parcel) -> Result<(), DropReason> {
-        let mut result = Ok(());
+    fn carry(&mut self, now: Time, link: u32, parcel: Parcel) -> Result<Time, DropReason> {
+        let mut result = Ok(now);
         let (calendar, packets) = (&mut self.calendar, &mut self.packets);
         self.links[link as usize].handle_input(now, parcel, &mut |output| match output {
-            Output::Deliver { at, packet } => calendar.schedule(at, Event::Arrival(packet.packet)),
+            Output::Deliver { at, packet } => {
+                calendar.schedule(at, Event::Arrival(packet.packet));
+                result = Ok(at);
+            }
             Output::Dropped { reason, packet } => {
                 packets.release(packet.packet);
                 result = Err(reason);

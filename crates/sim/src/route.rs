@@ -46,4 +46,10 @@ impl Routes {
         cursor.0 += 1;
         hop
     }
+
+    /// True if no link is left behind the cursor.
+    #[inline]
+    pub(crate) fn is_at_end(&self, cursor: Cursor) -> bool {
+        matches!(self.hops[cursor.0 as usize], Hop::End(_))
+    }
 }

@@ -98,6 +98,16 @@ impl<X: Payload> World<X> {
         }
     }
 
+    /// When the next external packet leaves at a port, of those on the last link of their path.
+    ///
+    /// All other packets leave later than the end of that link's propagation delay from now. A driver in
+    /// real time that wakes the world for each departure and besides at intervals no longer than that
+    /// delay sees every packet leave at its time, without a wake for each event inside.
+    #[must_use]
+    pub fn next_departure(&self) -> Option<Time> {
+        self.fabric.next_departure()
+    }
+
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         let result = match event {
