@@ -13,6 +13,8 @@ use std::process::{Child, Command};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
+use crate::program;
+
 /// A network namespace with its loopback interface up.
 #[derive(Debug)]
 pub struct Namespace {
@@ -50,7 +52,7 @@ impl Namespace {
 
     /// Runs iproute2's `ip` inside the namespace; what it complains of becomes the error.
     pub fn ip(&self, arguments: &[&str]) -> io::Result<String> {
-        let mut command = Command::new("ip");
+        let mut command = Command::new(program::IP.path());
         command.args(arguments);
         self.output(&mut command)
     }
@@ -75,10 +77,10 @@ impl Namespace {
     /// Joins two namespaces by a pair of virtual Ethernet interfaces, both called `name`, and gives each
     /// its address with the length of its network (`"10.1.1.1/24"`).
     pub fn join(&self, other: &Self, name: &str, addresses: [&str; 2]) -> io::Result<()> {
-        let there = format!("/proc/self/fd/{}", child::STANDARD_INPUT);
-        let mut command = Command::new("ip");
+        let mut command = Command::new(program::IP.path());
         command.args(["link", "add", name, "type", "veth", "peer", "name", name]);
-        command.args(["netns", &there]);
+        // The other namespace is the program's standard input, and this is its name there.
+        command.args(["netns", "/proc/self/fd/0"]);
         command.stdin(other.file.try_clone()?);
         self.output(&mut command)?;
         for (namespace, address) in [(self, addresses[0]), (other, addresses[1])] {

@@ -11,9 +11,6 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid, getppid};
 
-/// The descriptor of a program's standard input.
-pub(super) const STANDARD_INPUT: i32 = 0;
-
 /// Starts `command` in `namespace`; the kernel kills it when the calling thread ends.
 pub(super) fn spawn(namespace: &File, command: &mut Command) -> io::Result<Child> {
     confine(namespace, command).spawn()

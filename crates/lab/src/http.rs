@@ -1,0 +1,10 @@
+//! The foreground's real programs: an HTTP server and clients, both unmodified, over the kernel's TCP.
+
+mod fetch;
+mod server;
+
+pub(crate) use fetch::{Fetch, Fetched};
+pub(crate) use server::Server;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! One transfer by the HTTP client, with the time at which each byte could have been played.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use polypath_core::time::{Duration, Time};
+use polypath_live::clock::Clock;
+use sha2::{Digest, Sha256};
+
+use crate::namespace::Namespace;
+use crate::program;
+
+/// How often a transfer looks whether the lab was told to stop, in milliseconds.
+const STOP_INTERVAL: u8 = 50;
+/// How long the client may take to end by itself after the transfer's timeout.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A transfer to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fetch<'a> {
+    /// Where the client runs.
+    pub(crate) namespace: &'a Namespace,
+    /// The run's clock.
+    pub(crate) clock: Clock,
+    /// What to fetch.
+    pub(crate) url: &'a str,
+    /// When to give up.
+    pub(crate) timeout: Duration,
+    /// Set when the lab is to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What became of a transfer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fetched {
+    /// When the client began to connect.
+    pub(crate) started: Time,
+    /// From then to the last byte; none if the transfer failed or took too long.
+    pub(crate) duration: Option<Duration>,
+    /// The SHA-256 of what arrived.
+    pub(crate) digest: [u8; 32],
+    /// Bytes that arrived in order, by the time since `started`.
+    pub(crate) progress: Vec<(Duration, u64)>,
+}
+
+/// What came out of the client's pipe, by the run's clock.
+struct Received {
+    digest: [u8; 32],
+    chunks: Vec<(Time, u64)>,
+}
+
+impl Fetch<'_> {
+    /// Fetches, and fails only where the client could not be run or the lab is to stop
+    /// (`Interrupted`); a transfer that fails is a result.
+    pub(crate) fn run(&self) -> io::Result<Fetched> {
+        let begun = self.clock.now();
+        let mut child = self.namespace.spawn(&mut self.command())?;
+        let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let received = self.receive(stdout, begun + self.timeout + GRACE);
+        if received.is_err() {
+            child.kill()?;
+        }
+        let total = finish(&mut child)?;
+        Ok(assemble(begun, received?, total))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(program::HTTP_CLIENT.path());
+        // Without a configuration file and a proxy of whoever runs the lab.
+        command.args([
+            "--disable",
+            "--noproxy",
+            "*",
+            "--silent",
+            "--no-buffer",
+            "--fail",
+        ]);
+        command.args(["--max-time", &format!("{:.3}", self.timeout.as_secs_f64())]);
+        command.args(["--write-out", "%{stderr}%{time_total}"]);
+        command.arg(self.url);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Reads the client's output to its end, at the latest until `limit`.
+    fn receive(&self, mut stdout: ChildStdout, limit: Time) -> io::Result<Received> {
+        let mut hasher = Sha256::new();
+        let mut chunks = Vec::new();
+        let mut total = 0;
+        let mut buffer = vec![0; 64 << 10];
+        while self.clock.now() < limit {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if !is_readable(&stdout)? {
+                continue;
+            }
+            let len = stdout.read(&mut buffer)?;
+            if len == 0 {
+                break;
+            }
+            hasher.update(&buffer[..len]);
+            total += len as u64;
+            chunks.push((self.clock.now(), total));
+        }
+        let digest = hasher.finalize().into();
+        Ok(Received { digest, chunks })
+    }
+}
+
+fn is_readable(stdout: &ChildStdout) -> io::Result<bool> {
+    let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut fds, PollTimeout::from(STOP_INTERVAL)) {
+        Err(nix::errno::Errno::EINTR) => Ok(false),
+        ready => Ok(ready? > 0),
+    }
+}
+
+/// Waits for the client; the time that the transfer took by its own account, if it succeeded.
+fn finish(child: &mut Child) -> io::Result<Option<Duration>> {
+    let mut said = String::new();
+    if let Some(stderr) = &mut child.stderr {
+        stderr.read_to_string(&mut said)?;
+    }
+    let seconds = said
+        .lines()
+        .last()
+        .and_then(|line| line.trim().parse().ok());
+    let success = child.wait()?.success();
+    Ok(seconds.filter(|_| success).map(Duration::from_secs_f64))
+}
+
+/// Places what arrived relative to the moment at which the client began to connect: its own account of
+/// the transfer ends with the last byte, and leaves out what the program took to load.
+fn assemble(begun: Time, received: Received, total: Option<Duration>) -> Fetched {
+    let last = received.chunks.last().map(|(at, _)| *at);
+    let started = match (last, total) {
+        (Some(last), Some(total)) => (last - total).max(begun),
+        _ => begun,
+    };
+    let since = |(at, bytes): (Time, u64)| (at.since(started), bytes);
+    Fetched {
+        started,
+        duration: total,
+        digest: received.digest,
+        progress: received.chunks.into_iter().map(since).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(chunks: Vec<(Time, u64)>) -> Received {
+        let digest = [0; 32];
+        Received { digest, chunks }
+    }
+
+    #[test]
+    fn the_client_s_account_ends_with_the_last_byte() {
+        let chunks = vec![(Time(1_300_000_000), 1000), (Time(1_500_000_000), 2000)];
+        let total = Some(Duration::from_millis(480));
+        let fetched = assemble(Time(1_000_000_000), received(chunks), total);
+        assert_eq!(fetched.started, Time(1_020_000_000));
+        assert_eq!(fetched.progress[1], (Duration::from_millis(480), 2000));
+    }
+
+    #[test]
+    fn a_failed_transfer_counts_from_its_start() {
+        let chunks = vec![(Time(3_000_000_000), 10)];
+        let fetched = assemble(Time(1_000_000_000), received(chunks), None);
+        assert_eq!(fetched.duration, None);
+        assert_eq!(fetched.progress, vec![(Duration::from_secs(2), 10)]);
+    }
+}

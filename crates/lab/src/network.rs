@@ -1,0 +1,162 @@
+//! One scheme's own copy of the scenario's network, between real devices.
+//!
+//! Packets of the real world enter a [`World`] at its ports and share links and queues with the simulated
+//! background. The world is woken for each packet that leaves, and besides often enough that none leaves
+//! unforeseen ([`World::next_departure`]): its inner events happen at their own times whenever the wake
+//! comes, so that the background costs a fraction of the wakes that it has events.
+
+use std::io;
+
+use bytes::Bytes;
+use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_live::clock::Clock;
+use polypath_live::drive::Lateness;
+use polypath_scenario::Scenario;
+use polypath_sim::{PortInput, World, WorldOutput, network};
+
+use crate::LabError;
+use crate::ends::{Ends, Gate};
+
+/// How long inner events wait at most, so that a world's backlog stays small.
+const MOST_SLACK: Duration = Duration::from_millis(1);
+
+/// A simulated network between the devices of two namespaces.
+#[derive(Debug)]
+pub struct Network {
+    world: World<Bytes>,
+    gates: Vec<Gate>,
+    slack: Duration,
+    counters: Counters,
+}
+
+/// What happened at the border between the real and the simulated world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that entered the network.
+    pub entered: u64,
+    /// Packets that left it.
+    pub left: u64,
+    /// Packets that were dropped on a simulated link.
+    pub dropped: u64,
+    /// Packets that left it and that the kernel would not take.
+    pub refused: u64,
+}
+
+impl Network {
+    /// The network of `scenario`, at rest, with its devices in two namespaces of its own.
+    pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Ends), LabError> {
+        let world = network::build(scenario, seed)?;
+        let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
+        let (ends, gates) = Ends::open(paths)?;
+        let counters = Counters::default();
+        let slack = slack(scenario);
+        let network = Self {
+            world,
+            gates,
+            slack,
+            counters,
+        };
+        Ok((network, ends))
+    }
+
+    /// Runs the background alone, in virtual time, until `until`.
+    pub fn warm_up(&mut self, until: Time) {
+        self.world.run_until(until, &mut |_| {});
+    }
+
+    /// The simulated network.
+    #[must_use]
+    pub fn world(&self) -> &World<Bytes> {
+        &self.world
+    }
+
+    /// What happened at the border so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The devices at which packets enter and leave.
+    pub(crate) fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
+    /// When the network next wants to be woken.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        let departure = self.world.next_departure().map(|at| Deadline {
+            at,
+            why: "a packet leaves the network",
+        });
+        let inner = self.world.deadline().map(|d| Deadline {
+            at: d.at + self.slack,
+            ..d
+        });
+        Deadline::earlier(departure, inner)
+    }
+
+    /// Does what is due at `now`, and counts how late each packet left.
+    pub(crate) fn advance(
+        &mut self,
+        now: Time,
+        clock: Clock,
+        lateness: &mut Lateness,
+    ) -> io::Result<()> {
+        while let Some(at) = self.world.next_departure().filter(|at| *at <= now) {
+            self.step(at, Wake::Timeout)?;
+            lateness.record(clock.now().since(at));
+        }
+        self.step(now, Wake::Timeout)
+    }
+
+    /// Takes at most `budget` packets from a device and says how many there were.
+    pub(crate) fn take(
+        &mut self,
+        gate: usize,
+        now: Time,
+        budget: usize,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        for taken in 0..budget {
+            let Gate { port, device } = &self.gates[gate];
+            let Some(len) = device.read(buffer)? else {
+                return Ok(taken);
+            };
+            let payload = Bytes::copy_from_slice(&buffer[..len]);
+            let port = *port;
+            self.counters.entered += 1;
+            self.step(now, Wake::Input(PortInput { port, payload }))?;
+        }
+        Ok(budget)
+    }
+
+    fn step(&mut self, now: Time, wake: Wake<PortInput<Bytes>>) -> io::Result<()> {
+        let (gates, counters) = (&self.gates, &mut self.counters);
+        let mut result = Ok(());
+        step(&mut self.world, now, wake, &mut |output| match output {
+            WorldOutput::Deliver { port, payload } => {
+                counters.left += 1;
+                let gate = gates.iter().find(|gate| gate.port == port);
+                match gate.map_or(Ok(false), |gate| gate.device.write(&payload)) {
+                    Ok(true) => {}
+                    Ok(false) => counters.refused += 1,
+                    Err(e) => result = Err(e),
+                }
+            }
+            WorldOutput::Dropped { .. } => counters.dropped += 1,
+        });
+        result
+    }
+}
+
+/// For how long an inner event may wait without delaying a packet: no longer than a packet takes over the
+/// last link of its path, with half of that for the driver's own lateness.
+fn slack(scenario: &Scenario) -> Duration {
+    let outer = scenario
+        .paths
+        .iter()
+        .flat_map(|p| [p.links.first(), p.links.last()]);
+    let least = outer.flatten().map(|link| link.delay).min();
+    least.unwrap_or_default().scale(1, 2).min(MOST_SLACK)
+}

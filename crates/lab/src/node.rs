@@ -1,0 +1,222 @@
+//! The two `polypath node` processes of a scheme, as a deployment would run them.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use polypath_core::endpoint::ProbingConfig;
+use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
+use polypath_sim::Side;
+use serde::Serialize;
+
+use crate::namespace::Namespace;
+use crate::plan::{
+    NODE_PORT, OVERLAY_DEVICE, overlay_addresses, path_address, path_device, side_name,
+};
+
+/// How often and at which interval a node is asked whether it has ended, once told to: 3 s in all.
+const ATTEMPTS: u32 = 150;
+const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// What the nodes of a scheme are to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overlay<'a> {
+    /// The names of the paths.
+    pub(crate) paths: &'a [String],
+    /// Which paths carry which packet.
+    pub(crate) policy: PolicyConfig,
+    /// How paths are compared.
+    pub(crate) probing: ProbingConfig,
+}
+
+/// Where the files of a node stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    directory: PathBuf,
+    side: Side,
+}
+
+/// A running node, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Node {
+    child: Child,
+    files: Files,
+}
+
+impl Files {
+    /// The files of the node at `side`, in `directory`.
+    pub(crate) fn new(directory: &Path, side: Side) -> Self {
+        let directory = directory.to_owned();
+        Self { directory, side }
+    }
+
+    /// Its private key.
+    pub(crate) fn key(&self) -> PathBuf {
+        self.with_suffix("key")
+    }
+
+    /// The stream of its events.
+    pub(crate) fn events(&self) -> PathBuf {
+        self.with_suffix("events")
+    }
+
+    /// Its counters.
+    pub(crate) fn stats(&self) -> PathBuf {
+        self.with_suffix("stats.json")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.with_suffix("log")
+    }
+
+    fn configuration(&self) -> PathBuf {
+        self.with_suffix("toml")
+    }
+
+    fn with_suffix(&self, suffix: &str) -> PathBuf {
+        self.directory
+            .join(format!("{}.{suffix}", side_name(self.side)))
+    }
+
+    /// Writes the node's configuration: its half of `overlay`, with the other end's public key.
+    pub(crate) fn configure(&self, overlay: Overlay<'_>, peer: &str) -> io::Result<()> {
+        let configuration = Configuration::new(self.side, overlay, peer);
+        let text = toml::to_string(&configuration).map_err(io::Error::other)?;
+        fs::write(self.configuration(), text)
+    }
+}
+
+impl Node {
+    /// Starts the program `binary` as the node that `files` configure, in `namespace`; its time zero is
+    /// `origin_ns` on `CLOCK_MONOTONIC`.
+    pub(crate) fn start(
+        binary: &Path,
+        namespace: &Namespace,
+        files: Files,
+        origin_ns: u64,
+    ) -> io::Result<Self> {
+        let log = fs::File::create(files.log())?;
+        let mut command = Command::new(binary);
+        command.arg("node").arg(files.configuration());
+        command.arg("--events").arg(files.events());
+        command.arg("--stats").arg(files.stats());
+        command.arg("--origin-ns").arg(origin_ns.to_string());
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = namespace.spawn(&mut command)?;
+        Ok(Self { child, files })
+    }
+
+    /// Fails, with what the node said last, where it has ended.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.ended(&status.to_string())),
+        }
+    }
+
+    /// Tells the node to end, waits until it has written its files, and says where they are.
+    pub(crate) fn finish(mut self) -> io::Result<Files> {
+        self.check()?;
+        let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
+        kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+        for _ in 0..ATTEMPTS {
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(self.files.clone()),
+                Some(status) => return Err(self.ended(&status.to_string())),
+                None => sleep(INTERVAL),
+            }
+        }
+        Err(self.ended("it does not end"))
+    }
+
+    fn ended(&self, how: &str) -> io::Error {
+        let said = fs::read_to_string(self.files.log()).unwrap_or_default();
+        let side = side_name(self.files.side);
+        io::Error::other(format!("the {side}'s node: {how}: {}", said.trim()))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It is gone already, or about to be: nothing is left to do about a failure.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A node's configuration file.
+#[derive(Serialize)]
+struct Configuration<'a> {
+    node: NodeTable,
+    peer: PeerTable<'a>,
+    policy: PolicyConfig,
+    probing: ProbingConfig,
+    path: Vec<PathTable<'a>>,
+}
+
+#[derive(Serialize)]
+struct NodeTable {
+    key_file: PathBuf,
+    tun: TunTable,
+}
+
+#[derive(Serialize)]
+struct TunTable {
+    name: &'static str,
+    addresses: [String; 2],
+}
+
+#[derive(Serialize)]
+struct PeerTable<'a> {
+    public_key: &'a str,
+}
+
+#[derive(Serialize)]
+struct PathTable<'a> {
+    name: &'a str,
+    interface: String,
+    local: String,
+    remote: String,
+}
+
+impl<'a> Configuration<'a> {
+    fn new(side: Side, overlay: Overlay<'a>, peer: &'a str) -> Self {
+        let paths = (0..).map(PathId).zip(overlay.paths);
+        Self {
+            node: NodeTable {
+                key_file: format!("{}.key", side_name(side)).into(),
+                tun: TunTable {
+                    name: OVERLAY_DEVICE,
+                    addresses: overlay_addresses(side).map(|prefix| prefix.to_string()),
+                },
+            },
+            peer: PeerTable { public_key: peer },
+            policy: overlay.policy,
+            probing: overlay.probing,
+            path: paths
+                .map(|(path, name)| PathTable::new(path, name, side))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> PathTable<'a> {
+    fn new(path: PathId, name: &'a str, side: Side) -> Self {
+        let end = |side| SocketAddr::new(path_address(path, side).address(), NODE_PORT).to_string();
+        Self {
+            name,
+            interface: path_device(path),
+            local: end(side),
+            remote: end(side.other()),
+        }
+    }
+}

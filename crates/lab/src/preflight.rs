@@ -1,0 +1,113 @@
+//! Whether a lab can run here, and what to do where it cannot.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
+use polypath_live::priority;
+
+use crate::namespace::Namespace;
+use crate::program::{self, Program};
+
+const TUN: &str = "/dev/net/tun";
+
+/// Why a lab cannot run here, with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A program is missing.
+    #[error("the lab needs `{program}`: apt-get install {package}")]
+    Program {
+        /// The program.
+        program: &'static str,
+        /// The Debian package that brings it.
+        package: &'static str,
+    },
+    /// Network namespaces cannot be made.
+    #[error(
+        "may not make network namespaces ({0}): run as root, or allow unprivileged user namespaces \
+         (sysctl kernel.unprivileged_userns_clone=1; kernel.apparmor_restrict_unprivileged_userns=0)"
+    )]
+    Namespace(io::Error),
+    /// TUN devices cannot be made.
+    #[error(
+        "cannot open {TUN} ({0}): run as root; in an unprivileged user namespace it must be open to all \
+         (chmod 0666 {TUN}, once, as root); in a container it must be given (docker run --device {TUN})"
+    )]
+    Tun(io::Error),
+}
+
+/// What a lab can expect here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footing {
+    /// Whether the network's thread may have a real-time priority; without it the bound on its lateness
+    /// is wider.
+    pub realtime: bool,
+}
+
+/// Whether a lab can run in this process, and if not, why.
+///
+/// It asks for a namespace, the TUN driver, `ip`, `ss`, the HTTP server and the HTTP client.
+pub fn preflight() -> Result<Footing, Refusal> {
+    if let Some(missing) = program::ALL.into_iter().find(|p| p.find().is_none()) {
+        return Err(missing.into());
+    }
+    let namespace = Namespace::new().map_err(Refusal::Namespace)?;
+    namespace
+        .run(|| OpenOptions::new().read(true).write(true).open(TUN))
+        .map_err(Refusal::Tun)?;
+    let realtime = std::thread::scope(|s| s.spawn(|| priority::realtime(1).is_ok()).join());
+    Ok(Footing {
+        realtime: realtime.unwrap_or(false),
+    })
+}
+
+/// Gives a process without privileges a user namespace of its own, in which it may make network
+/// namespaces; does nothing for root.
+///
+/// The kernel allows it only while the process has a single thread: call it first thing.
+pub fn enter_user_namespace() -> Result<(), Refusal> {
+    let (user, group) = (geteuid(), getegid());
+    if user.is_root() {
+        return Ok(());
+    }
+    let enter = || -> io::Result<()> {
+        unshare(CloneFlags::CLONE_NEWUSER)?;
+        let own = Path::new("/proc/self");
+        std::fs::write(own.join("setgroups"), "deny")?;
+        std::fs::write(own.join("uid_map"), format!("0 {user} 1"))?;
+        std::fs::write(own.join("gid_map"), format!("0 {group} 1"))
+    };
+    enter().map_err(Refusal::Namespace)
+}
+
+impl From<Program> for Refusal {
+    fn from(missing: Program) -> Self {
+        Self::Program {
+            program: missing.name(),
+            package: missing.package(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_remedy() {
+        let missing = Refusal::from(program::HTTP_SERVER).to_string();
+        assert!(missing.contains("apt-get install lighttpd"), "{missing}");
+        let tun = Refusal::Tun(io::ErrorKind::PermissionDenied.into()).to_string();
+        assert!(tun.contains("chmod 0666 /dev/net/tun"), "{tun}");
+    }
+
+    #[test]
+    fn it_answers_either_way() {
+        match preflight() {
+            Ok(footing) => println!("a lab can run here: {footing:?}"),
+            Err(refusal) => println!("no lab here: {refusal}"),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Finding the programs of the system that a lab runs unmodified.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// A program that a lab needs, with the Debian package that brings it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    name: &'static str,
+    package: &'static str,
+}
+
+/// iproute2's configuration of interfaces and routes.
+pub(crate) const IP: Program = Program::new("ip", "iproute2");
+/// iproute2's view of sockets.
+pub(crate) const SS: Program = Program::new("ss", "iproute2");
+/// The HTTP server.
+pub(crate) const HTTP_SERVER: Program = Program::new("lighttpd", "lighttpd");
+/// The HTTP client.
+pub(crate) const HTTP_CLIENT: Program = Program::new("curl", "curl");
+
+/// All programs that a lab needs.
+pub(crate) const ALL: [Program; 4] = [IP, SS, HTTP_SERVER, HTTP_CLIENT];
+
+impl Program {
+    const fn new(name: &'static str, package: &'static str) -> Self {
+        Self { name, package }
+    }
+
+    /// The name by which the program is called.
+    pub(crate) const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The Debian package that brings it.
+    pub(crate) const fn package(self) -> &'static str {
+        self.package
+    }
+
+    /// What to start: where the program is, or its bare name where it is not found.
+    pub(crate) fn path(self) -> PathBuf {
+        self.find().unwrap_or_else(|| self.name.into())
+    }
+
+    /// Where the program is: in a directory of `PATH`, or where Debian puts it for administrators, which
+    /// the `PATH` of other users leaves out.
+    pub(crate) fn find(self) -> Option<PathBuf> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let administration = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+        env::split_paths(&path)
+            .chain(administration)
+            .map(|directory| directory.join(self.name))
+            .find(|candidate| is_executable(candidate))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_there_and_only_that() {
+        assert!(Program::new("sh", "dash").find().is_some());
+        assert!(Program::new("no-such-program", "none").find().is_none());
+        assert!(Program::new("", "none").find().is_none());
+    }
+}
