@@ -1,11 +1,14 @@
 //! The whole of a scenario file, and the transfer that is measured.
 
+use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Profile};
+use crate::check::check;
+use crate::document::{Errors, Override, read_checked};
 use crate::path::Path;
 use crate::settings::{Lab, Overlay};
 use crate::tcp::Tcp;
@@ -93,6 +96,20 @@ pub struct Transfer {
 }
 
 impl Scenario {
+    /// Reads a scenario from the text of a file, with overrides (`--set`) applied.
+    ///
+    /// # Errors
+    /// All problems at once, each with its line and the remedy.
+    pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Scenario, Errors> {
+        read_checked(text, file_name, overrides, check).map(|(scenario, _)| scenario)
+    }
+
+    /// The JSON schema of the file, for editors.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Scenario).to_value()
+    }
+
     /// The background profile of a path, if the path carries background traffic.
     #[must_use]
     pub fn profile(&self, path: &Path) -> Option<&Profile> {
@@ -130,6 +147,17 @@ impl Scheme {
             Scheme::PpdTcp3 => "ppd-tcp3",
         }
     }
+
+    /// The policy of both endpoints; data goes, or begins, on the first path.
+    #[must_use]
+    pub const fn policy(self) -> PolicyConfig {
+        match self {
+            Scheme::Tcp => PolicyConfig::SinglePath { path: 0 },
+            Scheme::PpdTcp1 => PolicyConfig::DuplicateAcks { path: 0 },
+            Scheme::PpdTcp2 => PolicyConfig::DuplicateAll {},
+            Scheme::PpdTcp3 => PolicyConfig::ProbeAndSwitch { path: 0 },
+        }
+    }
 }
 
 impl core::fmt::Display for Scheme {
@@ -153,3 +181,6 @@ fn default_timeout() -> Duration {
 fn default_warm_up() -> Duration {
     Duration::from_secs(20)
 }
+
+#[cfg(test)]
+mod tests;

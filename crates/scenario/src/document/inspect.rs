@@ -215,7 +215,7 @@ fn check_word(name: &str, words: &[&str], node: &Node) -> Result<Node, Refusal> 
     match &node.value {
         Value::Text(text) if words.contains(&text.as_str()) => Ok(node.clone()),
         Value::Text(text) => Err(Refusal {
-            message: format!("unknown {name} `{text}`"),
+            message: format!("`{text}` is not valid for `{name}`"),
             remedy: suggestion(text, known),
         }),
         other => Err(Refusal {

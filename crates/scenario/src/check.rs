@@ -1,0 +1,251 @@
+//! What no schema can state about a scenario: names that must exist, values that must not be zero.
+
+use std::collections::BTreeSet;
+
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+
+use crate::background::{Background, HostLink, Profile};
+use crate::document::Problems;
+use crate::path::{Link, Path, QueueLimit};
+use crate::scenario::{SCHEMA_VERSION, Scenario};
+use crate::settings::Overlay;
+use crate::tcp::Tcp;
+
+/// The greatest number of paths: a path's number fits the six bits that a path set has for it.
+const MOST_PATHS: usize = 64;
+
+/// The greatest packet: that of IPv4.
+const MOST_PACKET: Bytes = Bytes(65_535);
+
+/// The least size difference that tells the packets of a pair apart.
+const LEAST_PAIR: Bytes = Bytes(100);
+
+/// Headers of IPv4 and TCP without options, in bytes.
+const TCP_HEADERS: Bytes = Bytes(40);
+
+/// Links of a path with background: the load is balanced over links between two inner nodes.
+const LEAST_LOADED_LINKS: usize = 3;
+
+/// Reports all that is wrong with a scenario whose types are right.
+pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
+    if scenario.schema != SCHEMA_VERSION {
+        let message = format!("schema {} is not known", scenario.schema);
+        problems.report("schema", message, "this program reads `schema = 1`");
+    }
+    check_name("name", &scenario.name, problems);
+    check_schemes(scenario, problems);
+    check_transfer(scenario, problems);
+    check_tcp(&scenario.tcp, problems);
+    check_overlay(&scenario.overlay, problems);
+    if let Background::Profiles(profiles) = &scenario.background {
+        for (name, profile) in profiles {
+            let key = format!("background.{name}");
+            check_name(&key, name, problems);
+            check_profile(&key, profile, scenario.tcp.segment, problems);
+        }
+    }
+    check_paths(scenario, problems);
+    positive("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+}
+
+fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
+    if scenario.schemes.is_empty() {
+        let remedy = "name at least one of `tcp`, `ppd-tcp1`, `ppd-tcp2`, `ppd-tcp3`";
+        problems.report("schemes", "`schemes` is empty", remedy);
+    }
+    let mut seen = BTreeSet::new();
+    for (index, scheme) in scenario.schemes.iter().enumerate() {
+        if !seen.insert(scheme) {
+            let message = format!("scheme `{scheme}` is named twice");
+            problems.report(&format!("schemes.{index}"), message, "remove one");
+        }
+    }
+}
+
+fn check_transfer(scenario: &Scenario, problems: &mut Problems) {
+    let transfer = &scenario.transfer;
+    at_least_a_byte("transfer.size", transfer.size, problems);
+    positive("transfer.timeout", transfer.timeout, problems);
+}
+
+fn check_tcp(tcp: &Tcp, problems: &mut Problems) {
+    check_packet("tcp.segment", tcp.segment, problems);
+    if tcp.segment <= TCP_HEADERS {
+        let message = format!("a segment of {} has no room for data", tcp.segment);
+        problems.report("tcp.segment", message, "it includes 40 B of headers");
+    }
+    check_packet("tcp.ack", tcp.ack, problems);
+    positive("tcp.min_rto", tcp.min_rto, problems);
+    positive("tcp.tick", tcp.tick, problems);
+    for (key, timeout) in [
+        ("tcp.initial_rto", tcp.initial_rto),
+        ("tcp.max_rto", tcp.max_rto),
+    ] {
+        if timeout < tcp.min_rto {
+            let message = format!("{timeout} is below `min_rto`, {}", tcp.min_rto);
+            problems.report(key, message, "exchange or equal them");
+        }
+    }
+}
+
+fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
+    positive("overlay.pair_interval", overlay.pair_interval, problems);
+    check_packet("overlay.pair_len", overlay.pair_len, problems);
+    if overlay.pair_len < LEAST_PAIR {
+        let message = format!(
+            "a pair of {} is too small to measure with",
+            overlay.pair_len
+        );
+        problems.report("overlay.pair_len", message, "use 100 B or more");
+    }
+}
+
+fn check_profile(key: &str, profile: &Profile, segment: Bytes, problems: &mut Problems) {
+    let HostLink { rate, queue, .. } = profile.host_link;
+    check_rate(&format!("{key}.host_link.rate"), rate, problems);
+    check_queue(&format!("{key}.host_link.queue"), queue, segment, problems);
+    if let Some(udp) = profile.udp {
+        check_rate(&format!("{key}.udp.peak"), udp.peak, problems);
+        positive(&format!("{key}.udp.on"), udp.on, problems);
+        check_packet(&format!("{key}.udp.packet"), udp.packet, problems);
+    }
+    if profile.tcp.is_none() && profile.udp.is_none() {
+        let remedy = "give it `tcp`, `udp` or both";
+        problems.report(key, "the profile has no traffic", remedy);
+    }
+}
+
+fn check_paths(scenario: &Scenario, problems: &mut Problems) {
+    let paths = &scenario.paths;
+    if paths.is_empty() {
+        problems.report("path", "there is no path", "add a `[[path]]`");
+    }
+    if paths.len() > MOST_PATHS {
+        let message = format!("{} paths are too many", paths.len());
+        problems.report(&format!("path.{MOST_PATHS}"), message, "64 are possible");
+    }
+    let mut names = BTreeSet::new();
+    for (index, path) in paths.iter().enumerate() {
+        let key = format!("path.{index}");
+        if !names.insert(&path.name) {
+            let message = format!("another path is called `{}`, too", path.name);
+            problems.report(&format!("{key}.name"), message, "rename one");
+        }
+        check_links(&key, path, scenario.tcp.segment, problems);
+        check_load(
+            &format!("{key}.background"),
+            path,
+            &scenario.background,
+            problems,
+        );
+    }
+}
+
+fn check_links(key: &str, path: &Path, segment: Bytes, problems: &mut Problems) {
+    check_name(&format!("{key}.name"), &path.name, problems);
+    if path.links.is_empty() {
+        let message = format!("path `{}` has no links", path.name);
+        problems.report(&format!("{key}.link"), message, "add a `[[path.link]]`");
+    }
+    for (index, link) in path.links.iter().enumerate() {
+        check_link(&format!("{key}.link.{index}"), link, segment, problems);
+    }
+}
+
+fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Problems) {
+    let (Some(name), Background::Profiles(profiles)) = (&path.background, background) else {
+        return;
+    };
+    if !profiles.contains_key(name) {
+        let known = profiles.keys().map(String::as_str);
+        problems.report_unknown(key, "background profile", name, known);
+    }
+    if path.hops() < LEAST_LOADED_LINKS {
+        let message = format!("a path of {} links cannot carry background", path.hops());
+        let remedy = "it needs 3, so that there is one between two inner nodes";
+        problems.report(key, message, remedy);
+    }
+}
+
+fn check_link(key: &str, link: &Link, segment: Bytes, problems: &mut Problems) {
+    check_name(&format!("{key}.name"), &link.name, problems);
+    check_rate(&format!("{key}.rate"), link.rate, problems);
+    check_queue(&format!("{key}.queue"), link.queue, segment, problems);
+    if let Some(onoff) = link.onoff {
+        positive(&format!("{key}.onoff.up"), onoff.up, problems);
+        positive(&format!("{key}.onoff.down"), onoff.down, problems);
+    }
+    for (index, outage) in link.outage.iter().enumerate() {
+        if outage.until.is_some_and(|until| until <= outage.from) {
+            let key = format!("{key}.outage.{index}.until");
+            problems.report(
+                &key,
+                "the outage ends before it begins",
+                "set it later than `from`",
+            );
+        }
+    }
+}
+
+/// A name that is safe in file names and unambiguous in the names of links and random streams.
+fn check_name(key: &str, name: &str, problems: &mut Problems) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let message = format!("`{}` is not a name", name.escape_debug());
+        problems.report(key, message, "use up to 64 letters, digits, `-` and `_`");
+    }
+}
+
+fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
+    if rate == Rate(0) {
+        problems.report(
+            key,
+            "a rate of zero carries nothing",
+            "for silence use `outage`",
+        );
+    }
+}
+
+fn check_queue(key: &str, queue: QueueLimit, segment: Bytes, problems: &mut Problems) {
+    match queue {
+        QueueLimit::Packets(0) => {
+            let remedy = "the packet in transmission counts: 1 packet is the least";
+            problems.report(key, format!("`{}` is zero", leaf(key)), remedy);
+        }
+        QueueLimit::Bytes(bytes) if bytes < segment => {
+            let message = format!("a queue of {bytes} admits no segment of {segment}");
+            problems.report(key, message, "the packet in transmission counts");
+        }
+        QueueLimit::Packets(_) | QueueLimit::Bytes(_) => {}
+    }
+}
+
+fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
+    at_least_a_byte(key, size, problems);
+    if size > MOST_PACKET {
+        let message = format!("a packet of {size} does not exist");
+        problems.report(key, message, "IP carries 65535 B at the most");
+    }
+}
+
+fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
+    if size == Bytes(0) {
+        problems.report(
+            key,
+            format!("`{}` is zero", leaf(key)),
+            "it must be at least 1 B",
+        );
+    }
+}
+
+fn positive(key: &str, span: Duration, problems: &mut Problems) {
+    if span == Duration::ZERO {
+        problems.report(key, format!("`{}` is zero", leaf(key)), "it must be longer");
+    }
+}
+
+/// The last part of a dotted key.
+fn leaf(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, leaf)| leaf)
+}

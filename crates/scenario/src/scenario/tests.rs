@@ -1,0 +1,179 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Link, QueueLimit};
+
+const DEMO: &str = include_str!("../../../../scenarios/demo.toml");
+
+fn demo(overrides: &[&str]) -> Result<Scenario, Errors> {
+    let overrides: Vec<Override> = overrides.iter().map(|o| o.parse().unwrap()).collect();
+    Scenario::parse(DEMO, "demo.toml", &overrides)
+}
+
+fn problems(overrides: &[&str]) -> Vec<String> {
+    let errors = demo(overrides).unwrap_err();
+    errors.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_demo_is_valid_and_says_what_it_means() {
+    let demo = demo(&[]).unwrap();
+    assert_eq!(demo.schemes, Scheme::ALL);
+    assert_eq!(demo.transfer.size, Bytes(100_000));
+    assert_eq!(demo.foreground_window(), 20);
+    assert_eq!(demo.paths.len(), 2);
+    assert_eq!(demo.paths[1].hops(), 5);
+    assert_eq!(demo.profile(&demo.paths[0]).unwrap().hosts, 20);
+    assert_eq!(demo.paths[0].links[0].queue, QueueLimit::Packets(50));
+    let names: Vec<String> = demo.paths[0].expanded().map(|(name, _)| name).collect();
+    assert_eq!(names[0], "path1/core.0");
+    assert_eq!(names[4], "path1/core.4");
+}
+
+#[test]
+fn overrides_change_the_load_and_the_job() {
+    let off = demo(&["background=off", "transfer.count=5"]).unwrap();
+    assert_eq!(off.background, Background::Off);
+    assert!(off.profile(&off.paths[0]).is_none());
+    assert_eq!(off.transfer.count, 5);
+    let light = demo(&["path.1.background=light", "path.0.link.0.delay=60 ms"]).unwrap();
+    assert!(light.profile(&light.paths[1]) != light.profile(&light.paths[0]));
+    assert_eq!(light.paths[0].links[0].delay, Duration::from_millis(60));
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let demo = demo(&["transfer.receiver_window=1000", "path.0.link.0.queue=64 kB"]).unwrap();
+    let text = toml::to_string(&demo).unwrap();
+    assert_eq!(Scenario::parse(&text, "again.toml", &[]).unwrap(), demo);
+}
+
+#[test]
+fn equal_link_names_count_on() {
+    let mut path = demo(&[]).unwrap().paths.remove(0);
+    let access = Link {
+        name: "access".to_owned(),
+        repeat: 1,
+        ..path.links[0].clone()
+    };
+    path.links[0].repeat = 2;
+    path.links = vec![path.links[0].clone(), access, path.links[0].clone()];
+    let names: Vec<String> = path.expanded().map(|(name, _)| name).collect();
+    let expected = ["core.0", "core.1", "access.0", "core.2", "core.3"];
+    assert_eq!(names, expected.map(|name| format!("path1/{name}")));
+}
+
+#[test]
+fn impossible_values_are_all_named_with_their_remedies() {
+    insta::assert_snapshot!(
+        problems(&[
+            "schema=2",
+            "name=../etc",
+            "schemes=[\"tcp\", \"tcp\", \"ppd-tpc1\"]",
+            "transfer.count=0",
+            "transfer.size=0 B",
+            "transfer.timeout=0 s",
+            "tcp.segment=40 B",
+            "tcp.max_rto=100 ms",
+            "overlay.threshold=-1",
+            "overlay.pair_len=99 B",
+            "path.0.background=haevy",
+            "path.0.link.0.rate=0 Mbit/s",
+            "path.0.link.0.loss=1.5",
+            "path.0.link.0.onoff={ up = \"0 s\", down = \"1 s\" }",
+            "path.0.link.0.outage=[{ from = \"2 s\", until = \"1 s\" }]",
+            "path.1.name=path1",
+            "path.1.link.0.repeat=2",
+            "path.1.link.0.queue=900 B",
+            "path.1.link.0.delay=-20 ms",
+            "background.light.hosts=0",
+            "background.heavy.udp.peak=0 bit/s",
+            "background.idle={ hosts = 1, host_link = { rate = \"1 Mbit/s\", delay = \"0 s\", queue = \"0 packets\" } }",
+        ])
+        .join("\n")
+    );
+}
+
+#[test]
+fn impossible_shapes_are_refused() {
+    for (overrides, part) in [
+        (["path=[]"], "there is no path"),
+        (["schemes=[]"], "`schemes` is empty"),
+        (["path.0.link=[]"], "has no links"),
+        (["path=3"], "`path` is an integer, where a list is wanted"),
+        (["background=on"], "`on` is not valid for `background`"),
+        (
+            ["background=7"],
+            "`background` is an integer, where a string or a table is wanted",
+        ),
+        (["path.0.link.0.loss=nan"], "must be a finite number"),
+        (["transfer.count=5000000000"], "must be at most 4294967295"),
+        (["seed=-1"], "`seed` is -1, but must be at least 0"),
+        (["path.0.link.0.name=a/b"], "`a/b` is not a name"),
+    ] {
+        let found = problems(&overrides);
+        assert!(
+            found.iter().any(|problem| problem.contains(part)),
+            "{part}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn too_many_paths_are_refused() {
+    let path = &DEMO[DEMO.find("[[path]]").unwrap()..DEMO.find("[lab]").unwrap()];
+    let mut text = DEMO.to_owned();
+    for copy in 0..32 {
+        let path = path.replace("path1", &format!("a{copy}"));
+        text.push_str(&path.replace("path2", &format!("b{copy}")));
+    }
+    let errors = Scenario::parse(&text, "many.toml", &[]).unwrap_err();
+    assert_eq!(errors.problems().len(), 1, "{errors}");
+    assert!(
+        errors.to_string().contains("66 paths are too many"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_mistyped_key_is_shown_with_its_line_and_the_nearest_name() {
+    let line = DEMO
+        .lines()
+        .position(|line| line.starts_with("delay"))
+        .unwrap()
+        + 1;
+    let errors = Scenario::parse(&DEMO.replacen("\ndelay", "\ndealy", 1), "demo.toml", &[]);
+    assert_eq!(
+        errors.unwrap_err().to_string(),
+        format!("demo.toml:{line}:1: unknown key `dealy`; did you mean `delay`?")
+    );
+}
+
+#[test]
+fn the_schema_names_every_key_of_the_demo() {
+    let schema = Scenario::schema();
+    let table: toml::Table = toml::from_str(DEMO).unwrap();
+    for key in table.keys() {
+        let described = schema["properties"][key].is_object();
+        assert!(described, "{key}");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}
+
+proptest! {
+    #[test]
+    fn no_mutation_of_the_demo_makes_it_panic(
+        at in 0..DEMO.len(),
+        remove in 0_usize..40,
+        insert in "[\\[\\]{}=\"'.a-z0-9\n -]{0,8}",
+        swap in 0..DEMO.len(),
+    ) {
+        let boundary = |at: usize| (at..=DEMO.len()).find(|at| DEMO.is_char_boundary(*at)).unwrap();
+        let (start, end) = (boundary(at), boundary((at + remove).min(DEMO.len())));
+        let tail = &DEMO[boundary(swap)..boundary((swap + remove).min(DEMO.len()))];
+        let text = format!("{}{insert}{tail}{}", &DEMO[..start], &DEMO[end..]);
+        if let Err(errors) = Scenario::parse(&text, "demo.toml", &[]) {
+            prop_assert!(!errors.problems().is_empty());
+        }
+    }
+}
