@@ -1,0 +1,63 @@
+//! What a packet of 1400 bytes costs a session: sealed at one end, opened at the other.
+
+#![expect(missing_docs, reason = "criterion writes the public items")]
+
+use bytes::Bytes;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::frame::PathId;
+use polypath_core::machine::{Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_session::key::PrivateKey;
+use polypath_session::session::{Input, Limits, Output, Session, SessionConfig};
+
+const FRAME_LEN: usize = 1400;
+
+fn session(own: &str, peer: &str) -> Session {
+    let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
+    let config = SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true],
+        max_datagram: 1500,
+        wall_clock: 1,
+        limits: Limits::default(),
+    };
+    Session::new(config, Box::new(Seed(2).stream(own)))
+}
+
+/// Wakes `ends[who]` and carries what it says to the other end at once; the frames that were opened.
+fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
+    let mut datagrams = Vec::new();
+    let mut opened = 0;
+    step(&mut ends[who], Time::ZERO, wake, &mut |said| match said {
+        Output::Send { path, datagram } => datagrams.push((path, datagram)),
+        Output::Opened { .. } => opened += 1,
+        Output::Authenticated { .. } | Output::Event(_) => {}
+    });
+    for (path, datagram) in datagrams {
+        let input = Input::Datagram { path, datagram };
+        opened += exchange(ends, 1 - who, Wake::Input(input));
+    }
+    opened
+}
+
+fn seal_and_open(criterion: &mut Criterion) {
+    let mut ends = [session("a", "b"), session("b", "a")];
+    exchange(&mut ends, 0, Wake::Timeout);
+    assert!(ends.iter().all(Session::is_established));
+    let frame = Bytes::from(vec![7; FRAME_LEN]);
+    let mut group = criterion.benchmark_group("session");
+    group.throughput(Throughput::Bytes(FRAME_LEN as u64));
+    group.bench_function("seal and open", |bencher| {
+        bencher.iter(|| {
+            let (path, frame) = (PathId(0), frame.clone());
+            let input = Input::Seal { path, frame };
+            assert_eq!(exchange(&mut ends, 0, Wake::Input(input)), 1);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, seal_and_open);
+criterion_main!(benches);

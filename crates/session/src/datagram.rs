@@ -1,0 +1,201 @@
+//! The datagrams of a session, byte by byte. Integers are big-endian.
+//!
+//! | initiation | bytes | |
+//! | --- | --- | --- |
+//! | type | 1 | 1 |
+//! | ephemeral | 32 | X25519 public key (Noise `e`) |
+//! | static | 48 | the initiator's public key, sealed (Noise `s`) |
+//! | payload | 28 | sealed: wall clock in ns since 1970 (8), the initiator's index (4) |
+//! | mac | 16 | HMAC-BLAKE2s over all before it, keyed by the responder's public key |
+//!
+//! | response | bytes | |
+//! | --- | --- | --- |
+//! | type | 1 | 2 |
+//! | receiver | 4 | the initiator's index |
+//! | ephemeral | 32 | X25519 public key (Noise `e`) |
+//! | payload | 20 | sealed: the responder's index (4) |
+//! | mac | 16 | as above, keyed by the initiator's public key |
+//!
+//! | transport | bytes | |
+//! | --- | --- | --- |
+//! | type | 1 | 3 |
+//! | receiver | 4 | the receiver's index: it names the key |
+//! | nonce | 8 | counter in the low 56 bits, path in the high 8 |
+//! | frame | n | sealed (ChaCha20-Poly1305), 16 bytes of tag at its end |
+//!
+//! Nothing in a datagram can be changed unnoticed: the type decides what the rest must be, the receiver's
+//! index decides the key, and nonce and ephemeral enter the cipher. Each path and direction counts for
+//! itself. A sealed frame of no bytes asks whether the path works, and one of one byte answers; frames of
+//! an endpoint are longer.
+
+use crate::event::Reject;
+use crate::noise::{MAC_LEN, TAG_LEN};
+use polypath_core::frame::PathId;
+
+/// Bytes that a transport datagram adds to the frame in it.
+pub const OVERHEAD: usize = TRANSPORT_HEADER + TAG_LEN;
+
+/// Length of an initiation in bytes.
+pub const INITIATION_LEN: usize = 1 + 32 + 48 + INITIATION_PAYLOAD + TAG_LEN + MAC_LEN;
+/// Length of a response in bytes.
+pub const RESPONSE_LEN: usize = 5 + 32 + RESPONSE_PAYLOAD + TAG_LEN + MAC_LEN;
+
+pub(crate) const INITIATION_PAYLOAD: usize = 12;
+pub(crate) const RESPONSE_PAYLOAD: usize = 4;
+pub(crate) const TRANSPORT_HEADER: usize = 13;
+
+pub(crate) const INITIATION: u8 = 1;
+pub(crate) const RESPONSE: u8 = 2;
+pub(crate) const TRANSPORT: u8 = 3;
+
+const COUNTER_BITS: u32 = 56;
+/// The greatest counter of a path; the one above it would be the next path's zero.
+pub(crate) const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
+
+/// A handshake message: what the MAC covers, its parts, and the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handshake<'a> {
+    pub(crate) covered: &'a [u8],
+    pub(crate) noise: &'a [u8],
+    pub(crate) mac: &'a [u8],
+}
+
+impl Handshake<'_> {
+    /// The sender's ephemeral key, different for each message: it tells copies from new ones.
+    pub(crate) fn ephemeral(&self) -> [u8; 32] {
+        let mut key = [0; 32];
+        key.copy_from_slice(&self.noise[..32]);
+        key
+    }
+}
+
+/// A transport datagram as it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transport<'a> {
+    pub(crate) receiver: u32,
+    pub(crate) nonce: Nonce,
+    pub(crate) sealed: &'a [u8],
+}
+
+/// The number that is used once with a key: a path and the count of datagrams on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nonce {
+    pub(crate) path: PathId,
+    pub(crate) counter: u64,
+}
+
+impl Nonce {
+    pub(crate) fn to_bits(self) -> u64 {
+        u64::from(self.path.0) << COUNTER_BITS | self.counter & COUNTER_MAX
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self {
+            path: PathId((bits >> COUNTER_BITS) as u8),
+            counter: bits & COUNTER_MAX,
+        }
+    }
+}
+
+/// What a datagram claims to be, by its type and length alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Datagram<'a> {
+    Initiation(Handshake<'a>),
+    Response {
+        receiver: u32,
+        message: Handshake<'a>,
+    },
+    Transport(Transport<'a>),
+}
+
+/// Reads a datagram's form; the reason to reject it otherwise.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, Reject> {
+    match bytes.first() {
+        None => Err(Reject::Truncated),
+        Some(&INITIATION) => handshake(bytes, 1, INITIATION_LEN).map(Datagram::Initiation),
+        Some(&RESPONSE) => Ok(Datagram::Response {
+            message: handshake(bytes, 5, RESPONSE_LEN)?,
+            receiver: receiver(bytes),
+        }),
+        Some(&TRANSPORT) if bytes.len() < OVERHEAD => Err(Reject::Truncated),
+        Some(&TRANSPORT) => Ok(Datagram::Transport(transport(bytes))),
+        Some(_) => Err(Reject::UnknownType),
+    }
+}
+
+fn handshake(bytes: &[u8], header: usize, len: usize) -> Result<Handshake<'_>, Reject> {
+    match bytes.len() {
+        n if n < len => return Err(Reject::Truncated),
+        n if n > len => return Err(Reject::Oversized),
+        _ => {}
+    }
+    let (covered, mac) = bytes.split_at(len - MAC_LEN);
+    Ok(Handshake {
+        covered,
+        noise: &covered[header..],
+        mac,
+    })
+}
+
+fn receiver(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]])
+}
+
+fn transport(bytes: &[u8]) -> Transport<'_> {
+    let mut nonce = [0; 8];
+    nonce.copy_from_slice(&bytes[5..TRANSPORT_HEADER]);
+    Transport {
+        receiver: receiver(bytes),
+        nonce: Nonce::from_bits(u64::from_be_bytes(nonce)),
+        sealed: &bytes[TRANSPORT_HEADER..],
+    }
+}
+
+/// Writes the header of a transport datagram.
+pub(crate) fn write_transport_header(out: &mut [u8], receiver: u32, nonce: Nonce) {
+    out[0] = TRANSPORT;
+    out[1..5].copy_from_slice(&receiver.to_be_bytes());
+    out[5..TRANSPORT_HEADER].copy_from_slice(&nonce.to_bits().to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lengths_are_those_of_the_tables() {
+        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 125, 73));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert_eq!(parse(&[]), Err(Reject::Truncated));
+        assert_eq!(parse(&[0; 40]), Err(Reject::UnknownType));
+        assert_eq!(parse(&[TRANSPORT; 28]), Err(Reject::Truncated));
+        assert_eq!(parse(&[INITIATION; 124]), Err(Reject::Truncated));
+        assert_eq!(parse(&[RESPONSE; 74]), Err(Reject::Oversized));
+    }
+
+    proptest! {
+        #[test]
+        fn a_transport_header_is_read_as_written(
+            receiver: u32,
+            path: u8,
+            counter in 0..=COUNTER_MAX,
+            sealed in prop::collection::vec(any::<u8>(), TAG_LEN..64),
+        ) {
+            let nonce = Nonce { path: PathId(path), counter };
+            let mut bytes = vec![0; TRANSPORT_HEADER];
+            write_transport_header(&mut bytes, receiver, nonce);
+            bytes.extend(&sealed);
+            let expected = Transport { receiver, nonce, sealed: &sealed };
+            prop_assert_eq!(parse(&bytes), Ok(Datagram::Transport(expected)));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The two messages of Noise IK, with the checks that come before any answer.
+
+use bytes::Bytes;
+use snow::{HandshakeState, StatelessTransportState};
+
+use crate::datagram::{
+    Handshake, INITIATION, INITIATION_LEN, INITIATION_PAYLOAD, RESPONSE, RESPONSE_LEN,
+    RESPONSE_PAYLOAD,
+};
+use crate::event::Reject;
+use crate::noise::{Ephemeral, Identity, MAC_LEN, Mac};
+
+/// The keys of a finished handshake and the index by which the other end knows them.
+pub(crate) struct Agreed {
+    pub(crate) remote: u32,
+    pub(crate) transport: StatelessTransportState,
+}
+
+/// An initiation under way.
+pub(crate) struct Initiation {
+    pub(crate) index: u32,
+    pub(crate) datagram: Bytes,
+    state: HandshakeState,
+}
+
+impl Initiation {
+    /// Writes an initiation at the wall-clock time `timestamp`, in ns since 1970.
+    pub(crate) fn begin(
+        identity: &Identity,
+        mac: &mut Mac,
+        ephemeral: Ephemeral,
+        timestamp: u64,
+        index: u32,
+    ) -> Result<Self, snow::Error> {
+        let mut state = identity.initiator(ephemeral)?;
+        let mut payload = [0; INITIATION_PAYLOAD];
+        payload[..8].copy_from_slice(&timestamp.to_be_bytes());
+        payload[8..].copy_from_slice(&index.to_be_bytes());
+        let mut bytes = vec![0; INITIATION_LEN];
+        bytes[0] = INITIATION;
+        state.write_message(&payload, &mut bytes[1..])?;
+        finish(&mut bytes, mac);
+        Ok(Self {
+            index,
+            datagram: bytes.into(),
+            state,
+        })
+    }
+
+    /// Reads the response; a forged one leaves the initiation as it was.
+    pub(crate) fn read(&mut self, response: &Handshake<'_>) -> Result<u32, Reject> {
+        let mut payload = [0; RESPONSE_LEN];
+        match self.state.read_message(response.noise, &mut payload) {
+            Ok(RESPONSE_PAYLOAD) => Ok(u32::from_be_bytes([
+                payload[0], payload[1], payload[2], payload[3],
+            ])),
+            _ => Err(Reject::Undecryptable),
+        }
+    }
+
+    /// Takes the keys after the response was read.
+    pub(crate) fn into_agreed(self, remote: u32) -> Result<Agreed, snow::Error> {
+        let transport = self.state.into_stateless_transport_mode()?;
+        Ok(Agreed { remote, transport })
+    }
+}
+
+/// An initiation that the configured peer has proved to be its own.
+pub(crate) struct Opened {
+    pub(crate) timestamp: u64,
+    remote: u32,
+    state: HandshakeState,
+}
+
+impl Opened {
+    /// Opens an initiation and checks that it is the peer's.
+    pub(crate) fn read(
+        identity: &Identity,
+        ephemeral: Ephemeral,
+        message: &Handshake<'_>,
+    ) -> Result<Self, Reject> {
+        let undecryptable = |_| Reject::Undecryptable;
+        let mut state = identity.responder(ephemeral).map_err(undecryptable)?;
+        let mut payload = [0; INITIATION_LEN];
+        let len = state
+            .read_message(message.noise, &mut payload)
+            .map_err(undecryptable)?;
+        if state.get_remote_static() != Some(&identity.peer.0[..]) {
+            return Err(Reject::WrongKey);
+        }
+        if len != INITIATION_PAYLOAD {
+            return Err(Reject::Truncated);
+        }
+        let (mut timestamp, mut remote) = ([0; 8], [0; 4]);
+        timestamp.copy_from_slice(&payload[..8]);
+        remote.copy_from_slice(&payload[8..INITIATION_PAYLOAD]);
+        Ok(Self {
+            timestamp: u64::from_be_bytes(timestamp),
+            remote: u32::from_be_bytes(remote),
+            state,
+        })
+    }
+
+    /// Writes the response and takes the keys, which this end will know by `index`.
+    pub(crate) fn answer(
+        mut self,
+        mac: &mut Mac,
+        index: u32,
+    ) -> Result<(Bytes, Agreed), snow::Error> {
+        let mut bytes = vec![0; RESPONSE_LEN];
+        bytes[0] = RESPONSE;
+        bytes[1..5].copy_from_slice(&self.remote.to_be_bytes());
+        self.state
+            .write_message(&index.to_be_bytes(), &mut bytes[5..])?;
+        finish(&mut bytes, mac);
+        let agreed = Agreed {
+            remote: self.remote,
+            transport: self.state.into_stateless_transport_mode()?,
+        };
+        Ok((bytes.into(), agreed))
+    }
+}
+
+/// Writes the MAC behind a message.
+fn finish(bytes: &mut [u8], mac: &mut Mac) {
+    let covered = bytes.len() - MAC_LEN;
+    let tag = mac.of(&bytes[..covered]);
+    bytes[covered..].copy_from_slice(&tag);
+}

@@ -1,0 +1,123 @@
+//! Static X25519 keys (RFC 7748), which name the two ends of a session.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::entropy::{Entropy, EntropyError};
+use crate::noise;
+
+/// Length of a key in bytes.
+pub const KEY_LEN: usize = 32;
+
+/// The public half of a node's static key; text form base64, 44 characters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PublicKey(pub [u8; KEY_LEN]);
+
+/// The private half of a node's static key; it never shows itself in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PrivateKey([u8; KEY_LEN]);
+
+/// The text is not a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a key: a key is 32 bytes in base64, 44 characters that end in `=`")]
+pub struct ParseKeyError;
+
+impl PrivateKey {
+    /// Draws a new key from `entropy`.
+    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyError> {
+        let mut bytes = [0; KEY_LEN];
+        entropy.fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The public key that belongs to it.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        noise::public_key(self)
+    }
+
+    /// The key's bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; KEY_LEN] {
+        &self.0
+    }
+
+    /// The key in base64, as a key file holds it.
+    #[must_use]
+    pub fn to_base64(&self) -> String {
+        STANDARD.encode(self.0)
+    }
+}
+
+fn decode(text: &str) -> Result<[u8; KEY_LEN], ParseKeyError> {
+    let bytes = STANDARD.decode(text.trim()).map_err(|_| ParseKeyError)?;
+    bytes.try_into().map_err(|_| ParseKeyError)
+}
+
+impl FromStr for PrivateKey {
+    type Err = ParseKeyError;
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        decode(text).map(Self)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = ParseKeyError;
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        decode(text).map(Self)
+    }
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PrivateKey(..)")
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&STANDARD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_core::rng::Seed;
+
+    #[test]
+    fn text_gives_the_key_again() {
+        let key = PrivateKey::generate(&mut Seed(1).stream("key")).unwrap();
+        assert_eq!(key.to_base64().parse(), Ok(key.clone()));
+        let public = key.public();
+        assert_eq!(public.to_string().len(), 44);
+        assert_eq!(public.to_string().parse(), Ok(public));
+        assert!(!format!("{key:?}").contains(&key.to_base64()));
+    }
+
+    #[test]
+    fn refuses_what_is_no_key() {
+        for text in ["", "abc", "AAAA", &"A".repeat(44), &"=".repeat(44)] {
+            assert_eq!(text.parse::<PublicKey>(), Err(ParseKeyError), "{text}");
+        }
+    }
+
+    /// RFC 7748, section 6.1: Alice's private and public key.
+    #[test]
+    fn the_public_key_is_that_of_rfc_7748() {
+        let private: PrivateKey = "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo="
+            .parse()
+            .unwrap();
+        let public = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+        assert_eq!(private.public().to_string(), public);
+    }
+}

@@ -1,0 +1,24 @@
+//! Authenticated, encrypted sessions over several paths: machines without I/O, clock or entropy.
+//!
+//! A [`session::Session`] joins two nodes that know each other's static public keys. It agrees on keys by
+//! the Noise protocol (pattern IK), seals each frame for the path on which it goes, opens what arrives,
+//! and renews its keys without a gap. A [`tunnel::Tunnel`] puts the endpoint of `polypath-core` on top: IP
+//! packets on one side, datagrams on the other.
+//!
+//! Keys, entropy and the wall clock are arguments ([`session::SessionConfig`], [`entropy::Entropy`]), so
+//! that two whole nodes run over a simulated network from one seed. The form of the datagrams is in
+//! [`datagram`].
+
+pub mod datagram;
+pub mod entropy;
+pub mod event;
+pub mod key;
+pub mod session;
+pub mod tunnel;
+
+mod arena;
+mod handshake;
+mod hello;
+mod keypair;
+mod keyring;
+mod noise;

@@ -1,0 +1,149 @@
+//! The primitives: `Noise_IK_25519_ChaChaPoly_BLAKE2s` through `snow`, the cipher from `ring`.
+//!
+//! The one random draw of a handshake, its ephemeral key, is an argument.
+
+use snow::params::{CipherChoice, DHChoice, HashChoice};
+use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
+use snow::types::{Cipher, Dh, Hash, Random};
+use snow::{Builder, Error, HandshakeState};
+
+use crate::key::{KEY_LEN, PrivateKey, PublicKey};
+
+/// Length of an authentication tag in bytes (RFC 8439).
+pub(crate) const TAG_LEN: usize = 16;
+/// Length of the MAC that heads off bogus handshake messages, in bytes.
+pub(crate) const MAC_LEN: usize = 16;
+
+const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
+/// Both ends mix it into the handshake: another version of the protocol does not decrypt.
+const PROLOGUE: &[u8] = b"polypath session 1";
+const MAC_LABEL: &[u8] = b"polypath mac 1--";
+
+/// The private half of an ephemeral key.
+pub(crate) type Ephemeral = [u8; KEY_LEN];
+
+/// The static keys of a session: one's own pair and the peer's public key.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    private: PrivateKey,
+    pub(crate) public: PublicKey,
+    pub(crate) peer: PublicKey,
+}
+
+impl Identity {
+    pub(crate) fn new(private: PrivateKey, peer: PublicKey) -> Self {
+        let public = private.public();
+        Self {
+            private,
+            public,
+            peer,
+        }
+    }
+
+    pub(crate) fn initiator(&self, ephemeral: Ephemeral) -> Result<HandshakeState, Error> {
+        self.builder(ephemeral)?
+            .remote_public_key(&self.peer.0)?
+            .build_initiator()
+    }
+
+    pub(crate) fn responder(&self, ephemeral: Ephemeral) -> Result<HandshakeState, Error> {
+        self.builder(ephemeral)?.build_responder()
+    }
+
+    fn builder(&self, ephemeral: Ephemeral) -> Result<Builder<'_>, Error> {
+        let primitives = Primitives {
+            ephemeral: Some(ephemeral),
+        };
+        Builder::with_resolver(PATTERN.parse()?, Box::new(primitives))
+            .local_private_key(self.private.as_bytes())?
+            .prologue(PROLOGUE)
+    }
+}
+
+/// The public key of a private one (X25519, RFC 7748).
+pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
+    let mut dh = curve25519();
+    dh.set(private.as_bytes());
+    let mut public = [0; KEY_LEN];
+    public.copy_from_slice(dh.pubkey());
+    PublicKey(public)
+}
+
+/// Shows that whoever wrote a message knows the receiver's public key, at the cost of a hash
+/// (`WireGuard`'s `mac1`, section 5.4.4 of its paper): HMAC-BLAKE2s, cut to 16 bytes.
+pub(crate) struct Mac {
+    hash: Box<dyn Hash>,
+    key: [u8; 32],
+}
+
+impl Mac {
+    /// The MAC of the messages that `receiver` takes.
+    pub(crate) fn new(receiver: &PublicKey) -> Self {
+        let mut hash = blake2s();
+        let mut key = [0; 32];
+        hash.hmac(MAC_LABEL, &receiver.0, &mut key);
+        Self { hash, key }
+    }
+
+    pub(crate) fn of(&mut self, message: &[u8]) -> [u8; MAC_LEN] {
+        let mut full = [0; 32];
+        self.hash.hmac(&self.key, message, &mut full);
+        let mut cut = [0; MAC_LEN];
+        cut.copy_from_slice(&full[..MAC_LEN]);
+        cut
+    }
+
+    /// Whether `mac` belongs to `message`. The key is public, so that timing betrays nothing.
+    pub(crate) fn fits(&mut self, message: &[u8], mac: &[u8]) -> bool {
+        self.of(message) == mac
+    }
+}
+
+fn curve25519() -> Box<dyn Dh> {
+    DefaultResolver
+        .resolve_dh(&DHChoice::Curve25519)
+        .expect("snow is built with X25519")
+}
+
+fn blake2s() -> Box<dyn Hash> {
+    DefaultResolver
+        .resolve_hash(&HashChoice::Blake2s)
+        .expect("snow is built with BLAKE2s")
+}
+
+/// Resolves the primitives of one handshake.
+struct Primitives {
+    ephemeral: Option<Ephemeral>,
+}
+
+impl CryptoResolver for Primitives {
+    fn resolve_rng(&self) -> Option<Box<dyn Random>> {
+        Some(Box::new(OneDraw(self.ephemeral)))
+    }
+
+    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
+        DefaultResolver.resolve_dh(choice)
+    }
+
+    fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
+        DefaultResolver.resolve_hash(choice)
+    }
+
+    fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
+        RingResolver.resolve_cipher(choice)
+    }
+}
+
+/// Gives its bytes out once: a handshake of pattern IK draws one ephemeral key at either end.
+struct OneDraw(Option<Ephemeral>);
+
+impl Random for OneDraw {
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        let drawn = self.0.take().ok_or(Error::Rng)?;
+        if bytes.len() != drawn.len() {
+            return Err(Error::Rng);
+        }
+        bytes.copy_from_slice(&drawn);
+        Ok(())
+    }
+}

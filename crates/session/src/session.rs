@@ -1,0 +1,455 @@
+//! A session between two nodes over several paths, as a machine.
+//!
+//! **Handshake.** An initiation goes out on every path whose far end is known, the first answer wins, and
+//! it is begun anew with growing intervals until one comes. Either end may begin; where both do, the end
+//! with the smaller public key ignores the other's initiation during its own first tries. A datagram is
+//! answered only if it proves the peer's static key and its timestamp is newer than all before; a check
+//! that costs one hash heads off those who do not know this end's public key. (A flood by someone who
+//! does know it costs two Diffie-Hellman operations a datagram: cookies, as `WireGuard` has, are not there.)
+//!
+//! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
+//! it did not; or after [`Limits::rekey_after_count`] datagrams. Old keys open what is under way for
+//! [`Limits::retire_after`] more, so that nothing is lost. A peer that started anew is known by its newer
+//! timestamp. Timestamps are remembered for the life of the session.
+//!
+//! **Paths.** A frame is sealed for one path, with that path's counter, and opens on no other. Frames that
+//! come before the session stands wait in a short queue.
+//!
+//! Times follow `WireGuard` (Donenfeld, NDSS 2017, section 6.1).
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use polypath_core::frame::PathId;
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::{Duration, Time};
+
+use crate::arena::Arena;
+use crate::datagram::{self, Datagram, Handshake, Transport};
+use crate::entropy::BoxedEntropy;
+use crate::event::{Counters, Reject, SessionEvent};
+use crate::handshake::{Agreed, Opened};
+use crate::hello::Hellos;
+use crate::key::{PrivateKey, PublicKey};
+use crate::keypair::KeyPair;
+use crate::keyring::{Keyring, Slot};
+use attempts::Attempts;
+
+mod attempts;
+
+/// Frames that wait for a session; the oldest gives way.
+const QUEUE_LEN: usize = 64;
+/// Answers a hello.
+const HELLO_ANSWER: &[u8] = &[1];
+
+/// How a session is set up.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// This end's static key.
+    pub private_key: PrivateKey,
+    /// The peer's static key; nobody else is answered.
+    pub peer: PublicKey,
+    /// For each path whether the peer's address is known from the start.
+    pub reachable: Vec<bool>,
+    /// The longest datagram that is taken, in bytes.
+    pub max_datagram: usize,
+    /// The wall clock at [`Time::ZERO`], in nanoseconds since 1970; it must not go back between runs.
+    pub wall_clock: u64,
+    /// When keys are renewed and dropped.
+    pub limits: Limits,
+}
+
+/// When keys are renewed and dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Age at which the initiator renews keys.
+    pub rekey_after: Duration,
+    /// How much later the responder does, if the initiator did not.
+    pub responder_grace: Duration,
+    /// Datagrams on one path after which keys are renewed.
+    pub rekey_after_count: u64,
+    /// Age at which keys are dropped.
+    pub reject_after: Duration,
+    /// How long old keys open datagrams after new ones came into use.
+    pub retire_after: Duration,
+}
+
+impl Default for Limits {
+    /// As in `WireGuard`: renewed after 120 s, dropped after 180 s; 2^48 datagrams of the 2^56 that a path
+    /// can count.
+    fn default() -> Self {
+        Self {
+            rekey_after: Duration::from_secs(120),
+            responder_grace: Duration::from_secs(10),
+            rekey_after_count: 1 << 48,
+            reject_after: Duration::from_secs(180),
+            retire_after: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What comes to a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A datagram from the network.
+    Datagram {
+        /// The path on which it came.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+    /// A frame for the peer, of at least two bytes.
+    Seal {
+        /// The path on which it is to go.
+        path: PathId,
+        /// Its bytes.
+        frame: Bytes,
+    },
+}
+
+/// What a session says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Send this datagram on this path.
+    Send {
+        /// The path.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+    /// The datagram just taken is the peer's own and new: its source is the peer's address on this path.
+    /// It comes before what follows from the datagram.
+    Authenticated {
+        /// The path.
+        path: PathId,
+    },
+    /// A frame of the peer.
+    Opened {
+        /// The path on which it came.
+        path: PathId,
+        /// Its bytes.
+        frame: Bytes,
+    },
+    /// Something happened.
+    Event(SessionEvent),
+}
+
+/// One end of a session.
+pub struct Session {
+    limits: Limits,
+    max_datagram: usize,
+    reachable: Vec<bool>,
+    attempts: Attempts,
+    keys: Keyring,
+    hellos: Hellos,
+    waiting: VecDeque<(PathId, Bytes)>,
+    arena: Arena,
+    counters: Counters,
+}
+
+impl Session {
+    /// A session at rest; it begins a handshake as soon as it is woken.
+    ///
+    /// More than 256 paths are cut to 256: a path's number has eight bits.
+    #[must_use]
+    pub fn new(config: SessionConfig, entropy: BoxedEntropy) -> Self {
+        let paths = u8::try_from(config.reachable.len()).unwrap_or(u8::MAX);
+        Self {
+            limits: config.limits,
+            max_datagram: config.max_datagram,
+            reachable: config.reachable,
+            attempts: Attempts::new(config.private_key, config.peer, config.wall_clock, entropy),
+            keys: Keyring::default(),
+            hellos: Hellos::new(paths),
+            waiting: VecDeque::with_capacity(QUEUE_LEN),
+            arena: Arena::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Whether frames can be sealed now.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.keys.current.is_some()
+    }
+
+    /// How often what happened.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Counts a frame that opened and yet is none.
+    pub(crate) fn reject(&mut self, path: PathId, reason: Reject, out: &mut impl FnMut(Output)) {
+        self.counters.count_rejected(reason);
+        out(Output::Event(SessionEvent::Rejected { path, reason }));
+    }
+
+    /// Seals `frame` for `path`, or lets it wait for the session.
+    pub(crate) fn seal(
+        &mut self,
+        now: Time,
+        path: PathId,
+        frame: &[u8],
+        out: &mut impl FnMut(Output),
+    ) {
+        if self.keys.current.is_none() {
+            return self.queue(path, frame, out);
+        }
+        if self.send_sealed(path, frame, out) {
+            self.counters.sealed += 1;
+            self.hellos.on_sent(now);
+        } else {
+            self.discard(out);
+        }
+        let spent = |pair: &KeyPair| pair.sent() >= self.limits.rekey_after_count;
+        if self.keys.current.as_ref().is_some_and(spent) {
+            self.attempts.hasten(now);
+        }
+    }
+
+    fn queue(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) {
+        if self.waiting.len() == QUEUE_LEN {
+            self.waiting.pop_front();
+            self.discard(out);
+        }
+        self.waiting
+            .push_back((path, Bytes::copy_from_slice(frame)));
+    }
+
+    fn discard(&mut self, out: &mut impl FnMut(Output)) {
+        self.counters.discarded += 1;
+        out(Output::Event(SessionEvent::Discarded));
+    }
+
+    /// False where the frame is too long for a datagram, its path unknown or the keys used up.
+    fn send_sealed(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) -> bool {
+        let pair = self.keys.current.as_mut();
+        let Some(datagram) = pair.and_then(|pair| pair.seal(path, frame, &mut self.arena)) else {
+            return false;
+        };
+        out(Output::Send { path, datagram });
+        true
+    }
+
+    /// Takes a datagram from the network.
+    pub(crate) fn receive(
+        &mut self,
+        now: Time,
+        path: PathId,
+        bytes: &[u8],
+        out: &mut impl FnMut(Output),
+    ) {
+        if let Err(reason) = self.try_receive(now, path, bytes, out) {
+            self.reject(path, reason, out);
+        }
+    }
+
+    fn try_receive(
+        &mut self,
+        now: Time,
+        path: PathId,
+        bytes: &[u8],
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Reject> {
+        if path.index() >= self.reachable.len() {
+            return Err(Reject::UnknownPath);
+        }
+        if bytes.len() > self.max_datagram {
+            return Err(Reject::Oversized);
+        }
+        match datagram::parse(bytes)? {
+            Datagram::Transport(datagram) => self.on_transport(now, path, &datagram, out),
+            Datagram::Initiation(message) => self.on_initiation(now, path, &message, out),
+            Datagram::Response { receiver, message } => {
+                self.on_response(now, path, receiver, &message, out)
+            }
+        }
+    }
+
+    fn on_transport(
+        &mut self,
+        now: Time,
+        path: PathId,
+        datagram: &Transport<'_>,
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Reject> {
+        let (slot, pair) = self
+            .keys
+            .find(datagram.receiver)
+            .ok_or(Reject::UnknownIndex)?;
+        let frame = pair.open(path, datagram, &mut self.arena)?;
+        self.authenticated(path, out);
+        if slot == Slot::Next {
+            self.keys.confirm(now, &self.limits);
+            self.established(now, false, out);
+        }
+        // What old keys open says nothing of the new ones.
+        if slot != Slot::Previous {
+            self.hellos.on_heard(path);
+        }
+        match &frame[..] {
+            [] => self.say_hello(path, HELLO_ANSWER, out),
+            HELLO_ANSWER => {}
+            _ => {
+                self.counters.opened += 1;
+                out(Output::Opened { path, frame });
+            }
+        }
+        Ok(())
+    }
+
+    fn on_initiation(
+        &mut self,
+        now: Time,
+        path: PathId,
+        message: &Handshake<'_>,
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Reject> {
+        let opened = match self.attempts.open(message) {
+            Err(attempts::Refusal::Rejected(reason)) => return Err(reason),
+            Err(attempts::Refusal::NoEntropy) => {
+                out(Output::Event(SessionEvent::NoEntropy));
+                return Ok(());
+            }
+            Ok(opened) => opened,
+        };
+        self.authenticated(path, out);
+        self.respond(now, opened, out);
+        Ok(())
+    }
+
+    fn respond(&mut self, now: Time, opened: Opened, out: &mut impl FnMut(Output)) {
+        let Some((index, response, agreed)) = self.attempts.answer(now, opened) else {
+            return out(Output::Event(SessionEvent::NoEntropy));
+        };
+        let pair = self.pair(now, agreed, index);
+        self.keys.await_confirmation(pair);
+        self.send_everywhere(&response, out);
+    }
+
+    fn on_response(
+        &mut self,
+        now: Time,
+        path: PathId,
+        receiver: u32,
+        message: &Handshake<'_>,
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Reject> {
+        let (index, agreed) = self.attempts.complete(receiver, message)?;
+        self.authenticated(path, out);
+        let pair = self.pair(now, agreed, index);
+        self.keys.rotate(now, pair, &self.limits);
+        self.established(now, true, out);
+        Ok(())
+    }
+
+    fn pair(&self, now: Time, agreed: Agreed, index: u32) -> KeyPair {
+        let paths = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
+        KeyPair::new(agreed, index, now, paths)
+    }
+
+    fn authenticated(&mut self, path: PathId, out: &mut impl FnMut(Output)) {
+        self.reachable[path.index()] = true;
+        out(Output::Authenticated { path });
+    }
+
+    /// New keys seal from now on: they are announced, and what waited goes out.
+    fn established(&mut self, now: Time, initiator: bool, out: &mut impl FnMut(Output)) {
+        self.counters.established += 1;
+        let grace = if initiator {
+            Duration::ZERO
+        } else {
+            self.limits.responder_grace
+        };
+        self.attempts
+            .rest_until(now + self.limits.rekey_after + grace);
+        out(Output::Event(SessionEvent::Established { initiator }));
+        self.hellos.restart(now);
+        self.on_hellos(now, out);
+        for (path, frame) in std::mem::take(&mut self.waiting) {
+            self.seal(now, path, &frame, out);
+        }
+    }
+
+    fn on_hellos(&mut self, now: Time, out: &mut impl FnMut(Output)) {
+        let due = self.hellos.take_due(now);
+        if due.handshake {
+            out(Output::Event(SessionEvent::Silent));
+            self.attempts.hasten(now);
+        }
+        if due.hello {
+            let unheard: Vec<PathId> = self.hellos.unheard().collect();
+            for path in unheard {
+                if self.reachable[path.index()] {
+                    self.say_hello(path, &[], out);
+                }
+            }
+        }
+    }
+
+    fn say_hello(&mut self, path: PathId, hello: &[u8], out: &mut impl FnMut(Output)) {
+        if self.send_sealed(path, hello, out) {
+            self.counters.hellos += 1;
+        }
+    }
+
+    fn initiate(&mut self, now: Time, out: &mut impl FnMut(Output)) {
+        let Some(attempt) = self.attempts.take_due(now) else {
+            return;
+        };
+        // Until the peer's address is known on some path, it is the peer that has to begin.
+        if !self.reachable.contains(&true) {
+            return;
+        }
+        let Some(datagram) = self.attempts.begin(now) else {
+            return out(Output::Event(SessionEvent::NoEntropy));
+        };
+        self.counters.initiated += 1;
+        out(Output::Event(SessionEvent::Initiated { attempt }));
+        self.send_everywhere(&datagram, out);
+    }
+
+    fn send_everywhere(&self, datagram: &Bytes, out: &mut impl FnMut(Output)) {
+        let reachable = (0_u8..).map(PathId).zip(&self.reachable);
+        for (path, _) in reachable.filter(|(_, reachable)| **reachable) {
+            out(Output::Send {
+                path,
+                datagram: datagram.clone(),
+            });
+        }
+    }
+}
+
+impl Machine for Session {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Time, input: Input, out: &mut impl FnMut(Output)) {
+        match input {
+            Input::Datagram { path, datagram } => self.receive(now, path, &datagram, out),
+            Input::Seal { path, frame } => self.seal(now, path, &frame, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
+        if self.keys.expire(now, &self.limits) {
+            self.attempts.hasten(now);
+            out(Output::Event(SessionEvent::Expired));
+        }
+        self.on_hellos(now, out);
+        self.initiate(now, out);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let keys = self.keys.deadline(&self.limits);
+        let hellos = self.hellos.deadline();
+        Deadline::earlier(
+            Some(self.attempts.deadline()),
+            Deadline::earlier(keys, hellos),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

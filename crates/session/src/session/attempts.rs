@@ -1,0 +1,211 @@
+//! Handshakes: when one begins, which initiation is under way, which of the peer's are answered.
+
+use bytes::Bytes;
+use polypath_core::machine::Deadline;
+use polypath_core::time::Time;
+
+use crate::datagram::Handshake;
+use crate::entropy::{BoxedEntropy, EntropyError};
+use crate::event::Reject;
+use crate::handshake::{Agreed, Initiation, Opened};
+use crate::hello::backoff;
+use crate::key::{PrivateKey, PublicKey};
+use crate::noise::{Ephemeral, Identity, Mac};
+
+/// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
+/// taken, or two ends would wait for each other where only one of them is heard.
+const STUBBORN_TRIES: u32 = 2;
+
+/// Why an initiation is not answered.
+pub(super) enum Refusal {
+    Rejected(Reject),
+    NoEntropy,
+}
+
+/// The handshakes of a session.
+pub(super) struct Attempts {
+    identity: Identity,
+    mine: Mac,
+    theirs: Mac,
+    entropy: BoxedEntropy,
+    clock: WallClock,
+    under_way: Option<Initiation>,
+    /// When the next handshake begins, and how many tries went before it.
+    due: Time,
+    tries: u32,
+    seen: Seen,
+}
+
+/// The wall clock, which this end never shows twice.
+struct WallClock {
+    origin: u64,
+    shown: u64,
+}
+
+/// What was taken of the peer: it is not taken again.
+#[derive(Default)]
+struct Seen {
+    timestamp: u64,
+    initiation: Option<[u8; 32]>,
+    response: Option<[u8; 32]>,
+}
+
+impl Attempts {
+    pub(super) fn new(
+        private: PrivateKey,
+        peer: PublicKey,
+        wall_clock: u64,
+        entropy: BoxedEntropy,
+    ) -> Self {
+        let identity = Identity::new(private, peer);
+        Self {
+            mine: Mac::new(&identity.public),
+            theirs: Mac::new(&identity.peer),
+            identity,
+            entropy,
+            clock: WallClock {
+                origin: wall_clock,
+                shown: 0,
+            },
+            under_way: None,
+            due: Time::ZERO,
+            tries: 0,
+            seen: Seen::default(),
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Deadline {
+        Deadline {
+            at: self.due,
+            why: "handshake",
+        }
+    }
+
+    /// A handshake is wanted now, unless one is under way.
+    pub(super) fn hasten(&mut self, now: Time) {
+        if self.under_way.is_none() {
+            self.due = self.due.min(now);
+        }
+    }
+
+    /// No handshake is wanted before `at`.
+    pub(super) fn rest_until(&mut self, at: Time) {
+        self.under_way = None;
+        self.due = at;
+        self.tries = 0;
+    }
+
+    /// The number of tries so far, if one more is due; the clock is then set for the one after.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
+        if now < self.due {
+            return None;
+        }
+        let tries = self.tries;
+        self.due = now + backoff(tries);
+        self.tries = tries.saturating_add(1);
+        Some(tries)
+    }
+
+    /// Begins a handshake; nothing without entropy.
+    pub(super) fn begin(&mut self, now: Time) -> Option<Bytes> {
+        let (ephemeral, index) = self.draw().ok()?;
+        let timestamp = self.clock.show(now);
+        let initiation = Initiation::begin(
+            &self.identity,
+            &mut self.theirs,
+            ephemeral,
+            timestamp,
+            index,
+        );
+        let initiation = self.under_way.insert(initiation.ok()?);
+        Some(initiation.datagram.clone())
+    }
+
+    /// Reads the peer's initiation, from the cheapest check to the dearest.
+    pub(super) fn open(&mut self, message: &Handshake<'_>) -> Result<Opened, Refusal> {
+        self.admit(message).map_err(Refusal::Rejected)?;
+        let (ephemeral, _) = self.draw().map_err(|_| Refusal::NoEntropy)?;
+        let opened = Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)?;
+        if opened.timestamp <= self.seen.timestamp {
+            return Err(Refusal::Rejected(Reject::StaleTimestamp));
+        }
+        self.seen.timestamp = opened.timestamp;
+        self.seen.initiation = Some(message.ephemeral());
+        // It counts as seen, or a replay of it would be answered later.
+        if self.insists() {
+            return Err(Refusal::Rejected(Reject::Simultaneous));
+        }
+        Ok(opened)
+    }
+
+    /// Whether this end's own initiation takes precedence over the peer's.
+    fn insists(&self) -> bool {
+        self.is_first() && self.under_way.is_some() && self.tries <= STUBBORN_TRIES
+    }
+
+    fn is_first(&self) -> bool {
+        self.identity.public < self.identity.peer
+    }
+
+    fn admit(&mut self, message: &Handshake<'_>) -> Result<(), Reject> {
+        if !self.mine.fits(message.covered, message.mac) {
+            return Err(Reject::BadMac);
+        }
+        if self.seen.initiation == Some(message.ephemeral()) {
+            return Err(Reject::HandshakeCopy);
+        }
+        Ok(())
+    }
+
+    /// Answers an initiation; nothing without entropy. The end with the larger key gives up its own one in
+    /// favour of the peer's. Were both to do so, neither handshake would end.
+    pub(super) fn answer(&mut self, now: Time, opened: Opened) -> Option<(u32, Bytes, Agreed)> {
+        let (_, index) = self.draw().ok()?;
+        let (response, agreed) = opened.answer(&mut self.theirs, index).ok()?;
+        if !self.is_first() {
+            self.under_way = None;
+            self.due = self.due.max(now + backoff(u32::MAX));
+        }
+        Some((index, response, agreed))
+    }
+
+    /// Reads the response to the initiation under way.
+    pub(super) fn complete(
+        &mut self,
+        receiver: u32,
+        message: &Handshake<'_>,
+    ) -> Result<(u32, Agreed), Reject> {
+        if !self.mine.fits(message.covered, message.mac) {
+            return Err(Reject::BadMac);
+        }
+        if self.seen.response == Some(message.ephemeral()) {
+            return Err(Reject::HandshakeCopy);
+        }
+        let initiation = self
+            .under_way
+            .as_mut()
+            .filter(|initiation| initiation.index == receiver)
+            .ok_or(Reject::UnknownIndex)?;
+        let remote = initiation.read(message)?;
+        self.seen.response = Some(message.ephemeral());
+        let initiation = self.under_way.take().ok_or(Reject::UnknownIndex)?;
+        let index = initiation.index;
+        let agreed = initiation.into_agreed(remote);
+        Ok((index, agreed.map_err(|_| Reject::Undecryptable)?))
+    }
+
+    /// An ephemeral key and a session index.
+    fn draw(&mut self) -> Result<(Ephemeral, u32), EntropyError> {
+        let (mut ephemeral, mut index) = ([0; 32], [0; 4]);
+        self.entropy.fill(&mut ephemeral)?;
+        self.entropy.fill(&mut index)?;
+        Ok((ephemeral, u32::from_be_bytes(index)))
+    }
+}
+
+impl WallClock {
+    fn show(&mut self, now: Time) -> u64 {
+        self.shown = self.origin.saturating_add(now.0).max(self.shown + 1);
+        self.shown
+    }
+}

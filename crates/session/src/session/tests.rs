@@ -1,0 +1,509 @@
+use super::*;
+use polypath_core::machine::{Wake, step};
+use polypath_core::rng::{Seed, Stream};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+use crate::datagram::{INITIATION, RESPONSE, TRANSPORT};
+
+const PATHS: u8 = 2;
+const DELAY: Duration = Duration::from_millis(20);
+/// 2026 in nanoseconds since 1970.
+const WALL: u64 = 1_790_000_000_000_000_000;
+
+/// One end and what it said.
+struct End {
+    session: Session,
+    opened: Vec<(PathId, Bytes)>,
+    events: Vec<SessionEvent>,
+    sent: usize,
+}
+
+/// What the network does to a datagram: the delays of the copies that arrive, and their bytes.
+type Fate = Box<dyn FnMut(usize, PathId, &Bytes) -> Vec<(Duration, Bytes)>>;
+
+/// Two ends, a network between them, and the clock.
+struct Net {
+    now: Time,
+    ends: [End; 2],
+    in_flight: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    number: u64,
+    fate: Fate,
+    /// Every datagram that was sent, with its sender.
+    log: Vec<(usize, PathId, Bytes)>,
+}
+
+fn key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
+}
+
+fn config(own: &str, peer: &str, wall_clock: u64) -> SessionConfig {
+    SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true; usize::from(PATHS)],
+        max_datagram: 1500,
+        wall_clock,
+        limits: Limits::default(),
+    }
+}
+
+fn end(config: SessionConfig, seed: u64) -> End {
+    End {
+        session: Session::new(config, Box::new(Seed(seed).stream("entropy"))),
+        opened: Vec::new(),
+        events: Vec::new(),
+        sent: 0,
+    }
+}
+
+fn faithful() -> Fate {
+    Box::new(|_, _, datagram| vec![(DELAY, datagram.clone())])
+}
+
+impl Net {
+    fn new(a: SessionConfig, b: SessionConfig) -> Self {
+        Self {
+            now: Time::ZERO,
+            ends: [end(a, 1), end(b, 2)],
+            in_flight: BTreeMap::new(),
+            number: 0,
+            fate: faithful(),
+            log: Vec::new(),
+        }
+    }
+
+    fn between_friends() -> Self {
+        Self::new(config("a", "b", WALL), config("b", "a", WALL))
+    }
+
+    fn wake(&mut self, who: usize, wake: Wake<Input>) {
+        let end = &mut self.ends[who];
+        let (opened, events) = (&mut end.opened, &mut end.events);
+        let mut sent = Vec::new();
+        step(&mut end.session, self.now, wake, &mut |said| match said {
+            Output::Send { path, datagram } => sent.push((path, datagram)),
+            Output::Opened { path, frame } => opened.push((path, frame)),
+            Output::Event(event) => events.push(event),
+            Output::Authenticated { .. } => {}
+        });
+        end.sent += sent.len();
+        for (path, datagram) in sent {
+            for (delay, bytes) in (self.fate)(who, path, &datagram) {
+                self.number += 1;
+                let when = (self.now + delay, self.number);
+                self.in_flight.insert(when, (1 - who, path, bytes));
+            }
+            self.log.push((who, path, datagram));
+        }
+    }
+
+    fn offer(&mut self, who: usize, path: u8, frame: impl Into<Bytes>) {
+        let (path, frame) = (PathId(path), frame.into());
+        self.wake(who, Wake::Input(Input::Seal { path, frame }));
+    }
+
+    fn inject(&mut self, who: usize, path: u8, datagram: Bytes) {
+        let path = PathId(path);
+        self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+    }
+
+    /// Runs everything up to `until`.
+    fn run(&mut self, until: Time) {
+        loop {
+            let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
+            let deadline = |end: &End| end.session.deadline().map_or(Time::MAX, |d| d.at);
+            let timers = [deadline(&self.ends[0]), deadline(&self.ends[1])];
+            let next = arrival.unwrap_or(Time::MAX).min(timers[0]).min(timers[1]);
+            if next > until {
+                break;
+            }
+            self.now = self.now.max(next);
+            if timers.contains(&next) {
+                let who = usize::from(timers[1] == next);
+                self.wake(who, Wake::Timeout);
+                assert!(
+                    deadline(&self.ends[who]) > next,
+                    "the deadline does not advance"
+                );
+            } else {
+                let (_, (who, path, datagram)) = self.in_flight.pop_first().unwrap();
+                self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+            }
+        }
+        self.now = until;
+    }
+
+    fn established(&self) -> bool {
+        self.ends.iter().all(|end| end.session.is_established())
+    }
+
+    fn rejected(&self, who: usize, reason: Reject) -> u64 {
+        self.ends[who].session.counters().rejected(reason)
+    }
+
+    fn frames(&self, who: usize) -> Vec<Bytes> {
+        self.ends[who]
+            .opened
+            .iter()
+            .map(|(_, f)| f.clone())
+            .collect()
+    }
+
+    fn last(&self, from: usize, kind: u8) -> (PathId, Bytes) {
+        let of_kind = |entry: &&(usize, PathId, Bytes)| entry.0 == from && entry.2[0] == kind;
+        let (_, path, datagram) = self.log.iter().rev().find(of_kind).unwrap();
+        (*path, datagram.clone())
+    }
+}
+
+fn seconds(n: u64) -> Time {
+    Time::ZERO + Duration::from_secs(n)
+}
+
+#[test]
+fn both_begin_and_one_session_stands_after_a_round_trip_and_a_half() {
+    let mut net = Net::between_friends();
+    net.run(Time::ZERO + DELAY * 3);
+    assert!(net.established());
+    net.offer(0, 0, "to b");
+    net.offer(1, 1, "to a");
+    net.run(seconds(1));
+    assert_eq!(net.ends[1].opened, [(PathId(0), Bytes::from("to b"))]);
+    assert_eq!(net.ends[0].opened, [(PathId(1), Bytes::from("to a"))]);
+    let established = net
+        .ends
+        .iter()
+        .map(|end| end.session.counters().established);
+    assert_eq!(established.collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn frames_wait_for_the_session_and_the_oldest_give_way() {
+    let mut net = Net::between_friends();
+    for n in 0..70_u8 {
+        net.offer(0, 0, vec![n; 30]);
+    }
+    net.run(seconds(1));
+    let firsts: Vec<u8> = net.frames(1).iter().map(|frame| frame[0]).collect();
+    assert_eq!(firsts, (6..70).collect::<Vec<u8>>());
+    assert_eq!(net.ends[0].session.counters().discarded, 6);
+}
+
+#[test]
+fn the_end_without_addresses_waits_and_learns_every_path() {
+    let mut quiet = config("b", "a", WALL);
+    quiet.reachable = vec![false; usize::from(PATHS)];
+    let mut net = Net::new(config("a", "b", WALL), quiet);
+    net.run(seconds(1));
+    assert!(net.established());
+    assert_eq!(net.ends[1].session.counters().initiated, 0);
+    assert_eq!(net.ends[1].session.reachable, [true, true]);
+}
+
+#[test]
+fn a_path_that_comes_up_later_is_heard() {
+    let mut net = Net::between_friends();
+    net.ends[1].session.reachable = vec![false; usize::from(PATHS)];
+    net.fate = Box::new(|_, path, datagram| match path {
+        PathId(0) => vec![(DELAY, datagram.clone())],
+        _ => vec![],
+    });
+    net.run(seconds(7));
+    assert_eq!(net.ends[1].session.reachable, [true, false]);
+    net.fate = faithful();
+    net.run(seconds(13));
+    assert_eq!(net.ends[1].session.reachable, [true, true]);
+    let sent = net.ends[0].sent;
+    net.run(seconds(60));
+    assert_eq!(
+        net.ends[0].sent, sent,
+        "nothing is sent once all paths are heard"
+    );
+}
+
+#[test]
+fn strangers_are_not_answered() {
+    // A stranger who knows the public key of `a`, and one who takes it for somebody else.
+    let mut net = Net::new(config("a", "b", WALL), config("c", "a", WALL));
+    net.run(Time::ZERO);
+    net.fate = Box::new(|who, _, datagram| match who {
+        1 => vec![(DELAY, datagram.clone())],
+        _ => vec![],
+    });
+    net.log.clear();
+    net.run(seconds(9));
+    assert!(net.rejected(0, Reject::WrongKey) > 4);
+    assert!(
+        net.log
+            .iter()
+            .all(|(who, _, d)| *who == 1 || d[0] == INITIATION)
+    );
+
+    let mut net = Net::new(config("a", "b", WALL), config("c", "d", WALL));
+    net.run(seconds(9));
+    assert!(net.rejected(0, Reject::BadMac) > 4);
+    assert!(net.log.iter().all(|(_, _, d)| d[0] == INITIATION));
+    assert!(!net.ends[0].session.is_established());
+}
+
+#[test]
+fn replayed_datagrams_of_every_type_are_counted_and_not_answered() {
+    let mut net = Net::between_friends();
+    net.run(seconds(1));
+    net.offer(0, 0, "once");
+    net.run(seconds(2));
+    let initiator = net.ends.iter().position(|end| {
+        end.events
+            .contains(&SessionEvent::Established { initiator: true })
+    });
+    let initiator = initiator.unwrap();
+    let responder = 1 - initiator;
+    let sent = [net.ends[0].sent, net.ends[1].sent];
+    for (from, kind) in [
+        (initiator, INITIATION),
+        (responder, RESPONSE),
+        (0, TRANSPORT),
+    ] {
+        let (path, datagram) = net.last(from, kind);
+        for _ in 0..3 {
+            net.inject(1 - from, path.0, datagram.clone());
+        }
+    }
+    net.run(seconds(3));
+    assert_eq!(
+        [net.ends[0].sent, net.ends[1].sent],
+        sent,
+        "no reply to a replay"
+    );
+    assert_eq!(net.rejected(1, Reject::Replayed), 3);
+    assert_eq!(net.frames(1), ["once"]);
+    assert!(net.rejected(responder, Reject::HandshakeCopy) >= 3);
+}
+
+#[test]
+fn an_older_initiation_is_not_answered() {
+    let mut net = Net::between_friends();
+    net.run(seconds(1));
+    let old = [net.last(0, INITIATION), net.last(1, INITIATION)];
+    // Both began; renewal of the keys brings a newer initiation of one end.
+    net.run(seconds(300));
+    for (from, (path, datagram)) in old.into_iter().enumerate() {
+        let sent = net.ends[1 - from].sent;
+        net.inject(1 - from, path.0, datagram);
+        assert_eq!(net.ends[1 - from].sent, sent, "a reply to a replay");
+    }
+    assert!(net.rejected(0, Reject::StaleTimestamp) + net.rejected(1, Reject::StaleTimestamp) > 0);
+}
+
+#[test]
+fn every_changed_byte_and_every_cut_is_noticed() {
+    let mut net = Net::between_friends();
+    net.run(seconds(1));
+    net.offer(0, 0, "frame");
+    let (path, good) = net.last(0, TRANSPORT);
+    let before = net.ends[1].session.counters().rejected_total();
+    let mut bad = 0;
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut changed = good.to_vec();
+            changed[at] ^= 1 << bit;
+            net.inject(1, path.0, changed.into());
+            bad += 1;
+        }
+        net.inject(1, path.0, good.slice(..at));
+        bad += 1;
+    }
+    net.inject(1, path.0, vec![TRANSPORT; 1501].into());
+    net.inject(1, 1, good.clone());
+    net.inject(1, PATHS, good);
+    assert_eq!(net.rejected(1, Reject::Oversized), 1);
+    assert_eq!(net.rejected(1, Reject::UnknownPath), 1);
+    assert!(net.rejected(1, Reject::WrongPath) >= 8);
+    let counters = net.ends[1].session.counters();
+    assert_eq!(counters.rejected_total() - before, bad + 3);
+    assert!(net.frames(1).is_empty());
+    net.run(seconds(2));
+    assert_eq!(net.frames(1), ["frame"], "the good one still opens");
+}
+
+#[test]
+fn keys_are_renewed_under_traffic_without_loss() {
+    let mut net = Net::between_friends();
+    let frames = 40_000_u32;
+    for n in 0..frames {
+        net.run(Time::ZERO + Duration::from_millis(10) * u64::from(n));
+        net.offer(0, u8::from(n % 3 == 0), n.to_be_bytes().to_vec());
+        net.offer(1, 1, n.to_be_bytes().to_vec());
+    }
+    net.run(net.now + Duration::from_secs(1));
+    assert!(net.ends[0].session.counters().established >= 4);
+    for who in 0..2 {
+        let numbers: Vec<u32> = net
+            .frames(who)
+            .iter()
+            .map(|f| u32::from_be_bytes(f[..4].try_into().unwrap()))
+            .collect();
+        assert_eq!(numbers, (0..frames).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_busy_session_renews_its_keys_by_count() {
+    let limits = Limits {
+        rekey_after_count: 100,
+        ..Limits::default()
+    };
+    let a = SessionConfig {
+        limits,
+        ..config("a", "b", WALL)
+    };
+    let mut net = Net::new(a, config("b", "a", WALL));
+    net.run(seconds(1));
+    for n in 0..1000_u64 {
+        net.run(seconds(1) + Duration::from_millis(n));
+        net.offer(0, 0, "frame");
+    }
+    net.run(seconds(3));
+    assert!(net.ends[0].session.counters().established >= 5);
+    assert_eq!(net.frames(1).len(), 1000);
+}
+
+#[test]
+fn keys_that_cannot_be_renewed_run_out() {
+    let mut net = Net::between_friends();
+    net.run(seconds(100));
+    net.fate = Box::new(|_, _, _| vec![]);
+    net.run(seconds(179));
+    assert!(net.established());
+    net.run(seconds(181));
+    assert!(
+        net.ends
+            .iter()
+            .all(|end| end.events.contains(&SessionEvent::Expired))
+    );
+    assert!(!net.ends[0].session.is_established() && !net.ends[1].session.is_established());
+    net.fate = faithful();
+    net.run(seconds(187));
+    assert!(net.established());
+}
+
+/// Restarts end 1 at second 30 and gives the time until it is heard again.
+fn restart(knows_address: bool) -> Duration {
+    let mut b = config("b", "a", WALL);
+    b.reachable.fill(knows_address);
+    let mut net = Net::new(config("a", "b", WALL), b.clone());
+    net.run(seconds(30));
+    net.offer(0, 0, "before");
+    net.run(seconds(31));
+    assert_eq!(net.frames(1), ["before"]);
+    // Its clock in the new run starts at zero, too; the wall clock went on.
+    b.wall_clock = WALL + 31_000_000_000 - net.now.0;
+    net.ends[1] = end(b, 3);
+    for n in 0..200_u64 {
+        net.run(seconds(31) + Duration::from_millis(100) * n);
+        net.offer(0, 0, "after");
+        if !net.frames(1).is_empty() {
+            break;
+        }
+    }
+    assert!(!net.frames(1).is_empty());
+    let gap = net.now.since(seconds(31));
+    net.run(net.now + Duration::from_secs(1));
+    net.offer(1, 1, "back");
+    net.run(net.now + Duration::from_secs(1));
+    assert_eq!(net.frames(0), ["back"]);
+    gap
+}
+
+#[test]
+fn the_restart_of_an_end_that_knows_the_other_is_over_at_once() {
+    let gap = restart(true);
+    assert!(gap <= Duration::from_millis(200), "{gap}");
+}
+
+#[test]
+fn the_restart_of_an_end_that_was_only_found_ends_the_silence() {
+    let gap = restart(false);
+    assert!(gap < Duration::from_secs(13), "{gap}");
+}
+
+#[test]
+fn one_seed_gives_one_stream_of_bytes() {
+    let run = || {
+        let mut net = Net::between_friends();
+        net.offer(0, 1, "frame");
+        net.run(seconds(200));
+        net.log
+    };
+    assert_eq!(run(), run());
+}
+
+/// Loses, delays, doubles and changes datagrams.
+fn hostile(mut dice: Stream, loss: f64) -> Fate {
+    Box::new(move |_, _, datagram| {
+        let mut copies = Vec::new();
+        for _ in 0..=u8::from(dice.chance(0.2)) {
+            if dice.chance(loss) {
+                continue;
+            }
+            let mut bytes = datagram.to_vec();
+            if dice.chance(0.1) {
+                let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
+                bytes[at] ^= 1 << dice.below(8);
+            }
+            if dice.chance(0.05) {
+                bytes.truncate(usize::try_from(dice.below(bytes.len() as u64)).unwrap());
+            }
+            copies.push((
+                Duration::from_micros(1000 + dice.below(60_000)),
+                bytes.into(),
+            ));
+        }
+        copies
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Over a network that loses, reorders, doubles, changes and cuts, nothing arrives twice and
+    /// nothing that was not sent; the session comes to stand all the same.
+    #[test]
+    fn nothing_twice_nothing_forged(seed: u64, loss in 0.0..0.4_f64) {
+        let mut net = Net::between_friends();
+        net.fate = hostile(Seed(seed).stream("network"), loss);
+        net.run(seconds(60));
+        prop_assert!(net.established());
+        for n in 0..400_u32 {
+            net.run(seconds(60) + Duration::from_millis(u64::from(n)));
+            net.offer(0, u8::from(n % 2 == 0), n.to_be_bytes().to_vec());
+        }
+        net.run(seconds(65));
+        let mut numbers: Vec<u32> = Vec::new();
+        for frame in net.frames(1) {
+            numbers.push(u32::from_be_bytes(frame[..].try_into().unwrap()));
+        }
+        let arrived = numbers.len();
+        prop_assert!(arrived > 100);
+        numbers.sort_unstable();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), arrived);
+        prop_assert!(numbers.iter().all(|n| *n < 400));
+    }
+
+    /// Bytes from nowhere neither panic nor get a reply.
+    #[test]
+    fn noise_is_not_answered(
+        kind in 0_u8..5,
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut net = Net::between_friends();
+        net.run(seconds(1));
+        let sent = net.ends[0].sent;
+        let datagram: Bytes = [&[kind][..], &bytes].concat().into();
+        net.inject(0, 0, datagram);
+        prop_assert_eq!(net.ends[0].sent, sent);
+        prop_assert!(net.ends[0].session.counters().rejected_total() >= 1);
+    }
+}

@@ -1,0 +1,223 @@
+//! A whole node but for its sockets: an endpoint of `polypath-core` over a [`Session`], as one machine.
+//!
+//! IP packets of applications on one side, datagrams of paths on the other. The live node gives it a TUN
+//! device and UDP sockets; a simulation gives it the ports of a network.
+
+use bytes::Bytes;
+use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
+use polypath_core::event::{DropReason, Event};
+use polypath_core::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId};
+use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::packet;
+use polypath_core::time::Time;
+use polypath_core::wire;
+
+use crate::datagram::OVERHEAD;
+use crate::entropy::BoxedEntropy;
+use crate::event::{Counters, Reject, SessionEvent};
+use crate::session::{self, Session, SessionConfig};
+
+/// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
+pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
+
+/// What comes to a tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// An IP packet of an application.
+    Packet(Bytes),
+    /// A datagram from the network.
+    Datagram {
+        /// The path on which it came.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+}
+
+/// What a tunnel says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Hand this IP packet to the applications.
+    Packet(Bytes),
+    /// Send this datagram on this path.
+    Datagram {
+        /// The path.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+    /// The source of the datagram just taken is the peer's address on this path.
+    Authenticated {
+        /// The path.
+        path: PathId,
+    },
+    /// Something happened at the endpoint.
+    Event(Event),
+    /// Something happened in the session.
+    Session(SessionEvent),
+}
+
+/// An endpoint over a session.
+pub struct Tunnel {
+    endpoint: Endpoint<Bytes>,
+    session: Session,
+    scratch: Vec<u8>,
+}
+
+/// What frames measure on the wire of a deployment whose IP and UDP headers have `underlay` bytes: 28
+/// over IPv4, 48 over IPv6.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "headers have a few dozen bytes"
+)]
+pub const fn encapsulation(underlay: u32) -> Encapsulation {
+    let data = underlay + PACKET_OVERHEAD as u32;
+    Encapsulation {
+        data,
+        probe: data + PROBE_LEN as u32,
+    }
+}
+
+impl Tunnel {
+    /// A tunnel at rest, or what is wrong with the endpoint's configuration.
+    pub fn new(
+        endpoint: &EndpointConfig,
+        session: SessionConfig,
+        entropy: BoxedEntropy,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            endpoint: Endpoint::new(endpoint)?,
+            session: Session::new(session, entropy),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Whether packets can cross now.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.session.is_established()
+    }
+
+    /// What happened in the session, in numbers.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        self.session.counters()
+    }
+
+    fn on_packet(&mut self, now: Time, packet: Bytes, out: &mut impl FnMut(Output)) {
+        match packet::parse(&packet) {
+            Ok(meta) => {
+                let payload = packet;
+                let input = endpoint::Input::Packet { meta, payload };
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
+            Err(_) => out(Output::Event(Event::Dropped {
+                reason: DropReason::NotIp,
+                len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
+            })),
+        }
+    }
+
+    fn on_datagram(
+        &mut self,
+        now: Time,
+        path: PathId,
+        datagram: &[u8],
+        out: &mut impl FnMut(Output),
+    ) {
+        let mut opened = None;
+        self.session
+            .receive(now, path, datagram, &mut |said| match said {
+                session::Output::Opened { frame, .. } => opened = Some(frame),
+                said => forward(said, out),
+            });
+        let Some(bytes) = opened else { return };
+        match decode(path, &bytes) {
+            Some(frame) => {
+                let input = endpoint::Input::Frame(frame);
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
+            None => self
+                .session
+                .reject(path, Reject::Malformed, &mut |said| forward(said, out)),
+        }
+    }
+
+    fn wake_endpoint(
+        &mut self,
+        now: Time,
+        wake: Wake<endpoint::Input<Bytes>>,
+        out: &mut impl FnMut(Output),
+    ) {
+        let (session, scratch) = (&mut self.session, &mut self.scratch);
+        step(&mut self.endpoint, now, wake, &mut |said| match said {
+            endpoint::Output::Transmit(frame) => {
+                scratch.clear();
+                wire::encode(&frame, scratch);
+                session.seal(now, frame.path, scratch, &mut |said| forward(said, out));
+            }
+            endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
+            endpoint::Output::Event(event) => out(Output::Event(event)),
+        });
+    }
+}
+
+/// Reads the peer's frame; its packet shares the memory of `bytes`. The path is the one on which it
+/// came, which the session has checked.
+fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
+    let frame = wire::decode(bytes).ok()?;
+    let body = match frame.body {
+        Body::Data(packet) => Body::Data(bytes.slice_ref(packet)),
+        Body::Probe { data_len } => Body::Probe { data_len },
+        Body::Pair { trailing, len } => Body::Pair { trailing, len },
+        Body::Switch { to } => Body::Switch { to },
+    };
+    Some(Frame {
+        path,
+        epoch: frame.epoch,
+        sequence: frame.sequence,
+        sent: frame.sent,
+        body,
+    })
+}
+
+fn forward(said: session::Output, out: &mut impl FnMut(Output)) {
+    match said {
+        session::Output::Send { path, datagram } => out(Output::Datagram { path, datagram }),
+        session::Output::Authenticated { path } => out(Output::Authenticated { path }),
+        session::Output::Event(event) => out(Output::Session(event)),
+        session::Output::Opened { .. } => {}
+    }
+}
+
+impl Machine for Tunnel {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Time, input: Input, out: &mut impl FnMut(Output)) {
+        match input {
+            Input::Packet(packet) => self.on_packet(now, packet, out),
+            Input::Datagram { path, datagram } => self.on_datagram(now, path, &datagram, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
+        let due = |deadline: Option<Deadline>| deadline.is_some_and(|d| d.at <= now);
+        if due(self.session.deadline()) {
+            step(&mut self.session, now, Wake::Timeout, &mut |said| {
+                forward(said, out);
+            });
+        }
+        if due(self.endpoint.deadline()) {
+            self.wake_endpoint(now, Wake::Timeout, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        Deadline::earlier(self.session.deadline(), self.endpoint.deadline())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use super::*;
+use etherparse::PacketBuilder;
+use polypath_core::endpoint::ProbingConfig;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
+
+use crate::key::PrivateKey;
+use crate::session::Limits;
+
+const DELAY: Duration = Duration::from_millis(10);
+
+struct Node {
+    tunnel: Tunnel,
+    packets: Vec<Bytes>,
+    events: Vec<Event>,
+    wire: u64,
+}
+
+fn key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
+}
+
+fn node(own: &str, peer: &str) -> Node {
+    let endpoint = EndpointConfig {
+        paths: 2,
+        policy: PolicyConfig::DuplicateAll {},
+        encapsulation: encapsulation(28),
+        window: 1024,
+        first_sequence: 0,
+        probing: ProbingConfig::default(),
+    };
+    let session = SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true; 2],
+        max_datagram: 1500,
+        wall_clock: 1,
+        limits: Limits::default(),
+    };
+    let entropy = Box::new(Seed(2).stream(own));
+    Node {
+        tunnel: Tunnel::new(&endpoint, session, entropy).unwrap(),
+        packets: Vec::new(),
+        events: Vec::new(),
+        wire: 0,
+    }
+}
+
+/// Wakes `nodes[who]` and carries what it says to the other end, `DELAY` later each way.
+fn exchange(nodes: &mut [Node; 2], now: Time, who: usize, wake: Wake<Input>) {
+    let mut datagrams = Vec::new();
+    let node = &mut nodes[who];
+    step(&mut node.tunnel, now, wake, &mut |said| match said {
+        Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
+        Output::Packet(packet) => node.packets.push(packet),
+        Output::Event(event) => node.events.push(event),
+        Output::Authenticated { .. } | Output::Session(_) => {}
+    });
+    for (path, datagram) in datagrams {
+        nodes[who].wire += datagram.len() as u64 + 28;
+        let input = Input::Datagram { path, datagram };
+        exchange(nodes, now + DELAY, 1 - who, Wake::Input(input));
+    }
+}
+
+fn udp_packet(number: u8) -> Bytes {
+    let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64).udp(1000, 2000);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, &[number; 200]).unwrap();
+    bytes.into()
+}
+
+#[test]
+fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
+    let mut nodes = [node("a", "b"), node("b", "a")];
+    exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
+    assert!(nodes.iter().all(|node| node.tunnel.is_established()));
+    let start = Time::ZERO + Duration::from_secs(1);
+    let before = nodes[0].wire;
+    nodes[0].events.clear();
+    for number in 0..20 {
+        let packet = Wake::Input(Input::Packet(udp_packet(number)));
+        exchange(&mut nodes, start + DELAY * u64::from(number), 0, packet);
+    }
+    let expected: Vec<Bytes> = (0..20).map(udp_packet).collect();
+    assert_eq!(nodes[1].packets, expected);
+    let told: u64 = nodes[0]
+        .events
+        .iter()
+        .map(|event| match event {
+            Event::FrameOut { len, .. } => u64::from(*len),
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(told, nodes[0].wire - before);
+    let duplicates = nodes[1].events.iter().filter(|event| {
+        matches!(
+            event,
+            Event::Dropped {
+                reason: DropReason::Duplicate,
+                ..
+            }
+        )
+    });
+    assert_eq!(duplicates.count(), 20);
+}
+
+#[test]
+fn what_is_not_ip_is_counted() {
+    let mut node = [node("a", "b"), node("b", "a")];
+    let packet = Wake::Input(Input::Packet(Bytes::from_static(b"no packet")));
+    exchange(&mut node, Time::ZERO, 0, packet);
+    let reason = DropReason::NotIp;
+    assert_eq!(node[0].events, [Event::Dropped { reason, len: 9 }]);
+}
+
+#[test]
+fn what_opens_and_is_no_frame_is_counted() {
+    let mut nodes = [node("a", "b"), node("b", "a")];
+    exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
+    let mut sealed = None;
+    let now = Time::ZERO + Duration::from_secs(1);
+    nodes[0]
+        .tunnel
+        .session
+        .seal(now, PathId(0), b"no frame", &mut |said| {
+            if let session::Output::Send { datagram, .. } = said {
+                sealed = Some(datagram);
+            }
+        });
+    let input = Input::Datagram {
+        path: PathId(0),
+        datagram: sealed.unwrap(),
+    };
+    exchange(&mut nodes, now, 1, Wake::Input(input));
+    assert_eq!(nodes[1].tunnel.counters().rejected(Reject::Malformed), 1);
+    assert!(nodes[1].packets.is_empty());
+}
