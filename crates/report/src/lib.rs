@@ -1,0 +1,13 @@
+//! What came out of an experiment.
+//!
+//! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures follow
+//! from it alone, so that a simulated and a real run are judged by the same rule.
+
+pub mod record;
+pub mod recorder;
+
+pub use record::{
+    DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
+    Progress, SchemeRecord, Switch, Totals, Transfer,
+};
+pub use recorder::{End, Recorder};

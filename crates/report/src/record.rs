@@ -1,0 +1,237 @@
+//! The input of a report: what was run and what was observed, before any statistics.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use polypath_core::event::DropReason;
+use polypath_core::frame::PathId;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
+
+use crate::recorder::End;
+
+/// One experiment: the same transfers by several schemes over the same network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The short name of the scenario.
+    pub name: String,
+    /// One line that says what it is about.
+    pub title: String,
+    /// Whether time was virtual or real.
+    pub mode: Mode,
+    /// The root seed of the run.
+    pub seed: u64,
+    /// The parameters of the scenario, as keys and values to print.
+    pub parameters: Vec<(String, String)>,
+    /// A transfer that takes longer counts as timed out.
+    pub timeout: Duration,
+    /// What each scheme did, in the order of the report.
+    pub schemes: Vec<SchemeRecord>,
+    /// How late the emulator itself was; none in virtual time.
+    pub lateness: Option<Lateness>,
+}
+
+/// How the experiment was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In virtual time, with simulated end hosts.
+    Sim,
+    /// In real time, with real programs on the real kernel.
+    Lab,
+}
+
+/// How late the emulator itself was, in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lateness {
+    /// The median.
+    pub p50: Duration,
+    /// The 99th percentile.
+    pub p99: Duration,
+    /// The greatest.
+    pub max: Duration,
+    /// The bound on the 99th percentile above which the run is invalid.
+    pub bound: Duration,
+}
+
+/// What one scheme did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeRecord {
+    /// The name of the scheme: `tcp`, `ppd-tcp1`, ...
+    pub name: String,
+    /// The transfers, in the order of their rounds.
+    pub transfers: Vec<Transfer>,
+    /// What the endpoints of the overlay did, as a [`Recorder`](crate::Recorder) folds it.
+    pub overlay: OverlayRecord,
+    /// The goodput of all background sources together; none if there was no background.
+    pub background_goodput: Option<Rate>,
+}
+
+/// One transfer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// The number of the round, from 0; equal rounds of two schemes are a pair.
+    pub round: u32,
+    /// When it started, since the start of the run.
+    pub started: Time,
+    /// From the start to the arrival of the last byte; none if it timed out or failed.
+    pub duration: Option<Duration>,
+    /// The size of the file.
+    pub size: Bytes,
+    /// Whether what arrived is what was sent.
+    pub intact: bool,
+    /// How many bytes had arrived without a gap, at each time at which that number grew.
+    pub progress: Vec<Progress>,
+}
+
+/// A point of the playable-size curve (PPD paper, Fig. 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The time since the start of the transfer.
+    pub at: Duration,
+    /// The bytes that had arrived without a gap.
+    pub bytes: Bytes,
+}
+
+/// What the two endpoints of the overlay did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverlayRecord {
+    /// Sums over both endpoints and all paths.
+    pub totals: Totals,
+    /// Each path.
+    pub paths: Vec<PathRecord>,
+    /// Every change of an active path, in the order of time.
+    pub switches: Vec<Switch>,
+    /// The path on which the server's data went at the end.
+    pub active_path: PathId,
+}
+
+/// Sums over both endpoints and all paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets that applications handed over.
+    pub packets_in: u64,
+    /// Their bytes.
+    pub bytes_in: Bytes,
+    /// Bytes on the wire of all frames sent, with all headers.
+    pub wire_bytes: Bytes,
+    /// Packets that were delivered to applications, once each.
+    pub delivered: u64,
+    /// What went no further, by the reason.
+    pub dropped: BTreeMap<DropReason, u64>,
+}
+
+/// What one path carried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathRecord {
+    /// The name of the path.
+    pub name: String,
+    /// From server to client.
+    pub forward: DirectionRecord,
+    /// From client to server.
+    pub backward: DirectionRecord,
+}
+
+/// What one direction of a path carried for the overlay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectionRecord {
+    /// Frames that were sent.
+    pub frames_out: u64,
+    /// Their bytes on the wire.
+    pub bytes_out: Bytes,
+    /// Frames that arrived.
+    pub frames_in: u64,
+    /// Their bytes on the wire.
+    pub bytes_in: Bytes,
+    /// The one-way delay of the frames that arrived; none if none did.
+    pub delay: Option<DelayQuantiles>,
+    /// Bytes on the wire that arrived in each second of the run.
+    pub arrivals: Vec<Bytes>,
+    /// The share of the links' capacity that all traffic took, background included, where it is known.
+    pub load: Option<f64>,
+}
+
+/// Quantiles of a one-way delay; the clocks of both ends are taken to agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayQuantiles {
+    /// The median.
+    pub p50: Duration,
+    /// The 95th percentile.
+    pub p95: Duration,
+    /// The 99th percentile.
+    pub p99: Duration,
+    /// The greatest.
+    pub max: Duration,
+}
+
+/// A change of an endpoint's active path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// When.
+    pub at: Time,
+    /// Whose data changed its path.
+    pub end: End,
+    /// The path that was active.
+    pub from: PathId,
+    /// The path that is active since.
+    pub to: PathId,
+}
+
+impl Lateness {
+    /// Whether the emulator kept its time well enough for the run to count.
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.p99 <= self.bound
+    }
+}
+
+impl Totals {
+    /// Bytes on the wire beyond those that applications handed over.
+    ///
+    /// Both endpoints count: data and ACKs alike. Zero where fewer bytes were sent than handed over, which
+    /// happens only if no path was usable.
+    #[must_use]
+    pub fn overhead(&self) -> Bytes {
+        Bytes(self.wire_bytes.0.saturating_sub(self.bytes_in.0))
+    }
+
+    /// Copies that arrived after the first one and were discarded.
+    #[must_use]
+    pub fn duplicates_discarded(&self) -> u64 {
+        self.dropped
+            .get(&DropReason::Duplicate)
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+impl OverlayRecord {
+    /// The switches of the server's data, the direction of the transfers.
+    pub fn server_switches(&self) -> impl Iterator<Item = &Switch> {
+        self.switches
+            .iter()
+            .filter(|switch| switch.end == End::Server)
+    }
+}
+
+impl DirectionRecord {
+    /// Frames that did not arrive; those under way at the end of the run count as lost.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.frames_out.saturating_sub(self.frames_in)
+    }
+
+    /// The share of the frames that did not arrive; none if none was sent.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        (self.frames_out > 0).then(|| self.lost() as f64 / self.frames_out as f64)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Mode::Sim => "sim",
+            Mode::Lab => "lab",
+        })
+    }
+}
