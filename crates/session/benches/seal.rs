@@ -1,7 +1,5 @@
 //! What a packet of 1400 bytes costs a session: sealed at one end, opened at the other.
 
-#![expect(missing_docs, reason = "criterion writes the public items")]
-
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::frame::PathId;
