@@ -8,6 +8,7 @@ pub mod background;
 mod check;
 pub mod document;
 mod endpoint;
+mod parameters;
 pub mod path;
 pub mod scenario;
 pub mod settings;
