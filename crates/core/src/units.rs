@@ -37,6 +37,16 @@ impl Rate {
         }
     }
 
+    /// The mean rate at which `size` was carried in `span`, rounded down; none in no time.
+    #[must_use]
+    pub fn average(size: Bytes, span: Duration) -> Option<Self> {
+        const NS_PER_S: u128 = 1_000_000_000;
+        let bits = u128::from(size.0) * 8 * NS_PER_S;
+        u64::try_from(bits.checked_div(u128::from(span.0))?)
+            .ok()
+            .map(Self)
+    }
+
     /// The rate in bits per second.
     #[must_use]
     pub fn as_f64(self) -> f64 {
@@ -301,6 +311,11 @@ mod tests {
         assert_eq!(Rate(0).transmission_time(Bytes(1)), Duration::MAX);
         let huge = Rate(1_000_000_000).transmission_time(Bytes(10_000_000_000));
         assert_eq!(huge, Duration::from_secs(80));
+        assert_eq!(
+            Rate::average(Bytes(1000), Duration::from_micros(800)),
+            Some(Rate::from_mbits(10))
+        );
+        assert_eq!(Rate::average(Bytes(1000), Duration::ZERO), None);
     }
 
     proptest! {

@@ -3,11 +3,19 @@
 //! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures follow
 //! from it alone, so that a simulated and a real run are judged by the same rule.
 
+pub mod figures;
+#[cfg(test)]
+mod fixture;
+pub mod playout;
 pub mod record;
 pub mod recorder;
+pub mod simulated;
+pub mod statistics;
 
+pub use figures::{Figures, SchemeFigures};
 pub use record::{
     DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
     Progress, SchemeRecord, Switch, Totals, Transfer,
 };
 pub use recorder::{End, Recorder};
+pub use simulated::Simulated;

@@ -1,0 +1,64 @@
+use super::*;
+use crate::fixture::experiment;
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn a_time_out_counts_with_the_timeout_and_is_told() {
+    let figures = Figures::of(&experiment());
+    let [tcp, ppd] = &figures.schemes[..] else {
+        panic!("two schemes")
+    };
+    assert!(close(tcp.transfer.unwrap().mean, (4.0 + 5.0 + 10.0) / 3.0));
+    assert_eq!((tcp.timed_out, ppd.timed_out), (1, 0));
+    assert_eq!(tcp.curves.len(), 2);
+    assert!(tcp.intact && ppd.intact);
+}
+
+#[test]
+fn differences_are_paired_by_round() {
+    let mut experiment = experiment();
+    experiment.schemes[1].transfers.reverse();
+    let figures = Figures::of(&experiment);
+    let difference = figures.schemes[1].difference.unwrap();
+    assert!(close(difference.mean, (-2.0 - 1.5 - 7.5) / 3.0));
+    assert_eq!(difference.n, 3);
+    assert_eq!(figures.schemes[0].difference, None);
+    experiment.schemes[1].transfers.remove(0);
+    assert_eq!(Figures::of(&experiment).schemes[1].difference.unwrap().n, 2);
+}
+
+#[test]
+fn harm_and_overhead_are_ratios() {
+    let figures = Figures::of(&experiment());
+    assert!(close(figures.schemes[1].harm.unwrap(), 19.4 / 19.7));
+    assert!(close(
+        figures.schemes[1].overhead_ratio.unwrap(),
+        72.0 / 33.0
+    ));
+}
+
+#[test]
+fn a_corrupt_file_is_not_intact_and_nothing_is_no_success() {
+    let mut experiment = experiment();
+    experiment.schemes[0].transfers[0].intact = false;
+    experiment.schemes[1].transfers.clear();
+    let figures = Figures::of(&experiment);
+    assert!(!figures.schemes[0].intact);
+    assert!(!figures.schemes[1].intact);
+    assert_eq!(figures.schemes[1].transfer, None);
+}
+
+#[test]
+fn waiting_grows_with_the_rate() {
+    let figures = Figures::of(&experiment());
+    let waits: Vec<f64> = figures
+        .rates
+        .iter()
+        .filter_map(|r| figures.schemes[0].prebuffer_at(*r))
+        .collect();
+    assert_eq!(waits.len(), 40);
+    assert!(waits.windows(2).all(|pair| pair[0] <= pair[1]));
+}

@@ -1,0 +1,105 @@
+//! A small experiment for tests.
+
+use polypath_core::event::DropReason;
+use polypath_core::frame::PathId;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
+
+use crate::record::{
+    DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
+    Progress, SchemeRecord, Switch, Totals, Transfer,
+};
+use crate::recorder::End;
+
+/// Two schemes, three rounds, one time-out of plain TCP, one switch.
+pub(crate) fn experiment() -> Experiment {
+    Experiment {
+        name: "small".to_owned(),
+        title: "A small <experiment>".to_owned(),
+        mode: Mode::Lab,
+        seed: 7,
+        parameters: vec![("transfer.size".to_owned(), "100 kB".to_owned())],
+        timeout: Duration::from_secs(10),
+        schemes: vec![
+            scheme("tcp", &[Some(4000), Some(5000), None], 1),
+            scheme("ppd-tcp3", &[Some(2000), Some(3500), Some(2500)], 2),
+        ],
+        lateness: Some(Lateness {
+            p50: Duration::from_micros(40),
+            p99: Duration::from_micros(800),
+            max: Duration::from_micros(2500),
+            bound: Duration::from_millis(2),
+        }),
+    }
+}
+
+fn scheme(name: &str, times: &[Option<u64>], copies: u64) -> SchemeRecord {
+    let transfers = (0_u32..).zip(times).map(|(round, ms)| transfer(round, *ms));
+    SchemeRecord {
+        name: name.to_owned(),
+        transfers: transfers.collect(),
+        overlay: overlay(copies),
+        background_goodput: Some(Rate(20_000_000 - 300_000 * copies)),
+    }
+}
+
+fn transfer(round: u32, ms: Option<u64>) -> Transfer {
+    let progress = (1..=10).map(|part| Progress {
+        at: Duration::from_millis(part * part * ms.unwrap_or(9000) / 100),
+        bytes: Bytes(part * 10_000),
+    });
+    Transfer {
+        round,
+        started: Time(20_000_000_000 + u64::from(round) * 10_000_000_000),
+        duration: ms.map(Duration::from_millis),
+        size: Bytes(100_000),
+        intact: ms.is_some(),
+        progress: progress.take(if ms.is_some() { 10 } else { 6 }).collect(),
+    }
+}
+
+fn overlay(copies: u64) -> OverlayRecord {
+    let paths = (0..2).map(|path| PathRecord {
+        name: format!("path{}", path + 1),
+        forward: direction(if path < copies { 300 } else { 0 }, 4 * path),
+        backward: direction(150 * copies, path),
+    });
+    let switch = Switch {
+        at: Time(31_000_000_000),
+        end: End::Server,
+        from: PathId(0),
+        to: PathId(1),
+    };
+    OverlayRecord {
+        totals: Totals {
+            packets_in: 450,
+            bytes_in: Bytes(330_000),
+            wire_bytes: Bytes(360_000 * copies),
+            delivered: 440,
+            dropped: [(DropReason::Duplicate, 100 * (copies - 1))].into(),
+        },
+        paths: paths.collect(),
+        switches: if copies > 1 { vec![switch] } else { Vec::new() },
+        active_path: PathId(if copies > 1 { 1 } else { 0 }),
+    }
+}
+
+fn direction(frames: u64, lost: u64) -> DirectionRecord {
+    let arrived = frames.saturating_sub(lost);
+    DirectionRecord {
+        frames_out: frames,
+        bytes_out: Bytes(frames * 1000),
+        frames_in: arrived,
+        bytes_in: Bytes(arrived * 1000),
+        delay: (arrived > 0).then(|| DelayQuantiles {
+            p50: Duration::from_millis(104),
+            p95: Duration::from_millis(150),
+            p99: Duration::from_millis(180),
+            max: Duration::from_millis(210),
+        }),
+        arrivals: (0..50)
+            .map(|s| Bytes(if s < 20 { 0 } else { arrived * 1000 / 30 }))
+            .collect(),
+        load: Some(0.81),
+    }
+}

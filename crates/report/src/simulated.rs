@@ -1,0 +1,109 @@
+//! A simulation as an experiment: its observer, and what it saw beside the outcome.
+
+use polypath_core::event::Stamped;
+use polypath_core::frame::PathId;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
+use polypath_scenario::Scenario;
+use polypath_sim::{Observer, Outcome, SchemeOutcome, Side, SimEvent};
+
+use crate::record::{Experiment, Mode, Progress, SchemeRecord, Transfer};
+use crate::recorder::{End, Recorder};
+
+/// Observes the simulation of all schemes of a scenario.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    schemes: Vec<Observed>,
+}
+
+/// What was seen of one scheme.
+#[derive(Clone, Debug)]
+struct Observed {
+    recorder: Recorder,
+    transfers: Vec<Transfer>,
+}
+
+impl Simulated {
+    /// An observer that has seen nothing yet.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let paths = || scenario.paths.iter().map(|path| path.name.clone());
+        let observed = || Observed { recorder: Recorder::new(paths()), transfers: Vec::new() };
+        Self { schemes: scenario.schemes.iter().map(|_| observed()).collect() }
+    }
+
+    /// The experiment, with what the simulation gave at its end.
+    #[must_use]
+    pub fn finish(self, scenario: &Scenario, outcome: &Outcome) -> Experiment {
+        let span = outcome.end.since(outcome.start);
+        let schemes = self.schemes.into_iter().zip(&outcome.schemes);
+        Experiment {
+            name: scenario.name.clone(),
+            title: scenario.title.clone(),
+            mode: Mode::Sim,
+            seed: scenario.seed,
+            parameters: scenario.parameters(),
+            timeout: scenario.transfer.timeout,
+            schemes: schemes.map(|(seen, outcome)| seen.finish(outcome, span)).collect(),
+            lateness: None,
+        }
+    }
+}
+
+impl Observer for Simulated {
+    fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
+        let Some(seen) = self.schemes.get_mut(scheme) else { return };
+        match *event {
+            SimEvent::Overlay { side, event } => {
+                let end = match side {
+                    Side::Server => End::Server,
+                    Side::Client => End::Client,
+                };
+                seen.recorder.record(end, &Stamped { at, event });
+            }
+            SimEvent::TransferStarted { round } => seen.transfers.push(Transfer {
+                round,
+                started: at,
+                duration: None,
+                size: Bytes(0),
+                intact: false,
+                progress: Vec::new(),
+            }),
+            SimEvent::Progress { bytes, .. } => seen.progress(at, Bytes(bytes)),
+            SimEvent::TransferFinished { ok, .. } => seen.finish_transfer(at, ok),
+            SimEvent::RoundOver { .. } => {}
+        }
+    }
+}
+
+impl Observed {
+    fn progress(&mut self, at: Time, bytes: Bytes) {
+        if let Some(transfer) = self.transfers.last_mut() {
+            let at = at.since(transfer.started);
+            transfer.size = bytes;
+            transfer.progress.push(Progress { at, bytes });
+        }
+    }
+
+    fn finish_transfer(&mut self, at: Time, ok: bool) {
+        if let Some(transfer) = self.transfers.last_mut() {
+            transfer.duration = ok.then(|| at.since(transfer.started));
+            transfer.intact = ok;
+        }
+    }
+
+    fn finish(self, outcome: &SchemeOutcome, span: Duration) -> SchemeRecord {
+        let mut overlay = self.recorder.finish();
+        for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
+            let load = outcome.path_load(id);
+            path.forward.load = load;
+            path.backward.load = load;
+        }
+        SchemeRecord {
+            name: outcome.scheme.name().to_owned(),
+            transfers: self.transfers,
+            overlay,
+            background_goodput: Rate::average(Bytes(outcome.background.total()), span),
+        }
+    }
+}

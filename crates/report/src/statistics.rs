@@ -1,0 +1,104 @@
+//! Means with their uncertainty.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A mean with the half width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the 95 % interval (Student's t); none for a single value.
+    pub ci95: Option<f64>,
+    /// The number of values.
+    pub n: usize,
+}
+
+impl Estimate {
+    /// The mean of independent values and its interval; none of no values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let ci95 = (n > 1).then(|| {
+            let freedom = (n - 1) as f64;
+            student_975(freedom) * (squares / freedom / n as f64).sqrt()
+        });
+        Some(Estimate { mean, ci95, n })
+    }
+
+    /// Whether the interval lies wholly below zero.
+    #[must_use]
+    pub fn below_zero(&self) -> bool {
+        self.ci95.is_some_and(|half| self.mean + half < 0.0)
+    }
+}
+
+/// The 97.5 % quantile of Student's t.
+fn student_975(freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
+}
+
+/// The `q`-quantile of values by linear interpolation between the nearest two; none of no values.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the position lies between the first and the last index"
+)]
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let position = q.clamp(0.0, 1.0) * last as f64;
+    let (below, part) = (position.floor() as usize, position.fract());
+    let above = sorted[(below + 1).min(last)];
+    Some(sorted[below] + part * (above - sorted[below]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_interval_is_that_of_the_textbook() {
+        // t(0.975, 4) = 2.776445; the standard deviation of 1..5 is sqrt(2.5).
+        let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert!((estimate.mean - 3.0).abs() < 1e-12);
+        let half = 2.776_445 * (2.5_f64 / 5.0).sqrt();
+        assert!((estimate.ci95.unwrap() - half).abs() < 1e-5);
+        assert_eq!(Estimate::of(&[7.0]).unwrap().ci95, None);
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let values = [4.0, 1.0, 2.0, 3.0];
+        assert_eq!(quantile(&values, 0.0), Some(1.0));
+        assert_eq!(quantile(&values, 0.5), Some(2.5));
+        assert_eq!(quantile(&values, 1.0), Some(4.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_shift_moves_the_mean_and_not_the_interval(
+            values in prop::collection::vec(-1e3..1e3, 2..40),
+            shift in -1e3..1e3,
+        ) {
+            let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
+            let (a, b) = (Estimate::of(&values).unwrap(), Estimate::of(&moved).unwrap());
+            prop_assert!((b.mean - a.mean - shift).abs() < 1e-6);
+            prop_assert!((b.ci95.unwrap() - a.ci95.unwrap()).abs() < 1e-6);
+        }
+
+        #[test]
+        fn quantiles_grow(values in prop::collection::vec(-1e3..1e3, 1..40), q in 0.0..1.0) {
+            prop_assert!(quantile(&values, q) <= quantile(&values, (q + 0.1).min(1.0)));
+        }
+    }
+}
