@@ -23,7 +23,7 @@ pub struct TunConfig {
     pub addresses: Vec<Prefix>,
     /// The largest IP packet that it carries, in bytes.
     pub mtu: u16,
-    /// How many packets wait in it for a reader that is late.
+    /// How many packets wait in it for a reader that is late; the kernel's 500 in a user namespace.
     pub queue: u32,
 }
 
@@ -75,10 +75,14 @@ impl Tun {
         let device = DeviceBuilder::new()
             .name(&config.name)
             .mtu(config.mtu)
-            .tx_queue_len(config.queue)
             .build_sync()
             .map_err(error)?;
         device.set_nonblocking(true).map_err(error)?;
+        match device.set_tx_queue_len(config.queue) {
+            // The kernel allows it in the first user namespace only; elsewhere its own 500 will do.
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+            result => result.map_err(error)?,
+        }
         for prefix in &config.addresses {
             match prefix.address() {
                 IpAddr::V4(ip) => device.add_address_v4(ip, prefix.len()),
