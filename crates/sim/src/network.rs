@@ -20,7 +20,6 @@ use polypath_scenario::{Path, Scenario};
 use crate::fabric::Fabric;
 use crate::route::Terminal;
 use crate::world::{Agents, LinkName, Port, PortId, Side, World};
-#[cfg(test)]
 pub(crate) use convert::foreground_tcp;
 
 /// Why a scenario makes no network.

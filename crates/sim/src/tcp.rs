@@ -10,8 +10,9 @@
 //! *Sender* ([`Sender`]): RFC 5681 with the constants of ns-2 2.35: initial window 2, initial ssthresh = the
 //! receiver window, slow start by 1 and congestion avoidance by 1/cwnd for each new ACK, three duplicate
 //! ACKs, limited transmit (RFC 3042), fast recovery that ends at the first new ACK (Reno), go-back-N from
-//! the first unacknowledged segment after a timeout. A second fast retransmit within one window is
-//! allowed after a fast retransmit and not after a timeout (ns-2's `bugFix_`).
+//! the first unacknowledged segment after a timeout. The losses of one window cause one fast retransmit:
+//! none happens before everything that was sent up to the last reduction is acknowledged, and more
+//! (ns-2's `bugFix_`, the `recover` of RFC 6582); the timer repairs what is left.
 //!
 //! *Timer* ([`Rto`]): RFC 6298 in integer ticks of 10 ms, least 0.2 s, greatest 60 s, 3 s before the
 //! first measurement; one segment at a time is timed and none that was retransmitted (Karn); the back-off
@@ -21,9 +22,11 @@
 //! takes the place of half of the flight size, and a second timeout of the same segment takes the half
 //! once more. The window grows by ACKs, not by bytes.
 //!
-//! *Set-up* ([`Client`], [`Server`]): background connections start with data, as in ns-2. The measured
-//! transfers have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential back-off,
-//! and both ends take the round-trip time of the set-up for their first measurement.
+//! *Set-up*: the first segment of a background connection is a SYN, as in ns-2: of the size of an ACK,
+//! alone under way, and its ACK opens the initial window. The measured transfers ([`Client`],
+//! [`Server`]) have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential
+//! back-off, and both ends take the round-trip time of the set-up for their first measurement. Either way
+//! the set-up costs one round-trip time more than the data.
 
 mod client;
 mod receiver;
@@ -54,6 +57,9 @@ pub struct TcpConfig {
     pub receiver_window: u32,
     /// Whether the first two duplicate ACKs each release a new segment (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether segment 0 is a SYN: of the size of an ACK and alone under way, until its ACK opens the
+    /// initial window (ns-2's `syn_` and `delay_growth_`).
+    pub syn: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
 }
@@ -67,6 +73,7 @@ impl Default for TcpConfig {
             initial_window: 2,
             receiver_window: 20,
             limited_transmit: true,
+            syn: true,
             rto: RtoConfig {
                 min: Duration::from_millis(200),
                 initial: Duration::from_secs(3),

@@ -13,6 +13,7 @@ use crate::traffic::{OnOffConfig, SessionConfig};
 pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {
     TcpConfig {
         receiver_window: scenario.foreground_window(),
+        syn: false,
         ..background_tcp(&scenario.tcp)
     }
 }
@@ -24,6 +25,7 @@ pub(super) fn background_tcp(tcp: &scenario::Tcp) -> TcpConfig {
         initial_window: tcp.initial_window,
         receiver_window: tcp.receiver_window,
         limited_transmit: tcp.limited_transmit,
+        syn: true,
         rto: RtoConfig {
             min: tcp.min_rto,
             initial: tcp.initial_rto,

@@ -22,6 +22,12 @@ pub enum ClientInput {
     Segment(Segment),
 }
 
+impl From<Segment> for ClientInput {
+    fn from(segment: Segment) -> Self {
+        Self::Segment(segment)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,

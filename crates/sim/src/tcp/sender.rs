@@ -23,14 +23,6 @@ pub struct SenderStats {
     pub timeouts: u64,
 }
 
-/// What the last reduction of the window answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reduction {
-    None,
-    DuplicateAcks,
-    Timeout,
-}
-
 /// Congestion window and threshold, in segments.
 #[derive(Clone, Copy, Debug)]
 struct Window {
@@ -67,12 +59,14 @@ pub struct Sender {
     stats: SenderStats,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Recovery {
     duplicates: u32,
-    /// `max` at the last reduction: what was sent before it may not reduce again after a timeout.
-    point: u32,
-    last: Reduction,
+    /// From a fast retransmit to the next new ACK or timeout.
+    fast: bool,
+    /// One past the highest segment that was sent when the window was last reduced: until all before it
+    /// is acknowledged and more, a loss has been answered already.
+    point: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,16 +89,15 @@ impl Sender {
             next: 0,
             max: 0,
             window: Window {
-                cwnd: f64::from(config.initial_window),
+                cwnd: match config.syn {
+                    true => 1.0,
+                    false => f64::from(config.initial_window),
+                },
                 ssthresh: receiver,
                 receiver,
                 inflation: 0,
             },
-            recovery: Recovery {
-                duplicates: 0,
-                point: 0,
-                last: Reduction::None,
-            },
+            recovery: Recovery::default(),
             retransmission: Retransmission {
                 rto,
                 expires: None,
@@ -144,8 +137,10 @@ impl Sender {
     }
 
     fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
+        let acknowledged = self.una;
         self.window.inflation = 0;
         self.recovery.duplicates = 0;
+        self.recovery.fast = false;
         self.una = number;
         self.next = self.next.max(number);
         if let Some(timing) = self.retransmission.timing
@@ -154,7 +149,17 @@ impl Sender {
             self.retransmission.timing = None;
             self.retransmission.rto.sample(now.since(timing.sent));
         }
-        self.window.grow();
+        if self.config.syn && acknowledged == 0 {
+            // A lost SYN is answered with a window of one segment (RFC 5681, 3.1).
+            let intact = self.stats.timeouts == 0;
+            self.window.cwnd = if intact {
+                f64::from(self.config.initial_window)
+            } else {
+                1.0
+            };
+        } else {
+            self.window.grow();
+        }
         self.restart_timer(now);
         self.send_window(now, out);
     }
@@ -169,20 +174,19 @@ impl Sender {
         }
         if self.recovery.duplicates == LOSS_THRESHOLD {
             self.retransmit_fast(now, out);
-        } else if self.recovery.last == Reduction::DuplicateAcks {
+        } else if self.recovery.fast {
             self.window.inflation += 1;
         }
         self.send_window(now, out);
     }
 
-    /// Fast retransmit (RFC 5681, 3.2), unless the losses are those that a timeout has answered already.
+    /// Fast retransmit (RFC 5681, 3.2), once for all losses of a window.
     fn retransmit_fast(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
-        let recovered = self.una > self.recovery.point;
-        if !(recovered || self.recovery.last != Reduction::Timeout) {
+        if self.recovery.point.is_some_and(|point| self.una <= point) {
             return;
         }
-        self.recovery.point = self.max;
-        self.recovery.last = Reduction::DuplicateAcks;
+        self.recovery.point = Some(self.max);
+        self.recovery.fast = true;
         self.window.halve();
         self.window.inflation = LOSS_THRESHOLD;
         self.retransmission.timing = None;
@@ -223,7 +227,10 @@ impl Sender {
         out(Segment {
             connection: self.connection,
             number,
-            size: self.config.segment,
+            size: match number {
+                0 if self.config.syn => self.config.ack,
+                _ => self.config.segment,
+            },
             kind: SegmentKind::Data,
         });
     }
@@ -238,9 +245,8 @@ impl Sender {
     fn expire(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
         self.stats.timeouts += 1;
         self.recovery = Recovery {
-            duplicates: 0,
-            point: self.max,
-            last: Reduction::Timeout,
+            point: Some(self.max),
+            ..Recovery::default()
         };
         self.window.restart();
         self.retransmission.timing = None;
@@ -271,8 +277,9 @@ impl Window {
         };
     }
 
+    /// Half of what may be outstanding, in whole segments.
     fn half(&self) -> f64 {
-        self.cwnd.min(self.receiver) / 2.0
+        f64::from(self.segments() / 2)
     }
 
     fn halve(&mut self) {
@@ -282,9 +289,9 @@ impl Window {
     }
 
     fn restart(&mut self) {
+        self.inflation = 0;
         self.ssthresh = self.half().max(LEAST_SSTHRESH);
         self.cwnd = 1.0;
-        self.inflation = 0;
     }
 }
 

@@ -51,7 +51,7 @@ impl Sessions {
         self.sessions += 1;
         let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);
         let tcp = self.config.tcp;
-        let total = tcp.segments(whole_bytes(bytes));
+        let total = tcp.segments(whole_bytes(bytes)) + u32::from(tcp.syn);
         let mut sender = Sender::new(self.sessions, total, tcp, Rto::new(tcp.rto));
         sender.start(now, out);
         self.phase = Phase::Sending(sender);

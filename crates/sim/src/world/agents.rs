@@ -144,8 +144,10 @@ impl Agents {
             send_segment(at, route, ack, fabric);
         });
         if accepted {
-            let new = sink.receiver.in_order() - before;
-            sink.delivered += u64::from(new) * u64::from(sink.segment);
+            // The first segment is the SYN and carries no data.
+            let data = |in_order: u32| u64::from(in_order.saturating_sub(1));
+            let new = data(sink.receiver.in_order()) - data(before);
+            sink.delivered += new * u64::from(sink.segment);
         }
     }
 

@@ -1,0 +1,253 @@
+//! One scheme's simulation: a network of its own, a server and a client, each behind an endpoint.
+//!
+//! *Order at equal times.* First everything that is due in the network, then the server's deadline, then
+//! the client's. Frames that leave the network reach their host at once, in the order in which they left.
+
+use polypath_core::frame::{Encapsulation, Frame, Payload};
+use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_scenario::{Scenario, Scheme};
+
+use crate::host::{Host, HostInput, HostOutput};
+use crate::network::{build, foreground_tcp};
+use crate::observer::SimEvent;
+use crate::run::RunError;
+use crate::tcp::{Client, ClientInput, Segment, Server};
+use crate::world::{BackgroundBytes, PortId, PortInput, Side, World, WorldOutput};
+
+/// A frame on the links, with its size there.
+#[derive(Clone, Debug)]
+struct Carried {
+    frame: Frame<Segment>,
+    size: u32,
+}
+
+impl Payload for Carried {
+    fn len(&self) -> usize {
+        self.size as usize
+    }
+}
+
+/// The file that every transfer carries.
+#[derive(Clone, Copy, Debug)]
+struct File {
+    bytes: u64,
+    segments: u32,
+    segment: u32,
+}
+
+/// The transfer that is under way or came last.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    round: u32,
+    in_order: u32,
+    finished: Option<Time>,
+}
+
+/// The simulation of one scheme.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    network: World<Carried>,
+    server: Host<Server>,
+    client: Host<Client>,
+    encapsulation: Encapsulation,
+    file: File,
+    transfer: Transfer,
+    /// What the network and the hosts said and nobody has taken yet; empty between wakes.
+    arrived: Vec<(Side, Frame<Segment>)>,
+    said: Vec<HostOutput>,
+}
+
+/// Which part is woken.
+#[derive(Clone, Copy)]
+enum Part {
+    Network,
+    Server,
+    Client,
+}
+
+/// Takes what happens in one scheme.
+pub(crate) type Report<'a> = dyn FnMut(Time, &SimEvent) + 'a;
+
+impl Lane {
+    pub(crate) fn new(scenario: &Scenario, scheme: Scheme, seed: Seed) -> Result<Self, RunError> {
+        let tcp = foreground_tcp(scenario);
+        let endpoint = scenario.endpoint(scheme);
+        let file = File {
+            bytes: scenario.transfer.size.0,
+            segments: tcp.segments(scenario.transfer.size.0),
+            segment: tcp.segment,
+        };
+        Ok(Self {
+            network: build(scenario, seed)?,
+            server: Host::new(Server::new(tcp, file.segments), &endpoint)?,
+            client: Host::new(Client::new(tcp), &endpoint)?,
+            encapsulation: endpoint.encapsulation,
+            file,
+            transfer: Transfer {
+                round: 0,
+                in_order: 0,
+                finished: None,
+            },
+            arrived: Vec::new(),
+            said: Vec::new(),
+        })
+    }
+
+    pub(crate) fn network(&self) -> &World<impl Payload + use<>> {
+        &self.network
+    }
+
+    pub(crate) fn background(&self) -> BackgroundBytes {
+        self.network.background()
+    }
+
+    /// Carries out one transfer from `start`, to which the lane has run; says when it was complete, or
+    /// nothing if it was given up after `timeout`.
+    pub(crate) fn transfer(
+        &mut self,
+        round: u32,
+        start: Time,
+        timeout: Duration,
+        report: &mut Report<'_>,
+    ) -> Option<Time> {
+        self.transfer = Transfer {
+            round,
+            in_order: 0,
+            finished: None,
+        };
+        report(start, &SimEvent::TransferStarted { round });
+        self.tell_client(start, ClientInput::Open(round + 1), report);
+        let limit = start + timeout;
+        while self.transfer.finished.is_none() && self.wake_next(limit, report) {}
+        if self.transfer.finished.is_none() {
+            self.tell_client(limit, ClientInput::Close, report);
+            report(limit, &SimEvent::TransferFinished { round, ok: false });
+        }
+        self.transfer.finished
+    }
+
+    /// Runs on until `limit`, and all that is due then.
+    pub(crate) fn run_until(&mut self, limit: Time, report: &mut Report<'_>) {
+        while self.wake_next(limit, report) {}
+    }
+
+    /// Wakes the part that is due next, if that is at `limit` or before.
+    fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
+        let deadlines = [
+            (self.network.deadline(), Part::Network),
+            (self.server.deadline(), Part::Server),
+            (self.client.deadline(), Part::Client),
+        ];
+        let due = deadlines
+            .into_iter()
+            .filter_map(|(d, part)| Some((d?, part)));
+        let Some((deadline, part)) = due.min_by_key(|(d, _)| d.at) else {
+            return false;
+        };
+        let now = deadline.at;
+        if now > limit {
+            return false;
+        }
+        let next = match part {
+            Part::Network => self.wake_network(now, Wake::Timeout),
+            Part::Server => {
+                let said = &mut self.said;
+                step(&mut self.server, now, Wake::Timeout, &mut |o| said.push(o))
+            }
+            Part::Client => {
+                let said = &mut self.said;
+                step(&mut self.client, now, Wake::Timeout, &mut |o| said.push(o))
+            }
+        };
+        assert!(
+            next.is_none_or(|d| d.at > now),
+            "does not advance at {now}: {}",
+            deadline.why
+        );
+        match part {
+            Part::Network => {}
+            Part::Server => self.pass_on(now, Side::Server, report),
+            Part::Client => self.pass_on(now, Side::Client, report),
+        }
+        self.take_arrived(now, report);
+        true
+    }
+
+    fn wake_network(
+        &mut self,
+        now: Time,
+        wake: Wake<PortInput<Carried>>,
+    ) -> Option<polypath_core::machine::Deadline> {
+        let arrived = &mut self.arrived;
+        step(&mut self.network, now, wake, &mut |output| {
+            if let WorldOutput::Deliver { port, payload } = output {
+                let mut frame = payload.frame;
+                frame.path = port.path;
+                arrived.push((port.side, frame));
+            }
+        })
+    }
+
+    /// Hands frames that left the network to their hosts.
+    fn take_arrived(&mut self, now: Time, report: &mut Report<'_>) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        for (side, frame) in arrived.drain(..) {
+            let said = &mut self.said;
+            let out = &mut |o| said.push(o);
+            match side {
+                Side::Server => self.server.handle_input(now, HostInput::Frame(frame), out),
+                Side::Client => self.client.handle_input(now, HostInput::Frame(frame), out),
+            }
+            self.pass_on(now, side, report);
+            if side == Side::Client {
+                self.note_progress(now, report);
+            }
+        }
+        // Frames never arrive the moment they are sent: every path has a link, and every link takes time.
+        self.arrived.append(&mut arrived);
+    }
+
+    fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
+        let said = &mut self.said;
+        self.client
+            .handle_input(now, HostInput::Tcp(input), &mut |o| said.push(o));
+        self.pass_on(now, Side::Client, report);
+    }
+
+    /// Sends what a host transmits, and reports what it reports.
+    fn pass_on(&mut self, now: Time, side: Side, report: &mut Report<'_>) {
+        let mut said = std::mem::take(&mut self.said);
+        for output in said.drain(..) {
+            match output {
+                HostOutput::Event(event) => report(now, &SimEvent::Overlay { side, event }),
+                HostOutput::Transmit(frame) => {
+                    let size = self.encapsulation.size(&frame.body);
+                    let port = PortId {
+                        path: frame.path,
+                        side,
+                    };
+                    let payload = Carried { frame, size };
+                    self.wake_network(now, Wake::Input(PortInput { port, payload }));
+                }
+            }
+        }
+        self.said = said;
+    }
+
+    fn note_progress(&mut self, now: Time, report: &mut Report<'_>) {
+        let in_order = self.client.tcp().in_order();
+        if in_order <= self.transfer.in_order || self.transfer.finished.is_some() {
+            return;
+        }
+        self.transfer.in_order = in_order;
+        let round = self.transfer.round;
+        let bytes = (u64::from(in_order) * u64::from(self.file.segment)).min(self.file.bytes);
+        report(now, &SimEvent::Progress { round, bytes });
+        if in_order >= self.file.segments {
+            self.transfer.finished = Some(now);
+            report(now, &SimEvent::TransferFinished { round, ok: true });
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A whole experiment: every scheme over its own copy of the network, transfer by transfer.
+//!
+//! Each scheme has a world of its own, built with the same seed: the background sources draw the same
+//! idle times and file sizes in all of them, and only their TCP reacts to what the scheme does. Rounds
+//! are in lock-step: a round starts in all schemes at the same time, one gap after the slowest of
+//! them has completed the round before. Differences between schemes are therefore paired by round.
+//!
+//! The simulation starts no thread, reads no clock and has no global; the same scenario and seed give the
+//! same events in the same order, everywhere.
+
+use polypath_core::frame::PathId;
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Rate;
+use polypath_link::Counters;
+use polypath_scenario::{Scenario, Scheme};
+
+use crate::lane::Lane;
+use crate::network::BuildError;
+use crate::observer::{Observer, SimEvent};
+use crate::world::{BackgroundBytes, Direction};
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The network is impossible.
+    #[error(transparent)]
+    Network(#[from] BuildError),
+    /// The overlay is impossible.
+    #[error("overlay: {0}")]
+    Overlay(#[from] polypath_core::endpoint::ConfigError),
+}
+
+/// What came out of an experiment, besides what the observer saw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Each scheme, in the order of the scenario.
+    pub schemes: Vec<SchemeOutcome>,
+    /// The begin of the first round.
+    pub start: Time,
+    /// The end of the last: one gap after its slowest transfer.
+    pub end: Time,
+}
+
+/// What came out of one scheme, from the begin of the first round to the end of the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeOutcome {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// How long each transfer took from its first SYN to the last byte in order; nothing if it was given up.
+    pub transfers: Vec<Option<Duration>>,
+    /// What background traffic delivered.
+    pub background: BackgroundBytes,
+    /// The links of the paths, each direction for itself.
+    pub links: Vec<LinkSummary>,
+}
+
+/// What one direction of a path's link did from the begin of the first round to the end of the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSummary {
+    /// Its name, the same for both directions.
+    pub name: String,
+    /// The path, by its position in the scenario.
+    pub path: PathId,
+    /// The side to which it carries packets.
+    pub towards: Direction,
+    /// True for a link between two inner nodes, which carries background traffic.
+    pub inner: bool,
+    /// Its rate in bits per second.
+    pub rate: Rate,
+    /// Its totals.
+    pub counters: Counters,
+    /// Share of the time in which it was transmitting.
+    pub load: f64,
+}
+
+impl SchemeOutcome {
+    /// Mean load of the inner links of a path, over both directions (the PPD paper's path load); nothing
+    /// if the path has none.
+    #[must_use]
+    pub fn path_load(&self, path: PathId) -> Option<f64> {
+        let inner = |l: &&LinkSummary| l.path == path && l.inner;
+        let loads: Vec<f64> = self.links.iter().filter(inner).map(|l| l.load).collect();
+        (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64)
+    }
+}
+
+/// Runs every scheme of a scenario; the observer sees each event as it happens.
+pub fn run(
+    scenario: &Scenario,
+    seed: Seed,
+    observer: &mut impl Observer,
+) -> Result<Outcome, RunError> {
+    let mut lanes = scenario
+        .schemes
+        .iter()
+        .map(|&scheme| Lane::new(scenario, scheme, seed))
+        .collect::<Result<Vec<Lane>, RunError>>()?;
+    let start = Time::ZERO + scenario.transfer.warm_up;
+    let before: Vec<Snapshot> = lanes
+        .iter_mut()
+        .enumerate()
+        .map(|(index, lane)| {
+            lane.run_until(start, &mut |at, event| observer.on_event(index, at, event));
+            Snapshot::of(lane)
+        })
+        .collect();
+    let mut transfers = vec![Vec::new(); lanes.len()];
+    let mut now = start;
+    for round in 0..scenario.transfer.count {
+        now = run_round(scenario, round, now, &mut lanes, &mut transfers, observer);
+    }
+    let schemes = scenario
+        .schemes
+        .iter()
+        .zip(lanes)
+        .zip(before)
+        .zip(transfers);
+    Ok(Outcome {
+        schemes: schemes
+            .map(|(((&scheme, lane), before), transfers)| SchemeOutcome {
+                scheme,
+                transfers,
+                background: lane.background().since(&before.background),
+                links: before.summaries(&lane, now.since(start)),
+            })
+            .collect(),
+        start,
+        end: now,
+    })
+}
+
+/// One transfer in every scheme; says when the next round starts.
+fn run_round(
+    scenario: &Scenario,
+    round: u32,
+    start: Time,
+    lanes: &mut [Lane],
+    transfers: &mut [Vec<Option<Duration>>],
+    observer: &mut impl Observer,
+) -> Time {
+    let timeout = scenario.transfer.timeout;
+    let mut slowest = start;
+    let before: Vec<BackgroundBytes> = lanes.iter().map(Lane::background).collect();
+    for (index, (lane, transfers)) in lanes.iter_mut().zip(transfers).enumerate() {
+        let report = &mut |at, event: &SimEvent| observer.on_event(index, at, event);
+        let finished = lane.transfer(round, start, timeout, report);
+        transfers.push(finished.map(|at| at.since(start)));
+        slowest = slowest.max(finished.unwrap_or(start + timeout));
+    }
+    let next = slowest + scenario.transfer.gap;
+    for (index, (lane, before)) in lanes.iter_mut().zip(&before).enumerate() {
+        let report = &mut |at, event: &SimEvent| observer.on_event(index, at, event);
+        lane.run_until(next, report);
+        let background = lane.background().since(before);
+        report(next, &SimEvent::RoundOver { round, background });
+    }
+    next
+}
+
+/// The totals of a lane at one time.
+struct Snapshot {
+    background: BackgroundBytes,
+    links: Vec<Counters>,
+}
+
+impl Snapshot {
+    fn of(lane: &Lane) -> Self {
+        Self {
+            background: lane.background(),
+            links: lane.network().links().map(|l| l.counters).collect(),
+        }
+    }
+
+    /// What the links of the paths have done since, in `span`.
+    fn summaries(&self, lane: &Lane, span: Duration) -> Vec<LinkSummary> {
+        let links = lane.network().links().zip(&self.links);
+        links
+            .filter_map(|(link, before)| {
+                let counters = link.counters.since(before);
+                Some(LinkSummary {
+                    name: link.name.name.clone(),
+                    path: link.name.path,
+                    towards: link.name.towards?,
+                    inner: link.name.inner,
+                    rate: link.rate,
+                    counters,
+                    load: counters.load(link.rate, span.as_secs_f64()),
+                })
+            })
+            .collect()
+    }
+}
