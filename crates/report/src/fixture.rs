@@ -45,7 +45,7 @@ fn scheme(name: &str, times: &[Option<u64>], copies: u64) -> SchemeRecord {
 
 fn transfer(round: u32, ms: Option<u64>) -> Transfer {
     let progress = (1..=10).map(|part| Progress {
-        at: Duration::from_millis(part * part * ms.unwrap_or(9000) / 100),
+        at: Duration::from_millis((100 - (10 - part) * (10 - part)) * ms.unwrap_or(9000) / 100),
         bytes: Bytes(part * 10_000),
     });
     Transfer {
@@ -80,7 +80,7 @@ fn overlay(copies: u64) -> OverlayRecord {
         },
         paths: paths.collect(),
         switches: if copies > 1 { vec![switch] } else { Vec::new() },
-        active_path: PathId(if copies > 1 { 1 } else { 0 }),
+        active_path: PathId(u8::from(copies > 1)),
     }
 }
 

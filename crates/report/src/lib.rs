@@ -6,11 +6,16 @@
 pub mod figures;
 #[cfg(test)]
 mod fixture;
+pub mod json;
+pub mod page;
 pub mod playout;
 pub mod record;
 pub mod recorder;
+pub mod sheets;
 pub mod simulated;
 pub mod statistics;
+pub mod table;
+pub mod write;
 
 pub use figures::{Figures, SchemeFigures};
 pub use record::{
@@ -19,3 +24,4 @@ pub use record::{
 };
 pub use recorder::{End, Recorder};
 pub use simulated::Simulated;
+pub use write::{Written, write};

@@ -92,6 +92,9 @@ impl Curve {
     }
 
     /// The earliest line through the end of the file below the curve, within [`TOLERANCE`].
+    ///
+    /// Where the last step alone is greater than the tolerance, the line is vertical: its rate is infinite
+    /// and nothing can be played before the end.
     #[must_use]
     pub fn line(&self) -> Line {
         let slack = TOLERANCE * self.size;
@@ -99,7 +102,7 @@ impl Curve {
             .shortages()
             .map(|(at, bytes)| (at, self.size - bytes - slack));
         let slopes = missing
-            .filter(|(at, missing)| *missing > 0.0 && *at < self.end)
+            .filter(|(_, missing)| *missing > 0.0)
             .map(|(at, missing)| missing / (self.end - at));
         let rate = slopes.fold(self.size / self.end, f64::max);
         Line {
@@ -193,7 +196,11 @@ mod tests {
         #[test]
         fn the_line_lies_below_the_curve_and_meets_its_end(curve in any_curve()) {
             let line = curve.line();
-            prop_assert!(line.prebuffer >= 0.0 && line.prebuffer < curve.end);
+            prop_assert!((0.0..=curve.end).contains(&line.prebuffer));
+            if line.rate.is_infinite() {
+                prop_assert!((line.prebuffer - curve.end).abs() < 1e-9);
+                return Ok(());
+            }
             let reached = line.rate * (curve.end - line.prebuffer);
             prop_assert!((reached - curve.size).abs() < 1e-6 * curve.size);
             for (at, bytes) in curve.shortages() {

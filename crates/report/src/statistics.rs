@@ -87,8 +87,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_shift_moves_the_mean_and_not_the_interval(
-            values in prop::collection::vec(-1e3..1e3, 2..40),
-            shift in -1e3..1e3,
+            values in prop::collection::vec(-1e3_f64..1e3, 2..40),
+            shift in -1e3_f64..1e3,
         ) {
             let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
             let (a, b) = (Estimate::of(&values).unwrap(), Estimate::of(&moved).unwrap());
@@ -97,7 +97,7 @@ mod tests {
         }
 
         #[test]
-        fn quantiles_grow(values in prop::collection::vec(-1e3..1e3, 1..40), q in 0.0..1.0) {
+        fn quantiles_grow(values in prop::collection::vec(-1e3_f64..1e3, 1..40), q in 0.0..1.0) {
             prop_assert!(quantile(&values, q) <= quantile(&values, (q + 0.1).min(1.0)));
         }
     }

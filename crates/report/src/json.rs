@@ -1,0 +1,243 @@
+//! `report.json`: the figures for programs.
+//!
+//! Times are in seconds unless the key says otherwise, sizes in bytes, rates in bits a second; `ci95` is half
+//! the width of the 95 % confidence interval; what does not exist is null. Numbers are rounded to a fixed
+//! number of digits, so that equal runs give equal bytes.
+
+use polypath_core::time::Duration;
+use serde::Serialize;
+
+use crate::figures::{Figures, SchemeFigures};
+use crate::record::{DirectionRecord, Experiment, Lateness, PathRecord, SchemeRecord};
+use crate::statistics::Estimate;
+
+/// The version of the form of `report.json`; it changes when a key changes its meaning.
+pub const VERSION: u32 = 1;
+
+/// The content of `report.json`, with a line feed at its end.
+pub fn render(experiment: &Experiment, figures: &Figures) -> serde_json::Result<String> {
+    let schemes = experiment.schemes.iter().zip(&figures.schemes);
+    let report = Report {
+        version: VERSION,
+        name: &experiment.name,
+        title: &experiment.title,
+        mode: experiment.mode.to_string(),
+        seed: experiment.seed,
+        timeout_s: seconds(experiment.timeout),
+        schemes: schemes
+            .map(|(record, figures)| scheme(record, figures))
+            .collect(),
+        lateness_us: experiment.lateness.as_ref().map(lateness),
+        valid: experiment.lateness.is_none_or(|lateness| lateness.valid()),
+        parameters: experiment
+            .parameters
+            .iter()
+            .map(|(k, v)| (k.clone(), v.clone().into()))
+            .collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&report)?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    name: &'a str,
+    title: &'a str,
+    mode: String,
+    seed: u64,
+    timeout_s: f64,
+    schemes: Vec<Scheme<'a>>,
+    lateness_us: Option<LatenessUs>,
+    valid: bool,
+    parameters: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct Scheme<'a> {
+    name: &'a str,
+    transfer_s: Spread,
+    prebuffer_s: Option<f64>,
+    overhead_bytes: u64,
+    duplicates_discarded: u64,
+    path_switches: usize,
+    intact: bool,
+    #[serde(flatten)]
+    more: More<'a>,
+}
+
+/// What the report tells beyond its headline.
+#[derive(Serialize)]
+struct More<'a> {
+    prebuffer_ci95_s: Option<f64>,
+    timed_out: usize,
+    transfer_quantiles_s: Option<Quantiles>,
+    difference_to_tcp_s: Option<Spread>,
+    overhead_ratio: Option<f64>,
+    harm: Option<f64>,
+    background_goodput_bit_s: Option<u64>,
+    active_path: &'a str,
+    paths: Vec<Path<'a>>,
+}
+
+#[derive(Serialize)]
+struct Spread {
+    mean: Option<f64>,
+    ci95: Option<f64>,
+    n: usize,
+}
+
+#[derive(Serialize)]
+struct Quantiles {
+    p50: f64,
+    p95: f64,
+}
+
+#[derive(Serialize)]
+struct Path<'a> {
+    name: &'a str,
+    forward: Direction,
+    backward: Direction,
+}
+
+#[derive(Serialize)]
+struct Direction {
+    frames_out: u64,
+    bytes_out: u64,
+    frames_in: u64,
+    bytes_in: u64,
+    loss: Option<f64>,
+    load: Option<f64>,
+    delay_ms: Option<DelayMs>,
+}
+
+#[derive(Serialize)]
+struct DelayMs {
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct LatenessUs {
+    p50: f64,
+    p99: f64,
+    max: f64,
+    bound: f64,
+}
+
+fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
+    let overlay = &record.overlay;
+    let active = overlay.paths.get(overlay.active_path.index());
+    Scheme {
+        name: &record.name,
+        transfer_s: spread(figures.transfer),
+        prebuffer_s: figures.prebuffer.map(|estimate| rounded(estimate.mean)),
+        overhead_bytes: overlay.totals.overhead().0,
+        duplicates_discarded: overlay.totals.duplicates_discarded(),
+        path_switches: overlay.server_switches().count(),
+        intact: figures.intact,
+        more: More {
+            prebuffer_ci95_s: figures.prebuffer.and_then(|e| e.ci95).map(rounded),
+            timed_out: figures.timed_out,
+            transfer_quantiles_s: figures.quantiles.map(|[p50, p95]| Quantiles {
+                p50: rounded(p50),
+                p95: rounded(p95),
+            }),
+            difference_to_tcp_s: figures.difference.map(|estimate| spread(Some(estimate))),
+            overhead_ratio: figures.overhead_ratio.map(rounded),
+            harm: figures.harm.map(rounded),
+            background_goodput_bit_s: record.background_goodput.map(|rate| rate.0),
+            active_path: active.map_or("", |path| &path.name),
+            paths: overlay.paths.iter().map(path).collect(),
+        },
+    }
+}
+
+fn spread(estimate: Option<Estimate>) -> Spread {
+    Spread {
+        mean: estimate.map(|estimate| rounded(estimate.mean)),
+        ci95: estimate.and_then(|estimate| estimate.ci95).map(rounded),
+        n: estimate.map_or(0, |estimate| estimate.n),
+    }
+}
+
+fn path(path: &PathRecord) -> Path<'_> {
+    Path {
+        name: &path.name,
+        forward: direction(&path.forward),
+        backward: direction(&path.backward),
+    }
+}
+
+fn direction(direction: &DirectionRecord) -> Direction {
+    let ms = |span: Duration| rounded(span.as_secs_f64() * 1e3);
+    Direction {
+        frames_out: direction.frames_out,
+        bytes_out: direction.bytes_out.0,
+        frames_in: direction.frames_in,
+        bytes_in: direction.bytes_in.0,
+        loss: direction.loss().map(rounded),
+        load: direction.load.map(rounded),
+        delay_ms: direction.delay.map(|delay| DelayMs {
+            p50: ms(delay.p50),
+            p95: ms(delay.p95),
+            p99: ms(delay.p99),
+            max: ms(delay.max),
+        }),
+    }
+}
+
+fn lateness(lateness: &Lateness) -> LatenessUs {
+    let us = |span: Duration| rounded(span.as_secs_f64() * 1e6);
+    LatenessUs {
+        p50: us(lateness.p50),
+        p99: us(lateness.p99),
+        max: us(lateness.max),
+        bound: us(lateness.bound),
+    }
+}
+
+fn seconds(span: Duration) -> f64 {
+    rounded(span.as_secs_f64())
+}
+
+/// To six digits after the point: microseconds where the unit is the second.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::experiment;
+
+    #[test]
+    fn the_headline_has_the_keys_that_programs_rely_on() {
+        let experiment = experiment();
+        let text = render(&experiment, &Figures::of(&experiment)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let scheme = &json["schemes"][1];
+        assert_eq!(scheme["name"], "ppd-tcp3");
+        assert_eq!(scheme["transfer_s"]["n"], 3);
+        for key in [
+            "prebuffer_s",
+            "overhead_bytes",
+            "duplicates_discarded",
+            "path_switches",
+        ] {
+            assert!(scheme[key].is_number(), "{key}");
+        }
+        assert_eq!(scheme["intact"], true);
+        assert_eq!(json["lateness_us"]["p99"], 800.0);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn equal_runs_give_equal_bytes() {
+        let render = || render(&experiment(), &Figures::of(&experiment())).unwrap();
+        assert_eq!(render(), render());
+    }
+}

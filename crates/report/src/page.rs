@@ -1,0 +1,94 @@
+//! The report as one page that needs no network and no script.
+
+mod chart;
+mod pictures;
+
+use minijinja::{AutoEscape, Environment, context};
+
+use crate::figures::{BASELINE, Figures};
+use crate::record::{Experiment, Mode};
+use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, lateness_line, path_rows, scheme_row};
+
+/// Why a page could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The template refuses what it is given.
+    #[error("the page could not be filled in: {0}")]
+    Template(#[from] minijinja::Error),
+    /// A picture could not be drawn.
+    #[error("a picture could not be drawn: {0}")]
+    Drawing(String),
+}
+
+/// The page as HTML, with its pictures inside.
+pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let schemes = experiment.schemes.iter().zip(&figures.schemes);
+    let rows: Vec<Vec<String>> = schemes.map(|(record, s)| scheme_row(record, s)).collect();
+    let spaced = |columns: [&str; 10]| columns.map(|column| column.replace('\n', " "));
+    let most = experiment.schemes.iter().map(|s| s.transfers.len()).max();
+    let page = environment.render_str(
+        include_str!("page/template.html"),
+        context! {
+            name => experiment.name.as_str(),
+            title => experiment.title.as_str(),
+            mode => match experiment.mode {
+                Mode::Sim => "simulated in virtual time",
+                Mode::Lab => "lab: real programs on the real kernel, in real time",
+            },
+            seed => experiment.seed.to_string(),
+            n => most.unwrap_or(0),
+            timeout => experiment.timeout.to_string(),
+            timed_out => figures.schemes.iter().any(|scheme| scheme.timed_out > 0),
+            baseline => BASELINE,
+            lateness => experiment.lateness.as_ref().map(lateness_line),
+            valid => experiment.lateness.is_none_or(|lateness| lateness.valid()),
+            scheme_legend => pictures::scheme_legend(experiment),
+            path_legend => pictures::path_legend(experiment),
+            scheme_columns => spaced(SCHEME_COLUMNS),
+            scheme_rows => rows,
+            path_columns => spaced(PATH_COLUMNS),
+            path_rows => path_rows(experiment),
+            playable => pictures::playable(experiment, figures)?,
+            times => pictures::times(experiment, figures)?,
+            prebuffer => pictures::prebuffer(experiment, figures)?,
+            throughput => pictures::throughput(experiment)?,
+            parameters => experiment.parameters.clone(),
+        },
+    )?;
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::experiment;
+
+    #[test]
+    fn the_page_stands_alone_and_escapes_what_people_write() {
+        let experiment = experiment();
+        let page = render(&experiment, &Figures::of(&experiment)).unwrap();
+        assert!(page.contains("A small &lt;experiment&gt;"));
+        assert_eq!(page.matches("<svg").count(), 3 + 2);
+        for outside in ["<script", "src=", "href=", "@import", "url("] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        for part in ["seed 7", "6.333 +- 7.985", "p99 800 us", "transfer.size"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn an_experiment_without_results_still_makes_a_page() {
+        let mut experiment = experiment();
+        for scheme in &mut experiment.schemes {
+            scheme.transfers.clear();
+            scheme.overlay = crate::record::OverlayRecord::default();
+        }
+        let page = render(&experiment, &Figures::of(&experiment)).unwrap();
+        assert!(page.contains("ppd-tcp3"));
+        experiment.schemes.clear();
+        render(&experiment, &Figures::of(&experiment)).unwrap();
+    }
+}

@@ -1,0 +1,244 @@
+//! The pictures of the page.
+
+use plotters::prelude::*;
+
+use super::PageError;
+use super::chart::{Axis, Frame, color, draw, drawing, line, vertical};
+use crate::figures::{Figures, SchemeFigures};
+use crate::playout::{Curve, mean_playable};
+use crate::record::{Experiment, SchemeRecord};
+
+/// Points of a drawn curve.
+const POINTS: u32 = 240;
+
+/// Steps of a faint curve; more are not seen.
+const FAINT_STEPS: usize = 120;
+
+/// The colours of the schemes, each with its name.
+pub(super) fn scheme_legend(experiment: &Experiment) -> Vec<(String, String)> {
+    let names = experiment.schemes.iter().map(|scheme| &scheme.name);
+    (0..)
+        .zip(names)
+        .map(|(n, name)| (hex(n), name.clone()))
+        .collect()
+}
+
+/// The colours of the paths, each with its name.
+pub(super) fn path_legend(experiment: &Experiment) -> Vec<(String, String)> {
+    let paths = experiment
+        .schemes
+        .first()
+        .map(|scheme| &scheme.overlay.paths);
+    let names = paths.into_iter().flatten().map(|path| &path.name);
+    (1..)
+        .zip(names)
+        .map(|(n, name)| (hex(n), name.clone()))
+        .collect()
+}
+
+fn hex(n: usize) -> String {
+    let RGBColor(r, g, b) = color(n);
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+/// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint.
+pub(super) fn playable(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+    let curves = || figures.schemes.iter().flat_map(|scheme| &scheme.curves);
+    let end = greatest(curves().map(Curve::end));
+    let transfers = experiment
+        .schemes
+        .iter()
+        .flat_map(|scheme| &scheme.transfers);
+    let size = greatest(transfers.map(|transfer| transfer.size.0 as f64 / 1e3));
+    let frame = Frame {
+        size: (540, 380),
+        caption: "",
+        x: numbers("time since the start of the transfer (s)", end),
+        y: numbers("playable size (kB)", size),
+    };
+    draw(&frame, |canvas| {
+        for (n, scheme) in figures.schemes.iter().enumerate() {
+            for curve in &scheme.curves {
+                line(canvas, faint(curve), color(n).mix(0.13))?;
+            }
+        }
+        for (n, scheme) in figures.schemes.iter().enumerate() {
+            let mean = |at| mean_playable(&scheme.curves, at).map(|bytes| (at, bytes / 1e3));
+            line(canvas, grid(end).filter_map(mean), color(n).stroke_width(2))?;
+        }
+        Ok(())
+    })
+}
+
+/// Every transfer time as a dot, and the mean of each scheme with its interval.
+pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+    let seconds = |scheme: &SchemeRecord| -> Vec<(f64, bool)> {
+        let timeout = experiment.timeout;
+        let time = |t: &crate::Transfer| {
+            (
+                t.duration.unwrap_or(timeout).as_secs_f64(),
+                t.duration.is_some(),
+            )
+        };
+        scheme.transfers.iter().map(time).collect()
+    };
+    let dots: Vec<Vec<(f64, bool)>> = experiment.schemes.iter().map(seconds).collect();
+    let top = greatest(dots.iter().flatten().map(|(time, _)| *time));
+    let names: Vec<String> = experiment.schemes.iter().map(|s| s.name.clone()).collect();
+    let frame = Frame {
+        size: (540, 380),
+        caption: "",
+        x: Axis {
+            label: "scheme",
+            range: -0.5..names.len().max(1) as f64 - 0.5,
+            names: Some(names),
+        },
+        y: numbers("transfer time (s)", top),
+    };
+    draw(&frame, |canvas| {
+        for (n, (dots, figures)) in dots.iter().zip(&figures.schemes).enumerate() {
+            let marks = dots.iter().enumerate().map(|(round, (time, done))| {
+                let style = color(n).mix(0.45);
+                let style = if *done {
+                    style.filled()
+                } else {
+                    color(n).stroke_width(1)
+                };
+                Circle::new((n as f64 + spread(round, dots.len()), *time), 3, style)
+            });
+            canvas.draw_series(marks).map_err(drawing)?;
+            draw_mean(canvas, n, figures)?;
+        }
+        Ok(())
+    })
+}
+
+fn draw_mean(
+    canvas: &mut super::chart::Canvas<'_, '_>,
+    n: usize,
+    figures: &SchemeFigures,
+) -> Result<(), PageError> {
+    let Some(transfer) = figures.transfer else {
+        return Ok(());
+    };
+    let (at, half) = (n as f64, transfer.ci95.unwrap_or(0.0));
+    let (low, high) = ((transfer.mean - half).max(0.0), transfer.mean + half);
+    let style = color(n).stroke_width(2);
+    line(canvas, [(at, low), (at, high)], style)?;
+    for level in [low, high] {
+        line(canvas, [(at - 0.06, level), (at + 0.06, level)], style)?;
+    }
+    line(
+        canvas,
+        [(at - 0.22, transfer.mean), (at + 0.22, transfer.mean)],
+        color(n).stroke_width(3),
+    )
+}
+
+/// The pre-buffer over the rate of the playout.
+pub(super) fn prebuffer(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+    let curve = |scheme: &SchemeFigures| -> Vec<(f64, f64)> {
+        let wait = |rate: &f64| Some((rate * 8.0 / 1e3, scheme.prebuffer_at(*rate)?));
+        figures.rates.iter().filter_map(wait).collect()
+    };
+    let curves: Vec<Vec<(f64, f64)>> = figures.schemes.iter().map(curve).collect();
+    let points = || curves.iter().flatten();
+    let frame = Frame {
+        size: (1080, 320),
+        caption: "",
+        x: numbers(
+            "rate of the playout (kbit/s)",
+            greatest(points().map(|(rate, _)| *rate)),
+        ),
+        y: numbers(
+            "pre-buffer d(r) (s)",
+            greatest(points().map(|(_, wait)| *wait)),
+        ),
+    };
+    debug_assert_eq!(curves.len(), experiment.schemes.len());
+    draw(&frame, |canvas| {
+        for (n, curve) in curves.into_iter().enumerate() {
+            line(canvas, curve, color(n).stroke_width(2))?;
+        }
+        Ok(())
+    })
+}
+
+/// For each scheme what each path brought to the client, second by second, and the switches.
+pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, PageError> {
+    let paths = || {
+        experiment
+            .schemes
+            .iter()
+            .flat_map(|scheme| &scheme.overlay.paths)
+    };
+    let bins = || paths().flat_map(|path| &path.forward.arrivals);
+    let top = greatest(bins().map(|bytes| bytes.0 as f64 * 8.0 / 1e3));
+    let end = greatest(paths().map(|path| path.forward.arrivals.len() as f64));
+    let schemes = experiment.schemes.iter();
+    schemes
+        .map(|scheme| throughput_of(scheme, end, top))
+        .collect()
+}
+
+fn throughput_of(scheme: &SchemeRecord, end: f64, top: f64) -> Result<String, PageError> {
+    let frame = Frame {
+        size: (540, 270),
+        caption: &scheme.name,
+        x: numbers("time (s)", end),
+        y: numbers("arrived (kbit/s)", top),
+    };
+    draw(&frame, |canvas| {
+        for switch in scheme.overlay.server_switches() {
+            let color = color(1 + switch.to.index());
+            vertical(canvas, switch.at.as_secs_f64(), frame.y.range.end, color)?;
+        }
+        for (n, path) in scheme.overlay.paths.iter().enumerate() {
+            let color = color(1 + n);
+            let bins = path.forward.arrivals.iter().enumerate();
+            let points =
+                bins.map(|(second, bytes)| (second as f64 + 0.5, bytes.0 as f64 * 8.0 / 1e3));
+            line(canvas, points, color.stroke_width(1))?;
+        }
+        Ok(())
+    })
+}
+
+/// A curve as steps in seconds and kilobytes, thinned where there are too many.
+fn faint(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
+    let stride = curve.steps().len().div_ceil(FAINT_STEPS).max(1);
+    let last = curve.steps().last().copied();
+    let steps = curve.steps().iter().copied().step_by(stride).chain(last);
+    let mut before = 0.0;
+    steps.flat_map(move |(at, bytes)| {
+        let corner = (at, before);
+        before = bytes / 1e3;
+        [corner, (at, before)]
+    })
+}
+
+fn grid(end: f64) -> impl Iterator<Item = f64> {
+    (0..=POINTS).map(move |n| end * f64::from(n) / f64::from(POINTS))
+}
+
+/// Where the dot of a round stands beside its scheme's position.
+fn spread(round: usize, rounds: usize) -> f64 {
+    if rounds < 2 {
+        return 0.0;
+    }
+    0.6 * (round as f64 / (rounds - 1) as f64 - 0.5)
+}
+
+fn numbers(label: &str, greatest: f64) -> Axis<'_> {
+    Axis {
+        label,
+        range: 0.0..greatest * 1.04,
+        names: None,
+    }
+}
+
+/// The greatest of some positive values, 1 if there is none.
+fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    let greatest = values.fold(0.0, f64::max);
+    if greatest > 0.0 { greatest } else { 1.0 }
+}

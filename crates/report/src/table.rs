@@ -1,0 +1,208 @@
+//! The report as text for a terminal.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use polypath_core::time::Duration;
+
+use crate::figures::{Figures, SchemeFigures};
+use crate::record::{DirectionRecord, Experiment, Lateness, SchemeRecord};
+use crate::statistics::Estimate;
+
+/// The figures of an experiment as tables, each mean with half of its 95 % confidence interval.
+#[must_use]
+pub fn render(experiment: &Experiment, figures: &Figures) -> String {
+    let rounds = experiment
+        .schemes
+        .iter()
+        .map(|s| s.transfers.len())
+        .max()
+        .unwrap_or(0);
+    let mut text = format!("{}: {}\n", experiment.name, experiment.title);
+    let _ = writeln!(
+        text,
+        "{}, seed {}, n = {rounds} transfers a scheme; +- is half of the 95 % interval\n",
+        experiment.mode, experiment.seed
+    );
+    let _ = writeln!(text, "{}\n", schemes(experiment, figures));
+    let _ = writeln!(text, "{}", paths(experiment));
+    if figures.schemes.iter().any(|scheme| scheme.timed_out > 0) {
+        let timeout = experiment.timeout;
+        let _ = writeln!(text, "\n>= : transfers that timed out count as {timeout}");
+    }
+    if let Some(lateness) = &experiment.lateness {
+        let _ = writeln!(text, "\n{}", lateness_line(lateness));
+    }
+    text
+}
+
+/// How late the emulator was, and whether the run is valid, in one line.
+#[must_use]
+pub fn lateness_line(lateness: &Lateness) -> String {
+    let us = |span: Duration| span.as_nanos() / 1000;
+    let verdict = if lateness.valid() { "valid" } else { "INVALID" };
+    format!(
+        "lateness of the emulator: p50 {} us, p99 {} us, max {} us (bound on p99: {} us): {verdict}",
+        us(lateness.p50),
+        us(lateness.p99),
+        us(lateness.max),
+        us(lateness.bound),
+    )
+}
+
+fn schemes(experiment: &Experiment, figures: &Figures) -> Table {
+    let mut table = table(&SCHEME_COLUMNS);
+    for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
+        table.add_row(scheme_row(record, figures));
+    }
+    align(&mut table, 1);
+    table
+}
+
+/// The columns of the table of schemes.
+pub const SCHEME_COLUMNS: [&str; 10] = [
+    "scheme",
+    "transfer\ns",
+    "minus tcp\ns",
+    "timed\nout",
+    "pre-buffer\ns",
+    "overhead\nkB (ratio)",
+    "duplicates\ndiscarded",
+    "path\nswitches",
+    "harm\nratio",
+    "intact",
+];
+
+/// A scheme's row under [`SCHEME_COLUMNS`].
+#[must_use]
+pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String> {
+    let totals = &record.overlay.totals;
+    let bound = if figures.timed_out > 0 { ">= " } else { "" };
+    let overhead = totals.overhead().0 as f64 / 1e3;
+    vec![
+        record.name.clone(),
+        format!("{bound}{}", spread(figures.transfer)),
+        spread(figures.difference),
+        figures.timed_out.to_string(),
+        spread(figures.prebuffer),
+        match figures.overhead_ratio {
+            Some(ratio) => format!("{overhead:.1} ({ratio:.3})"),
+            None => format!("{overhead:.1}"),
+        },
+        totals.duplicates_discarded().to_string(),
+        record.overlay.server_switches().count().to_string(),
+        figures.harm.map_or_else(dash, |harm| format!("{harm:.3}")),
+        if figures.intact { "yes" } else { "NO" }.to_owned(),
+    ]
+}
+
+fn paths(experiment: &Experiment) -> Table {
+    let mut table = table(&PATH_COLUMNS);
+    for row in path_rows(experiment) {
+        table.add_row(row);
+    }
+    align(&mut table, 3);
+    table
+}
+
+/// The columns of the table of paths.
+pub const PATH_COLUMNS: [&str; 10] = [
+    "scheme",
+    "path",
+    "direction",
+    "frames",
+    "bytes\nkB",
+    "lost\n%",
+    "delay p50\nms",
+    "p95\nms",
+    "p99\nms",
+    "load\n%",
+];
+
+/// Rows under [`PATH_COLUMNS`]: each direction of each path of each scheme.
+#[must_use]
+pub fn path_rows(experiment: &Experiment) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for scheme in &experiment.schemes {
+        for path in &scheme.overlay.paths {
+            for (name, direction) in [("to client", &path.forward), ("to server", &path.backward)] {
+                let mut row = vec![scheme.name.clone(), path.name.clone(), name.to_owned()];
+                row.extend(direction_cells(direction));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
+    let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.1}", s * 100.0));
+    let delay = |quantile: fn(crate::DelayQuantiles) -> Duration| {
+        let ms = |delay| format!("{:.1}", quantile(delay).as_secs_f64() * 1e3);
+        direction.delay.map_or_else(dash, ms)
+    };
+    [
+        direction.frames_out.to_string(),
+        format!("{:.1}", direction.bytes_out.0 as f64 / 1e3),
+        percent(direction.loss()),
+        delay(|quantiles| quantiles.p50),
+        delay(|quantiles| quantiles.p95),
+        delay(|quantiles| quantiles.p99),
+        percent(direction.load),
+    ]
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    table
+}
+
+/// Numbers, from column `first` on, stand on the right.
+fn align(table: &mut Table, first: usize) {
+    for column in table.column_iter_mut().skip(first) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+fn spread(estimate: Option<Estimate>) -> String {
+    match estimate {
+        Some(Estimate {
+            mean,
+            ci95: Some(ci95),
+            ..
+        }) => format!("{mean:.3} +- {ci95:.3}"),
+        Some(Estimate { mean, .. }) => format!("{mean:.3}"),
+        None => dash(),
+    }
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::experiment;
+
+    #[test]
+    fn the_terminal_shows_units_intervals_seed_and_number() {
+        let experiment = experiment();
+        insta::assert_snapshot!(render(&experiment, &Figures::of(&experiment)));
+    }
+
+    #[test]
+    fn a_late_emulator_is_called_invalid() {
+        let mut lateness = experiment().lateness.unwrap();
+        assert!(lateness_line(&lateness).ends_with(": valid"));
+        lateness.p99 = Duration::from_micros(2001);
+        assert!(lateness_line(&lateness).ends_with(": INVALID"));
+    }
+}

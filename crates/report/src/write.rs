@@ -1,0 +1,69 @@
+//! The report's folder: the one place here that touches files.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::figures::Figures;
+use crate::record::Experiment;
+use crate::{json, page, sheets};
+
+/// The files of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The figures for programs, `report.json`.
+    pub json: PathBuf,
+    /// The page with the pictures, `report.html`.
+    pub page: PathBuf,
+    /// The sheets: `transfers.csv`, `paths.csv`, `playable.csv`, `prebuffer.csv`.
+    pub sheets: Vec<PathBuf>,
+}
+
+/// Writes a report into `dir`, which is made where it is missing; files of an earlier report are replaced.
+pub fn write(dir: &Path, experiment: &Experiment) -> io::Result<Written> {
+    fs::create_dir_all(dir)?;
+    let figures = Figures::of(experiment);
+    let put = |name: &str, content: &[u8]| {
+        let path = dir.join(name);
+        fs::write(&path, content).map(|()| path)
+    };
+    let page = page::render(experiment, &figures).map_err(io::Error::other)?;
+    Ok(Written {
+        json: put(
+            "report.json",
+            json::render(experiment, &figures)?.as_bytes(),
+        )?,
+        page: put("report.html", page.as_bytes())?,
+        sheets: vec![
+            put("transfers.csv", &sheets::transfers(experiment)?)?,
+            put("paths.csv", &sheets::paths(experiment)?)?,
+            put("playable.csv", &sheets::playable(experiment)?)?,
+            put("prebuffer.csv", &sheets::prebuffer(experiment, &figures)?)?,
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::experiment;
+
+    #[test]
+    fn a_report_is_whole_and_the_same_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("a/b"), dir.path().join("c"));
+        let written = write(&first, &experiment()).unwrap();
+        write(&second, &experiment()).unwrap();
+        let files = [&written.json, &written.page]
+            .into_iter()
+            .chain(&written.sheets);
+        for file in files {
+            let again = second.join(file.file_name().unwrap());
+            assert_eq!(
+                fs::read(file).unwrap(),
+                fs::read(again).unwrap(),
+                "{file:?}"
+            );
+        }
+        assert_eq!(fs::read_dir(&first).unwrap().count(), 6);
+    }
+}
