@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use hdrhistogram::Histogram;
-use polypath_core::event::{Event, Stamped};
+use polypath_core::event::{Event, Stamped, VERSION};
 use polypath_core::frame::PathId;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
@@ -43,6 +43,14 @@ pub enum ReadEventsError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// The stream is of a version that this program does not read.
+    #[error("line {line}: event stream of version {version}, this program reads version {VERSION}")]
+    Version {
+        /// The line, from 1.
+        line: usize,
+        /// The version that it names.
+        version: u32,
+    },
     /// The stream ended in an error.
     #[error("line {line} could not be read: {source}")]
     Io {
@@ -51,6 +59,13 @@ pub enum ReadEventsError {
         /// The error of the reader.
         source: std::io::Error,
     },
+}
+
+/// The first line of an event stream.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    version: u32,
 }
 
 impl Recorder {
@@ -106,7 +121,8 @@ impl Recorder {
         }
     }
 
-    /// Takes the events that a node wrote as lines of JSON; empty lines are skipped.
+    /// Takes the events that a node wrote as lines of JSON, the stream's version before them
+    /// (`{"version":1}`); empty lines are skipped.
     ///
     /// # Errors
     /// With the first line that cannot be read; the lines before it are recorded.
@@ -116,6 +132,14 @@ impl Recorder {
             let text = text.map_err(|source| ReadEventsError::Io { line, source })?;
             if text.trim().is_empty() {
                 continue;
+            }
+            if line == 1
+                && let Ok(Header { version }) = serde_json::from_str(&text)
+            {
+                if version == VERSION {
+                    continue;
+                }
+                return Err(ReadEventsError::Version { line, version });
             }
             let stamped = serde_json::from_str(&text)
                 .map_err(|source| ReadEventsError::NotAnEvent { line, source })?;
@@ -293,6 +317,17 @@ mod tests {
             "{error}"
         );
         assert_eq!(recorder.finish().totals.wire_bytes, Bytes(5));
+    }
+
+    #[test]
+    fn a_stream_of_another_version_is_refused() {
+        let mut recorder = Recorder::new(["a"]);
+        let read = |recorder: &mut Recorder, text: &str| {
+            recorder.record_lines(End::Server, text.as_bytes())
+        };
+        read(&mut recorder, "{\"version\":1}\n").unwrap();
+        let error = read(&mut recorder, "{\"version\":7}\n").unwrap_err();
+        assert!(error.to_string().contains("of version 7"), "{error}");
     }
 
     #[test]
