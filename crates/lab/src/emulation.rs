@@ -1,22 +1,23 @@
 //! Several networks in real time, on a thread of their own.
 
+mod station;
+
 use std::io;
 use std::thread::JoinHandle;
 
-use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
+use polypath_core::units::Rate;
+use polypath_link::Counters;
 use polypath_live::clock::Clock;
-use polypath_live::drive::{Driver, Lateness, Station, StopHandle, Token};
+use polypath_live::drive::{Driver, Lateness, StopHandle};
 use polypath_live::priority;
+use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use crate::network::Network;
+use station::{Requests, Station};
 
 /// The real-time priority of the thread, below that of the kernel's own.
 const PRIORITY: u8 = 10;
-/// No packet is longer.
-const BUFFER: usize = 1 << 16;
-/// Tokens are numbered by network, then by gate.
-const GATES: u32 = 1 << 10;
 
 /// Networks that carry packets in real time until they are finished with.
 ///
@@ -25,6 +26,7 @@ const GATES: u32 = 1 << 10;
 pub struct Emulation {
     thread: Option<JoinHandle<io::Result<Emulated>>>,
     stop: StopHandle,
+    requests: Requests,
 }
 
 /// What an emulation leaves behind.
@@ -38,12 +40,23 @@ pub struct Emulated {
     pub realtime: bool,
 }
 
+/// The totals of a network at a point in time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The point in time.
+    pub at: Time,
+    /// What background traffic has delivered.
+    pub background: BackgroundBytes,
+    /// Each link of the paths, one direction at a time, with its rate and totals.
+    pub links: Vec<(LinkName, Rate, Counters)>,
+}
+
 impl Emulation {
     /// Lets `networks` run by `clock` from now on.
     pub fn start(networks: Vec<Network>, clock: Clock) -> io::Result<Self> {
         let mut driver = Driver::new(clock)?;
         let stop = driver.stop_handle();
-        let mut station = Networks::new(networks, clock);
+        let (mut station, requests) = Station::new(networks, clock)?;
         station.watch(&driver)?;
         let work = move || {
             let realtime = priority::realtime(PRIORITY).is_ok();
@@ -52,13 +65,22 @@ impl Emulation {
         };
         let builder = std::thread::Builder::new().name("network".to_owned());
         let thread = Some(builder.spawn(work)?);
-        Ok(Self { thread, stop })
+        Ok(Self {
+            thread,
+            stop,
+            requests,
+        })
     }
 
     /// Whether the networks still run; they end by themselves only where a device fails.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|t| !t.is_finished())
+    }
+
+    /// The totals of all networks, taken at one point in time.
+    pub fn snapshot(&self) -> io::Result<Vec<Snapshot>> {
+        self.requests.snapshot()
     }
 
     /// Stops the networks and hands them back.
@@ -79,60 +101,5 @@ impl Drop for Emulation {
             // Whoever drops it unfinished is on the way out with an error of its own.
             let _ = thread.join();
         }
-    }
-}
-
-/// Networks with what they share on their thread.
-struct Networks {
-    networks: Vec<Network>,
-    clock: Clock,
-    lateness: Lateness,
-    buffer: Vec<u8>,
-}
-
-impl Networks {
-    fn new(networks: Vec<Network>, clock: Clock) -> Self {
-        Self {
-            networks,
-            clock,
-            lateness: Lateness::default(),
-            buffer: vec![0; BUFFER],
-        }
-    }
-
-    fn watch(&self, driver: &Driver) -> io::Result<()> {
-        for (network, first) in self.networks.iter().zip((0..).step_by(GATES as usize)) {
-            for (gate, token) in network.gates().iter().zip(first..) {
-                driver.watch(&gate.device, Token(token))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(self, realtime: bool) -> Emulated {
-        Emulated {
-            networks: self.networks,
-            lateness: self.lateness,
-            realtime,
-        }
-    }
-}
-
-impl Station for Networks {
-    fn deadline(&self) -> Option<Deadline> {
-        let deadlines = self.networks.iter().map(Network::deadline);
-        deadlines.fold(None, Deadline::earlier)
-    }
-
-    fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        for network in &mut self.networks {
-            network.advance(now, self.clock, &mut self.lateness)?;
-        }
-        Ok(())
-    }
-
-    fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
-        let (network, gate) = (token.0 / GATES, token.0 % GATES);
-        self.networks[network as usize].take(gate as usize, now, budget, &mut self.buffer)
     }
 }

@@ -1,8 +1,11 @@
 //! Why a lab did not come to its end.
 
 use std::io;
+use std::path::PathBuf;
 
 use polypath_live::tun::TunError;
+use polypath_report::recorder::ReadEventsError;
+use polypath_scenario::Scheme;
 use polypath_sim::network::BuildError;
 
 use crate::preflight::Refusal;
@@ -17,9 +20,63 @@ pub enum LabError {
     #[error(transparent)]
     Scenario(#[from] BuildError),
     /// A namespace could not be set up.
-    #[error("cannot set up a network namespace")]
+    #[error("cannot set up a network namespace: {0}")]
     Namespace(#[source] io::Error),
     /// A device could not be set up.
     #[error(transparent)]
     Device(#[from] TunError),
+    /// The file to be transferred could not be prepared.
+    #[error("cannot serve the clip: {0}")]
+    Clip(#[source] io::Error),
+    /// The emulated network failed.
+    #[error("the emulated network failed: {0}")]
+    Emulation(#[source] io::Error),
+    /// A program of a scheme failed.
+    #[error("{scheme}: {source}")]
+    Programs {
+        /// The scheme.
+        scheme: Scheme,
+        /// What happened.
+        source: io::Error,
+    },
+    /// A transfer could not be attempted.
+    #[error("cannot transfer: {0}")]
+    Transfer(#[source] io::Error),
+    /// The lab's own files could not be written or read.
+    #[error("the lab's files: {0}")]
+    Files(#[source] io::Error),
+    /// The event stream of a node could not be read.
+    #[error("{}: {source}", path.display())]
+    Events {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ReadEventsError,
+    },
+    /// Signals could not be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(#[source] io::Error),
+    /// The lab was told to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl LabError {
+    /// The failure of a scheme's programs.
+    pub(crate) fn of(scheme: Scheme, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::Interrupted => Self::Interrupted,
+            _ => Self::Programs { scheme, source },
+        }
+    }
+}
+
+impl From<io::Error> for LabError {
+    /// A wait that was interrupted, or a transfer that could not be attempted.
+    fn from(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::Interrupted => Self::Interrupted,
+            _ => Self::Transfer(source),
+        }
+    }
 }

@@ -1,16 +1,38 @@
-//! A scenario between real programs.
+//! A scenario between real programs, in real time.
+//!
+//! Every scheme gets a network of its own: two network namespaces without a name, joined by a simulated
+//! network ([`emulation`]) whose links, queues and background traffic are those of the simulator, behind
+//! a TUN device for every end of a path. In the namespaces run two unmodified `polypath node` processes,
+//! an HTTP server and an HTTP client, over the kernel's TCP. All schemes run side by side, with the same
+//! background seed; each round of transfers starts in all of them at once.
+//!
+//! *Time.* Real time starts where the background's warm-up ends: the worlds are warmed up in virtual time
+//! first, so that time zero of the run lies before the start of the process. Nodes, emulation and report
+//! share that time.
+//!
+//! *Lateness.* Each packet's departure from the simulated network is compared with the time at which it
+//! was due. Above the scenario's bound on the 99th percentile the run is invalid; the bound is five times
+//! wider where the system refuses a real-time priority.
+//!
+//! *What is left behind.* Nothing: the namespaces and devices live as long as descriptors and processes
+//! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory.
 
+mod clip;
 pub mod emulation;
 mod ends;
 mod error;
 mod http;
+mod interrupt;
 pub mod namespace;
 pub mod network;
 mod node;
 mod plan;
 mod preflight;
 mod program;
+mod run;
+mod site;
 
 pub use ends::Ends;
 pub use error::LabError;
 pub use preflight::{Footing, Refusal, enter_user_namespace, preflight};
+pub use run::{Lab, LabOptions, Progress, run};

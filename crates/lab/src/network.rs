@@ -14,9 +14,11 @@ use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use polypath_live::drive::Lateness;
 use polypath_scenario::Scenario;
+use polypath_sim::world::LinkReport;
 use polypath_sim::{PortInput, World, WorldOutput, network};
 
 use crate::LabError;
+use crate::emulation::Snapshot;
 use crate::ends::{Ends, Gate};
 
 /// How long inner events wait at most, so that a world's backlog stays small.
@@ -76,6 +78,20 @@ impl Network {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// The totals at `now`.
+    pub(crate) fn snapshot(&mut self, now: Time) -> io::Result<Snapshot> {
+        self.step(now, Wake::Timeout)?;
+        let on_path = |link: &LinkReport<'_>| link.name.towards.is_some();
+        let links = self.world.links().filter(on_path);
+        Ok(Snapshot {
+            at: now,
+            background: self.world.background(),
+            links: links
+                .map(|l| (l.name.clone(), l.rate, l.counters))
+                .collect(),
+        })
     }
 
     /// The devices at which packets enter and leave.

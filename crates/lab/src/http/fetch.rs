@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 use sha2::{Digest, Sha256};
 
+use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
 use crate::program;
 
@@ -29,8 +29,8 @@ pub(crate) struct Fetch<'a> {
     pub(crate) url: &'a str,
     /// When to give up.
     pub(crate) timeout: Duration,
-    /// Set when the lab is to stop.
-    pub(crate) stop: &'a AtomicBool,
+    /// Ends the transfer.
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// What became of a transfer.
@@ -95,9 +95,7 @@ impl Fetch<'_> {
         let mut total = 0;
         let mut buffer = vec![0; 64 << 10];
         while self.clock.now() < limit {
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
+            self.interrupt.check()?;
             if !is_readable(&stdout)? {
                 continue;
             }

@@ -1,11 +1,11 @@
 use std::fs;
-use std::sync::atomic::AtomicBool;
 
 use polypath_core::time::Duration;
 use polypath_live::clock::Clock;
 use sha2::{Digest, Sha256};
 
 use super::*;
+use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
 use crate::preflight::preflight;
 
@@ -40,15 +40,20 @@ fn bench(len: usize) -> Option<Bench> {
     })
 }
 
-fn fetch(bench: &Bench, url: &str, timeout: Duration, stop: bool) -> std::io::Result<Fetched> {
+fn fetch(
+    bench: &Bench,
+    url: &str,
+    timeout: Duration,
+    interrupted: bool,
+) -> std::io::Result<Fetched> {
     let clock = Clock::starting_now();
-    let stop = AtomicBool::new(stop);
+    let interrupt = Interrupt::preset(interrupted);
     Fetch {
         namespace: &bench.client,
         clock,
         url,
         timeout,
-        stop: &stop,
+        interrupt: &interrupt,
     }
     .run()
 }

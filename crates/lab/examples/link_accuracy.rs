@@ -1,0 +1,196 @@
+//! How exactly an emulated link keeps its time: 40 ms, 155 Mbit/s, 10 packets, and real datagrams.
+//!
+//! A sender offers datagrams at random moments, 60 % of the link's rate on average. Each carries the time
+//! at which it was handed to the kernel; the kernel stamps its arrival at the other end. The same link in
+//! virtual time, given the same sending times, says when it should have arrived, or that it finds the
+//! queue full. The difference includes what the emulator cannot help: the kernel's own way from the
+//! sender to the device and from the device to the receiver.
+//!
+//! `cargo run --release -p polypath-lab --example link_accuracy [SECONDS]`
+
+use std::io::{self, IoSliceMut};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::time::Duration as StdDuration;
+
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+};
+use polypath_core::frame::Payload;
+use polypath_core::machine::{Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Rate;
+use polypath_lab::emulation::{Emulated, Emulation};
+use polypath_lab::network::Network;
+use polypath_lab::{Ends, preflight};
+use polypath_link::{Link, LinkConfig, Output, QueueLimit};
+use polypath_live::clock::Clock;
+use polypath_live::drive::Lateness;
+use polypath_live::priority;
+use polypath_scenario::Scenario;
+use polypath_sim::Side;
+
+const RATE: Rate = Rate(155_000_000);
+const DELAY: Duration = Duration::from_millis(40);
+const PACKETS: u32 = 10;
+const LOAD: f64 = 0.6;
+/// An IP packet of 1500 bytes carries a datagram of so many.
+const DATAGRAM: usize = 1472;
+const HEADERS: usize = 28;
+
+const SCENARIO: &str = r#"
+schema = 1
+name = "link-accuracy"
+schemes = ["tcp"]
+transfer = { size = "1 kB", count = 1 }
+[[path]]
+name = "link"
+link = [{ rate = "155 Mbit/s", delay = "40 ms", queue = "10 packets" }]
+"#;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let seconds = std::env::args()
+        .nth(1)
+        .map_or(Ok(10), |text| text.parse())?;
+    let footing = preflight()?;
+    let scenario = Scenario::parse(SCENARIO, "link_accuracy", &[])?;
+    let clock = Clock::starting_now();
+    let (network, ends) = Network::open(&scenario, Seed(1))?;
+    let emulation = Emulation::start(vec![network], clock)?;
+    let traffic = exchange(&ends, clock, Duration::from_secs(seconds))?;
+    let emulated = emulation.finish()?;
+    print(&traffic, &emulated, footing.realtime);
+    Ok(())
+}
+
+/// When datagrams were sent, and when those that arrived did, by their number.
+struct Traffic {
+    sent: Vec<Time>,
+    arrived: Vec<(usize, Time)>,
+}
+
+fn exchange(ends: &Ends, clock: Clock, span: Duration) -> io::Result<Traffic> {
+    let sender = ends
+        .at(Side::Server)
+        .run(|| UdpSocket::bind("10.128.0.1:9"))?;
+    let receiver = ends
+        .at(Side::Client)
+        .run(|| UdpSocket::bind("10.128.0.2:9"))?;
+    sender.connect("10.128.0.2:9")?;
+    setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)?;
+    setsockopt(&receiver, sockopt::RcvBuf, &(4 << 20))?;
+    receiver.set_read_timeout(Some(StdDuration::from_millis(500)))?;
+    std::thread::scope(|scope| {
+        let receiving = scope.spawn(|| receive(&receiver, clock));
+        let sending = scope.spawn(|| send(&sender, clock, span));
+        let sent = sending.join().expect("the sender does not panic")?;
+        let arrived = receiving.join().expect("the receiver does not panic")?;
+        Ok(Traffic { sent, arrived })
+    })
+}
+
+/// Sends datagrams at exponential intervals and says when.
+fn send(socket: &UdpSocket, clock: Clock, span: Duration) -> io::Result<Vec<Time>> {
+    // A sender that cannot keep its own time only makes the pattern another one.
+    let _ = priority::realtime(5);
+    let mut stream = Seed(2).stream("link_accuracy/sender");
+    let transmission = RATE.transmission_time(polypath_core::units::Bytes(1500));
+    let mean = transmission.as_secs_f64() / LOAD;
+    let mut datagram = [0; DATAGRAM];
+    let mut sent = Vec::new();
+    let start = clock.now();
+    let mut due = start;
+    while due.since(start) < span {
+        let wait = due.since(clock.now());
+        std::thread::sleep(StdDuration::from_nanos(wait.as_nanos()));
+        datagram[..8].copy_from_slice(&(sent.len() as u64).to_be_bytes());
+        sent.push(clock.now());
+        socket.send(&datagram)?;
+        due += Duration::from_secs_f64(stream.exponential(mean));
+    }
+    Ok(sent)
+}
+
+/// Takes datagrams until none has come for half a second.
+fn receive(socket: &UdpSocket, clock: Clock) -> io::Result<Vec<(usize, Time)>> {
+    let mut arrived = Vec::new();
+    let mut buffer = [0; DATAGRAM];
+    let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
+    loop {
+        let mut parts = [IoSliceMut::new(&mut buffer)];
+        let flags = MsgFlags::empty();
+        let fd = socket.as_raw_fd();
+        let message = match recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut control), flags) {
+            Err(nix::errno::Errno::EAGAIN) => return Ok(arrived),
+            result => result?,
+        };
+        let stamp = message.cmsgs()?.find_map(|c| match c {
+            ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
+            _ => None,
+        });
+        let stamp = stamp.ok_or(io::ErrorKind::InvalidData)?;
+        let ns = i128::from(stamp.tv_sec()) * 1_000_000_000 + i128::from(stamp.tv_nsec());
+        let at = clock.at_wall(u64::try_from(ns).unwrap_or(0));
+        let number: [u8; 8] = buffer[..8].try_into().expect("eight bytes");
+        arrived.push((
+            usize::try_from(u64::from_be_bytes(number)).unwrap_or(usize::MAX),
+            at,
+        ));
+    }
+}
+
+/// An IP packet of 1500 bytes with its number.
+#[derive(Clone)]
+struct Packet(usize);
+
+impl Payload for Packet {
+    fn len(&self) -> usize {
+        DATAGRAM + HEADERS
+    }
+}
+
+/// When each datagram should arrive; none where it finds the queue full.
+fn ideal(sent: &[Time]) -> Vec<Option<Time>> {
+    let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(PACKETS));
+    let mut link = Link::new(&config, Seed(1), "ideal").expect("the link is possible");
+    let mut arrivals = vec![None; sent.len()];
+    for (number, &at) in sent.iter().enumerate() {
+        step(&mut link, at, Wake::Input(Packet(number)), &mut |output| {
+            if let Output::Deliver { at, packet } = output {
+                arrivals[packet.0] = Some(at);
+            }
+        });
+    }
+    arrivals
+}
+
+fn print(traffic: &Traffic, emulated: &Emulated, realtime: bool) {
+    let ideal = ideal(&traffic.sent);
+    let (mut late, mut early) = (Lateness::default(), 0_u64);
+    for &(number, at) in &traffic.arrived {
+        let Some(expected) = ideal.get(number).copied().flatten() else {
+            continue;
+        };
+        early += u64::from(at < expected);
+        late.record(Duration(at.0.abs_diff(expected.0)));
+    }
+    let us = |d: Duration| d.as_secs_f64() * 1e6;
+    let row = |what: &str, l: &Lateness| {
+        let (p50, p99, max) = (us(l.quantile(0.5)), us(l.quantile(0.99)), us(l.max()));
+        println!("{what:<28} {p50:>9.1} {p99:>9.1} {max:>9.1}");
+    };
+    let delivered = ideal.iter().flatten().count();
+    println!("link: {RATE}, {DELAY}, {PACKETS} packets; real-time priority: {realtime}");
+    println!(
+        "datagrams: {} sent, {} arrived, {delivered} by the model, {early} early",
+        traffic.sent.len(),
+        traffic.arrived.len()
+    );
+    println!(
+        "{:<28} {:>9} {:>9} {:>9}",
+        "microseconds", "p50", "p99", "max"
+    );
+    row("delay error, end to end", &late);
+    row("emulator's own lateness", &emulated.lateness);
+}

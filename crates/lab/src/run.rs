@@ -1,0 +1,230 @@
+//! A whole lab, from the scenario to the record of what happened.
+
+mod foreground;
+mod networks;
+mod record;
+mod workspace;
+
+use std::io;
+use std::path::PathBuf;
+
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_live::clock::Clock;
+use polypath_report::Experiment;
+use polypath_scenario::{Scenario, Scheme};
+
+use crate::LabError;
+use crate::clip::Clip;
+use crate::emulation::{Emulated, Emulation, Snapshot};
+use crate::ends::Ends;
+use crate::interrupt::Interrupt;
+use crate::node::{Files, Overlay};
+use crate::preflight::preflight;
+use crate::site::{Programs, Site};
+use foreground::Round;
+use workspace::Workspace;
+
+/// How much of the background's warm-up happens in real time, while the programs start.
+const START_UP: Duration = Duration::from_secs(2);
+
+/// How a lab is to be run.
+#[derive(Clone, Debug)]
+pub struct LabOptions {
+    /// The `polypath` program, whose nodes are run.
+    pub node_binary: PathBuf,
+    /// The media file to transfer, cut to the size of a transfer; random bytes where there is none.
+    pub clip: Option<PathBuf>,
+    /// Where the nodes' configurations, keys, logs and events stay; they are removed where this is none.
+    pub keep: Option<PathBuf>,
+}
+
+/// What a lab is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Networks are warmed up and programs started.
+    SettingUp,
+    /// Transfers are under way.
+    Transfers {
+        /// Rounds that are over.
+        done: u32,
+        /// All rounds.
+        of: u32,
+    },
+    /// Programs are ended and their events read.
+    Collecting,
+}
+
+/// Runs `scenario` between real programs: every scheme over a network of its own, side by side.
+///
+/// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
+/// stop (`SIGINT`, `SIGTERM`: [`LabError::Interrupted`]).
+pub fn run(
+    scenario: &Scenario,
+    seed: Seed,
+    options: &LabOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Experiment, LabError> {
+    progress(Progress::SettingUp);
+    let mut lab = Lab::set_up(scenario, seed, options)?;
+    lab.transfer(progress)?;
+    progress(Progress::Collecting);
+    lab.finish()
+}
+
+/// A lab that stands: its networks run, and its programs wait for transfers.
+///
+/// The programs die with the thread that set it up.
+#[derive(Debug)]
+pub struct Lab {
+    scenario: Scenario,
+    seed: Seed,
+    clock: Clock,
+    clip: Clip,
+    observed: Observed,
+    // Programs end before the network that joins them, and files go last.
+    sites: Vec<Site>,
+    emulation: Emulation,
+    interrupt: Interrupt,
+    _workspace: Workspace,
+}
+
+/// What was seen while transfers were made.
+#[derive(Debug, Default)]
+struct Observed {
+    rounds: Vec<Round>,
+    before: Vec<Snapshot>,
+    after: Vec<Snapshot>,
+}
+
+/// What was left when everything had ended.
+struct Collected {
+    clip: Clip,
+    emulated: Emulated,
+    files: Vec<[Files; 2]>,
+}
+
+impl Lab {
+    /// Warms the networks up, starts the programs, and returns when every scheme carries connections with
+    /// the congestion control that the scenario asks for.
+    pub fn set_up(scenario: &Scenario, seed: Seed, options: &LabOptions) -> Result<Self, LabError> {
+        preflight()?;
+        let interrupt = Interrupt::watch().map_err(LabError::Signals)?;
+        let workspace = Workspace::open(options.keep.as_deref()).map_err(LabError::Files)?;
+        let (size, source) = (scenario.transfer.size, options.clip.as_deref());
+        let clip = Clip::prepare(source, size, seed, &workspace.documents());
+        let clip = clip.map_err(LabError::Clip)?;
+        let warm = scenario.transfer.warm_up.as_nanos();
+        let head_start = Time(warm.saturating_sub(START_UP.as_nanos()));
+        let (networks, ends) = networks::open(scenario, seed, head_start, &interrupt)?;
+        let now = Clock::starting_now().origin_ns();
+        let clock = Clock::starting_at(now.saturating_sub(head_start.0));
+        let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
+        let mut sites = start(scenario, options, clock, &workspace, ends)?;
+        for (site, &scheme) in sites.iter_mut().zip(&scenario.schemes) {
+            site.wait(scenario.lab.congestion_control, &interrupt)
+                .map_err(|e| LabError::of(scheme, e))?;
+        }
+        Ok(Self {
+            scenario: scenario.clone(),
+            seed,
+            clock,
+            clip,
+            observed: Observed::default(),
+            sites,
+            emulation,
+            interrupt,
+            _workspace: workspace,
+        })
+    }
+
+    /// The namespaces of a scheme, where more programs can be run; none if the scenario has no such scheme.
+    #[must_use]
+    pub fn ends(&self, scheme: Scheme) -> Option<&Ends> {
+        let position = self.scenario.schemes.iter().position(|s| *s == scheme)?;
+        self.sites.get(position).map(Site::ends)
+    }
+
+    /// Makes the scenario's transfers, round by round, from the end of the warm-up on.
+    pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let warm = Time::ZERO + self.scenario.transfer.warm_up;
+        self.interrupt.sleep_until(self.clock, warm)?;
+        self.observed = Observed {
+            before: self.emulation.snapshot().map_err(LabError::Emulation)?,
+            ..Observed::default()
+        };
+        let of = self.scenario.transfer.count;
+        for done in 0..of {
+            progress(Progress::Transfers { done, of });
+            self.transfer_once()?;
+        }
+        progress(Progress::Transfers { done: of, of });
+        self.observed.after = self.emulation.snapshot().map_err(LabError::Emulation)?;
+        Ok(())
+    }
+
+    /// Ends everything and gives the record of the transfers.
+    pub fn finish(self) -> Result<Experiment, LabError> {
+        let mut files = Vec::new();
+        // The nodes first, so that their last packets still cross.
+        for (site, &scheme) in self.sites.into_iter().zip(&self.scenario.schemes) {
+            files.push(site.finish().map_err(|e| LabError::of(scheme, e))?);
+        }
+        let collected = Collected {
+            clip: self.clip,
+            emulated: self.emulation.finish().map_err(LabError::Emulation)?,
+            files,
+        };
+        record::experiment(&self.scenario, self.seed, &self.observed, &collected)
+    }
+
+    /// A transfer of every scheme, and the gap that follows the last of them.
+    fn transfer_once(&mut self) -> Result<(), LabError> {
+        let transfer = &self.scenario.transfer;
+        let round = foreground::round(&self.sites, self.clock, transfer.timeout, &self.interrupt)?;
+        self.observed.rounds.push(round);
+        self.check()?;
+        let next = self.clock.now() + self.scenario.transfer.gap;
+        Ok(self.interrupt.sleep_until(self.clock, next)?)
+    }
+
+    /// Fails where something that should run has ended.
+    fn check(&mut self) -> Result<(), LabError> {
+        if !self.emulation.is_running() {
+            let ended = io::Error::other("it ended by itself");
+            return Err(LabError::Emulation(ended));
+        }
+        for (site, &scheme) in self.sites.iter_mut().zip(&self.scenario.schemes) {
+            site.check().map_err(|e| LabError::of(scheme, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts the programs of every scheme.
+fn start(
+    scenario: &Scenario,
+    options: &LabOptions,
+    clock: Clock,
+    workspace: &Workspace,
+    ends: Vec<Ends>,
+) -> Result<Vec<Site>, LabError> {
+    let paths: Vec<String> = scenario.paths.iter().map(|p| p.name.clone()).collect();
+    let start = |(ends, &scheme)| {
+        let endpoint = scenario.endpoint(scheme);
+        let programs = Programs {
+            binary: &options.node_binary,
+            documents: &workspace.documents(),
+            overlay: Overlay {
+                paths: &paths,
+                policy: endpoint.policy,
+                probing: endpoint.probing,
+            },
+            congestion_control: scenario.lab.congestion_control,
+            origin_ns: clock.origin_ns(),
+        };
+        let directory = workspace.path().join(scheme.name());
+        Site::start(ends, &directory, programs).map_err(|e| LabError::of(scheme, e))
+    };
+    ends.into_iter().zip(&scenario.schemes).map(start).collect()
+}

@@ -1,0 +1,137 @@
+//! From what was seen to the record from which the report is made.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use polypath_core::frame::PathId;
+use polypath_core::rng::Seed;
+use polypath_core::units::{Bytes, Rate};
+use polypath_report::{
+    End, Experiment, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
+};
+use polypath_scenario::Scenario;
+use polypath_sim::Side;
+
+use super::{Collected, Observed};
+use crate::LabError;
+use crate::clip::Clip;
+use crate::emulation::{Emulated, Snapshot};
+use crate::http::Fetched;
+use crate::node::Files;
+
+/// By how much the bound on the lateness is wider where the emulation has no real-time priority.
+const WITHOUT_PRIORITY: u64 = 5;
+
+/// The record of the whole lab.
+pub(super) fn experiment(
+    scenario: &Scenario,
+    seed: Seed,
+    observed: &Observed,
+    collected: &Collected,
+) -> Result<Experiment, LabError> {
+    let mut schemes = Vec::new();
+    for (index, scheme) in scenario.schemes.iter().enumerate() {
+        let (before, after) = (&observed.before[index], &observed.after[index]);
+        let mut overlay = overlay(scenario, &collected.files[index])?;
+        add_loads(&mut overlay, before, after);
+        schemes.push(SchemeRecord {
+            name: scheme.name().to_owned(),
+            transfers: transfers(observed, index, collected.clip),
+            overlay,
+            background_goodput: background_goodput(before, after),
+        });
+    }
+    Ok(Experiment {
+        name: scenario.name.clone(),
+        title: scenario.title.clone(),
+        mode: Mode::Lab,
+        seed: seed.0,
+        parameters: scenario.parameters(),
+        timeout: scenario.transfer.timeout,
+        schemes,
+        lateness: Some(lateness(scenario, &collected.emulated)),
+    })
+}
+
+/// What the endpoints did, from the event files of both nodes.
+fn overlay(scenario: &Scenario, files: &[Files; 2]) -> Result<OverlayRecord, LabError> {
+    let mut recorder = Recorder::new(scenario.paths.iter().map(|path| path.name.as_str()));
+    for (files, end) in files.iter().zip([End::Server, End::Client]) {
+        let path = files.events();
+        let file = File::open(&path).map_err(LabError::Files)?;
+        recorder
+            .record_lines(end, BufReader::new(file))
+            .map_err(|source| LabError::Events { path, source })?;
+    }
+    Ok(recorder.finish())
+}
+
+fn transfers(observed: &Observed, scheme: usize, clip: Clip) -> Vec<Transfer> {
+    let transfers = observed.rounds.iter().zip(0..);
+    transfers
+        .map(|(round, number)| transfer(&round[scheme], number, clip))
+        .collect()
+}
+
+fn transfer(fetched: &Fetched, round: u32, clip: Clip) -> Transfer {
+    let point = |&(at, bytes)| Progress {
+        at,
+        bytes: Bytes(bytes),
+    };
+    Transfer {
+        round,
+        started: fetched.started,
+        duration: fetched.duration,
+        size: clip.size,
+        intact: fetched.digest == clip.digest,
+        progress: fetched.progress.iter().map(point).collect(),
+    }
+}
+
+/// Adds to each direction of a path the mean load of the links between its inner nodes, or of all its
+/// links where it has no two inner nodes.
+fn add_loads(overlay: &mut OverlayRecord, before: &Snapshot, after: &Snapshot) {
+    for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
+        path.forward.load = load(before, after, id, Side::Client);
+        path.backward.load = load(before, after, id, Side::Server);
+    }
+}
+
+fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Option<f64> {
+    let seconds = after.at.since(before.at).as_secs_f64();
+    let links = before.links.iter().zip(&after.links);
+    let here = links.filter(|((name, ..), _)| name.path == path && name.towards == Some(towards));
+    let loads: Vec<(bool, f64)> = here
+        .map(|((name, rate, earlier), (_, _, later))| {
+            (name.inner, later.since(earlier).load(*rate, seconds))
+        })
+        .collect();
+    let has_inner = loads.iter().any(|(inner, _)| *inner);
+    let counted: Vec<f64> = loads
+        .iter()
+        .filter(|(inner, _)| *inner || !has_inner)
+        .map(|(_, load)| *load)
+        .collect();
+    (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
+}
+
+/// What background traffic delivered a second; none if there was none.
+fn background_goodput(before: &Snapshot, after: &Snapshot) -> Option<Rate> {
+    let delivered = after.background.since(&before.background).total();
+    Rate::average(Bytes(delivered), after.at.since(before.at)).filter(|_| delivered > 0)
+}
+
+fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {
+    let bound = scenario.lab.lateness_bound;
+    let measured = &emulated.lateness;
+    Lateness {
+        p50: measured.quantile(0.5),
+        p99: measured.quantile(0.99),
+        max: measured.max(),
+        bound: if emulated.realtime {
+            bound
+        } else {
+            bound * WITHOUT_PRIORITY
+        },
+    }
+}

@@ -1,0 +1,182 @@
+//! The programs of one scheme: two nodes, and behind the server's one an HTTP server.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use polypath_live::keys;
+use polypath_scenario::CongestionControl;
+use polypath_sim::Side;
+
+use crate::ends::Ends;
+use crate::http::Server;
+use crate::interrupt::Interrupt;
+use crate::namespace::Namespace;
+use crate::node::{Files, Node, Overlay};
+use crate::plan::{HTTP_PORT, OVERLAY_DEVICE, SIDES, overlay_addresses};
+use crate::program;
+
+/// How long a first connection over the overlay may take in all, and each attempt.
+const ATTEMPTS: u32 = 40;
+const ATTEMPT: Duration = Duration::from_millis(750);
+/// The pause between two questions to a program that is starting, and how many there are at most.
+const INTERVAL: Duration = Duration::from_millis(20);
+const QUESTIONS: u32 = 500;
+
+/// What the programs of a scheme are to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Programs<'a> {
+    /// The `polypath` program.
+    pub(crate) binary: &'a Path,
+    /// The files that the HTTP server serves.
+    pub(crate) documents: &'a Path,
+    /// What the nodes are to do.
+    pub(crate) overlay: Overlay<'a>,
+    /// The congestion control of both hosts.
+    pub(crate) congestion_control: CongestionControl,
+    /// Time zero on `CLOCK_MONOTONIC`.
+    pub(crate) origin_ns: u64,
+}
+
+/// The running programs of a scheme.
+#[derive(Debug)]
+pub(crate) struct Site {
+    // Programs end before the namespaces that they run in.
+    nodes: [Node; 2],
+    _server: Server,
+    ends: Ends,
+}
+
+impl Site {
+    /// Starts the programs at both ends, with their files in `directory`.
+    ///
+    /// They die with the calling thread.
+    pub(crate) fn start(ends: Ends, directory: &Path, programs: Programs<'_>) -> io::Result<Self> {
+        fs::create_dir(directory)?;
+        let [server, client] = SIDES.map(|side| Files::new(directory, side));
+        let [server_key, client_key] = [&server, &client].map(|files| keys::generate(&files.key()));
+        server.configure(
+            programs.overlay,
+            &client_key.map_err(io::Error::other)?.to_string(),
+        )?;
+        client.configure(
+            programs.overlay,
+            &server_key.map_err(io::Error::other)?.to_string(),
+        )?;
+        let start =
+            |side, files| Node::start(programs.binary, ends.at(side), files, programs.origin_ns);
+        let mut nodes = [start(Side::Server, server)?, start(Side::Client, client)?];
+        for (node, side) in nodes.iter_mut().zip(SIDES) {
+            route(node, ends.at(side), side, programs.congestion_control)?;
+        }
+        let server = Server::start(ends.at(Side::Server), directory, programs.documents)?;
+        Ok(Self {
+            nodes,
+            _server: server,
+            ends,
+        })
+    }
+
+    /// Waits until a connection crosses the overlay, and checks that it has the congestion control that
+    /// was asked for.
+    pub(crate) fn wait(
+        &mut self,
+        wanted: CongestionControl,
+        interrupt: &Interrupt,
+    ) -> io::Result<()> {
+        let connection = self.connect(interrupt)?;
+        let sockets = self.established(interrupt)?;
+        drop(connection);
+        if sockets.split_whitespace().any(|word| word == wanted.name()) {
+            return Ok(());
+        }
+        let wanted = wanted.name();
+        Err(io::Error::other(format!(
+            "the kernel does not use {wanted} (modprobe tcp_{wanted}?): {sockets}"
+        )))
+    }
+
+    /// The server's established connections as `ss` describes them, as soon as there is one.
+    fn established(&self, interrupt: &Interrupt) -> io::Result<String> {
+        for _ in 0..QUESTIONS {
+            interrupt.check()?;
+            let mut command = Command::new(program::SS.path());
+            command.args(["--no-header", "--tcp", "--info", "--numeric"]);
+            command.args(["state", "established"]);
+            let sockets = self.ends.at(Side::Server).output(&mut command)?;
+            if !sockets.is_empty() {
+                return Ok(sockets);
+            }
+            std::thread::sleep(INTERVAL);
+        }
+        let silent = "a connection was opened, and the server never saw it";
+        Err(io::Error::new(io::ErrorKind::TimedOut, silent))
+    }
+
+    /// The namespaces.
+    pub(crate) fn ends(&self) -> &Ends {
+        &self.ends
+    }
+
+    /// The namespace of the client.
+    pub(crate) fn client(&self) -> &Namespace {
+        self.ends.at(Side::Client)
+    }
+
+    /// Fails where a node has ended.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        self.nodes.iter_mut().try_for_each(Node::check)
+    }
+
+    /// Ends the programs, and says where the nodes' files are: the server's, the client's.
+    pub(crate) fn finish(self) -> io::Result<[Files; 2]> {
+        let [server, client] = self.nodes;
+        Ok([server.finish()?, client.finish()?])
+    }
+
+    fn connect(&mut self, interrupt: &Interrupt) -> io::Result<TcpStream> {
+        let address = http_address();
+        for _ in 0..ATTEMPTS {
+            interrupt.check()?;
+            self.check()?;
+            let connect = || TcpStream::connect_timeout(&address, ATTEMPT);
+            if let Ok(connection) = self.client().run(connect) {
+                return Ok(connection);
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "no connection crosses the overlay",
+        ))
+    }
+}
+
+/// Where the HTTP server is reached over the overlay.
+pub(crate) fn http_address() -> SocketAddr {
+    let [v4, _] = overlay_addresses(Side::Server);
+    SocketAddr::new(v4.address(), HTTP_PORT)
+}
+
+/// Routes to the other end over the node's device, as soon as the node has made it.
+fn route(
+    node: &mut Node,
+    namespace: &Namespace,
+    side: Side,
+    congestion_control: CongestionControl,
+) -> io::Result<()> {
+    let destinations = overlay_addresses(side.other()).map(|prefix| prefix.address());
+    let mut last = None;
+    for _ in 0..QUESTIONS {
+        node.check()?;
+        let add = |to| namespace.route(to, OVERLAY_DEVICE, congestion_control.name());
+        match destinations.into_iter().try_for_each(add) {
+            Ok(()) => return Ok(()),
+            Err(e) => last = Some(e),
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::TimedOut.into()))
+}
