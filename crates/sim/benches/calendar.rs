@@ -13,9 +13,12 @@ use polypath_sim::calendar::Calendar;
 fn spans() -> Vec<Duration> {
     let mut stream = Seed(1).stream("bench");
     (0..65_536)
-        .map(|_| match stream.chance(0.02) {
-            true => Duration::from_millis(200),
-            false => Duration::from_secs_f64(0.001 + 0.02 * stream.uniform()),
+        .map(|_| {
+            if stream.chance(0.02) {
+                Duration::from_millis(200)
+            } else {
+                Duration::from_secs_f64(0.001 + 0.02 * stream.uniform())
+            }
         })
         .collect()
 }

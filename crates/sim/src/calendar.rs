@@ -16,7 +16,7 @@
 
 mod wheel;
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use polypath_core::time::Time;
@@ -109,7 +109,7 @@ impl<T: Copy> Calendar<T> {
         self.position = next;
         self.wheel.drain(next, &mut self.near);
         // From the last scheduled to the first, so that a stable sort leaves the first of equals last.
-        self.near.sort_by(|a, b| b.at.cmp(&a.at));
+        self.near.sort_by_key(|entry| Reverse(entry.at));
         while let Some(far) = self.far.peek()
             && bucket(far.entry.at) - next < SLOTS
             && let Some(Far { entry, .. }) = self.far.pop()

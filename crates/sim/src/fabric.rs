@@ -145,10 +145,4 @@ impl Fabric {
         });
         result
     }
-
-    /// How many packets are under way.
-    #[cfg(test)]
-    pub(crate) fn packets_under_way(&self) -> usize {
-        self.packets.len()
-    }
 }

@@ -4,7 +4,7 @@
 //! the client's. Frames that leave the network reach their host at once, in the order in which they left.
 
 use polypath_core::frame::{Encapsulation, Frame, Payload};
-use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
@@ -56,15 +56,14 @@ pub(crate) struct Lane {
     transfer: Transfer,
     /// What the network and the hosts said and nobody has taken yet; empty between wakes.
     arrived: Vec<(Side, Frame<Segment>)>,
-    said: Vec<HostOutput>,
+    outputs: Vec<HostOutput>,
 }
 
 /// Which part is woken.
 #[derive(Clone, Copy)]
 enum Part {
     Network,
-    Server,
-    Client,
+    Host(Side),
 }
 
 /// Takes what happens in one scheme.
@@ -91,7 +90,7 @@ impl Lane {
                 finished: None,
             },
             arrived: Vec::new(),
-            said: Vec::new(),
+            outputs: Vec::new(),
         })
     }
 
@@ -135,51 +134,48 @@ impl Lane {
 
     /// Wakes the part that is due next, if that is at `limit` or before.
     fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
-        let deadlines = [
-            (self.network.deadline(), Part::Network),
-            (self.server.deadline(), Part::Server),
-            (self.client.deadline(), Part::Client),
-        ];
-        let due = deadlines
-            .into_iter()
-            .filter_map(|(d, part)| Some((d?, part)));
-        let Some((deadline, part)) = due.min_by_key(|(d, _)| d.at) else {
+        let Some((deadline, part)) = self.next_due().filter(|(d, _)| d.at <= limit) else {
             return false;
         };
         let now = deadline.at;
-        if now > limit {
-            return false;
-        }
         let next = match part {
             Part::Network => self.wake_network(now, Wake::Timeout),
-            Part::Server => {
-                let said = &mut self.said;
-                step(&mut self.server, now, Wake::Timeout, &mut |o| said.push(o))
-            }
-            Part::Client => {
-                let said = &mut self.said;
-                step(&mut self.client, now, Wake::Timeout, &mut |o| said.push(o))
-            }
+            Part::Host(side) => self.wake_host(now, side, report),
         };
         assert!(
             next.is_none_or(|d| d.at > now),
             "does not advance at {now}: {}",
             deadline.why
         );
-        match part {
-            Part::Network => {}
-            Part::Server => self.pass_on(now, Side::Server, report),
-            Part::Client => self.pass_on(now, Side::Client, report),
-        }
         self.take_arrived(now, report);
         true
     }
 
-    fn wake_network(
-        &mut self,
-        now: Time,
-        wake: Wake<PortInput<Carried>>,
-    ) -> Option<polypath_core::machine::Deadline> {
+    /// The earliest deadline; the network before the server before the client where they tie.
+    fn next_due(&self) -> Option<(Deadline, Part)> {
+        let deadlines = [
+            (self.network.deadline(), Part::Network),
+            (self.server.deadline(), Part::Host(Side::Server)),
+            (self.client.deadline(), Part::Host(Side::Client)),
+        ];
+        let due = deadlines
+            .into_iter()
+            .filter_map(|(d, part)| Some((d?, part)));
+        due.min_by_key(|(d, _)| d.at)
+    }
+
+    fn wake_host(&mut self, now: Time, side: Side, report: &mut Report<'_>) -> Option<Deadline> {
+        let outputs = &mut self.outputs;
+        let out = &mut |output| outputs.push(output);
+        let next = match side {
+            Side::Server => step(&mut self.server, now, Wake::Timeout, out),
+            Side::Client => step(&mut self.client, now, Wake::Timeout, out),
+        };
+        self.pass_on(now, side, report);
+        next
+    }
+
+    fn wake_network(&mut self, now: Time, wake: Wake<PortInput<Carried>>) -> Option<Deadline> {
         let arrived = &mut self.arrived;
         step(&mut self.network, now, wake, &mut |output| {
             if let WorldOutput::Deliver { port, payload } = output {
@@ -194,8 +190,8 @@ impl Lane {
     fn take_arrived(&mut self, now: Time, report: &mut Report<'_>) {
         let mut arrived = std::mem::take(&mut self.arrived);
         for (side, frame) in arrived.drain(..) {
-            let said = &mut self.said;
-            let out = &mut |o| said.push(o);
+            let outputs = &mut self.outputs;
+            let out = &mut |output| outputs.push(output);
             match side {
                 Side::Server => self.server.handle_input(now, HostInput::Frame(frame), out),
                 Side::Client => self.client.handle_input(now, HostInput::Frame(frame), out),
@@ -205,35 +201,36 @@ impl Lane {
                 self.note_progress(now, report);
             }
         }
-        // Frames never arrive the moment they are sent: every path has a link, and every link takes time.
-        self.arrived.append(&mut arrived);
+        self.arrived = arrived;
     }
 
     fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
-        let said = &mut self.said;
+        let outputs = &mut self.outputs;
         self.client
-            .handle_input(now, HostInput::Tcp(input), &mut |o| said.push(o));
+            .handle_input(now, HostInput::Tcp(input), &mut |o| outputs.push(o));
         self.pass_on(now, Side::Client, report);
     }
 
     /// Sends what a host transmits, and reports what it reports.
     fn pass_on(&mut self, now: Time, side: Side, report: &mut Report<'_>) {
-        let mut said = std::mem::take(&mut self.said);
-        for output in said.drain(..) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        for output in outputs.drain(..) {
             match output {
                 HostOutput::Event(event) => report(now, &SimEvent::Overlay { side, event }),
                 HostOutput::Transmit(frame) => {
-                    let size = self.encapsulation.size(&frame.body);
+                    let payload = Carried {
+                        size: self.encapsulation.size(&frame.body),
+                        frame,
+                    };
                     let port = PortId {
-                        path: frame.path,
+                        path: payload.frame.path,
                         side,
                     };
-                    let payload = Carried { frame, size };
                     self.wake_network(now, Wake::Input(PortInput { port, payload }));
                 }
             }
         }
-        self.said = said;
+        self.outputs = outputs;
     }
 
     fn note_progress(&mut self, now: Time, report: &mut Report<'_>) {

@@ -92,3 +92,6 @@ impl TcpConfig {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests;

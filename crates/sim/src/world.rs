@@ -110,33 +110,19 @@ impl<X: Payload> World<X> {
 
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
-        let result = match event {
+        match event {
             Event::Arrival(packet) => match self.fabric.hop(at, packet) {
                 Ok(Some(arrived)) => self.arrive(at, arrived, out),
-                Ok(None) => Ok(()),
-                Err(lost) => Err(lost),
+                Ok(None) => {}
+                Err(lost) => self.lose(lost, out),
             },
-            Event::Source(source) => {
-                self.agents.wake_source(at, source, &mut self.fabric);
-                Ok(())
-            }
-            Event::Datagrams(source) => {
-                self.agents.wake_datagrams(at, source, &mut self.fabric);
-                Ok(())
-            }
-        };
-        if let Err(lost) = result {
-            self.lose(lost, out);
+            Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
+            Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
     }
 
     #[inline]
-    fn arrive(
-        &mut self,
-        at: Time,
-        arrived: Arrived,
-        out: &mut impl FnMut(WorldOutput<X>),
-    ) -> Result<(), Lost> {
+    fn arrive(&mut self, at: Time, arrived: Arrived, out: &mut impl FnMut(WorldOutput<X>)) {
         match (arrived.end, arrived.cargo) {
             (Terminal::Source(source), Cargo::Segment(ack)) => {
                 self.agents.take_ack(at, source, ack, &mut self.fabric);
@@ -153,7 +139,6 @@ impl<X: Payload> World<X> {
             }
             (end, cargo) => unreachable!("no route takes {cargo:?} to {end:?}"),
         }
-        Ok(())
     }
 
     fn lose(&mut self, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {

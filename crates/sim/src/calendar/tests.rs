@@ -1,6 +1,5 @@
 use super::*;
 use proptest::prelude::*;
-use std::cmp::Reverse;
 
 /// The order that the calendar promises, by definition.
 #[derive(Default)]

@@ -38,7 +38,8 @@ fn directed(nodes: usize, hosts: usize, place: impl Fn(usize) -> usize) -> Vec<F
         let node = place(step);
         let last = step + 1 == nodes;
         // An odd host goes towards the client at even nodes and towards the server at odd ones.
-        let toward_client = hosts / 2 + usize::from(hosts % 2 == 1 && node % 2 == 0);
+        let odd = usize::from(!hosts.is_multiple_of(2) && node.is_multiple_of(2));
+        let toward_client = hosts / 2 + odd;
         let joining = match (step, place(0)) {
             _ if last => 0..0,
             (0, _) => 0..hosts,
@@ -61,12 +62,12 @@ fn take_spread(hosts: &mut Vec<HostId>, count: usize) -> Vec<HostId> {
     let (total, mut index) = (hosts.len(), 0);
     let mut taken = Vec::new();
     hosts.retain(|&host| {
-        let takes = index * count / total.max(1) != (index + 1) * count / total.max(1);
+        let stays = index * count / total.max(1) == (index + 1) * count / total.max(1);
         index += 1;
-        if takes {
+        if !stays {
             taken.push(host);
         }
-        !takes
+        stays
     });
     taken
 }

@@ -89,9 +89,10 @@ impl Sender {
             next: 0,
             max: 0,
             window: Window {
-                cwnd: match config.syn {
-                    true => 1.0,
-                    false => f64::from(config.initial_window),
+                cwnd: if config.syn {
+                    1.0
+                } else {
+                    f64::from(config.initial_window)
                 },
                 ssthresh: receiver,
                 receiver,

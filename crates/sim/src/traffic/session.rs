@@ -24,37 +24,34 @@ pub struct SessionConfig {
 pub struct Sessions {
     config: SessionConfig,
     stream: Stream,
-    sessions: u32,
-    phase: Phase,
-}
-
-#[derive(Clone, Debug)]
-enum Phase {
-    Idle { until: Time },
-    Sending(Sender),
+    opened: u32,
+    /// The present session; idle without one.
+    sender: Option<Sender>,
+    idle_until: Time,
 }
 
 impl Sessions {
     /// A source that is idle at `now`.
     #[must_use]
     pub fn new(config: SessionConfig, mut stream: Stream, now: Time) -> Self {
-        let until = now + pause(&config, &mut stream);
+        let idle_until = now + pause(&config, &mut stream);
         Self {
             config,
             stream,
-            sessions: 0,
-            phase: Phase::Idle { until },
+            opened: 0,
+            sender: None,
+            idle_until,
         }
     }
 
     fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
-        self.sessions += 1;
+        self.opened += 1;
         let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);
         let tcp = self.config.tcp;
         let total = tcp.segments(whole_bytes(bytes)) + u32::from(tcp.syn);
-        let mut sender = Sender::new(self.sessions, total, tcp, Rto::new(tcp.rto));
+        let mut sender = Sender::new(self.opened, total, tcp, Rto::new(tcp.rto));
         sender.start(now, out);
-        self.phase = Phase::Sending(sender);
+        self.sender = Some(sender);
     }
 }
 
@@ -63,30 +60,30 @@ impl Machine for Sessions {
     type Output = Segment;
 
     fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
-        if let Phase::Sending(sender) = &mut self.phase {
+        if let Some(sender) = &mut self.sender {
             sender.handle_input(now, ack, out);
             if sender.is_finished() {
-                let until = now + pause(&self.config, &mut self.stream);
-                self.phase = Phase::Idle { until };
+                self.sender = None;
+                self.idle_until = now + pause(&self.config, &mut self.stream);
             }
         }
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
-        match &mut self.phase {
-            Phase::Idle { until } if *until <= now => self.start(now, out),
-            Phase::Idle { .. } => {}
-            Phase::Sending(sender) => sender.handle_timeout(now, out),
+        match &mut self.sender {
+            Some(sender) => sender.handle_timeout(now, out),
+            None if self.idle_until <= now => self.start(now, out),
+            None => {}
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        match &self.phase {
-            Phase::Idle { until } => Some(Deadline {
-                at: *until,
+        match &self.sender {
+            Some(sender) => sender.deadline(),
+            None => Some(Deadline {
+                at: self.idle_until,
                 why: "next TCP session",
             }),
-            Phase::Sending(sender) => sender.deadline(),
         }
     }
 }

@@ -133,9 +133,10 @@ impl Agents {
     #[inline]
     pub(crate) fn take_data(&mut self, at: Time, number: u32, data: Segment, fabric: &mut Fabric) {
         let sink = &mut self.sinks[number as usize];
-        let before = match sink.receiver.connection() == data.connection {
-            true => sink.receiver.in_order(),
-            false => 0,
+        let before = if sink.receiver.connection() == data.connection {
+            sink.receiver.in_order()
+        } else {
+            0
         };
         let route = sink.route;
         let mut accepted = false;

@@ -1,0 +1,166 @@
+use super::*;
+use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::time::Time;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+/// A client and a server, 50 ms apart, and which of the segments between them are lost.
+struct Pair {
+    client: Client,
+    server: Server,
+    flying: Vec<(Time, bool, Segment)>,
+    sent: Vec<(u64, SegmentKind)>,
+}
+
+impl Pair {
+    fn new(segments: u32) -> Self {
+        let config = TcpConfig {
+            syn: false,
+            ..TcpConfig::default()
+        };
+        Self {
+            client: Client::new(config),
+            server: Server::new(config, segments),
+            flying: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    fn tell(&mut self, now: Time, input: ClientInput, lost: &mut impl FnMut() -> bool) {
+        let mut said = Vec::new();
+        step(&mut self.client, now, Wake::Input(input), &mut |s| {
+            said.push(s);
+        });
+        self.send(now, false, said, lost);
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        to_client: bool,
+        said: Vec<Segment>,
+        lost: &mut impl FnMut() -> bool,
+    ) {
+        for segment in said {
+            self.sent.push((now.0 / MS, segment.kind));
+            if !lost() {
+                let arrival = now + Duration::from_millis(50);
+                self.flying.push((arrival, to_client, segment));
+            }
+        }
+    }
+
+    /// Runs until `limit` or until nothing is left to do, and says when that was.
+    fn run(&mut self, limit: Time, lost: &mut impl FnMut() -> bool) -> Time {
+        let mut now = Time::ZERO;
+        loop {
+            let client = self.client.deadline().map(|d| d.at);
+            let server = self.server.deadline().map(|d| d.at);
+            let arrival = self.flying.first().map(|f| f.0);
+            let Some(next) = [arrival, client, server].into_iter().flatten().min() else {
+                return now;
+            };
+            if next > limit {
+                return now;
+            }
+            now = next;
+            let mut said = Vec::new();
+            let out = &mut |s| said.push(s);
+            let to_client = if arrival == Some(now) {
+                let (_, to_client, segment) = self.flying.remove(0);
+                if to_client {
+                    step(&mut self.client, now, Wake::Input(segment.into()), out);
+                } else {
+                    step(&mut self.server, now, Wake::Input(segment), out);
+                }
+                !to_client
+            } else if client == Some(now) {
+                step(&mut self.client, now, Wake::Timeout, out);
+                false
+            } else {
+                step(&mut self.server, now, Wake::Timeout, out);
+                true
+            };
+            self.send(now, to_client, said, lost);
+        }
+    }
+
+    fn sent(&self, kind: SegmentKind) -> Vec<u64> {
+        let of_kind = self.sent.iter().filter(|s| s.1 == kind);
+        of_kind.map(|s| s.0).collect()
+    }
+}
+
+#[test]
+fn sets_up_asks_and_receives() {
+    let mut pair = Pair::new(5);
+    let lost = &mut || false;
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    let end = pair.run(Time(60_000 * MS), lost);
+    assert_eq!(pair.sent(SegmentKind::Syn), [0]);
+    assert_eq!(pair.sent(SegmentKind::SynAck), [50]);
+    assert_eq!(pair.sent(SegmentKind::Request), [100]);
+    assert_eq!(pair.sent(SegmentKind::Data), [150, 150, 250, 250, 250]);
+    assert_eq!(pair.sent(SegmentKind::Ack), [100, 200, 200, 300, 300, 300]);
+    assert_eq!((pair.client.in_order(), end), (5, Time(350 * MS)));
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_three_seconds_and_then_after_six() {
+    let mut pair = Pair::new(5);
+    let mut left = 2;
+    let lost = &mut || {
+        left -= 1;
+        left >= 0
+    };
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.run(Time(60_000 * MS), lost);
+    assert_eq!(pair.sent(SegmentKind::Syn), [0, 3_000, 9_000]);
+    assert_eq!(pair.client.in_order(), 5);
+}
+
+#[test]
+fn a_client_that_gives_up_silences_the_server() {
+    let mut pair = Pair::new(1_000);
+    let lost = &mut || false;
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.run(Time(400 * MS), lost);
+    assert!(pair.server.deadline().is_some());
+    pair.tell(Time(400 * MS), ClientInput::Close, lost);
+    pair.run(Time(60_000 * MS), lost);
+    assert_eq!(pair.server.deadline(), None);
+    assert!(pair.client.in_order() < 1_000);
+}
+
+#[test]
+fn the_next_connection_ends_the_one_before() {
+    let mut pair = Pair::new(5);
+    let lost = &mut || false;
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.run(Time(200 * MS), lost);
+    pair.tell(Time(200 * MS), ClientInput::Open(2), lost);
+    pair.run(Time(60_000 * MS), lost);
+    assert_eq!(pair.client.in_order(), 5);
+    assert_eq!(
+        (pair.client.deadline(), pair.server.deadline()),
+        (None, None)
+    );
+}
+
+proptest! {
+    #[test]
+    fn completes_whatever_a_third_of_the_losses_are(
+        segments in 1_u32..40,
+        losses in proptest::collection::vec(proptest::bool::weighted(0.3), 97),
+    ) {
+        prop_assume!(losses.iter().filter(|l| **l).count() < 60);
+        let mut pair = Pair::new(segments);
+        let mut verdicts = losses.into_iter().cycle();
+        let lost = &mut || verdicts.next() == Some(true);
+        pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+        pair.run(Time(4 * 3_600_000 * MS), lost);
+        prop_assert_eq!(pair.client.in_order(), segments);
+        prop_assert_eq!(pair.server.deadline(), None, "the last ACK arrives at last");
+    }
+}
