@@ -74,7 +74,7 @@ mod tests {
         for outside in ["<script", "src=", "href=", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }
-        for part in ["seed 7", "6.333 +- 7.985", "p99 800 us", "transfer.size"] {
+        for part in ["seed 7", "≥ 6.333 ± 7.985", "p99 800 us", "transfer.size"] {
             assert!(page.contains(part), "{part}");
         }
     }

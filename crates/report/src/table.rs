@@ -2,12 +2,22 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
 use polypath_core::time::Duration;
 
 use crate::figures::{Figures, SchemeFigures};
 use crate::record::{DirectionRecord, Experiment, Lateness, SchemeRecord};
 use crate::statistics::Estimate;
+
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+/// A line above, below and under the header.
+const RULED: TableStyle = TableStyle::new()
+    .top_border(RULE)
+    .header_separator(RULE)
+    .bottom_border(RULE);
 
 /// The figures of an experiment as tables, each mean with half of its 95 % confidence interval.
 #[must_use]
@@ -155,7 +165,7 @@ fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(RULED)
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(header);
     for column in table.column_iter_mut() {

@@ -133,15 +133,14 @@ pub(super) fn line(
     canvas.draw_series(series).map(drop).map_err(drawing)
 }
 
-/// A dashed vertical line over the whole height.
-pub(super) fn vertical(
+/// A mark of a point in time, on the upper edge.
+pub(super) fn mark(
     canvas: &mut Canvas<'_, '_>,
     at: f64,
     top: f64,
     color: RGBColor,
 ) -> Result<(), PageError> {
-    let series = DashedLineSeries::new([(at, 0.0), (at, top)], 4, 3, color.stroke_width(1));
-    canvas.draw_series(series).map(drop).map_err(drawing)
+    line(canvas, [(at, 0.92 * top), (at, top)], color.stroke_width(2))
 }
 
 pub(super) fn drawing(error: impl std::fmt::Display) -> PageError {

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::PageError;
-use super::chart::{Axis, Frame, color, draw, drawing, line, vertical};
+use super::chart::{Axis, Frame, color, draw, drawing, line, mark};
 use crate::figures::{Figures, SchemeFigures};
 use crate::playout::{Curve, mean_playable};
 use crate::record::{Experiment, SchemeRecord};
@@ -13,6 +13,9 @@ const POINTS: u32 = 240;
 
 /// Steps of a faint curve; more are not seen.
 const FAINT_STEPS: usize = 120;
+
+/// The colour of the first path: paths are not to be taken for schemes.
+const FIRST_PATH: usize = 5;
 
 /// The colours of the schemes, each with its name.
 pub(super) fn scheme_legend(experiment: &Experiment) -> Vec<(String, String)> {
@@ -59,7 +62,7 @@ pub(super) fn playable(experiment: &Experiment, figures: &Figures) -> Result<Str
     draw(&frame, |canvas| {
         for (n, scheme) in figures.schemes.iter().enumerate() {
             for curve in &scheme.curves {
-                line(canvas, faint(curve), color(n).mix(0.13))?;
+                line(canvas, faint(curve), color(n).mix(0.2))?;
             }
         }
         for (n, scheme) in figures.schemes.iter().enumerate() {
@@ -186,15 +189,15 @@ fn throughput_of(scheme: &SchemeRecord, end: f64, top: f64) -> Result<String, Pa
         size: (540, 270),
         caption: &scheme.name,
         x: numbers("time (s)", end),
-        y: numbers("arrived (kbit/s)", top),
+        y: numbers("arrived (kbit/s)", top * 1.1),
     };
     draw(&frame, |canvas| {
         for switch in scheme.overlay.server_switches() {
-            let color = color(1 + switch.to.index());
-            vertical(canvas, switch.at.as_secs_f64(), frame.y.range.end, color)?;
+            let color = color(FIRST_PATH + switch.to.index());
+            mark(canvas, switch.at.as_secs_f64(), frame.y.range.end, color)?;
         }
         for (n, path) in scheme.overlay.paths.iter().enumerate() {
-            let color = color(1 + n);
+            let color = color(FIRST_PATH + n);
             let bins = path.forward.arrivals.iter().enumerate();
             let points =
                 bins.map(|(second, bytes)| (second as f64 + 0.5, bytes.0 as f64 * 8.0 / 1e3));
