@@ -3,6 +3,13 @@
 //! It drives the machines of the other crates and adds no mechanism of its own.
 
 pub mod clock;
+pub mod config;
 pub mod drive;
+pub mod keys;
+pub mod node;
 pub mod priority;
+pub mod stats;
 pub mod tun;
+pub mod udp;
+
+mod buffer;

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
-use polypath_core::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId};
+use polypath_core::frame::{Body, Frame, HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
 use polypath_core::time::Time;
@@ -64,20 +64,9 @@ pub struct Tunnel {
     scratch: Vec<u8>,
 }
 
-/// What frames measure on the wire of a deployment whose IP and UDP headers have `underlay` bytes: 28
-/// over IPv4, 48 over IPv6.
-#[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "headers have a few dozen bytes"
-)]
-pub const fn encapsulation(underlay: u32) -> Encapsulation {
-    let data = underlay + PACKET_OVERHEAD as u32;
-    Encapsulation {
-        data,
-        probe: data + PROBE_LEN as u32,
-    }
-}
+// The simulator takes the sizes from the core, so that both mean the same deployment.
+const _: () = assert!(PACKET_OVERHEAD == (SEAL_LEN + HEADER_LEN) as usize);
+const _: () = assert!(wire::HEADER_LEN == HEADER_LEN as usize);
 
 impl Tunnel {
     /// A tunnel at rest, or what is wrong with the endpoint's configuration.

@@ -1,6 +1,7 @@
 use super::*;
 use etherparse::PacketBuilder;
 use polypath_core::endpoint::ProbingConfig;
+use polypath_core::frame::{Encapsulation, OVER_IPV4};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
@@ -25,7 +26,7 @@ fn node(own: &str, peer: &str) -> Node {
     let endpoint = EndpointConfig {
         paths: 2,
         policy: PolicyConfig::DuplicateAll {},
-        encapsulation: encapsulation(28),
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,
         probing: ProbingConfig::default(),

@@ -1,0 +1,52 @@
+//! Receive buffers that are cut into packets without an allocation and a copy for each.
+
+use bytes::{Bytes, BytesMut};
+
+const CHUNK: usize = 64 * 1024;
+
+/// Hands out space for one packet of up to `len` bytes at a time.
+#[derive(Debug)]
+pub(crate) struct PacketBuffer {
+    chunk: BytesMut,
+    len: usize,
+}
+
+impl PacketBuffer {
+    pub(crate) fn new(len: usize) -> Self {
+        Self {
+            chunk: BytesMut::new(),
+            len,
+        }
+    }
+
+    /// Space for the next packet.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        if self.chunk.len() < self.len {
+            self.chunk = BytesMut::zeroed(self.len.max(CHUNK));
+        }
+        &mut self.chunk[..self.len]
+    }
+
+    /// The packet of which `len` bytes were written into the space.
+    pub(crate) fn take(&mut self, len: usize) -> Bytes {
+        self.chunk.split_to(len).freeze()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_keep_their_bytes() {
+        let mut buffer = PacketBuffer::new(1500);
+        let mut packets = Vec::new();
+        for n in 0..200_u8 {
+            buffer.space()[..usize::from(n)].fill(n);
+            packets.push(buffer.take(usize::from(n)));
+        }
+        for (n, packet) in (0..200_u8).zip(packets) {
+            assert_eq!(packet, vec![n; usize::from(n)]);
+        }
+    }
+}

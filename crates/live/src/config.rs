@@ -1,0 +1,151 @@
+//! A node's configuration: a TOML file, validated whole before anything is opened.
+//!
+//! Every mistake is reported at once, with its line and the remedy, through the same reader as scenarios
+//! ([`polypath_scenario::document`]).
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use polypath_core::endpoint::ProbingConfig;
+use polypath_core::policy::PolicyConfig;
+use polypath_scenario::document::{self, Errors};
+use polypath_session::key::PublicKey;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::tun::Prefix;
+
+mod check;
+
+/// Packets that wait in the TUN device unless the file says otherwise; as many as in a TUN device of
+/// the kernel's making.
+const DEFAULT_QUEUE: u32 = 500;
+
+/// A node: this end, the peer, the policy and the paths between them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeConfig {
+    /// This end.
+    pub node: LocalConfig,
+    /// The other end.
+    pub peer: PeerConfig,
+    /// Which paths carry which packet.
+    pub policy: PolicyConfig,
+    /// How paths are compared, under a policy that probes.
+    #[serde(default)]
+    pub probing: ProbingConfig,
+    /// The paths, in the same order at both ends.
+    #[serde(rename = "path")]
+    pub paths: Vec<PathConfig>,
+}
+
+/// This end of the overlay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocalConfig {
+    /// The file of this node's private key, relative to the configuration file.
+    pub key_file: PathBuf,
+    /// The TUN device to which the routing table sends what is to cross.
+    pub tun: TunDevice,
+}
+
+/// The TUN device of a node.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TunDevice {
+    /// The interface name, at most 15 characters.
+    pub name: String,
+    /// Addresses with their prefix lengths, IPv4 and IPv6: `"10.77.0.1/24"`.
+    #[schemars(with = "Vec<String>")]
+    pub addresses: Vec<Prefix>,
+    /// The largest IP packet in bytes; by default what the smallest path MTU leaves.
+    #[serde(default)]
+    pub mtu: Option<u16>,
+    /// Packets that wait for the node when it is late.
+    #[serde(default = "default_queue")]
+    pub queue: u32,
+}
+
+/// The other end of the overlay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeerConfig {
+    /// Its public key, as `polypath key` printed it there.
+    #[serde(deserialize_with = "public_key")]
+    #[schemars(with = "String")]
+    pub public_key: PublicKey,
+}
+
+/// One path to the peer.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathConfig {
+    /// Its name in logs and statistics.
+    pub name: String,
+    /// The address and port that this end sends from and receives at: `"192.0.2.1:7001"`.
+    #[schemars(with = "String")]
+    pub local: SocketAddr,
+    /// The address and port of the peer. At one end it may be missing: there it is learnt from the
+    /// peer's first authentic datagram, and follows the peer.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub remote: Option<SocketAddr>,
+    /// The interface that the path is bound to, whatever the routing table says.
+    #[serde(default)]
+    pub interface: Option<String>,
+}
+
+/// Why a configuration could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{path}: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What it says is wrong.
+    #[error(transparent)]
+    Invalid(#[from] Errors),
+}
+
+impl NodeConfig {
+    /// Loads the file `path`; the key file is then relative to the working directory, as `path` is.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut config = Self::parse(&text, &path.display().to_string())?;
+        if let Some(directory) = path.parent() {
+            config.node.key_file = directory.join(&config.node.key_file);
+        }
+        Ok(config)
+    }
+
+    /// Reads `text`, which came from `file_name`; or all that is wrong with it.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
+        document::read_checked(text, file_name, &[], check::check).map(|(config, _)| config)
+    }
+
+    /// The JSON schema of the file.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(NodeConfig).to_value()
+    }
+}
+
+fn default_queue() -> u32 {
+    DEFAULT_QUEUE
+}
+
+fn public_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<PublicKey, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests;

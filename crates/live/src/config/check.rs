@@ -1,0 +1,137 @@
+//! What no schema can state about a node's configuration.
+
+use std::collections::BTreeSet;
+
+use polypath_core::policy::PathSet;
+use polypath_scenario::document::Problems;
+
+use super::{NodeConfig, PathConfig, TunDevice};
+
+/// The longest interface name (`IFNAMSIZ` less the terminating zero), in bytes.
+const LONGEST_NAME: usize = 15;
+/// Least MTU of an IPv4 link that everybody can use (RFC 791), in bytes.
+const LEAST_MTU: u16 = 576;
+/// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
+const LEAST_MTU_V6: u16 = 1280;
+/// Least trailing packet of a pair, in bytes.
+const LEAST_PAIR: u16 = 100;
+
+pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
+    check_tun(&config.node.tun, problems);
+    check_probing(config, problems);
+    check_paths(&config.paths, problems);
+    if let Some(path) = config.policy.named_path()
+        && path.index() >= config.paths.len().max(1)
+    {
+        let last = config.paths.len().saturating_sub(1);
+        let message = format!("the policy names path {}, and there is none", path.0);
+        problems.report("policy.path", message, format!("paths are 0 to {last}"));
+    }
+}
+
+fn check_tun(tun: &TunDevice, problems: &mut Problems) {
+    check_interface("node.tun.name", &tun.name, problems);
+    if tun.addresses.is_empty() {
+        let remedy = "give it one: addresses = [\"10.77.0.1/24\"]";
+        problems.report("node.tun.addresses", "the device has no address", remedy);
+    }
+    let v6 = tun
+        .addresses
+        .iter()
+        .any(|prefix| prefix.address().is_ipv6());
+    let least = if v6 { LEAST_MTU_V6 } else { LEAST_MTU };
+    if tun.mtu.is_some_and(|mtu| mtu < least) {
+        let remedy = format!("use {least} or more, or leave it out");
+        problems.report(
+            "node.tun.mtu",
+            "the MTU is too small for the addresses",
+            remedy,
+        );
+    }
+    if tun.queue == 0 {
+        problems.report(
+            "node.tun.queue",
+            "a queue of 0 packets drops all",
+            "use 1 or more",
+        );
+    }
+}
+
+fn check_interface(key: &str, name: &str, problems: &mut Problems) {
+    let odd = |c: char| c == '/' || c.is_whitespace() || !c.is_ascii();
+    if name.is_empty() || name.len() > LONGEST_NAME || name.contains(odd) {
+        let message = format!("`{name}` is no interface name");
+        let remedy = "use 1 to 15 ASCII characters without `/` and spaces";
+        problems.report(key, message, remedy);
+    }
+}
+
+fn check_probing(config: &NodeConfig, problems: &mut Problems) {
+    let probing = &config.probing;
+    if !probing.threshold.is_finite() || probing.threshold < 0.0 {
+        let remedy = "use a number of at least 0; the paper has 2";
+        problems.report("probing.threshold", "impossible threshold", remedy);
+    }
+    if probing.pair_interval.as_nanos() == 0 {
+        let remedy = "use for example \"1 s\"";
+        problems.report("probing.pair_interval", "the interval is zero", remedy);
+    }
+    let mtu = config.node.tun.mtu.unwrap_or(u16::MAX);
+    if !(LEAST_PAIR..=mtu).contains(&probing.pair_len) {
+        let message = format!(
+            "a pair of {} B cannot be sent to measure with",
+            probing.pair_len
+        );
+        let remedy = format!("use {LEAST_PAIR} to {mtu}");
+        problems.report("probing.pair_len", message, remedy);
+    }
+}
+
+fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
+    let most = usize::from(PathSet::CAPACITY);
+    if paths.is_empty() || paths.len() > most {
+        let message = format!("there are {} paths", paths.len());
+        problems.report(
+            "path",
+            message,
+            format!("give 1 to {most} `[[path]]` tables"),
+        );
+    }
+    let (mut names, mut locals) = (BTreeSet::new(), BTreeSet::new());
+    for (index, path) in paths.iter().enumerate() {
+        let key = |field: &str| format!("path.{index}.{field}");
+        if path.name.is_empty() {
+            problems.report(&key("name"), "the name is empty", "give the path a name");
+        } else if !names.insert(&path.name) {
+            let message = format!("path name `{}` is used twice", path.name);
+            problems.report(&key("name"), message, "rename one of them");
+        }
+        if !locals.insert((path.local, &path.interface)) && path.local.port() != 0 {
+            let message = format!("two paths receive at {}", path.local);
+            problems.report(&key("local"), message, "give each its own address or port");
+        }
+        check_addresses(path, &key, problems);
+        if let Some(name) = &path.interface {
+            check_interface(&key("interface"), name, problems);
+        }
+    }
+}
+
+fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &mut Problems) {
+    let Some(remote) = path.remote else {
+        if path.local.port() == 0 {
+            let remedy = "give a port, or the `remote` to send to";
+            problems.report(&key("local"), "the peer cannot know this port", remedy);
+        }
+        return;
+    };
+    if remote.port() == 0 || remote.ip().is_unspecified() {
+        let remedy = "give the address and port where the peer receives";
+        problems.report(&key("remote"), format!("nobody is at {remote}"), remedy);
+    }
+    if remote.is_ipv4() != path.local.is_ipv4() {
+        let remedy = "use IPv4 for both or IPv6 for both";
+        let message = format!("{} cannot send to {remote}", path.local);
+        problems.report(&key("remote"), message, remedy);
+    }
+}

@@ -1,0 +1,122 @@
+use super::*;
+
+const KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+
+const GOOD: &str = r#"
+[node]
+key_file = "a.key"
+tun = { name = "pp0", addresses = ["10.77.0.1/24", "fd77::1/64"] }
+[peer]
+public_key = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo="
+[policy]
+kind = "probe-and-switch"
+[probing]
+threshold = 3.0
+[[path]]
+name = "uplink1"
+local = "10.1.1.1:7001"
+remote = "10.1.1.2:7001"
+[[path]]
+name = "uplink2"
+local = "[fd01::1]:7001"
+interface = "p2"
+"#;
+
+fn errors(text: &str) -> String {
+    NodeConfig::parse(text, "a.toml").unwrap_err().to_string()
+}
+
+/// What is said when `GOOD` has `old` replaced by `new`.
+fn complaint(old: &str, new: &str) -> String {
+    let text = GOOD.replacen(old, new, 1);
+    assert_ne!(text, GOOD, "{old}");
+    errors(&text)
+}
+
+#[test]
+fn reads_a_whole_file() {
+    let config = NodeConfig::parse(GOOD, "a.toml").unwrap();
+    assert_eq!(config.peer.public_key.to_string(), KEY);
+    assert_eq!(config.policy, PolicyConfig::ProbeAndSwitch { path: 0 });
+    assert!((config.probing.threshold - 3.0).abs() < f64::EPSILON);
+    assert_eq!(config.probing.pair_len, ProbingConfig::default().pair_len);
+    assert_eq!(config.node.tun.queue, DEFAULT_QUEUE);
+    assert_eq!(
+        config.paths[0].remote,
+        Some("10.1.1.2:7001".parse().unwrap())
+    );
+    assert_eq!(config.paths[1].remote, None);
+    assert_eq!(config.paths[1].interface.as_deref(), Some("p2"));
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest_one_and_the_line() {
+    let said = complaint("remote =", "remot =");
+    assert!(
+        said.contains("a.toml:14:") && said.contains("`remote`"),
+        "{said}"
+    );
+    let said = complaint("threshold", "treshold");
+    assert!(
+        said.contains("a.toml:10:") && said.contains("`threshold`"),
+        "{said}"
+    );
+    let said = complaint("probe-and-switch", "probe-and-swich");
+    assert!(
+        said.contains("a.toml:7:") && said.contains("`probe-and-switch`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn impossible_values_are_refused_with_their_line() {
+    let cases = [
+        ("10.77.0.1/24", "10.77.0.1", "a.toml:4:"),
+        ("\"pp0\"", "\"a name that is too long\"", "a.toml:4:"),
+        (KEY, "AAAA", "a.toml:6:"),
+        ("3.0", "-1.0", "a.toml:10:"),
+        ("\"uplink2\"", "\"uplink1\"", "a.toml:16:"),
+        ("10.1.1.2:7001", "[fd01::2]:7001", "a.toml:14:"),
+        ("10.1.1.2:7001", "10.1.1.2:0", "a.toml:14:"),
+        ("10.1.1.2:7001", "10.1.1.2", "a.toml:14:"),
+        ("[fd01::1]:7001", "[fd01::1]:0", "a.toml:17:"),
+        (
+            "\"probe-and-switch\"",
+            "\"single-path\"\npath = 2",
+            "a.toml:9:",
+        ),
+        ("threshold = 3.0", "pair_len = 50", "a.toml:10:"),
+    ];
+    for (old, new, place) in cases {
+        let said = complaint(old, new);
+        assert!(said.starts_with(place), "{new}: {said}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = GOOD
+        .replace("remote", "remot")
+        .replace("3.0", "-3.0")
+        .replace("uplink2", "uplink1");
+    assert_eq!(errors(&text).lines().count(), 3, "{}", errors(&text));
+}
+
+#[test]
+fn the_schema_names_every_table() {
+    let schema = NodeConfig::schema();
+    for key in ["node", "peer", "policy", "probing", "path"] {
+        assert!(schema["properties"].get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn the_key_file_is_beside_the_configuration() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.toml");
+    std::fs::write(&path, GOOD).unwrap();
+    let config = NodeConfig::load(&path).unwrap();
+    assert_eq!(config.node.key_file, directory.path().join("a.key"));
+    let missing = NodeConfig::load(&directory.path().join("b.toml"));
+    assert!(matches!(missing, Err(LoadError::Read { .. })));
+}

@@ -1,0 +1,138 @@
+//! Key files, and the operating system's random source.
+//!
+//! A key file holds the private key of a node, base64 on one line, and nobody but its owner may read it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use polypath_session::entropy::{Entropy, EntropyError};
+use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
+
+/// Longer than any key file.
+const MOST_BYTES: u64 = 1024;
+
+/// The operating system's random source (`getrandom(2)`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError> {
+        getrandom::fill(bytes).map_err(|_| EntropyError)
+    }
+}
+
+/// Why a key could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file exists: a key is not overwritten, since the peer knows its public half.
+    #[error("{path}: exists and is not overwritten; choose another name or remove it first", path = .0.display())]
+    Exists(PathBuf),
+    /// There is no such file.
+    #[error("{path}: there is no such key file; make one with `polypath key {path}`", path = .0.display())]
+    Missing(PathBuf),
+    /// Others may read the private key.
+    #[error("{path}: others may read this private key; run `chmod 600 {path}`", path = .0.display())]
+    Exposed(PathBuf),
+    /// The file does not hold a key.
+    #[error("{path}: {1}", path = .0.display())]
+    Malformed(PathBuf, ParseKeyError),
+    /// The random source failed.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The file cannot be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Makes a key, writes its private half to the new file `path` (mode 0600) and gives the public half.
+pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
+    let error = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),
+        _ => io_error(path, source),
+    };
+    let key = PrivateKey::generate(&mut SystemEntropy)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(error)?;
+    writeln!(file, "{}", key.to_base64())
+        .and_then(|()| file.sync_all())
+        .map_err(|source| {
+            // A key file that was cut short is worse than none.
+            let _ = fs::remove_file(path);
+            io_error(path, source)
+        })?;
+    Ok(key.public())
+}
+
+/// Reads the private key in `path`, which nobody but its owner may read.
+pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
+    let file = File::open(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
+        _ => io_error(path, source),
+    })?;
+    let mode = file
+        .metadata()
+        .map_err(|source| io_error(path, source))?
+        .permissions()
+        .mode();
+    if mode & 0o077 != 0 {
+        return Err(KeyError::Exposed(path.to_owned()));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|source| io_error(path, source))?;
+    text.parse()
+        .map_err(|error| KeyError::Malformed(path.to_owned(), error))
+}
+
+fn io_error(path: &Path, source: io::Error) -> KeyError {
+    KeyError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_written_once_and_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.key");
+        let public = generate(&path).unwrap();
+        assert_eq!(load(&path).unwrap().public(), public);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert!(matches!(generate(&path), Err(KeyError::Exists(_))));
+        assert_eq!(load(&path).unwrap().public(), public);
+        assert_ne!(generate(&directory.path().join("b.key")).unwrap(), public);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_key_file_is_said_with_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.key");
+        let missing = load(&path).unwrap_err().to_string();
+        assert!(missing.contains("polypath key"), "{missing}");
+        fs::write(&path, "not a key\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let exposed = load(&path).unwrap_err().to_string();
+        assert!(exposed.contains("chmod 600"), "{exposed}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(load(&path), Err(KeyError::Malformed(..))));
+    }
+}

@@ -1,0 +1,221 @@
+//! A node: a TUN device, a [`Tunnel`] and a UDP socket for each path, driven by the real clock.
+//!
+//! What the node's machines decide is in `polypath-core` and `polypath-session`; here is only what moves
+//! bytes. A packet goes out before the next is read, and datagrams meet the machines with the time at
+//! which the kernel received them.
+
+use std::io;
+use std::path::PathBuf;
+
+use polypath_core::endpoint::{ConfigError, EndpointConfig};
+use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
+use polypath_core::time::Time;
+use polypath_session::session::{Limits, SessionConfig};
+use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::clock::{Clock, wall_ns};
+use crate::config::NodeConfig;
+use crate::drive::{Driver, StopHandle, Token};
+use crate::keys::{self, KeyError, SystemEntropy};
+use crate::stats::{self, Stats, StatsFile};
+use crate::tun::{Tun, TunConfig, TunError};
+use crate::udp::{PathSocket, UdpError};
+use events::EventFile;
+use ports::{Path, Ports};
+use station::NodeStation;
+
+mod events;
+mod ports;
+mod station;
+
+/// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
+const COMBINING_WINDOW: u32 = 8192;
+/// Least MTU of an IPv6 link in bytes (RFC 8200, section 5).
+const LEAST_MTU_V6: u16 = 1280;
+
+/// What a run writes, and its time zero.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where to write events, one line of JSON each ([`polypath_core::event::Stamped`]) after a line with
+    /// the version of the stream.
+    pub events: Option<PathBuf>,
+    /// Where to write counters ([`Stats`]), each second and at the end.
+    pub stats: Option<PathBuf>,
+    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run.
+    pub origin_ns: Option<u64>,
+}
+
+/// Why a node could not be set up, or what ended it.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The key file.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A path.
+    #[error(transparent)]
+    Udp(#[from] UdpError),
+    /// The TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// The endpoint.
+    #[error(transparent)]
+    Endpoint(#[from] ConfigError),
+    /// The paths leave too little for the TUN device.
+    #[error(
+        "the paths' MTU leaves {0} bytes for a packet, and IPv6 needs 1280: raise the MTU of the \
+         interfaces (`ip link set DEV mtu 1500`) or take the IPv6 addresses from `node.tun.addresses`"
+    )]
+    Mtu(u16),
+    /// The peer's key is this node's own.
+    #[error("`peer.public_key` is this node's own key: give that of the peer")]
+    OwnKey,
+    /// A file that is to be written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The drive loop.
+    #[error("the node stopped: {0}")]
+    Drive(#[from] io::Error),
+}
+
+/// A node that is set up: sockets and TUN device are open.
+pub struct Node {
+    station: NodeStation,
+    driver: Driver,
+}
+
+/// Runs a node until `SIGINT` or `SIGTERM`, and says what it counted.
+pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
+    let mut node = Node::open(config, options)?;
+    let stop = node.stop_handle();
+    stop.stop_on(SIGINT)?;
+    stop.stop_on(SIGTERM)?;
+    node.run()
+}
+
+impl Node {
+    /// Opens all that `config` names, in the network namespace of the calling thread.
+    pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
+        let clock = options
+            .origin_ns
+            .map_or_else(Clock::starting_now, Clock::starting_at);
+        let session = session(config, clock)?;
+        let sockets = config.paths.iter().map(PathSocket::open);
+        let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
+        let mtu = tun_mtu(config, &sockets)?;
+        let longest = sockets.iter().map(PathSocket::mtu).max();
+        let max_datagram = longest.map_or(0, |mtu| mtu as usize);
+        let session = SessionConfig {
+            max_datagram,
+            ..session
+        };
+        let tunnel = Tunnel::new(&endpoint(config), session, Box::new(SystemEntropy))?;
+        let tun = open_tun(config, mtu)?;
+        let driver = Driver::new(clock)?;
+        driver.watch(&tun, station::TUN)?;
+        for (index, socket) in (0..).zip(&sockets) {
+            driver.watch(socket, Token(index))?;
+        }
+        let paths = config.paths.iter().zip(sockets);
+        let paths = paths
+            .map(|(path, socket)| Path::new(path, socket))
+            .collect();
+        let ports = Ports::new(tun, paths, max_datagram, clock);
+        let events = options.events.as_deref().map(EventFile::create);
+        let stats = options.stats.as_deref().map(StatsFile::new);
+        let station = NodeStation::new(tunnel, ports, events.transpose()?, stats);
+        Ok(Self { station, driver })
+    }
+
+    /// Ends [`Node::run`] from elsewhere.
+    #[must_use]
+    pub fn stop_handle(&self) -> StopHandle {
+        self.driver.stop_handle()
+    }
+
+    /// Carries packets until it is stopped, and says what it counted.
+    pub fn run(&mut self) -> Result<Stats, NodeError> {
+        tracing::info!(tun = self.station.tun_name(), "ready");
+        let report = self.driver.run(&mut self.station)?;
+        let now = self.driver.clock().now();
+        Ok(self.station.finish(now, stats::drive(&report))?)
+    }
+}
+
+fn session(config: &NodeConfig, clock: Clock) -> Result<SessionConfig, NodeError> {
+    let private_key = keys::load(&config.node.key_file)?;
+    if private_key.public() == config.peer.public_key {
+        return Err(NodeError::OwnKey);
+    }
+    let known = |path: &crate::config::PathConfig| path.remote.is_some();
+    Ok(SessionConfig {
+        private_key,
+        peer: config.peer.public_key,
+        reachable: config.paths.iter().map(known).collect(),
+        max_datagram: usize::from(u16::MAX),
+        wall_clock: wall_ns().saturating_sub(clock.now().0),
+        limits: Limits::default(),
+    })
+}
+
+fn endpoint(config: &NodeConfig) -> EndpointConfig {
+    let v6 = config.paths.iter().any(|path| path.local.is_ipv6());
+    let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };
+    EndpointConfig {
+        paths: u8::try_from(config.paths.len()).unwrap_or(u8::MAX),
+        policy: config.policy,
+        encapsulation: Encapsulation::deployed(underlay),
+        window: COMBINING_WINDOW,
+        // A node that starts anew is then ahead of all that the peer remembers of it.
+        first_sequence: wall_ns(),
+        probing: config.probing,
+    }
+}
+
+/// The TUN device's MTU: what the smallest path leaves, unless the configuration says otherwise.
+fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
+    let room = |socket: &PathSocket| {
+        let room = socket.mtu().saturating_sub(socket.headers()) as usize;
+        room.saturating_sub(PACKET_OVERHEAD)
+    };
+    let room = sockets.iter().map(room).min().unwrap_or(0);
+    let room = u16::try_from(room).unwrap_or(u16::MAX);
+    let mtu = config.node.tun.mtu.unwrap_or(room);
+    if mtu > room {
+        tracing::warn!(
+            mtu,
+            room,
+            "datagrams will be fragmented: the MTU is beyond that of a path"
+        );
+    }
+    if config.probing.pair_len > mtu {
+        let pair_len = config.probing.pair_len;
+        tracing::warn!(pair_len, mtu, "packet pairs are longer than packets can be");
+    }
+    let mut addresses = config.node.tun.addresses.iter();
+    if mtu < LEAST_MTU_V6 && addresses.any(|prefix| prefix.address().is_ipv6()) {
+        return Err(NodeError::Mtu(mtu));
+    }
+    Ok(mtu)
+}
+
+fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
+    let tun = &config.node.tun;
+    Tun::open(&TunConfig {
+        name: tun.name.clone(),
+        addresses: tun.addresses.clone(),
+        mtu,
+        queue: tun.queue,
+    })
+}
+
+/// The start of the second after `now`.
+fn next_second(now: Time) -> Time {
+    const SECOND: u64 = 1_000_000_000;
+    Time((now.0 / SECOND + 1).saturating_mul(SECOND))
+}

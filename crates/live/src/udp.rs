@@ -1,0 +1,330 @@
+//! The socket of a path: single datagrams, each with the time at which the kernel received it.
+//!
+//! Neither segmentation nor receive offload is asked for: batches would leave as bursts and arrive with
+//! one time. The ECN field of the outer header is left alone (not ECN-capable: the compatibility mode of
+//! RFC 6040, section 4.3); that of the packet within stays as it was.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use polypath_core::frame::{OVER_IPV4, OVER_IPV6};
+use polypath_core::time::Time;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::clock::Clock;
+use crate::config::PathConfig;
+
+mod interface;
+
+/// Bytes that wait in the kernel for a node that is late: 30 ms at a gigabit a second.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// Bytes that wait in the kernel for an interface that is slow.
+const SEND_BUFFER: usize = 1 << 20;
+
+/// Why a path could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum UdpError {
+    /// Another program receives there.
+    #[error(
+        "path `{path}`: another program receives at {local}; choose another port or stop it (`ss -ulpn`)"
+    )]
+    InUse {
+        /// The path's name.
+        path: String,
+        /// The address.
+        local: SocketAddr,
+    },
+    /// No interface has the address.
+    #[error("path `{path}`: no interface here has the address of {local}; see `ip address`")]
+    NoAddress {
+        /// The path's name.
+        path: String,
+        /// The address.
+        local: SocketAddr,
+    },
+    /// There is no such interface.
+    #[error("path `{path}`: there is no interface `{interface}`; there are {known}")]
+    NoInterface {
+        /// The path's name.
+        path: String,
+        /// The interface's name.
+        interface: String,
+        /// The names of the interfaces that there are.
+        known: String,
+    },
+    /// Binding to an interface is not permitted.
+    #[error(
+        "path `{path}`: may not bind to interface `{interface}`; run as root or with CAP_NET_RAW"
+    )]
+    NotPermitted {
+        /// The path's name.
+        path: String,
+        /// The interface's name.
+        interface: String,
+    },
+    /// Anything else.
+    #[error("path `{path}`: cannot open a socket at {local}: {source}")]
+    Other {
+        /// The path's name.
+        path: String,
+        /// The address.
+        local: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A datagram that was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its length in bytes; the longest that fits the buffer where it was longer.
+    pub len: usize,
+    /// Where it came from.
+    pub from: SocketAddr,
+    /// When the kernel received it.
+    pub at: Time,
+}
+
+/// The socket of a path.
+#[derive(Debug)]
+pub struct PathSocket {
+    socket: UdpSocket,
+    mtu: u32,
+    headers: u32,
+    control: Vec<u8>,
+}
+
+impl PathSocket {
+    /// Opens the socket of `path`, non-blocking.
+    pub fn open(path: &PathConfig) -> Result<Self, UdpError> {
+        let other = |source| UdpError::Other {
+            path: path.name.clone(),
+            local: path.local,
+            source,
+        };
+        let domain = Domain::for_address(path.local);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).map_err(other)?;
+        if domain == Domain::IPV6 {
+            socket.set_only_v6(true).map_err(other)?;
+        }
+        bind(&socket, path)?;
+        enlarge_buffers(&socket).map_err(other)?;
+        setsockopt(&socket, ReceiveTimestampns, &true).map_err(|errno| other(errno.into()))?;
+        socket.set_nonblocking(true).map_err(other)?;
+        Ok(Self {
+            mtu: interface::mtu(path.interface.as_deref(), path.local.ip()),
+            headers: if path.local.is_ipv4() {
+                OVER_IPV4
+            } else {
+                OVER_IPV6
+            },
+            socket: socket.into(),
+            control: nix::cmsg_space!(TimeSpec),
+        })
+    }
+
+    /// The MTU of the path's interface in bytes; that of Ethernet where it is not known.
+    #[must_use]
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// Length of the IP and UDP headers of a datagram in bytes.
+    #[must_use]
+    pub fn headers(&self) -> u32 {
+        self.headers
+    }
+
+    /// Receives the next datagram into `buffer`; none if none waits.
+    pub fn receive(&mut self, buffer: &mut [u8], clock: Clock) -> io::Result<Option<Received>> {
+        let mut slices = [io::IoSliceMut::new(buffer)];
+        let message = match recvmsg::<SockaddrStorage>(
+            self.socket.as_raw_fd(),
+            &mut slices,
+            Some(&mut self.control),
+            MsgFlags::empty(),
+        ) {
+            Ok(message) => message,
+            Err(nix::Error::EAGAIN) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        let stamp = message.cmsgs()?.find_map(|control| match control {
+            ControlMessageOwned::ScmTimestampns(stamp) => Some(nanoseconds(stamp)),
+            _ => None,
+        });
+        let from = message.address.as_ref().and_then(address);
+        Ok(Some(Received {
+            len: message.bytes,
+            from: from.ok_or(io::ErrorKind::InvalidData)?,
+            at: stamp.map_or_else(|| clock.now(), |stamp| clock.at_wall(stamp)),
+        }))
+    }
+
+    /// Sends `datagram` to `to`.
+    ///
+    /// Any error concerns this datagram alone: a queue is full, or the network cannot be reached now.
+    pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+        self.socket.send_to(datagram, to).map(|_| ())
+    }
+
+    /// The address that the socket is bound to.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+}
+
+impl AsFd for PathSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn bind(socket: &Socket, path: &PathConfig) -> Result<(), UdpError> {
+    let (name, local) = (path.name.clone(), path.local);
+    if let Some(interface) = &path.interface {
+        socket
+            .bind_device(Some(interface.as_bytes()))
+            .map_err(|source| interface_error(path, interface, source))?;
+    }
+    socket
+        .bind(&local.into())
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => UdpError::InUse { path: name, local },
+            io::ErrorKind::AddrNotAvailable => UdpError::NoAddress { path: name, local },
+            _ => UdpError::Other {
+                path: name,
+                local,
+                source,
+            },
+        })
+}
+
+fn interface_error(path: &PathConfig, interface: &str, source: io::Error) -> UdpError {
+    let (path, local, interface) = (path.name.clone(), path.local, interface.to_owned());
+    match source.raw_os_error() {
+        Some(nix::libc::ENODEV) => UdpError::NoInterface {
+            path,
+            interface,
+            known: interface::names(),
+        },
+        Some(nix::libc::EPERM) => UdpError::NotPermitted { path, interface },
+        _ => UdpError::Other {
+            path,
+            local,
+            source,
+        },
+    }
+}
+
+/// Takes what the system grants where more is not permitted.
+fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
+    if setsockopt(socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+        socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+    }
+    socket.set_send_buffer_size(SEND_BUFFER)
+}
+
+fn nanoseconds(stamp: TimeSpec) -> u64 {
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(stamp.tv_sec()) * 1_000_000_000 + part(stamp.tv_nsec())
+}
+
+fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = || {
+        storage
+            .as_sockaddr_in()
+            .map(|v4| SocketAddr::V4((*v4).into()))
+    };
+    let v6 = || {
+        storage
+            .as_sockaddr_in6()
+            .map(|v6| SocketAddr::V6((*v6).into()))
+    };
+    v4().or_else(v6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_core::time::Duration;
+
+    fn path(local: &str, interface: Option<&str>) -> PathConfig {
+        PathConfig {
+            name: "test".to_owned(),
+            local: local.parse().unwrap(),
+            remote: None,
+            interface: interface.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn datagrams_arrive_with_their_source_and_time() {
+        for local in ["127.0.0.1:0", "[::1]:0"] {
+            let mut socket = match PathSocket::open(&path(local, None)) {
+                Ok(socket) => socket,
+                Err(error) if local.starts_with('[') => {
+                    println!("skipped without IPv6: {error}");
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            let clock = Clock::starting_now();
+            let mut buffer = [0; 100];
+            assert_eq!(socket.receive(&mut buffer, clock).unwrap(), None);
+            let peer = UdpSocket::bind(local).unwrap();
+            let to = socket.local().unwrap();
+            // The kernel begins to take times shortly after the first socket asks for them.
+            let pause = std::time::Duration::from_millis(20);
+            let mut attempts = (0..50).map(|_| {
+                peer.send_to(&[7; 40], to).unwrap();
+                std::thread::sleep(pause);
+                let received = socket.receive(&mut buffer, clock).unwrap().unwrap();
+                assert_eq!(
+                    (received.len, received.from),
+                    (40, peer.local_addr().unwrap())
+                );
+                clock.now().since(received.at)
+            });
+            assert!(attempts.any(|waited| waited >= Duration::from_millis(19)));
+            peer.send_to(&[7; 400], to).unwrap();
+            let received = socket.receive(&mut buffer, clock).unwrap().unwrap();
+            assert_eq!(received.len, buffer.len(), "cut to the buffer");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_remedy() {
+        let error = |local: &str, interface| {
+            PathSocket::open(&path(local, interface))
+                .unwrap_err()
+                .to_string()
+        };
+        let taken = UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let held = UdpSocket::bind(taken).unwrap();
+        assert!(error(&taken.to_string(), None).contains("ss -ulpn"));
+        drop(held);
+        assert!(error("192.0.2.1:7001", None).contains("ip address"));
+        let missing = error("127.0.0.1:0", Some("no-such-if"));
+        assert!(
+            missing.contains("`no-such-if`") && missing.contains("lo"),
+            "{missing}"
+        );
+    }
+
+    #[test]
+    fn the_mtu_is_that_of_the_interface() {
+        let by_address = PathSocket::open(&path("127.0.0.1:0", None)).unwrap();
+        let by_name = PathSocket::open(&path("0.0.0.0:0", Some("lo"))).unwrap();
+        assert_eq!(by_address.mtu(), by_name.mtu());
+        assert!(by_name.mtu() >= 16_384);
+        let unknown = PathSocket::open(&path("0.0.0.0:0", None)).unwrap();
+        assert_eq!((unknown.mtu(), unknown.headers()), (1500, 28));
+    }
+}

@@ -1,0 +1,64 @@
+//! What the kernel says of its interfaces.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::IpAddr;
+
+use nix::ifaddrs::getifaddrs;
+use nix::libc;
+use socket2::{Domain, Socket, Type};
+use std::os::fd::AsRawFd;
+
+/// The MTU of Ethernet in bytes.
+const ETHERNET: u32 = 1500;
+
+/// The MTU in bytes of the interface `name`, or of the one that has `address`; that of Ethernet if there
+/// is none.
+pub(super) fn mtu(name: Option<&str>, address: IpAddr) -> u32 {
+    let name = name.map(str::to_owned).or_else(|| with_address(address));
+    name.and_then(|name| read_mtu(&name).ok())
+        .unwrap_or(ETHERNET)
+}
+
+/// The names of all interfaces, for a message.
+pub(super) fn names() -> String {
+    let Ok(addresses) = getifaddrs() else {
+        return "none to be seen".to_owned();
+    };
+    let names: BTreeSet<String> = addresses.map(|entry| entry.interface_name).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn with_address(address: IpAddr) -> Option<String> {
+    let is_it = |entry: &nix::ifaddrs::InterfaceAddress| {
+        let storage = entry.address.as_ref();
+        storage
+            .and_then(super::address)
+            .is_some_and(|found| found.ip() == address)
+    };
+    Some(getifaddrs().ok()?.find(is_it)?.interface_name)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "no library here asks for the MTU of an interface"
+)]
+fn read_mtu(name: &str) -> io::Result<u32> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    // SAFETY: all-zero bytes are a valid `ifreq`: an empty name and a union of plain numbers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    // SAFETY: SIOCGIFMTU reads the name, which ends with a zero, and writes the MTU into the union; the
+    // kernel keeps no pointer.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so that the union holds the MTU.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    u32::try_from(mtu).map_err(io::Error::other)
+}
