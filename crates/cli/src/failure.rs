@@ -1,0 +1,39 @@
+//! Why a command failed, as an exit code and a message.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The run failed, or its result is invalid: exit code 1.
+    Run(anyhow::Error),
+    /// The command line or a file is wrong: exit code 2.
+    Input(anyhow::Error),
+    /// This machine lacks something that the command needs: exit code 3.
+    Machine(anyhow::Error),
+}
+
+impl Failure {
+    /// What is wrong with a file or an argument, already in words for the user.
+    pub(crate) fn input(message: impl Display) -> Self {
+        Self::Input(anyhow::anyhow!("{message}"))
+    }
+
+    /// Prints the message and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (code, error) = match self {
+            Self::Run(error) => (1, error),
+            Self::Input(error) => (2, error),
+            Self::Machine(error) => (3, error),
+        };
+        eprintln!("polypath: {error:#}");
+        ExitCode::from(code)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Run(error)
+    }
+}

@@ -1,0 +1,68 @@
+//! The `polypath` program: simulate, try in a lab, deploy.
+//!
+//! Exit codes: 0 all went well; 1 the run failed, or its result is invalid; 2 the command line or a file
+//! is wrong; 3 this machine lacks something that the command needs.
+
+mod failure;
+mod key;
+mod lab;
+mod node;
+mod outcome;
+mod progress;
+mod scenario;
+mod schema;
+mod sim;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+
+/// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 all went well; 1 the run failed or its result is invalid; \
+                  2 the command line or a file is wrong; 3 this machine lacks something needed."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario in virtual time, over simulated links, with simulated TCP.
+    Sim(sim::Args),
+    /// Run a scenario in real time, with real programs on the real kernel, over emulated links.
+    Lab(lab::Args),
+    /// Carry the packets of a TUN device to a peer over every configured path.
+    Node(node::Args),
+    /// Make a key pair for a node, or show its public half.
+    Key(key::Args),
+    /// Print the JSON schema of a file that polypath reads.
+    Schema(schema::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("POLYPATH_LOG")
+                .unwrap_or_else(|_| "info".into()),
+        )
+        .init();
+    let result = match cli.command {
+        Command::Sim(args) => sim::run(&args),
+        Command::Lab(args) => lab::run(&args),
+        Command::Node(args) => node::run(&args),
+        Command::Key(args) => key::run(&args),
+        Command::Schema(args) => schema::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,40 @@
+//! `polypath node`: one end of the overlay, deployed.
+
+use std::path::PathBuf;
+
+use polypath_live::config::NodeConfig;
+use polypath_live::node::{self, NodeError};
+
+use crate::failure::Failure;
+
+/// Arguments of `polypath node`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node's file; `polypath schema node` prints its schema.
+    config: PathBuf,
+    /// Write every decision to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Write counters to this file each second and at the end, as JSON.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one experiment.
+    #[arg(long, value_name = "NS")]
+    origin_ns: Option<u64>,
+}
+
+/// Runs the node until it is told to stop.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let config = NodeConfig::load(&args.config).map_err(Failure::input)?;
+    let options = node::Options {
+        events: args.events.clone(),
+        stats: args.stats.clone(),
+        origin_ns: args.origin_ns,
+    };
+    match node::run(&config, &options) {
+        Ok(_) => Ok(()),
+        Err(error @ NodeError::Drive(_)) => Err(Failure::Run(error.into())),
+        Err(error @ (NodeError::Tun(_) | NodeError::Udp(_))) => Err(Failure::Machine(error.into())),
+        Err(error) => Err(Failure::Input(error.into())),
+    }
+}

@@ -1,0 +1,35 @@
+//! `polypath schema`: the JSON schemas of the files that polypath reads.
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+
+/// Arguments of `polypath schema`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which file.
+    #[arg(value_enum)]
+    file: File,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum File {
+    /// What `polypath sim` and `polypath lab` read.
+    Scenario,
+    /// What `polypath node` reads.
+    Node,
+}
+
+/// Prints the schema.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let schema = match args.file {
+        File::Scenario => polypath_scenario::Scenario::schema(),
+        File::Node => polypath_live::config::NodeConfig::schema(),
+    };
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&schema).context("writing the schema")?
+    );
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! `polypath sim`: a scenario in virtual time.
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_report::Simulated;
+use polypath_scenario::Scenario;
+use polypath_sim::{Observer, SimEvent};
+
+use crate::failure::Failure;
+use crate::outcome;
+use crate::progress;
+use crate::scenario;
+
+/// Arguments of `polypath sim`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scenario: scenario::Args,
+}
+
+/// Runs the scenario and reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let scenario = args.scenario.read()?;
+    let mut watched = Watched::new(&scenario);
+    let outcome = polypath_sim::run(&scenario, Seed(scenario.seed), &mut watched);
+    let outcome = outcome.map_err(Failure::input)?;
+    watched.bar.finish_and_clear();
+    let experiment = watched.observer.finish(&scenario, &outcome);
+    outcome::report(
+        &experiment,
+        &args.scenario.out(&scenario, "sim"),
+        args.scenario.format,
+    )
+}
+
+/// The report's observer, with a progress bar over the transfers.
+struct Watched {
+    observer: Simulated,
+    bar: indicatif::ProgressBar,
+    finished: u64,
+}
+
+impl Watched {
+    fn new(scenario: &Scenario) -> Self {
+        let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
+        Self {
+            observer: Simulated::new(scenario),
+            bar: progress::bar(transfers, "transfers"),
+            finished: 0,
+        }
+    }
+}
+
+impl Observer for Watched {
+    fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
+        if matches!(event, SimEvent::TransferFinished { .. }) {
+            self.finished += 1;
+            progress::advance(&self.bar, self.finished);
+        }
+        self.observer.on_event(scheme, at, event);
+    }
+}
