@@ -6,6 +6,10 @@
 //! an HTTP server and an HTTP client, over the kernel's TCP. All schemes run side by side, with the same
 //! background seed; each round of transfers starts in all of them at once.
 //!
+//! *Hosts.* The kernel's TCP gets from the scenario what a route can tell it: the congestion control, the
+//! segment size, the initial window, the receiver window and the least retransmission timeout. The rest
+//! (SACK, timestamps, RACK, delayed ACKs) is the kernel's own, as in a deployment.
+//!
 //! *Time.* Real time starts where the background's warm-up ends: the worlds are warmed up in virtual time
 //! first, so that time zero of the run lies before the start of the process. Nodes, emulation and report
 //! share that time.
@@ -21,6 +25,7 @@ mod clip;
 pub mod emulation;
 mod ends;
 mod error;
+mod host_tcp;
 mod http;
 mod interrupt;
 pub mod namespace;

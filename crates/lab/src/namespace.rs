@@ -90,16 +90,12 @@ impl Namespace {
         Ok(())
     }
 
-    /// Adds a route to `destination` over `device`, whose TCP connections use `congestion_control`.
-    pub fn route(
-        &self,
-        destination: IpAddr,
-        device: &str,
-        congestion_control: &str,
-    ) -> io::Result<()> {
-        let destination = destination.to_string();
-        let route = ["route", "replace", &destination, "dev", device];
-        self.ip(&[&route[..], &["congctl", congestion_control]].concat())?;
+    /// Adds a route to `destination` over `device`, with metrics as `ip route` names them
+    /// (`["congctl", "reno"]`).
+    pub fn route(&self, destination: IpAddr, device: &str, metrics: &[String]) -> io::Result<()> {
+        let mut command = Command::new(program::IP.path());
+        command.args(["route", "replace", &destination.to_string(), "dev", device]);
+        self.output(command.args(metrics))?;
         Ok(())
     }
 }

@@ -18,6 +18,7 @@ use crate::LabError;
 use crate::clip::Clip;
 use crate::emulation::{Emulated, Emulation, Snapshot};
 use crate::ends::Ends;
+use crate::host_tcp::HostTcp;
 use crate::interrupt::Interrupt;
 use crate::node::{Files, Overlay};
 use crate::preflight::preflight;
@@ -121,8 +122,9 @@ impl Lab {
         let clock = Clock::starting_at(now.saturating_sub(head_start.0));
         let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
         let mut sites = start(scenario, options, clock, &workspace, ends)?;
+        let tcp = HostTcp::of(scenario);
         for (site, &scheme) in sites.iter_mut().zip(&scenario.schemes) {
-            site.wait(scenario.lab.congestion_control, &interrupt)
+            site.wait(&tcp, &interrupt)
                 .map_err(|e| LabError::of(scheme, e))?;
         }
         Ok(Self {
@@ -220,7 +222,7 @@ fn start(
                 policy: endpoint.policy,
                 probing: endpoint.probing,
             },
-            congestion_control: scenario.lab.congestion_control,
+            tcp: &HostTcp::of(scenario),
             origin_ns: clock.origin_ns(),
         };
         let directory = workspace.path().join(scheme.name());

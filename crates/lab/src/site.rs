@@ -8,10 +8,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use polypath_live::keys;
-use polypath_scenario::CongestionControl;
 use polypath_sim::Side;
 
 use crate::ends::Ends;
+use crate::host_tcp::HostTcp;
 use crate::http::Server;
 use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
@@ -35,8 +35,8 @@ pub(crate) struct Programs<'a> {
     pub(crate) documents: &'a Path,
     /// What the nodes are to do.
     pub(crate) overlay: Overlay<'a>,
-    /// The congestion control of both hosts.
-    pub(crate) congestion_control: CongestionControl,
+    /// How the kernel's TCP is to behave at both ends.
+    pub(crate) tcp: &'a HostTcp,
     /// Time zero on `CLOCK_MONOTONIC`.
     pub(crate) origin_ns: u64,
 }
@@ -70,7 +70,7 @@ impl Site {
             |side, files| Node::start(programs.binary, ends.at(side), files, programs.origin_ns);
         let mut nodes = [start(Side::Server, server)?, start(Side::Client, client)?];
         for (node, side) in nodes.iter_mut().zip(SIDES) {
-            route(node, ends.at(side), side, programs.congestion_control)?;
+            route(node, ends.at(side), side, programs.tcp)?;
         }
         let server = Server::start(ends.at(Side::Server), directory, programs.documents)?;
         Ok(Self {
@@ -82,18 +82,14 @@ impl Site {
 
     /// Waits until a connection crosses the overlay, and checks that it has the congestion control that
     /// was asked for.
-    pub(crate) fn wait(
-        &mut self,
-        wanted: CongestionControl,
-        interrupt: &Interrupt,
-    ) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, tcp: &HostTcp, interrupt: &Interrupt) -> io::Result<()> {
+        let wanted = tcp.congestion_control();
         let connection = self.connect(interrupt)?;
         let sockets = self.established(interrupt)?;
         drop(connection);
-        if sockets.split_whitespace().any(|word| word == wanted.name()) {
+        if sockets.split_whitespace().any(|word| word == wanted) {
             return Ok(());
         }
-        let wanted = wanted.name();
         Err(io::Error::other(format!(
             "the kernel does not use {wanted} (modprobe tcp_{wanted}?): {sockets}"
         )))
@@ -161,17 +157,12 @@ pub(crate) fn http_address() -> SocketAddr {
 }
 
 /// Routes to the other end over the node's device, as soon as the node has made it.
-fn route(
-    node: &mut Node,
-    namespace: &Namespace,
-    side: Side,
-    congestion_control: CongestionControl,
-) -> io::Result<()> {
+fn route(node: &mut Node, namespace: &Namespace, side: Side, tcp: &HostTcp) -> io::Result<()> {
     let destinations = overlay_addresses(side.other()).map(|prefix| prefix.address());
     let mut last = None;
     for _ in 0..QUESTIONS {
         node.check()?;
-        let add = |to| namespace.route(to, OVERLAY_DEVICE, congestion_control.name());
+        let add = |to| namespace.route(to, OVERLAY_DEVICE, &tcp.metrics(to));
         match destinations.into_iter().try_for_each(add) {
             Ok(()) => return Ok(()),
             Err(e) => last = Some(e),
