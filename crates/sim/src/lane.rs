@@ -3,6 +3,8 @@
 //! *Order at equal times.* First everything that is due in the network, then the server's deadline, then
 //! the client's. Frames that leave the network reach their host at once, in the order in which they left.
 
+use std::collections::VecDeque;
+
 use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::rng::Seed;
@@ -55,15 +57,20 @@ pub(crate) struct Lane {
     file: File,
     transfer: Transfer,
     /// What the network and the hosts said and nobody has taken yet; empty between wakes.
-    arrived: Vec<(Side, Frame<Segment>)>,
+    arrived: VecDeque<(Side, Frame<Segment>)>,
     outputs: Vec<HostOutput>,
 }
 
-/// Which part is woken.
-#[derive(Clone, Copy)]
-enum Part {
-    Network,
-    Host(Side),
+/// The frame that leaves the network with an output, and the side on which it does.
+fn exit(output: WorldOutput<Carried>) -> Option<(Side, Frame<Segment>)> {
+    match output {
+        WorldOutput::Deliver { port, payload } => {
+            let mut frame = payload.frame;
+            frame.path = port.path;
+            Some((port.side, frame))
+        }
+        WorldOutput::Dropped { .. } => None,
+    }
 }
 
 /// Takes what happens in one scheme.
@@ -89,7 +96,7 @@ impl Lane {
                 in_order: 0,
                 finished: None,
             },
-            arrived: Vec::new(),
+            arrived: VecDeque::new(),
             outputs: Vec::new(),
         })
     }
@@ -132,64 +139,50 @@ impl Lane {
         while self.wake_next(limit, report) {}
     }
 
-    /// Wakes the part that is due next, if that is at `limit` or before.
+    /// Takes the simulation on to the next thing that concerns the hosts, if that is at `limit` or before.
     fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
-        let Some((deadline, part)) = self.next_due().filter(|(d, _)| d.at <= limit) else {
-            return false;
+        let host = self.next_host().filter(|(d, _)| d.at <= limit);
+        let until = host.map_or(limit, |(d, _)| d.at);
+        let arrived = &mut self.arrived;
+        let exits = &mut |output| arrived.extend(exit(output));
+        let now = match (self.network.run_until_output(until, exits), host) {
+            (Some(now), _) => now,
+            (None, Some((deadline, side))) => {
+                self.wake_host(deadline, side, report);
+                deadline.at
+            }
+            (None, None) => return false,
         };
-        let now = deadline.at;
-        let next = match part {
-            Part::Network => self.wake_network(now, Wake::Timeout),
-            Part::Host(side) => self.wake_host(now, side, report),
-        };
-        assert!(
-            next.is_none_or(|d| d.at > now),
-            "does not advance at {now}: {}",
-            deadline.why
-        );
         self.take_arrived(now, report);
         true
     }
 
-    /// The earliest deadline; the network before the server before the client where they tie.
-    fn next_due(&self) -> Option<(Deadline, Part)> {
-        let deadlines = [
-            (self.network.deadline(), Part::Network),
-            (self.server.deadline(), Part::Host(Side::Server)),
-            (self.client.deadline(), Part::Host(Side::Client)),
-        ];
-        let due = deadlines
-            .into_iter()
-            .filter_map(|(d, part)| Some((d?, part)));
-        due.min_by_key(|(d, _)| d.at)
+    /// The host that is due first; the server where they tie.
+    fn next_host(&self) -> Option<(Deadline, Side)> {
+        let server = self.server.deadline().map(|d| (d, Side::Server));
+        let client = self.client.deadline().map(|d| (d, Side::Client));
+        server.into_iter().chain(client).min_by_key(|(d, _)| d.at)
     }
 
-    fn wake_host(&mut self, now: Time, side: Side, report: &mut Report<'_>) -> Option<Deadline> {
+    fn wake_host(&mut self, deadline: Deadline, side: Side, report: &mut Report<'_>) {
+        let now = deadline.at;
         let outputs = &mut self.outputs;
         let out = &mut |output| outputs.push(output);
         let next = match side {
             Side::Server => step(&mut self.server, now, Wake::Timeout, out),
             Side::Client => step(&mut self.client, now, Wake::Timeout, out),
         };
+        assert!(
+            next.is_none_or(|d| d.at > now),
+            "the {side:?} does not advance at {now}: {}",
+            deadline.why
+        );
         self.pass_on(now, side, report);
-        next
-    }
-
-    fn wake_network(&mut self, now: Time, wake: Wake<PortInput<Carried>>) -> Option<Deadline> {
-        let arrived = &mut self.arrived;
-        step(&mut self.network, now, wake, &mut |output| {
-            if let WorldOutput::Deliver { port, payload } = output {
-                let mut frame = payload.frame;
-                frame.path = port.path;
-                arrived.push((port.side, frame));
-            }
-        })
     }
 
     /// Hands frames that left the network to their hosts.
     fn take_arrived(&mut self, now: Time, report: &mut Report<'_>) {
-        let mut arrived = std::mem::take(&mut self.arrived);
-        for (side, frame) in arrived.drain(..) {
+        while let Some((side, frame)) = self.arrived.pop_front() {
             let outputs = &mut self.outputs;
             let out = &mut |output| outputs.push(output);
             match side {
@@ -201,7 +194,6 @@ impl Lane {
                 self.note_progress(now, report);
             }
         }
-        self.arrived = arrived;
     }
 
     fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
@@ -209,6 +201,7 @@ impl Lane {
         self.client
             .handle_input(now, HostInput::Tcp(input), &mut |o| outputs.push(o));
         self.pass_on(now, Side::Client, report);
+        self.take_arrived(now, report);
     }
 
     /// Sends what a host transmits, and reports what it reports.
@@ -226,7 +219,10 @@ impl Lane {
                         path: payload.frame.path,
                         side,
                     };
-                    self.wake_network(now, Wake::Input(PortInput { port, payload }));
+                    let input = PortInput { port, payload };
+                    let arrived = &mut self.arrived;
+                    self.network
+                        .handle_input(now, input, &mut |output| arrived.extend(exit(output)));
                 }
             }
         }

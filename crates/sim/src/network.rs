@@ -1,7 +1,7 @@
 //! Builds a simulated network from a scenario.
 //!
 //! A path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
-//! [`Link`](polypath_link::Link)s, one for each direction, with equal parameters and random streams of
+//! [`Link`]s, one for each direction, with equal parameters and random streams of
 //! their own. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
 //! own; their flows stay on their path ([`destinations`]).
 //!
@@ -132,11 +132,10 @@ impl Network {
 
     /// Adds a port whose packets cross `links` and leave at the port of the other side.
     fn add_port(&mut self, path: PathId, side: Side, links: impl Iterator<Item = u32>) {
-        let number = u32::try_from(self.ports.len()).expect("at most 512 ports");
-        // The two ports of a path stand side by side, the server's first.
-        let opposite = number ^ 1;
-        let route = self.fabric.routes.add(links, Terminal::Port(opposite));
         let id = PortId { path, side };
+        debug_assert_eq!(id.position(), self.ports.len(), "ports are added in order");
+        let exit = u32::try_from(id.opposite().position()).expect("at most 512 ports");
+        let route = self.fabric.routes.add(links, Terminal::Port(exit));
         self.ports.push(Port { id, route });
     }
 }

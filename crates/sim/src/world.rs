@@ -28,7 +28,8 @@ pub(crate) use agents::Agents;
 pub use port::{PortId, PortInput, Side};
 pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport};
 
-/// Events that one wake handles at most: a driver that is an age behind gets the chance to do other things.
+/// Events that one wake handles at most: a driver that is an age behind gets the chance to do other things,
+/// and finds a deadline that has passed.
 const CATCH_UP: u32 = 1 << 20;
 
 /// What a world says.
@@ -108,6 +109,26 @@ impl<X: Payload> World<X> {
         self.fabric.next_departure()
     }
 
+    /// Handles what is due until something is said, and all else that is due at that time, which is
+    /// returned; nothing once there is no more at `until` or before.
+    pub fn run_until_output(
+        &mut self,
+        until: Time,
+        out: &mut impl FnMut(WorldOutput<X>),
+    ) -> Option<Time> {
+        while let Some(at) = self.next_event.filter(|at| *at <= until) {
+            let mut silent = true;
+            self.handle_timeout(at, &mut |output| {
+                silent = false;
+                out(output);
+            });
+            if !silent {
+                return Some(at);
+            }
+        }
+        None
+    }
+
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         match event {
@@ -173,7 +194,7 @@ impl<X: Payload> Machine for World<X> {
         out: &mut impl FnMut(WorldOutput<X>),
     ) {
         self.run_until(now, out);
-        let Some(port) = self.ports.iter().find(|p| p.id == input.port) else {
+        let Some(port) = self.ports.get(input.port.position()) else {
             return;
         };
         let size = u32::try_from(input.payload.len()).unwrap_or(u32::MAX);

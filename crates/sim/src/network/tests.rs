@@ -3,6 +3,7 @@ use crate::world::{PortInput, WorldOutput};
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_link::DropReason;
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
@@ -233,4 +234,39 @@ fn background_needs_two_inner_nodes() {
     scenario.paths[0].links[0].repeat = 2;
     let error = build::<Numbered>(&scenario, Seed(1)).unwrap_err();
     assert_eq!(error, BuildError::TooFewLinks("a".into()));
+}
+
+proptest! {
+    #[test]
+    fn every_packet_leaves_or_is_dropped_once_and_in_order(
+        steps in proptest::collection::vec((0_u64..3, 0_u8..2, any::<bool>(), 1_usize..1500), 1..200),
+        loss in 0.0..0.5,
+    ) {
+        let scenario = scenario(LOADED, |s| s.paths[0].links[0].loss = loss);
+        let mut world = build::<Numbered>(&scenario, Seed(1)).unwrap();
+        let mut outputs = Vec::new();
+        let mut now = Time::ZERO;
+        for (number, &(wait, path, to_client, size)) in steps.iter().enumerate() {
+            now += Duration::from_millis(wait);
+            let side = if to_client { Side::Server } else { Side::Client };
+            let input = PortInput { port: port(path, side), payload: Numbered(number, size) };
+            step(&mut world, now, Wake::Input(input), &mut |o| outputs.push(o));
+        }
+        world.run_until(now + Duration::from_secs(2), &mut |o| outputs.push(o));
+        let mut seen = vec![0; steps.len()];
+        let mut last = std::collections::BTreeMap::new();
+        for output in outputs {
+            match output {
+                WorldOutput::Dropped { payload, .. } => seen[payload.0] += 1,
+                WorldOutput::Deliver { port: at, payload } => {
+                    let (_, path, to_client, _) = steps[payload.0];
+                    let side = if to_client { Side::Client } else { Side::Server };
+                    prop_assert_eq!(at, port(path, side));
+                    prop_assert!(last.insert(at, payload.0).is_none_or(|l| l < payload.0));
+                    seen[payload.0] += 1;
+                }
+            }
+        }
+        prop_assert!(seen.iter().all(|n| *n == 1));
+    }
 }

@@ -34,6 +34,11 @@ pub struct PortId {
 }
 
 impl PortId {
+    /// Where the port stands in a network: by path, the server's side first.
+    pub(crate) const fn position(self) -> usize {
+        2 * self.path.index() + self.side as usize
+    }
+
     /// The other end of the same path.
     #[must_use]
     pub const fn opposite(self) -> Self {
