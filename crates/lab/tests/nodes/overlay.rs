@@ -1,0 +1,122 @@
+//! The namespaces, and the nodes in them.
+
+use std::fs;
+use std::io;
+use std::thread::JoinHandle;
+
+use polypath_lab::namespace::Namespace;
+use polypath_lab::preflight;
+use polypath_live::config::NodeConfig;
+use polypath_live::drive::StopHandle;
+use polypath_live::keys;
+use polypath_live::node::{Node, Options};
+use polypath_live::stats::Stats;
+use tempfile::TempDir;
+
+/// Two namespaces, joined twice, and a directory for keys and configurations.
+pub(crate) struct Site {
+    pub(crate) a: Namespace,
+    pub(crate) b: Namespace,
+    directory: TempDir,
+}
+
+/// A node on a thread of its own.
+pub(crate) struct Running {
+    stop: StopHandle,
+    thread: JoinHandle<Stats>,
+}
+
+/// The nodes of both ends.
+pub(crate) struct Overlay([Running; 2]);
+
+impl Site {
+    /// None, with the reason printed, where no namespaces or TUN devices can be had.
+    pub(crate) fn new() -> Option<Self> {
+        if let Err(refusal) = preflight() {
+            println!("skipped: {refusal}");
+            return None;
+        }
+        let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
+        a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            keys::generate(&directory.path().join(format!("{name}.key"))).unwrap();
+        }
+        Some(Self { a, b, directory })
+    }
+
+    /// Bytes that interface `name` of the first namespace has sent, as `ip -s link` tells.
+    pub(crate) fn sent_bytes(&self, name: &str) -> u64 {
+        let said = self
+            .a
+            .ip(&["-s", "-j", "link", "show", "dev", name])
+            .unwrap();
+        let sent = said.split("\"tx\":{\"bytes\":").nth(1).unwrap();
+        sent.split(',').next().unwrap().parse().unwrap()
+    }
+
+    fn public_key(&self, name: &str) -> String {
+        let key = keys::load(&self.directory.path().join(format!("{name}.key")));
+        key.unwrap().public().to_string()
+    }
+
+    /// Starts node `name` with peer `peer` in `namespace`, with the address of its TUN device given by
+    /// the last digit, and these `[[path]]` tables.
+    fn start(&self, namespace: &Namespace, who: [&str; 2], digit: u8, rest: &str) -> Running {
+        let [name, peer] = who;
+        let text = format!(
+            "[node]\nkey_file = \"{name}.key\"\n\
+             tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\", \"fd77::{digit}/64\"] }}\n\
+             [peer]\npublic_key = \"{}\"\n{rest}",
+            self.public_key(peer)
+        );
+        let path = self.directory.path().join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        let config = NodeConfig::load(&path).unwrap();
+        let open = || Node::open(&config, &Options::default()).map_err(io::Error::other);
+        let mut node = namespace.run(open).unwrap();
+        Running {
+            stop: node.stop_handle(),
+            thread: std::thread::spawn(move || node.run().unwrap()),
+        }
+    }
+}
+
+fn path(name: &str, local: &str, remote: Option<&str>) -> String {
+    let remote = remote.map_or(String::new(), |remote| format!("remote = \"{remote}\"\n"));
+    format!("[[path]]\nname = \"{name}\"\nlocal = \"{local}\"\n{remote}")
+}
+
+impl Overlay {
+    /// Starts a node at each end; the second learns the addresses of the first.
+    pub(crate) fn start(site: &Site, policy: &str, remotes: [&str; 2]) -> Self {
+        let policy = format!("[policy]\nkind = \"{policy}\"\n");
+        let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
+            + &path("two", "10.1.2.1:7001", Some(remotes[1]));
+        let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
+        let a = site.start(&site.a, ["a", "b"], 1, &(policy.clone() + &a));
+        let b = site.start(&site.b, ["b", "a"], 2, &(policy + &b));
+        Self([a, b])
+    }
+
+    /// Starts a node at the second end whose key the first does not expect.
+    pub(crate) fn stranger(site: &Site) -> Running {
+        let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()
+            + &path("one", "10.1.1.2:7009", Some("10.1.1.1:7001"));
+        site.start(&site.b, ["c", "a"], 3, &rest)
+    }
+
+    /// Stops both and says what they counted.
+    pub(crate) fn finish(self) -> [Stats; 2] {
+        self.0.map(Running::finish)
+    }
+}
+
+impl Running {
+    /// Stops the node and says what it counted.
+    pub(crate) fn finish(self) -> Stats {
+        self.stop.stop();
+        self.thread.join().unwrap()
+    }
+}

@@ -1,0 +1,42 @@
+//! A TCP transfer over the overlay, from the first namespace to the second.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use crate::overlay::Site;
+
+/// Longer than any transfer here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Carries `len` bytes from `address` in the first namespace to the second, compares them, and tells
+/// `progress` how many there are.
+pub(crate) fn run(site: &Site, address: &str, len: usize, progress: impl Fn(usize)) {
+    let sent: Vec<u8> = (0..len)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let listener = site.a.run(|| TcpListener::bind(address)).unwrap();
+    let bytes = sent.clone();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(&bytes).unwrap();
+    });
+    let mut stream = site.b.run(|| TcpStream::connect(address)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut received = Vec::with_capacity(len);
+    let mut buffer = [0; 65536];
+    loop {
+        let n = stream.read(&mut buffer).unwrap();
+        if n == 0 {
+            break;
+        }
+        received.extend_from_slice(&buffer[..n]);
+        progress(received.len());
+    }
+    server.join().unwrap();
+    assert!(
+        received == sent,
+        "{} of {len} bytes, or not the same ones",
+        received.len()
+    );
+}
