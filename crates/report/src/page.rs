@@ -80,6 +80,18 @@ mod tests {
     }
 
     #[test]
+    fn the_legend_has_the_colours_of_the_lines() {
+        let experiment = experiment();
+        let pictures = pictures::throughput(&experiment).unwrap().concat();
+        for (color, name) in pictures::path_legend(&experiment) {
+            assert!(
+                pictures.contains(&color.to_uppercase()),
+                "{name} in {color}"
+            );
+        }
+    }
+
+    #[test]
     fn an_experiment_without_results_still_makes_a_page() {
         let mut experiment = experiment();
         for scheme in &mut experiment.schemes {

@@ -33,7 +33,7 @@ pub(super) fn path_legend(experiment: &Experiment) -> Vec<(String, String)> {
         .first()
         .map(|scheme| &scheme.overlay.paths);
     let names = paths.into_iter().flatten().map(|path| &path.name);
-    (1..)
+    (FIRST_PATH..)
         .zip(names)
         .map(|(n, name)| (hex(n), name.clone()))
         .collect()
