@@ -52,7 +52,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, Page
             path_rows => path_rows(experiment),
             playable => pictures::playable(experiment, figures)?,
             times => pictures::times(experiment, figures)?,
-            prebuffer => pictures::prebuffer(experiment, figures)?,
+            prebuffer => pictures::prebuffer(figures)?,
             throughput => pictures::throughput(experiment)?,
             parameters => experiment.parameters.clone(),
         },

@@ -139,7 +139,7 @@ fn draw_mean(
 }
 
 /// The pre-buffer over the rate of the playout.
-pub(super) fn prebuffer(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+pub(super) fn prebuffer(figures: &Figures) -> Result<String, PageError> {
     let curve = |scheme: &SchemeFigures| -> Vec<(f64, f64)> {
         let wait = |rate: &f64| Some((rate * 8.0 / 1e3, scheme.prebuffer_at(*rate)?));
         figures.rates.iter().filter_map(wait).collect()
@@ -158,7 +158,6 @@ pub(super) fn prebuffer(experiment: &Experiment, figures: &Figures) -> Result<St
             greatest(points().map(|(_, wait)| *wait)),
         ),
     };
-    debug_assert_eq!(curves.len(), experiment.schemes.len());
     draw(&frame, |canvas| {
         for (n, curve) in curves.into_iter().enumerate() {
             line(canvas, curve, color(n).stroke_width(2))?;
