@@ -52,6 +52,23 @@ fn ping_and_tcp_cross_over_ipv4_and_ipv6() {
 }
 
 #[test]
+fn paths_may_run_over_ipv6() {
+    let Some(site) = Site::new() else { return };
+    let overlay = Overlay::over_ipv6(&site);
+    ping(&site, "10.77.0.1");
+    transfer::run(&site, "[fd77::1]:5000", 1_000_000, |_| {});
+    for stats in overlay.finish() {
+        assert!(stats.established);
+        assert!(
+            stats
+                .paths
+                .iter()
+                .all(|path| path.sent.packets > 100 && path.unsent == 0)
+        );
+    }
+}
+
+#[test]
 fn the_statistics_agree_with_what_the_interfaces_counted() {
     let Some(site) = Site::new() else { return };
     // Without IPv6 the kernel sends nothing of its own over the paths, but for ARP.

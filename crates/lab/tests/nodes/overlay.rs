@@ -100,6 +100,36 @@ impl Overlay {
         Self([a, b])
     }
 
+    /// Starts a node at each end of two paths over IPv6.
+    pub(crate) fn over_ipv6(site: &Site) -> Self {
+        for (namespace, digit) in [(&site.a, 1), (&site.b, 2)] {
+            for link in [1, 2] {
+                let (address, name) = (format!("fd0{link}::{digit}/64"), format!("p{link}"));
+                // Without a search for duplicates the address can be used at once.
+                let add = ["address", "add", &address, "dev", &name, "nodad"];
+                namespace.ip(&add).unwrap();
+            }
+        }
+        let end = |own: u8, peer: u8| {
+            let table = |link: u8| {
+                let local = format!("[fd0{link}::{own}]:7001");
+                path(
+                    &format!("p{link}"),
+                    &local,
+                    Some(&format!("[fd0{link}::{peer}]:7001")),
+                )
+            };
+            format!(
+                "[policy]\nkind = \"duplicate-all\"\n{}{}",
+                table(1),
+                table(2)
+            )
+        };
+        let a = site.start(&site.a, ["a", "b"], 1, &end(1, 2));
+        let b = site.start(&site.b, ["b", "a"], 2, &end(2, 1));
+        Self([a, b])
+    }
+
     /// Starts a node at the second end whose key the first does not expect.
     pub(crate) fn stranger(site: &Site) -> Running {
         let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()

@@ -120,3 +120,16 @@ fn the_key_file_is_beside_the_configuration() {
     let missing = NodeConfig::load(&directory.path().join("b.toml"));
     assert!(matches!(missing, Err(LoadError::Read { .. })));
 }
+
+#[test]
+fn the_documented_files_are_valid_once_the_keys_are_in() {
+    let a = include_str!("../../../../docs/two-nodes/a.toml");
+    let b = include_str!("../../../../docs/two-nodes/b.toml");
+    let read = |text: &str, peer: &str| {
+        NodeConfig::parse(&text.replace(peer, KEY), "documented.toml").unwrap()
+    };
+    let (a, b) = (read(a, "@b@"), read(b, "@a@"));
+    for (a, b) in a.paths.iter().zip(&b.paths) {
+        assert_eq!((a.remote, b.remote), (Some(b.local), Some(a.local)));
+    }
+}
