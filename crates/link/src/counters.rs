@@ -1,6 +1,6 @@
 //! What a link has seen and done.
 
-use polypath_core::units::{Bytes, Rate};
+use polypath_core::units::Rate;
 
 use crate::link::DropReason;
 
@@ -57,7 +57,7 @@ impl Counters {
     /// Share of `seconds` in which a link of this rate was transmitting (the PPD paper's path load, 5).
     #[must_use]
     pub fn load(&self, rate: Rate, seconds: f64) -> f64 {
-        Bytes(self.bytes_transmitted).0 as f64 * 8.0 / (rate.as_f64() * seconds)
+        self.bytes_transmitted as f64 * 8.0 / (rate.as_f64() * seconds)
     }
 
     pub(crate) fn count_arrival(&mut self, bytes: u64) {

@@ -8,8 +8,8 @@
 //! processing time and no link-layer header.
 //!
 //! *Limit.* As in ns-2 (`queue-limit L`) the packet in transmission counts: L packets means at most L - 1
-//! waiting and 1 in transmission, and likewise for bytes. A packet that finds no place
-//! is dropped (drop-tail).
+//! waiting and 1 in transmission, and likewise for bytes. A packet that finds no place is dropped
+//! (drop-tail).
 //!
 //! *Equal times.* A packet whose last bit leaves at t has given up its place when another arrives at t.
 //! A source at exactly the rate of the link therefore loses nothing, whatever the limit. ns-2 decides

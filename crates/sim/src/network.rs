@@ -3,7 +3,7 @@
 //! A path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
 //! [`Link`]s, one for each direction, with equal parameters and random streams of
 //! their own. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
-//! own; their flows stay on their path ([`destinations`]).
+//! own; their flows stay on their path, and load its inner links alike.
 //!
 //! *Streams.* Every random stream is named after its component (`path1/n2/host7/tcp`,
 //! `link/path1/core.0/client/loss`), so that a changed path leaves the others as they are.

@@ -34,6 +34,7 @@ mod rto;
 mod segment;
 mod sender;
 mod server;
+mod window;
 
 pub use client::{Client, ClientInput};
 pub use receiver::Receiver;

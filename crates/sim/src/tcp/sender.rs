@@ -6,11 +6,10 @@ use polypath_core::time::Time;
 use super::TcpConfig;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
+use super::window::Window;
 
 /// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
 const LOSS_THRESHOLD: u32 = 3;
-/// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
-const LEAST_SSTHRESH: f64 = 2.0;
 
 /// What a sender has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,16 +20,6 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-}
-
-/// Congestion window and threshold, in segments.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    cwnd: f64,
-    ssthresh: f64,
-    receiver: f64,
-    /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
-    inflation: u32,
 }
 
 /// A segment that is being timed.
@@ -80,7 +69,6 @@ impl Sender {
     /// A sender that has sent nothing, and does nothing before it is started.
     #[must_use]
     pub fn new(connection: u32, total: u32, config: TcpConfig, rto: Rto) -> Self {
-        let receiver = f64::from(config.receiver_window);
         Self {
             connection,
             config,
@@ -88,16 +76,7 @@ impl Sender {
             una: 0,
             next: 0,
             max: 0,
-            window: Window {
-                cwnd: if config.syn {
-                    1.0
-                } else {
-                    f64::from(config.initial_window)
-                },
-                ssthresh: receiver,
-                receiver,
-                inflation: 0,
-            },
+            window: Window::new(&config),
             recovery: Recovery::default(),
             retransmission: Retransmission {
                 rto,
@@ -128,7 +107,7 @@ impl Sender {
     /// The congestion window in segments.
     #[must_use]
     pub const fn congestion_window(&self) -> f64 {
-        self.window.cwnd
+        self.window.cwnd()
     }
 
     /// What it has done so far.
@@ -139,7 +118,7 @@ impl Sender {
 
     fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
         let acknowledged = self.una;
-        self.window.inflation = 0;
+        self.window.deflate();
         self.recovery.duplicates = 0;
         self.recovery.fast = false;
         self.una = number;
@@ -151,13 +130,7 @@ impl Sender {
             self.retransmission.rto.sample(now.since(timing.sent));
         }
         if self.config.syn && acknowledged == 0 {
-            // A lost SYN is answered with a window of one segment (RFC 5681, 3.1).
-            let intact = self.stats.timeouts == 0;
-            self.window.cwnd = if intact {
-                f64::from(self.config.initial_window)
-            } else {
-                1.0
-            };
+            self.window.open(&self.config, self.stats.timeouts > 0);
         } else {
             self.window.grow();
         }
@@ -176,7 +149,7 @@ impl Sender {
         if self.recovery.duplicates == LOSS_THRESHOLD {
             self.retransmit_fast(now, out);
         } else if self.recovery.fast {
-            self.window.inflation += 1;
+            self.window.inflate(1);
         }
         self.send_window(now, out);
     }
@@ -189,7 +162,7 @@ impl Sender {
         self.recovery.point = Some(self.max);
         self.recovery.fast = true;
         self.window.halve();
-        self.window.inflation = LOSS_THRESHOLD;
+        self.window.inflate(LOSS_THRESHOLD);
         self.retransmission.timing = None;
         self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
         self.transmit(now, self.una, out);
@@ -255,44 +228,6 @@ impl Sender {
         self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
         self.next = self.una;
         self.send_window(now, out);
-    }
-}
-
-impl Window {
-    /// What may be outstanding, in whole segments.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a window is a small positive number"
-    )]
-    fn segments(&self) -> u32 {
-        (self.cwnd.floor() + f64::from(self.inflation)).min(self.receiver) as u32
-    }
-
-    /// Slow start below the threshold, congestion avoidance from it on (RFC 5681, 3.1).
-    fn grow(&mut self) {
-        self.cwnd += if self.cwnd < self.ssthresh {
-            1.0
-        } else {
-            1.0 / self.cwnd
-        };
-    }
-
-    /// Half of what may be outstanding, in whole segments.
-    fn half(&self) -> f64 {
-        f64::from(self.segments() / 2)
-    }
-
-    fn halve(&mut self) {
-        let half = self.half();
-        self.ssthresh = half.max(LEAST_SSTHRESH);
-        self.cwnd = half.max(1.0);
-    }
-
-    fn restart(&mut self) {
-        self.inflation = 0;
-        self.ssthresh = self.half().max(LEAST_SSTHRESH);
-        self.cwnd = 1.0;
     }
 }
 
