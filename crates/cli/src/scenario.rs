@@ -10,6 +10,7 @@ use crate::failure::Failure;
 
 /// Which scenario, changed how, reported where.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
     /// The scenario file.
     scenario: PathBuf,

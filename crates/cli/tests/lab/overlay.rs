@@ -1,0 +1,100 @@
+//! Single packets across the overlay.
+
+use std::io::Read;
+use std::net::SocketAddrV4;
+use std::process::Command;
+use std::time::Duration;
+
+use polypath_lab::Ends;
+use polypath_scenario::Scheme;
+use polypath_sim::Side;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::scenarios::{CALM, scenario, stand};
+
+const SERVER: [u8; 4] = [10, 77, 0, 1];
+const CLIENT: [u8; 4] = [10, 77, 0, 2];
+/// A port on which nobody listens, by which the test knows its packets.
+const PORT: u16 = 40_404;
+
+/// A pure ACK from client to server, always the same.
+fn duplicate_ack() -> [u8; 40] {
+    let mut packet = [0; 40];
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&40_u16.to_be_bytes());
+    packet[4..6].copy_from_slice(&0x4242_u16.to_be_bytes());
+    packet[8] = 64;
+    packet[9] = 6;
+    packet[12..16].copy_from_slice(&CLIENT);
+    packet[16..20].copy_from_slice(&SERVER);
+    packet[20..22].copy_from_slice(&PORT.to_be_bytes());
+    packet[22..24].copy_from_slice(&PORT.to_be_bytes());
+    packet[32] = 5 << 4;
+    packet[33] = 0x10;
+    packet
+}
+
+/// Every TCP packet that comes to the end, for as long as one comes within half a second.
+fn listen(ends: &Ends, side: Side) -> Socket {
+    let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP));
+    let socket = ends.at(side).run(open).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    socket
+}
+
+fn count_duplicate_acks(mut socket: Socket) -> usize {
+    let mut packet = [0; 2048];
+    let mut count = 0;
+    while let Ok(len) = socket.read(&mut packet) {
+        // The kernel delivers the IP header, too, in which the hop count has changed.
+        count += usize::from(packet[20..len] == duplicate_ack()[20..]);
+    }
+    count
+}
+
+#[test]
+fn three_duplicate_acks_arrive_as_three() {
+    let scenario = scenario(CALM, &[]);
+    let Some(lab) = stand(&scenario) else { return };
+    for scheme in Scheme::ALL {
+        let ends = lab.ends(scheme).unwrap();
+        let receiver = listen(ends, Side::Server);
+        let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)));
+        let sender = ends.at(Side::Client).run(raw).unwrap();
+        let to = SocketAddrV4::new(SERVER.into(), 0).into();
+        for _ in 0..3 {
+            sender.send_to(&duplicate_ack(), &to).unwrap();
+        }
+        assert_eq!(count_duplicate_acks(receiver), 3, "{scheme}");
+    }
+}
+
+/// The median round-trip time of a few pings from client to server in milliseconds.
+fn ping(ends: &Ends, address: &str) -> f64 {
+    let mut command = Command::new("ping");
+    command.args(["-n", "-c", "9", "-i", "0.05", "-W", "2", address]);
+    let said = ends.at(Side::Client).output(&mut command).unwrap();
+    let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
+    let mut times: Vec<f64> = said.lines().filter_map(time).collect();
+    assert_eq!(times.len(), 9, "{said}");
+    times.sort_by(f64::total_cmp);
+    times[4]
+}
+
+#[test]
+fn what_a_path_gets_in_the_file_ping_gets_through_the_lab() {
+    let near = scenario(CALM, &["schemes=[\"tcp\"]"]);
+    let Some(lab) = stand(&near) else { return };
+    let short = ping(lab.ends(Scheme::Tcp).unwrap(), "10.77.0.1");
+    let short_v6 = ping(lab.ends(Scheme::Tcp).unwrap(), "fd77::1");
+    drop(lab);
+    // 10 ms more on each of two links: 20 ms more each way, 40 ms there and back.
+    let settings = ["schemes=[\"tcp\"]", "path.0.link.0.delay=15 ms"];
+    let lab = stand(&scenario(CALM, &settings)).unwrap();
+    let added = ping(lab.ends(Scheme::Tcp).unwrap(), "10.77.0.1") - short;
+    assert!((20.0..30.0).contains(&short), "{short} ms there and back");
+    assert!((short_v6 - short).abs() < 3.0, "{short_v6} ms by IPv6");
+    assert!((added - 40.0).abs() < 4.0, "{added} ms more");
+}

@@ -1,0 +1,57 @@
+//! What the tests run, and how.
+
+use std::path::PathBuf;
+
+use polypath_core::rng::Seed;
+use polypath_lab::{Lab, LabOptions, preflight};
+use polypath_scenario::Scenario;
+use polypath_scenario::document::Override;
+
+/// Two paths without background, of 10 ms each way and 10 Mbit/s.
+pub(crate) const CALM: &str = r#"
+schema = 1
+name = "calm"
+schemes = ["tcp", "ppd-tcp1", "ppd-tcp2", "ppd-tcp3"]
+[transfer]
+size = "100 kB"
+count = 5
+gap = "100 ms"
+timeout = "10 s"
+warm_up = "0 s"
+[tcp]
+receiver_window = 1000
+[[path]]
+name = "path1"
+link = [{ repeat = 2, rate = "10 Mbit/s", delay = "5 ms", queue = "200 packets" }]
+[[path]]
+name = "path2"
+link = [{ repeat = 2, rate = "10 Mbit/s", delay = "5 ms", queue = "200 packets" }]
+"#;
+
+/// The program under test.
+pub(crate) fn polypath() -> PathBuf {
+    env!("CARGO_BIN_EXE_polypath").into()
+}
+
+/// Whether a lab can run here; prints why not.
+pub(crate) fn can_run() -> bool {
+    preflight()
+        .map_err(|refusal| println!("skipped: {refusal}"))
+        .is_ok()
+}
+
+/// The scenario `text` with `settings` (`KEY=VALUE`).
+pub(crate) fn scenario(text: &str, settings: &[&str]) -> Scenario {
+    let overrides: Vec<Override> = settings.iter().map(|s| s.parse().unwrap()).collect();
+    Scenario::parse(text, "test.toml", &overrides).unwrap()
+}
+
+/// A standing lab of the scenario, or none where no lab can run.
+pub(crate) fn stand(scenario: &Scenario) -> Option<Lab> {
+    let options = LabOptions {
+        node_binary: polypath(),
+        clip: None,
+        keep: None,
+    };
+    can_run().then(|| Lab::set_up(scenario, Seed(1), &options).unwrap())
+}
