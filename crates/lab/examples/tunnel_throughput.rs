@@ -67,8 +67,9 @@ fn transfer(a: &Namespace, b: &Namespace, span: Duration) -> io::Result<f64> {
     let listener = a.run(|| TcpListener::bind(ADDRESS))?;
     let server = std::thread::spawn(move || -> io::Result<()> {
         let (mut stream, _) = listener.accept()?;
+        let bytes = vec![7; 65_536];
         loop {
-            stream.write_all(&[7; 65_536])?;
+            stream.write_all(&bytes)?;
         }
     });
     let mut stream = b.run(|| TcpStream::connect(ADDRESS))?;

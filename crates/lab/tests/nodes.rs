@@ -101,7 +101,7 @@ fn the_statistics_agree_with_what_the_interfaces_counted() {
 fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
     let Some(site) = Site::new() else { return };
     let relay = Relay::start(&site, Mischief::Everything);
-    let overlay = Overlay::start(&site, "duplicate-acks", [relay.address(), BOTH_PATHS[1]]);
+    let overlay = Overlay::start(&site, "duplicate-acks", [relay::ADDRESS, BOTH_PATHS[1]]);
     let stranger = Overlay::stranger(&site);
     transfer::run(&site, "10.77.0.1:5000", 1_000_000, |_| {});
     ping(&site, "10.77.0.1");
@@ -135,7 +135,7 @@ fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
 fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
     let Some(site) = Site::new() else { return };
     let relay = Relay::start(&site, Mischief::None);
-    let overlay = Overlay::start(&site, "probe-and-switch", [relay.address(), BOTH_PATHS[1]]);
+    let overlay = Overlay::start(&site, "probe-and-switch", [relay::ADDRESS, BOTH_PATHS[1]]);
     transfer::run(&site, "10.77.0.1:5000", 3_000_000, |received| {
         if received > 500_000 {
             relay.fall_silent();

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::overlay::Site;
 
-const ADDRESS: &str = "10.1.1.2:9000";
+/// Where the relay receives, and the first node is to send.
+pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
 const NODE: &str = "10.1.1.2:7001";
 
 /// What the relay does to datagrams besides forwarding them.
@@ -69,11 +70,6 @@ impl Relay {
             silent,
             thread,
         }
-    }
-
-    /// Where the first node is to send.
-    pub(crate) fn address(&self) -> &'static str {
-        ADDRESS
     }
 
     /// From now on nothing is forwarded, in either direction.
