@@ -17,7 +17,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-
 /// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
 #[derive(Debug, Parser)]
 #[command(

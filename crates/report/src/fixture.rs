@@ -9,7 +9,7 @@ use crate::record::{
     DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
     Progress, SchemeRecord, Switch, Totals, Transfer,
 };
-use crate::recorder::End;
+use polypath_sim::Side;
 
 /// Two schemes, three rounds, one time-out of plain TCP, one switch.
 pub(crate) fn experiment() -> Experiment {
@@ -66,7 +66,7 @@ fn overlay(copies: u64) -> OverlayRecord {
     });
     let switch = Switch {
         at: Time(31_000_000_000),
-        end: End::Server,
+        end: Side::Server,
         from: PathId(0),
         to: PathId(1),
     };

@@ -22,6 +22,6 @@ pub use record::{
     DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
     Progress, SchemeRecord, Switch, Totals, Transfer,
 };
-pub use recorder::{End, Recorder};
+pub use recorder::Recorder;
 pub use simulated::Simulated;
 pub use write::{Written, write};

@@ -7,8 +7,7 @@ use polypath_core::event::DropReason;
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
-
-use crate::recorder::End;
+use polypath_sim::Side;
 
 /// One experiment: the same transfers by several schemes over the same network.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,7 +168,7 @@ pub struct Switch {
     /// When.
     pub at: Time,
     /// Whose data changed its path.
-    pub end: End,
+    pub end: Side,
     /// The path that was active.
     pub from: PathId,
     /// The path that is active since.
@@ -209,7 +208,7 @@ impl OverlayRecord {
     pub fn server_switches(&self) -> impl Iterator<Item = &Switch> {
         self.switches
             .iter()
-            .filter(|switch| switch.end == End::Server)
+            .filter(|switch| switch.end == Side::Server)
     }
 }
 

@@ -7,6 +7,7 @@ use polypath_core::event::{Event, Stamped, VERSION};
 use polypath_core::frame::PathId;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
+use polypath_sim::Side;
 
 use crate::record::{DelayQuantiles, DirectionRecord, OverlayRecord, PathRecord, Switch};
 
@@ -15,15 +16,6 @@ const BIN: Duration = Duration::from_secs(1);
 
 /// Later than this after the start of the run no bin is kept (a day), whatever an event's time says.
 const MOST_BINS: u64 = 86_400;
-
-/// One end of the overlay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
-    /// The one beside the server, which sends the data of the transfers.
-    Server,
-    /// The one beside the client, which sends their ACKs.
-    Client,
-}
 
 /// Folds events, in the order of their times at each end, into an [`OverlayRecord`].
 #[derive(Clone, Debug)]
@@ -87,7 +79,7 @@ impl Recorder {
     }
 
     /// Takes an event of one end; frames on a path that has no name here are left out.
-    pub fn record(&mut self, end: End, stamped: &Stamped) {
+    pub fn record(&mut self, end: Side, stamped: &Stamped) {
         let totals = &mut self.record.totals;
         match stamped.event {
             Event::PacketIn { len, .. } => {
@@ -107,7 +99,7 @@ impl Recorder {
             Event::Delivered { .. } => totals.delivered += 1,
             Event::Dropped { reason, .. } => *totals.dropped.entry(reason).or_default() += 1,
             Event::Switched { from, to, .. } => {
-                if end == End::Server {
+                if end == Side::Server {
                     self.record.active_path = to;
                 }
                 self.record.switches.push(Switch {
@@ -126,7 +118,7 @@ impl Recorder {
     ///
     /// # Errors
     /// With the first line that cannot be read; the lines before it are recorded.
-    pub fn record_lines(&mut self, end: End, lines: impl BufRead) -> Result<(), ReadEventsError> {
+    pub fn record_lines(&mut self, end: Side, lines: impl BufRead) -> Result<(), ReadEventsError> {
         for (index, text) in lines.lines().enumerate() {
             let line = index + 1;
             let text = text.map_err(|source| ReadEventsError::Io { line, source })?;
@@ -163,16 +155,13 @@ impl Recorder {
 
     fn record_arrival(
         &mut self,
-        end: End,
+        end: Side,
         path: PathId,
         len: u32,
         delay: Duration,
         stamped: &Stamped,
     ) {
-        let from = match end {
-            End::Server => End::Client,
-            End::Client => End::Server,
-        };
+        let from = end.other();
         let Some(direction) = self.direction(from, path) else {
             return;
         };
@@ -190,11 +179,11 @@ impl Recorder {
     }
 
     /// The direction of a path in which an end sends.
-    fn direction(&mut self, sender: End, path: PathId) -> Option<&mut DirectionRecord> {
+    fn direction(&mut self, sender: Side, path: PathId) -> Option<&mut DirectionRecord> {
         let path = self.record.paths.get_mut(path.index())?;
         Some(match sender {
-            End::Server => &mut path.forward,
-            End::Client => &mut path.backward,
+            Side::Server => &mut path.forward,
+            Side::Client => &mut path.backward,
         })
     }
 }
@@ -246,7 +235,7 @@ mod tests {
         }
     }
 
-    fn events() -> Vec<(End, Stamped)> {
+    fn events() -> Vec<(Side, Stamped)> {
         let packet = Event::PacketIn {
             kind: Kind::Data,
             len: 1000,
@@ -261,14 +250,14 @@ mod tests {
             epoch: Epoch(1),
         };
         vec![
-            (End::Server, at(10, packet)),
-            (End::Server, at(10, frame_out(0, 1060))),
-            (End::Server, at(10, frame_out(1, 1060))),
-            (End::Client, at(1100, frame_in(1, 1060, 90))),
-            (End::Client, at(1110, frame_in(0, 1060, 100))),
-            (End::Client, at(1110, duplicate)),
-            (End::Client, at(1120, frame_out(1, 100))),
-            (End::Server, at(2300, switched)),
+            (Side::Server, at(10, packet)),
+            (Side::Server, at(10, frame_out(0, 1060))),
+            (Side::Server, at(10, frame_out(1, 1060))),
+            (Side::Client, at(1100, frame_in(1, 1060, 90))),
+            (Side::Client, at(1110, frame_in(0, 1060, 100))),
+            (Side::Client, at(1110, duplicate)),
+            (Side::Client, at(1120, frame_out(1, 100))),
+            (Side::Server, at(2300, switched)),
         ]
     }
 
@@ -310,7 +299,7 @@ mod tests {
         let good = serde_json::to_string(&at(1, frame_out(0, 5))).unwrap();
         let lines = format!("{good}\n{{\"at\": 3, \"event\": \"fraem-out\"}}\n");
         let error = recorder
-            .record_lines(End::Server, lines.as_bytes())
+            .record_lines(Side::Server, lines.as_bytes())
             .unwrap_err();
         assert!(
             error.to_string().starts_with("line 2 is not an event"),
@@ -323,7 +312,7 @@ mod tests {
     fn a_stream_of_another_version_is_refused() {
         let mut recorder = Recorder::new(["a"]);
         let read = |recorder: &mut Recorder, text: &str| {
-            recorder.record_lines(End::Server, text.as_bytes())
+            recorder.record_lines(Side::Server, text.as_bytes())
         };
         read(&mut recorder, "{\"version\":1}\n").unwrap();
         let error = read(&mut recorder, "{\"version\":7}\n").unwrap_err();
@@ -333,12 +322,12 @@ mod tests {
     #[test]
     fn strange_paths_and_times_do_no_harm() {
         let mut recorder = Recorder::new(["a"]);
-        recorder.record(End::Client, &at(1, frame_in(9, 100, 1)));
+        recorder.record(Side::Client, &at(1, frame_in(9, 100, 1)));
         let late = Stamped {
             at: Time::MAX,
             event: frame_in(0, 100, 1),
         };
-        recorder.record(End::Client, &late);
+        recorder.record(Side::Client, &late);
         let record = recorder.finish();
         assert_eq!(record.paths[0].forward.frames_in, 1);
         assert_eq!(record.paths[0].forward.arrivals.len(), 86_400);

@@ -5,10 +5,10 @@ use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_scenario::Scenario;
-use polypath_sim::{Observer, Outcome, SchemeOutcome, Side, SimEvent};
+use polypath_sim::{Observer, Outcome, SchemeOutcome, SimEvent};
 
 use crate::record::{Experiment, Mode, Progress, SchemeRecord, Transfer};
-use crate::recorder::{End, Recorder};
+use crate::recorder::Recorder;
 
 /// Observes the simulation of all schemes of a scenario.
 #[derive(Clone, Debug)]
@@ -28,8 +28,13 @@ impl Simulated {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let paths = || scenario.paths.iter().map(|path| path.name.clone());
-        let observed = || Observed { recorder: Recorder::new(paths()), transfers: Vec::new() };
-        Self { schemes: scenario.schemes.iter().map(|_| observed()).collect() }
+        let observed = || Observed {
+            recorder: Recorder::new(paths()),
+            transfers: Vec::new(),
+        };
+        Self {
+            schemes: scenario.schemes.iter().map(|_| observed()).collect(),
+        }
     }
 
     /// The experiment, with what the simulation gave at its end.
@@ -44,7 +49,9 @@ impl Simulated {
             seed: scenario.seed,
             parameters: scenario.parameters(),
             timeout: scenario.transfer.timeout,
-            schemes: schemes.map(|(seen, outcome)| seen.finish(outcome, span)).collect(),
+            schemes: schemes
+                .map(|(seen, outcome)| seen.finish(outcome, span))
+                .collect(),
             lateness: None,
         }
     }
@@ -52,15 +59,11 @@ impl Simulated {
 
 impl Observer for Simulated {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
-        let Some(seen) = self.schemes.get_mut(scheme) else { return };
+        let Some(seen) = self.schemes.get_mut(scheme) else {
+            return;
+        };
         match *event {
-            SimEvent::Overlay { side, event } => {
-                let end = match side {
-                    Side::Server => End::Server,
-                    Side::Client => End::Client,
-                };
-                seen.recorder.record(end, &Stamped { at, event });
-            }
+            SimEvent::Overlay { side, event } => seen.recorder.record(side, &Stamped { at, event }),
             SimEvent::TransferStarted { round } => seen.transfers.push(Transfer {
                 round,
                 started: at,

@@ -7,7 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::rng::Seed;
 use polypath_core::units::{Bytes, Rate};
 use polypath_report::{
-    End, Experiment, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
+    Experiment, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
 };
 use polypath_scenario::Scenario;
 use polypath_sim::Side;
@@ -56,7 +56,7 @@ pub(super) fn experiment(
 /// What the endpoints did, from the event files of both nodes.
 fn overlay(scenario: &Scenario, files: &[Files; 2]) -> Result<OverlayRecord, LabError> {
     let mut recorder = Recorder::new(scenario.paths.iter().map(|path| path.name.as_str()));
-    for (files, end) in files.iter().zip([End::Server, End::Client]) {
+    for (files, end) in files.iter().zip([Side::Server, Side::Client]) {
         let path = files.events();
         let file = File::open(&path).map_err(LabError::Files)?;
         recorder

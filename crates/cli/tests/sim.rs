@@ -1,0 +1,209 @@
+//! `polypath sim` as its users run it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{demo, one_loaded_path, polypath, printed};
+use serde_json::Value;
+
+/// Simulates and reads the report; `out` is a folder for it.
+fn simulate(scenario: &Path, out: &Path, sets: &[&str]) -> Value {
+    let mut command = polypath();
+    command
+        .arg("sim")
+        .arg(scenario)
+        .args(["--format", "json", "--out"])
+        .arg(out);
+    command.args(sets.iter().flat_map(|set| ["--set", set]));
+    let output = command.output().expect("the program runs");
+    serde_json::from_str(&printed(&output)).expect("the program prints JSON")
+}
+
+fn scheme<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let schemes = report["schemes"]
+        .as_array()
+        .expect("the report lists schemes");
+    schemes
+        .iter()
+        .find(|s| s["name"] == name)
+        .expect("the scheme was run")
+}
+
+fn seconds(report: &Value, name: &str) -> f64 {
+    scheme(report, name)["transfer_s"]["mean"]
+        .as_f64()
+        .expect("the transfers ended")
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_and_another_seed_gives_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |name: &str, seed: &str| {
+        let out = dir.path().join(name);
+        let mut command = polypath();
+        command
+            .arg("sim")
+            .arg(demo())
+            .args(["--seed", seed, "--set", "transfer.count=3"]);
+        command.args(["--format", "json", "--out"]).arg(&out);
+        let json = printed(&command.output().unwrap());
+        let page = fs::read_to_string(out.join("report.html")).unwrap();
+        (json, page)
+    };
+    let first = run("a", "1");
+    assert_eq!(first, run("b", "1"));
+    assert_ne!(first.0, run("c", "2").0);
+}
+
+#[test]
+fn without_background_all_schemes_agree_within_5_percent() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = simulate(&demo(), dir.path(), &["background=off", "transfer.count=3"]);
+    let tcp = seconds(&report, "tcp");
+    assert!(
+        tcp > 1.0,
+        "100 kB over 200 ms take several round trips, not {tcp} s"
+    );
+    for name in ["ppd-tcp1", "ppd-tcp2", "ppd-tcp3"] {
+        let ratio = seconds(&report, name) / tcp;
+        assert!(
+            (ratio - 1.0).abs() < 0.05,
+            "{name} took {ratio} times as long as tcp"
+        );
+    }
+}
+
+#[test]
+fn probes_find_the_path_that_is_not_loaded() {
+    for loaded in [0, 1] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("one.toml");
+        fs::write(&file, one_loaded_path(loaded)).unwrap();
+        let report = simulate(&file, dir.path(), &["transfer.count=8"]);
+        let other = ["path2", "path1"][loaded];
+        assert_eq!(
+            scheme(&report, "ppd-tcp3")["active_path"],
+            other,
+            "path {loaded} is loaded"
+        );
+    }
+}
+
+#[test]
+fn a_path_that_goes_silent_in_mid_transfer_does_not_stop_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let silent = "path.0.link.0.outage=[{ from = \"20600 ms\" }]";
+    let sets = [
+        "background=off",
+        "transfer.count=2",
+        "transfer.timeout=\"20 s\"",
+        silent,
+    ];
+    let report = simulate(&demo(), dir.path(), &sets);
+    assert_eq!(
+        scheme(&report, "tcp")["timed_out"],
+        2,
+        "plain TCP has no other path"
+    );
+    for name in ["ppd-tcp2", "ppd-tcp3"] {
+        let scheme = scheme(&report, name);
+        assert_eq!(
+            (&scheme["timed_out"], &scheme["intact"]),
+            (&0.into(), &true.into()),
+            "{name}"
+        );
+    }
+    assert_eq!(scheme(&report, "ppd-tcp3")["active_path"], "path2");
+}
+
+#[test]
+fn mistakes_are_answered_with_place_remedy_and_exit_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(demo()).unwrap();
+    let broken = text.replacen("delay = \"20 ms\"", "dealy = \"20 ms\"", 2);
+    let file = dir.path().join("broken.toml");
+    fs::write(&file, broken).unwrap();
+    let line = text
+        .lines()
+        .position(|l| l.contains("delay = \"20 ms\""))
+        .unwrap()
+        + 1;
+    let cases = [
+        (
+            file.clone(),
+            "transfer.count=3",
+            format!("broken.toml:{line}:"),
+            "delay",
+        ),
+        (
+            demo(),
+            "transfer.count=0",
+            "transfer.count=0".to_owned(),
+            "1",
+        ),
+        (
+            demo(),
+            "path.0.background=havey",
+            "havey".to_owned(),
+            "heavy",
+        ),
+        (
+            dir.path().join("none.toml"),
+            "seed=1",
+            "none.toml".to_owned(),
+            "No such file",
+        ),
+    ];
+    for (file, set, place, remedy) in cases {
+        let output = polypath()
+            .arg("sim")
+            .arg(&file)
+            .args(["--set", set])
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(
+            errors.contains(&place) && errors.contains(remedy),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn schemas_are_json_and_name_the_keys() {
+    for (file, key) in [("scenario", "transfer"), ("node", "peer")] {
+        let schema = printed(&polypath().args(["schema", file]).output().unwrap());
+        let schema: Value = serde_json::from_str(&schema).unwrap();
+        assert!(schema["properties"].get(key).is_some(), "{file}: {schema}");
+    }
+}
+
+#[test]
+fn a_key_is_made_once_and_its_public_half_shown_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("node.key");
+    let made = printed(&polypath().arg("key").arg(&file).output().unwrap());
+    let shown = printed(
+        &polypath()
+            .args(["key", "--public"])
+            .arg(&file)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(made, shown);
+    let again = polypath().arg("key").arg(&file).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert_eq!(
+        printed(
+            &polypath()
+                .args(["key", "--public"])
+                .arg(&file)
+                .output()
+                .unwrap()
+        ),
+        made
+    );
+}
