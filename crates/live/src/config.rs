@@ -113,7 +113,7 @@ pub enum LoadError {
 }
 
 impl NodeConfig {
-    /// Loads the file `path`; the key file is then relative to the working directory, as `path` is.
+    /// Loads the file `path`, and finds the key file beside it.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
             path: path.to_owned(),

@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::time::Time;
+use polypath_session::key::PrivateKey;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::clock::{Clock, wall_ns};
-use crate::config::NodeConfig;
+use crate::config::{NodeConfig, PathConfig};
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::stats::{self, Stats, StatsFile};
@@ -104,16 +105,13 @@ impl Node {
         let clock = options
             .origin_ns
             .map_or_else(Clock::starting_now, Clock::starting_at);
-        let session = session(config, clock)?;
+        let private_key = private_key(config)?;
         let sockets = config.paths.iter().map(PathSocket::open);
         let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max();
         let max_datagram = longest.map_or(0, |mtu| mtu as usize);
-        let session = SessionConfig {
-            max_datagram,
-            ..session
-        };
+        let session = session(config, private_key, max_datagram, clock);
         let tunnel = Tunnel::new(&endpoint(config), session, Box::new(SystemEntropy))?;
         let tun = open_tun(config, mtu)?;
         let driver = Driver::new(clock)?;
@@ -147,20 +145,29 @@ impl Node {
     }
 }
 
-fn session(config: &NodeConfig, clock: Clock) -> Result<SessionConfig, NodeError> {
-    let private_key = keys::load(&config.node.key_file)?;
-    if private_key.public() == config.peer.public_key {
+fn private_key(config: &NodeConfig) -> Result<PrivateKey, NodeError> {
+    let key = keys::load(&config.node.key_file)?;
+    if key.public() == config.peer.public_key {
         return Err(NodeError::OwnKey);
     }
-    let known = |path: &crate::config::PathConfig| path.remote.is_some();
-    Ok(SessionConfig {
+    Ok(key)
+}
+
+fn session(
+    config: &NodeConfig,
+    private_key: PrivateKey,
+    max_datagram: usize,
+    clock: Clock,
+) -> SessionConfig {
+    let known = |path: &PathConfig| path.remote.is_some();
+    SessionConfig {
         private_key,
         peer: config.peer.public_key,
         reachable: config.paths.iter().map(known).collect(),
-        max_datagram: usize::from(u16::MAX),
+        max_datagram,
         wall_clock: wall_ns().saturating_sub(clock.now().0),
         limits: Limits::default(),
-    })
+    }
 }
 
 fn endpoint(config: &NodeConfig) -> EndpointConfig {

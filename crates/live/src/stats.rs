@@ -100,7 +100,7 @@ pub fn session(counters: &Counters) -> Value {
 /// The drive's report as the file has it; lateness in microseconds.
 #[must_use]
 pub fn drive(report: &DriveReport) -> Value {
-    let us = |quantile: f64| report.lateness.quantile(quantile).as_secs_f64() * 1e6;
+    let us = |quantile: f64| report.lateness.quantile(quantile).as_nanos() / 1000;
     json!({
         "lateness_us": { "p50": us(0.5), "p99": us(0.99), "max": us(1.0) },
         "inputs": report.inputs,

@@ -8,6 +8,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
 use nix::sys::time::TimeSpec;
@@ -149,7 +150,17 @@ impl PathSocket {
             MsgFlags::empty(),
         ) {
             Ok(message) => message,
-            Err(nix::Error::EAGAIN) => return Ok(None),
+            // What the network says of an earlier datagram, or a shortage that passes.
+            Err(
+                Errno::EAGAIN
+                | Errno::EINTR
+                | Errno::ECONNREFUSED
+                | Errno::EHOSTUNREACH
+                | Errno::ENETUNREACH
+                | Errno::ENETDOWN
+                | Errno::ENOBUFS
+                | Errno::ENOMEM,
+            ) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
         let stamp = message.cmsgs()?.find_map(|control| match control {

@@ -150,9 +150,10 @@ pub struct Session {
 impl Session {
     /// A session at rest; it begins a handshake as soon as it is woken.
     ///
-    /// More than 256 paths are cut to 256: a path's number has eight bits.
+    /// Paths beyond the first 255 are not used: a path's number has eight bits.
     #[must_use]
-    pub fn new(config: SessionConfig, entropy: BoxedEntropy) -> Self {
+    pub fn new(mut config: SessionConfig, entropy: BoxedEntropy) -> Self {
+        config.reachable.truncate(usize::from(u8::MAX));
         let paths = u8::try_from(config.reachable.len()).unwrap_or(u8::MAX);
         Self {
             limits: config.limits,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
+use polypath_session::event::SessionEvent;
 use polypath_session::tunnel::{Input, Output};
 
 use super::events::EventFile;
@@ -15,7 +16,6 @@ use crate::config::PathConfig;
 use crate::stats::{PathStats, TunStats};
 use crate::tun::Tun;
 use crate::udp::PathSocket;
-use polypath_session::event::SessionEvent;
 
 /// A path's socket and the address of the peer there.
 pub(super) struct Path {

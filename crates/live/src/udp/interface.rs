@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::AsRawFd;
 
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
 use socket2::{Domain, Socket, Type};
-use std::os::fd::AsRawFd;
 
 /// The MTU of Ethernet in bytes.
 const ETHERNET: u32 = 1500;

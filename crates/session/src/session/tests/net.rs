@@ -1,0 +1,164 @@
+//! Two sessions and a network between them, in virtual time.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use polypath_core::frame::PathId;
+use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+
+use crate::event::{Reject, SessionEvent};
+use crate::key::PrivateKey;
+use crate::session::{Input, Limits, Output, Session, SessionConfig};
+
+pub(super) const PATHS: u8 = 2;
+pub(super) const DELAY: Duration = Duration::from_millis(20);
+/// 2026 in nanoseconds since 1970.
+pub(super) const WALL: u64 = 1_790_000_000_000_000_000;
+
+/// One end and what it said.
+pub(super) struct End {
+    pub(super) session: Session,
+    pub(super) opened: Vec<(PathId, Bytes)>,
+    pub(super) events: Vec<SessionEvent>,
+    pub(super) sent: usize,
+}
+
+/// What the network does to a datagram: the delays of the copies that arrive, and their bytes.
+pub(super) type Fate = Box<dyn FnMut(usize, PathId, &Bytes) -> Vec<(Duration, Bytes)>>;
+
+/// Two ends, a network between them, and the clock.
+pub(super) struct Net {
+    pub(super) now: Time,
+    pub(super) ends: [End; 2],
+    pub(super) in_flight: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    pub(super) number: u64,
+    pub(super) fate: Fate,
+    /// Every datagram that was sent, with its sender.
+    pub(super) log: Vec<(usize, PathId, Bytes)>,
+}
+
+pub(super) fn key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
+}
+
+pub(super) fn config(own: &str, peer: &str, wall_clock: u64) -> SessionConfig {
+    SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true; usize::from(PATHS)],
+        max_datagram: 1500,
+        wall_clock,
+        limits: Limits::default(),
+    }
+}
+
+pub(super) fn end(config: SessionConfig, seed: u64) -> End {
+    End {
+        session: Session::new(config, Box::new(Seed(seed).stream("entropy"))),
+        opened: Vec::new(),
+        events: Vec::new(),
+        sent: 0,
+    }
+}
+
+pub(super) fn faithful() -> Fate {
+    Box::new(|_, _, datagram| vec![(DELAY, datagram.clone())])
+}
+
+impl Net {
+    pub(super) fn new(a: SessionConfig, b: SessionConfig) -> Self {
+        Self {
+            now: Time::ZERO,
+            ends: [end(a, 1), end(b, 2)],
+            in_flight: BTreeMap::new(),
+            number: 0,
+            fate: faithful(),
+            log: Vec::new(),
+        }
+    }
+
+    pub(super) fn between_friends() -> Self {
+        Self::new(config("a", "b", WALL), config("b", "a", WALL))
+    }
+
+    pub(super) fn wake(&mut self, who: usize, wake: Wake<Input>) {
+        let end = &mut self.ends[who];
+        let (opened, events) = (&mut end.opened, &mut end.events);
+        let mut sent = Vec::new();
+        step(&mut end.session, self.now, wake, &mut |said| match said {
+            Output::Send { path, datagram } => sent.push((path, datagram)),
+            Output::Opened { path, frame } => opened.push((path, frame)),
+            Output::Event(event) => events.push(event),
+            Output::Authenticated { .. } => {}
+        });
+        end.sent += sent.len();
+        for (path, datagram) in sent {
+            for (delay, bytes) in (self.fate)(who, path, &datagram) {
+                self.number += 1;
+                let when = (self.now + delay, self.number);
+                self.in_flight.insert(when, (1 - who, path, bytes));
+            }
+            self.log.push((who, path, datagram));
+        }
+    }
+
+    pub(super) fn offer(&mut self, who: usize, path: u8, frame: impl Into<Bytes>) {
+        let (path, frame) = (PathId(path), frame.into());
+        self.wake(who, Wake::Input(Input::Seal { path, frame }));
+    }
+
+    pub(super) fn inject(&mut self, who: usize, path: u8, datagram: Bytes) {
+        let path = PathId(path);
+        self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+    }
+
+    /// Runs everything up to `until`.
+    pub(super) fn run(&mut self, until: Time) {
+        loop {
+            let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
+            let deadline = |end: &End| end.session.deadline().map_or(Time::MAX, |d| d.at);
+            let timers = [deadline(&self.ends[0]), deadline(&self.ends[1])];
+            let next = arrival.unwrap_or(Time::MAX).min(timers[0]).min(timers[1]);
+            if next > until {
+                break;
+            }
+            self.now = self.now.max(next);
+            if timers.contains(&next) {
+                let who = usize::from(timers[1] == next);
+                self.wake(who, Wake::Timeout);
+                assert!(
+                    deadline(&self.ends[who]) > next,
+                    "the deadline does not advance"
+                );
+            } else {
+                let (_, (who, path, datagram)) = self.in_flight.pop_first().unwrap();
+                self.wake(who, Wake::Input(Input::Datagram { path, datagram }));
+            }
+        }
+        self.now = until;
+    }
+
+    pub(super) fn established(&self) -> bool {
+        self.ends.iter().all(|end| end.session.is_established())
+    }
+
+    pub(super) fn rejected(&self, who: usize, reason: Reject) -> u64 {
+        self.ends[who].session.counters().rejected(reason)
+    }
+
+    pub(super) fn frames(&self, who: usize) -> Vec<Bytes> {
+        self.ends[who]
+            .opened
+            .iter()
+            .map(|(_, f)| f.clone())
+            .collect()
+    }
+
+    pub(super) fn last(&self, from: usize, kind: u8) -> (PathId, Bytes) {
+        let of_kind = |entry: &&(usize, PathId, Bytes)| entry.0 == from && entry.2[0] == kind;
+        let (_, path, datagram) = self.log.iter().rev().find(of_kind).unwrap();
+        (*path, datagram.clone())
+    }
+}
