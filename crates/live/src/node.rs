@@ -1,8 +1,9 @@
 //! A node: a TUN device, a [`Tunnel`] and a UDP socket for each path, driven by the real clock.
 //!
 //! What the node's machines decide is in `polypath-core` and `polypath-session`; here is only what moves
-//! bytes. A packet goes out before the next is read, and datagrams meet the machines with the time at
-//! which the kernel received them.
+//! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
+//! and with the times in which the kernel received them, and deadlines in between at their own time, so
+//! that a node that is woken late decides as one that is woken in time.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,10 +24,12 @@ use crate::stats::{self, Stats, StatsFile};
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
 use events::EventFile;
-use ports::{Path, Ports};
+use paths::Paths;
+use ports::Ports;
 use station::NodeStation;
 
 mod events;
+mod paths;
 mod ports;
 mod station;
 
@@ -119,11 +122,8 @@ impl Node {
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
-        let paths = config.paths.iter().zip(sockets);
-        let paths = paths
-            .map(|(path, socket)| Path::new(path, socket))
-            .collect();
-        let ports = Ports::new(tun, paths, max_datagram, clock);
+        let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
+        let ports = Ports::new(tun, paths);
         let events = options.events.as_deref().map(EventFile::create);
         let stats = options.stats.as_deref().map(StatsFile::new);
         let station = NodeStation::new(tunnel, ports, events.transpose()?, stats);

@@ -4,92 +4,39 @@ use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::event::SessionEvent;
-use polypath_session::tunnel::{Input, Output};
+use polypath_session::tunnel::Output;
 
 use super::events::EventFile;
+use super::paths::Paths;
 use crate::buffer::PacketBuffer;
-use crate::clock::Clock;
-use crate::config::PathConfig;
-use crate::stats::{PathStats, TunStats};
+use crate::stats::TunStats;
 use crate::tun::Tun;
-use crate::udp::PathSocket;
-
-/// A path's socket and the address of the peer there.
-pub(super) struct Path {
-    socket: PathSocket,
-    remote: Option<SocketAddr>,
-    /// Whether the peer's address is taken from its datagrams.
-    learns: bool,
-    pub(super) stats: PathStats,
-}
 
 /// The TUN device and the sockets.
 pub(super) struct Ports {
     pub(super) tun: Tun,
     pub(super) tun_stats: TunStats,
-    pub(super) paths: Vec<Path>,
+    pub(super) paths: Paths,
     packets: PacketBuffer,
-    datagrams: PacketBuffer,
-    clock: Clock,
-    /// Where the datagram that is being handled came from.
-    source: Option<SocketAddr>,
 }
 
-impl Path {
-    pub(super) fn new(config: &PathConfig, socket: PathSocket) -> Self {
-        Self {
-            socket,
-            remote: config.remote,
-            learns: config.remote.is_none(),
-            stats: PathStats {
-                name: config.name.clone(),
-                remote: config.remote,
-                ..PathStats::default()
-            },
-        }
-    }
-
-    fn size(&self, datagram: usize) -> usize {
-        datagram + self.socket.headers() as usize
-    }
-
-    fn send(&mut self, datagram: &[u8]) {
-        let Some(remote) = self.remote else {
-            self.stats.unaddressed += 1;
-            return;
-        };
-        match self.socket.send(datagram, remote) {
-            Ok(()) => self.stats.sent.add(self.size(datagram.len())),
-            Err(error) => {
-                self.stats.unsent += 1;
-                tracing::debug!(path = self.stats.name, %remote, %error, "datagram not sent");
-            }
-        }
-    }
-
-    fn learn(&mut self, source: SocketAddr) {
-        if self.learns && self.remote != Some(source) {
-            tracing::info!(path = self.stats.name, remote = %source, "the peer is found");
-            self.remote = Some(source);
-            self.stats.remote = Some(source);
-        }
-    }
+/// When and from where what a tunnel says comes about.
+#[derive(Clone, Copy)]
+pub(super) struct Occasion {
+    pub(super) at: Time,
+    /// The source of the datagram that the tunnel took, if it took one.
+    pub(super) source: Option<SocketAddr>,
 }
 
 impl Ports {
-    pub(super) fn new(tun: Tun, paths: Vec<Path>, max_datagram: usize, clock: Clock) -> Self {
+    pub(super) fn new(tun: Tun, paths: Paths) -> Self {
         Self {
             packets: PacketBuffer::new(usize::from(tun.mtu())),
-            // One byte more, so that a datagram that is too long is seen to be.
-            datagrams: PacketBuffer::new(max_datagram + 1),
             tun,
             tun_stats: TunStats::default(),
             paths,
-            clock,
-            source: None,
         }
     }
 
@@ -102,43 +49,24 @@ impl Ports {
         Ok(Some(self.packets.take(len)))
     }
 
-    /// The next datagram of a path with the time at which it came, if one waits.
-    pub(super) fn read_datagram(&mut self, path: PathId) -> io::Result<Option<(Time, Input)>> {
-        let Some(entry) = self.paths.get_mut(path.index()) else {
-            return Ok(None);
-        };
-        let Some(received) = entry.socket.receive(self.datagrams.space(), self.clock)? else {
-            return Ok(None);
-        };
-        entry.stats.received.add(entry.size(received.len));
-        self.source = Some(received.from);
-        let datagram = self.datagrams.take(received.len);
-        Ok(Some((received.at, Input::Datagram { path, datagram })))
-    }
-
-    /// Does what a tunnel says at `at`.
+    /// Does what a tunnel says.
     pub(super) fn take(
         &mut self,
-        at: Time,
+        occasion: Occasion,
         said: Output,
         events: Option<&mut EventFile>,
     ) -> io::Result<()> {
         match said {
             Output::Packet(packet) => self.write_packet(&packet)?,
-            Output::Datagram { path, datagram } => {
-                if let Some(path) = self.paths.get_mut(path.index()) {
-                    path.send(&datagram);
-                }
-            }
+            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
             Output::Authenticated { path } => {
-                if let (Some(path), Some(source)) = (self.paths.get_mut(path.index()), self.source)
-                {
-                    path.learn(source);
+                if let Some(source) = occasion.source {
+                    self.paths.learn(path, source);
                 }
             }
             Output::Event(event) => {
                 if let Some(file) = events {
-                    file.write(at, event)?;
+                    file.write(occasion.at, event)?;
                 }
             }
             Output::Session(event) => log(event),

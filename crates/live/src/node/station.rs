@@ -1,8 +1,8 @@
 //! A node as the drive loop sees it.
 
 use std::io;
+use std::net::SocketAddr;
 
-use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::Time;
 use polypath_session::tunnel::{Input, Tunnel};
@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::events::EventFile;
 use super::next_second;
-use super::ports::Ports;
-use crate::drive::{Station, Token};
+use super::paths::Arrival;
+use super::ports::{Occasion, Ports};
+use crate::drive::{BUDGET, Station, Token};
 use crate::stats::{self, Stats, StatsFile};
 
 /// The TUN device; the paths have their numbers.
@@ -23,6 +24,8 @@ pub(super) struct NodeStation {
     ports: Ports,
     events: Option<EventFile>,
     stats: Option<StatsFile>,
+    /// Room for the datagrams that wait.
+    arrivals: Vec<Arrival>,
     /// The latest time that the tunnel has seen.
     last: Time,
     /// When files are written next, if there are any.
@@ -42,6 +45,7 @@ impl NodeStation {
             ports,
             events,
             stats,
+            arrivals: Vec::new(),
             last: Time::ZERO,
             report_at: reports.then_some(Time::ZERO),
         }
@@ -67,7 +71,7 @@ impl NodeStation {
             at: now,
             established: self.tunnel.is_established(),
             tun: self.ports.tun_stats,
-            paths: self.ports.paths.iter().map(|p| p.stats.clone()).collect(),
+            paths: self.ports.paths.stats(),
             session: stats::session(self.tunnel.counters()),
             drive: None,
         }
@@ -80,20 +84,59 @@ impl NodeStation {
         self.events.as_mut().map_or(Ok(()), EventFile::flush)
     }
 
-    /// Wakes the tunnel, at `at` or at the latest time that it has seen.
+    /// Takes the datagrams that wait and does what fell due before each, as if it had been done in time.
     ///
-    /// A datagram may have come before the deadline or the packet that was handled last: time never runs
-    /// back for a machine.
-    fn wake(&mut self, at: Time, wake: Wake<Input>) -> io::Result<()> {
+    /// A node that slept too long must not judge paths by the order in which it reads its sockets, nor
+    /// by a deadline that passed while what would have met it was waiting here.
+    fn catch_up(&mut self) -> io::Result<usize> {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.ports.paths.read(BUDGET, &mut arrivals)?;
+        let taken = arrivals.len();
+        for arrival in arrivals.drain(..) {
+            self.do_due(arrival.at)?;
+            self.wake(arrival.at, Some(arrival.source), Wake::Input(arrival.input))?;
+        }
+        self.arrivals = arrivals;
+        Ok(taken)
+    }
+
+    /// Wakes the tunnel at each of its deadlines up to `until`.
+    fn do_due(&mut self, until: Time) -> io::Result<()> {
+        while let Some(due) = self.tunnel.deadline().filter(|due| due.at <= until) {
+            self.wake(due.at, None, Wake::Timeout)?;
+            let moved = self.tunnel.deadline().is_none_or(|next| next.at > due.at);
+            if !moved {
+                // The drive loop counts it and slows down.
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Wakes the tunnel at `at`, or at the latest time that it has seen: time never runs back for a
+    /// machine.
+    fn wake(&mut self, at: Time, source: Option<SocketAddr>, wake: Wake<Input>) -> io::Result<()> {
         self.last = self.last.max(at);
-        let (now, ports, events) = (self.last, &mut self.ports, &mut self.events);
+        let at = self.last;
+        let (ports, events) = (&mut self.ports, &mut self.events);
         let mut result = Ok(());
-        step(&mut self.tunnel, now, wake, &mut |said| {
+        step(&mut self.tunnel, at, wake, &mut |said| {
             if result.is_ok() {
-                result = ports.take(now, said, events.as_mut());
+                result = ports.take(Occasion { at, source }, said, events.as_mut());
             }
         });
         result
+    }
+
+    /// Takes packets of applications, at most `budget`, and says how many.
+    fn take_packets(&mut self, now: Time, budget: usize) -> io::Result<usize> {
+        for taken in 0..budget {
+            let Some(packet) = self.ports.read_packet()? else {
+                return Ok(taken);
+            };
+            self.wake(now, None, Wake::Input(Input::Packet(packet)))?;
+        }
+        Ok(budget)
     }
 }
 
@@ -107,9 +150,8 @@ impl Station for NodeStation {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        if self.tunnel.deadline().is_some_and(|due| due.at <= now) {
-            self.wake(now, Wake::Timeout)?;
-        }
+        self.catch_up()?;
+        self.do_due(now)?;
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
             let stats = self.count(now);
@@ -119,21 +161,11 @@ impl Station for NodeStation {
     }
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
-        for taken in 0..budget {
-            let (at, input) = if token == TUN {
-                match self.ports.read_packet()? {
-                    Some(packet) => (now, Input::Packet(packet)),
-                    None => return Ok(taken),
-                }
-            } else {
-                let path = u8::try_from(token.0).unwrap_or(u8::MAX);
-                match self.ports.read_datagram(PathId(path))? {
-                    Some(read) => read,
-                    None => return Ok(taken),
-                }
-            };
-            self.wake(at, Wake::Input(input))?;
+        let datagrams = self.catch_up()?;
+        self.do_due(now)?;
+        if token != TUN {
+            return Ok(datagrams);
         }
-        Ok(budget)
+        Ok(datagrams + self.take_packets(now, budget)?)
     }
 }
