@@ -72,10 +72,13 @@ impl Emulation {
         })
     }
 
-    /// Whether the networks still run; they end by themselves only where a device fails.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        self.thread.as_ref().is_some_and(|t| !t.is_finished())
+    /// Fails, with the reason, where the networks no longer run; they end by themselves only where a
+    /// device fails.
+    pub fn check(&mut self) -> io::Result<()> {
+        match self.thread.take_if(|thread| thread.is_finished()) {
+            None if self.thread.is_some() => Ok(()),
+            thread => Err(join(thread).err().unwrap_or(io::ErrorKind::BrokenPipe.into())),
+        }
     }
 
     /// The totals of all networks, taken at one point in time.
@@ -86,11 +89,15 @@ impl Emulation {
     /// Stops the networks and hands them back.
     pub fn finish(mut self) -> io::Result<Emulated> {
         self.stop.stop();
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Err(io::ErrorKind::NotConnected.into()),
-        }
+        join(self.thread.take())
+    }
+}
+
+fn join(thread: Option<JoinHandle<io::Result<Emulated>>>) -> io::Result<Emulated> {
+    match thread.map(JoinHandle::join) {
+        Some(Ok(result)) => result,
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 

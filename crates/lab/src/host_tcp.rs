@@ -1,4 +1,4 @@
-//! What a scenario asks of the TCP of its real hosts, as metrics of a route.
+//! What a scenario asks of the TCP of its real hosts, as metrics of a route and parameters of a namespace.
 
 use std::net::IpAddr;
 
@@ -7,6 +7,10 @@ use polypath_scenario::{CongestionControl, Scenario};
 
 /// A TCP header without options, in bytes.
 const TCP_HEADER: u64 = 20;
+
+/// Bounds on the room for what a receiver has not read, in bytes.
+const LEAST_ROOM: u64 = 16 << 10;
+const MOST_ROOM: u64 = 256 << 20;
 
 /// What a scenario asks of the TCP of its real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,18 @@ impl HostTcp {
         self.congestion_control.name()
     }
 
+    /// The parameters of a namespace, by their paths below `/proc/sys/net`, without which a receiver
+    /// would leave the window of its route behind as it measures.
+    pub(crate) fn parameters(&self) -> [(&'static str, String); 2] {
+        // A packet's buffer takes up to four times the room of its payload.
+        let room = 4 * self.segment * u64::from(self.receiver_window);
+        let room = room.clamp(LEAST_ROOM, MOST_ROOM);
+        [
+            ("ipv4/tcp_moderate_rcvbuf", "0".to_owned()),
+            ("ipv4/tcp_rmem", format!("{LEAST_ROOM} {room} {room}")),
+        ]
+    }
+
     /// The metrics of a route to `destination` (ip-route(8)).
     pub(crate) fn metrics(&self, destination: IpAddr) -> Vec<String> {
         let ip_header = if destination.is_ipv4() { 20 } else { 40 };
@@ -63,6 +79,21 @@ impl HostTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_room_has_bounds() {
+        let tcp = |receiver_window| HostTcp {
+            congestion_control: CongestionControl::Reno,
+            segment: 1000,
+            initial_window: 2,
+            receiver_window,
+            min_rto: Duration::from_millis(200),
+        };
+        let room = |window| tcp(window).parameters()[1].1.clone();
+        assert_eq!(room(1), "16384 16384 16384");
+        assert_eq!(room(20), "16384 80000 80000");
+        assert_eq!(room(u32::MAX), "16384 268435456 268435456");
+    }
 
     #[test]
     fn metrics_are_those_of_the_scenario() {

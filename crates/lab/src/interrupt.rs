@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use polypath_core::time::Time;
 use polypath_live::clock::Clock;
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// How often a wait looks whether it is to end.
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Notes that the process was told to stop (`SIGINT`, `SIGTERM`), for as long as it lives.
+/// Notes that the process was told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`), for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     told: Arc<AtomicBool>,
@@ -24,7 +24,7 @@ impl Interrupt {
     pub(crate) fn watch() -> io::Result<Self> {
         let told = Arc::new(AtomicBool::new(false));
         let mut registrations = Vec::new();
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
             registrations.push(signal_hook::flag::register(signal, told.clone())?);
         }
         Ok(Self {

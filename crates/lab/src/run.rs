@@ -5,7 +5,6 @@ mod networks;
 mod record;
 mod workspace;
 
-use std::io;
 use std::path::PathBuf;
 
 use polypath_core::rng::Seed;
@@ -59,7 +58,7 @@ pub enum Progress {
 /// Runs `scenario` between real programs: every scheme over a network of its own, side by side.
 ///
 /// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
-/// stop (`SIGINT`, `SIGTERM`: [`LabError::Interrupted`]).
+/// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]).
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
@@ -192,10 +191,7 @@ impl Lab {
 
     /// Fails where something that should run has ended.
     fn check(&mut self) -> Result<(), LabError> {
-        if !self.emulation.is_running() {
-            let ended = io::Error::other("it ended by itself");
-            return Err(LabError::Emulation(ended));
-        }
+        self.emulation.check().map_err(LabError::Emulation)?;
         for (site, &scheme) in self.sites.iter_mut().zip(&self.scenario.schemes) {
             site.check().map_err(|e| LabError::of(scheme, e))?;
         }

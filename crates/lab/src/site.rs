@@ -70,6 +70,9 @@ impl Site {
             |side, files| Node::start(programs.binary, ends.at(side), files, programs.origin_ns);
         let mut nodes = [start(Side::Server, server)?, start(Side::Client, client)?];
         for (node, side) in nodes.iter_mut().zip(SIDES) {
+            for (parameter, value) in programs.tcp.parameters() {
+                ends.at(side).set(parameter, &value)?;
+            }
             route(node, ends.at(side), side, programs.tcp)?;
         }
         let server = Server::start(ends.at(Side::Server), directory, programs.documents)?;

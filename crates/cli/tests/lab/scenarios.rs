@@ -7,7 +7,7 @@ use polypath_lab::{Lab, LabOptions, preflight};
 use polypath_scenario::Scenario;
 use polypath_scenario::document::Override;
 
-/// Two paths without background, of 10 ms each way and 10 Mbit/s.
+/// Two paths without background, of 10 ms each way, and so fast that no queue builds up.
 pub(crate) const CALM: &str = r#"
 schema = 1
 name = "calm"
@@ -22,10 +22,10 @@ warm_up = "0 s"
 receiver_window = 1000
 [[path]]
 name = "path1"
-link = [{ repeat = 2, rate = "10 Mbit/s", delay = "5 ms", queue = "200 packets" }]
+link = [{ repeat = 2, rate = "100 Mbit/s", delay = "5 ms", queue = "200 packets" }]
 [[path]]
 name = "path2"
-link = [{ repeat = 2, rate = "10 Mbit/s", delay = "5 ms", queue = "200 packets" }]
+link = [{ repeat = 2, rate = "100 Mbit/s", delay = "5 ms", queue = "200 packets" }]
 "#;
 
 /// The program under test.

@@ -3,19 +3,18 @@
 use std::process::Command;
 
 use polypath_lab::Ends;
-use polypath_report::SchemeRecord;
+use polypath_report::{SchemeRecord, Transfer};
 use polypath_scenario::Scheme;
 use polypath_sim::Side;
 
 use super::scenarios::{CALM, scenario, stand};
 
-fn mean_seconds(scheme: &SchemeRecord) -> f64 {
-    let durations: Vec<f64> = scheme
-        .transfers
-        .iter()
-        .map(|t| t.duration.unwrap().as_secs_f64())
-        .collect();
-    durations.iter().sum::<f64>() / durations.len() as f64
+/// The median, so that a moment in which the machine was busy elsewhere does not count.
+fn typical_seconds(scheme: &SchemeRecord) -> f64 {
+    let seconds = |t: &Transfer| t.duration.unwrap().as_secs_f64();
+    let mut durations: Vec<f64> = scheme.transfers.iter().map(seconds).collect();
+    durations.sort_by(f64::total_cmp);
+    durations[durations.len() / 2]
 }
 
 /// Bytes that an end has sent on a device, from the kernel's own counters.
@@ -30,8 +29,8 @@ fn sent_on(ends: &Ends, side: Side, device: &str) -> u64 {
 
 #[test]
 fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead() {
-    let scenario = scenario(CALM, &[]);
-    let Some(mut lab) = stand(&scenario) else {
+    let settings = ["path.0.link.0.delay=40 ms", "path.1.link.0.delay=40 ms"];
+    let Some(mut lab) = stand(&scenario(CALM, &settings)) else {
         return;
     };
     lab.transfer(&mut |_| {}).unwrap();
@@ -49,20 +48,20 @@ fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead(
         })
         .collect();
     let experiment = lab.finish().unwrap();
-    let plain = mean_seconds(&experiment.schemes[0]);
+    let plain = typical_seconds(&experiment.schemes[0]);
     for (scheme, by_kernel) in experiment.schemes.iter().zip(by_kernel) {
         assert!(scheme.transfers.iter().all(|t| t.intact), "{}", scheme.name);
-        let ratio = mean_seconds(scheme) / plain;
+        let ratio = typical_seconds(scheme) / plain;
         assert!(
             (ratio - 1.0).abs() < 0.05,
             "{}: {ratio} of plain TCP",
             scheme.name
         );
-        // Handshakes and keepalives of the session are on the wire, too, and no part of a transfer.
+        // The kernel counts the session's handshakes, too; the report what is sent after the kernel was asked.
         let overhead = scheme.overlay.totals.overhead().0 as f64;
         let excess = by_kernel as f64 - overhead;
         assert!(
-            (0.0..3000.0).contains(&excess),
+            excess.abs() < 3000.0,
             "{}: {by_kernel} B by the kernel, {overhead} B by the report",
             scheme.name
         );
@@ -71,13 +70,16 @@ fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead(
 
 #[test]
 fn a_transfer_survives_the_silence_of_a_path() {
+    // At 10 Mbit/s the file takes 2.4 s at the least, and the silence begins within.
     let settings = [
         "schemes=[\"tcp\", \"ppd-tcp2\"]",
         "transfer.count=1",
-        "transfer.size=1 MB",
+        "transfer.size=3 MB",
         "transfer.warm_up=2 s",
         "transfer.timeout=6 s",
-        "path.0.link.0.outage=[{ from = \"2400 ms\" }]",
+        "path.0.link.0.rate=10 Mbit/s",
+        "path.1.link.0.rate=10 Mbit/s",
+        "path.0.link.0.outage=[{ from = \"3500 ms\" }]",
     ];
     let Some(mut lab) = stand(&scenario(CALM, &settings)) else {
         return;
@@ -87,13 +89,34 @@ fn a_transfer_survives_the_silence_of_a_path() {
     let [plain, duplicated] = &experiment.schemes[..] else {
         panic!("two schemes ran");
     };
+    let lost = &plain.transfers[0];
     assert_eq!(
-        plain.transfers[0].duration, None,
-        "plain TCP has no other path"
+        (lost.duration, lost.intact),
+        (None, false),
+        "there is no other path"
     );
-    assert!(!plain.transfers[0].intact);
-    let begun = plain.transfers[0].progress.last().unwrap().bytes.0;
-    assert!((1..1_000_000).contains(&begun), "silent from {begun} B on");
+    let begun = lost.progress.last().unwrap().bytes.0;
+    assert!((1..3_000_000).contains(&begun), "silent from {begun} B on");
     assert!(duplicated.transfers[0].intact);
-    assert!(mean_seconds(duplicated) < 3.0);
+    assert!(typical_seconds(duplicated) < 5.0);
+}
+
+#[test]
+fn the_hosts_use_the_scenario_s_tcp() {
+    let settings = ["schemes=[\"tcp\"]", "transfer.count=1"];
+    let with = |more: &[&str]| {
+        let mut lab = stand(&scenario(CALM, &[&settings, more].concat()))?;
+        lab.transfer(&mut |_| {}).unwrap();
+        Some(typical_seconds(&lab.finish().unwrap().schemes[0]))
+    };
+    // 100 kB in windows of 5 segments of 948 B are 22 round trips of 20 ms, by a window that the kernel
+    // keeps to within a segment or two; cubic is checked by setting up.
+    let small = ["tcp.receiver_window=5", "lab.congestion_control=cubic"];
+    let Some(narrow) = with(&small) else { return };
+    let wide = with(&[]).unwrap();
+    assert!(
+        (0.3..0.6).contains(&narrow),
+        "{narrow} s through a window of 5 segments"
+    );
+    assert!((0.1..0.3).contains(&wide), "{wide} s through a wide window");
 }
