@@ -1,5 +1,7 @@
 //! From records to figures.
 
+use std::collections::BTreeMap;
+
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
@@ -28,8 +30,9 @@ pub struct SchemeFigures {
     pub prebuffer: Option<Estimate>,
     /// The bytes on the wire for each byte of an application.
     pub overhead_ratio: Option<f64>,
-    /// The goodput of the background over that beside the baseline.
-    pub harm: Option<f64>,
+    /// What the background delivered over what it delivered beside the baseline in the same round; none
+    /// for the baseline itself.
+    pub harm: Option<Estimate>,
     /// Whether transfers completed, and each that did arrived as it was sent.
     pub intact: bool,
     /// The playable size of each transfer that completed.
@@ -91,11 +94,19 @@ fn scheme_figures(
             .zip(quantile(&values, 0.95))
             .map(<[f64; 2]>::from),
         timed_out: scheme.transfers.len() - done().count(),
-        difference: other.and_then(|other| difference(&times, &self::times(other, timeout))),
+        difference: other.and_then(|other| {
+            paired(&times, &self::times(other, timeout), |time, other| {
+                time - other
+            })
+        }),
         prebuffer: Estimate::of(&prebuffers),
         overhead_ratio: (handed_over > 0)
             .then(|| scheme.overlay.totals.wire_bytes.0 as f64 / handed_over as f64),
-        harm: other.and_then(|other| harm(scheme, other)),
+        harm: other.and_then(|other| {
+            paired(&background(scheme), &background(other), |bytes, other| {
+                bytes / other
+            })
+        }),
         intact: done().count() > 0 && done().all(|transfer| transfer.intact),
         curves,
     }
@@ -110,18 +121,24 @@ fn times(scheme: &SchemeRecord, timeout: Duration) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The mean difference over the rounds that both have.
-fn difference(times: &[(u32, f64)], baseline: &[(u32, f64)]) -> Option<Estimate> {
-    let pair = |(round, time): &(u32, f64)| {
-        let other = baseline.iter().find(|(other, _)| other == round)?;
-        Some(time - other.1)
-    };
-    Estimate::of(&times.iter().filter_map(pair).collect::<Vec<f64>>())
+/// The rounds with the bytes that the background delivered in them.
+fn background(scheme: &SchemeRecord) -> Vec<(u32, f64)> {
+    let delivered = |bytes: Bytes| (bytes.0 > 0).then_some(bytes.0 as f64);
+    let transfers = scheme.transfers.iter();
+    transfers
+        .filter_map(|transfer| Some((transfer.round, transfer.background.and_then(delivered)?)))
+        .collect()
 }
 
-fn harm(scheme: &SchemeRecord, baseline: &SchemeRecord) -> Option<f64> {
-    let goodput = baseline.background_goodput.filter(|rate| rate.0 > 0)?;
-    Some(scheme.background_goodput?.as_f64() / goodput.as_f64())
+/// The mean of `compare(value, value of the baseline)` over the rounds that both have.
+fn paired(
+    values: &[(u32, f64)],
+    baseline: &[(u32, f64)],
+    compare: impl Fn(f64, f64) -> f64,
+) -> Option<Estimate> {
+    let baseline: BTreeMap<u32, f64> = baseline.iter().copied().collect();
+    let pair = |(round, value): &(u32, f64)| Some(compare(*value, *baseline.get(round)?));
+    Estimate::of(&values.iter().filter_map(pair).collect::<Vec<f64>>())
 }
 
 /// Rates up to twice the best mean throughput of a scheme.

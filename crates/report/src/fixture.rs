@@ -55,6 +55,9 @@ fn transfer(round: u32, ms: Option<u64>) -> Transfer {
         size: Bytes(100_000),
         intact: ms.is_some(),
         progress: progress.take(if ms.is_some() { 10 } else { 6 }).collect(),
+        background: Some(Bytes(
+            25_000_000 - u64::from(round) * ms.unwrap_or(9000) * 10,
+        )),
     }
 }
 

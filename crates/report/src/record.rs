@@ -80,6 +80,9 @@ pub struct Transfer {
     pub intact: bool,
     /// How many bytes had arrived without a gap, at each time at which that number grew.
     pub progress: Vec<Progress>,
+    /// What background traffic delivered from the start of this round to that of the next, the same span
+    /// of time in every scheme; none where there was no background.
+    pub background: Option<Bytes>,
 }
 
 /// A point of the playable-size curve (PPD paper, Fig. 5).

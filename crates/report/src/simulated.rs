@@ -71,10 +71,11 @@ impl Observer for Simulated {
                 size: Bytes(0),
                 intact: false,
                 progress: Vec::new(),
+                background: None,
             }),
             SimEvent::Progress { bytes, .. } => seen.progress(at, Bytes(bytes)),
             SimEvent::TransferFinished { ok, .. } => seen.finish_transfer(at, ok),
-            SimEvent::RoundOver { .. } => {}
+            SimEvent::RoundOver { background, .. } => seen.end_round(Bytes(background.total())),
         }
     }
 }
@@ -92,6 +93,12 @@ impl Observed {
         if let Some(transfer) = self.transfers.last_mut() {
             transfer.duration = ok.then(|| at.since(transfer.started));
             transfer.intact = ok;
+        }
+    }
+
+    fn end_round(&mut self, background: Bytes) {
+        if let Some(transfer) = self.transfers.last_mut() {
+            transfer.background = Some(background);
         }
     }
 

@@ -101,7 +101,7 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
         },
         totals.duplicates_discarded().to_string(),
         record.overlay.server_switches().count().to_string(),
-        figures.harm.map_or_else(dash, |harm| format!("{harm:.3}")),
+        spread(figures.harm),
         if figures.intact { "yes" } else { "NO" }.to_owned(),
     ]
 }

@@ -85,6 +85,7 @@ fn transfer(fetched: &Fetched, round: u32, clip: Clip) -> Transfer {
         size: clip.size,
         intact: fetched.digest == clip.digest,
         progress: fetched.progress.iter().map(point).collect(),
+        background: None,
     }
 }
 
