@@ -34,7 +34,7 @@ pub struct Emulation {
 pub struct Emulated {
     /// The networks, in the order in which they were given.
     pub networks: Vec<Network>,
-    /// How late packets left.
+    /// How late packets left, and how late the thread woke.
     pub lateness: Lateness,
     /// Whether the thread had a real-time priority.
     pub realtime: bool,
@@ -60,8 +60,8 @@ impl Emulation {
         station.watch(&driver)?;
         let work = move || {
             let realtime = priority::realtime(PRIORITY).is_ok();
-            driver.run(&mut station)?;
-            Ok(station.finish(realtime))
+            let report = driver.run(&mut station)?;
+            Ok(station.finish(&report.lateness, realtime))
         };
         let builder = std::thread::Builder::new().name("network".to_owned());
         let thread = Some(builder.spawn(work)?);

@@ -1,4 +1,6 @@
 //! Why a lab did not come to its end.
+//!
+//! As usual, an error's text leaves its cause to [`std::error::Error::source`].
 
 use std::io;
 use std::path::PathBuf;
@@ -20,19 +22,19 @@ pub enum LabError {
     #[error(transparent)]
     Scenario(#[from] BuildError),
     /// A namespace could not be set up.
-    #[error("cannot set up a network namespace: {0}")]
+    #[error("cannot set up a network namespace")]
     Namespace(#[source] io::Error),
     /// A device could not be set up.
     #[error(transparent)]
     Device(#[from] TunError),
     /// The file to be transferred could not be prepared.
-    #[error("cannot serve the clip: {0}")]
+    #[error("cannot serve the clip")]
     Clip(#[source] io::Error),
     /// The emulated network failed.
-    #[error("the emulated network failed: {0}")]
+    #[error("the emulated network failed")]
     Emulation(#[source] io::Error),
     /// A program of a scheme failed.
-    #[error("{scheme}: {source}")]
+    #[error("scheme {scheme}")]
     Programs {
         /// The scheme.
         scheme: Scheme,
@@ -40,13 +42,13 @@ pub enum LabError {
         source: io::Error,
     },
     /// A transfer could not be attempted.
-    #[error("cannot transfer: {0}")]
+    #[error("cannot transfer")]
     Transfer(#[source] io::Error),
     /// The lab's own files could not be written or read.
-    #[error("the lab's files: {0}")]
+    #[error("cannot use the lab's files")]
     Files(#[source] io::Error),
     /// The event stream of a node could not be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Events {
         /// The file.
         path: PathBuf,
@@ -54,7 +56,7 @@ pub enum LabError {
         source: ReadEventsError,
     },
     /// Signals could not be caught.
-    #[error("cannot catch signals: {0}")]
+    #[error("cannot catch signals")]
     Signals(#[source] io::Error),
     /// The lab was told to stop.
     #[error("interrupted")]

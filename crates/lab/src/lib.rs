@@ -15,7 +15,7 @@
 //! share that time.
 //!
 //! *Lateness.* Each packet's departure from the simulated network is compared with the time at which it
-//! was due. Above the scenario's bound on the 99th percentile the run is invalid; the bound is five times
+//! was due, and each wake of the emulation's thread with the time for which it was asked. Above the scenario's bound on the 99th percentile the run is invalid; the bound is five times
 //! wider where the system refuses a real-time priority.
 //!
 //! *What is left behind.* Nothing: the namespaces and devices live as long as descriptors and processes

@@ -123,11 +123,15 @@ impl Node {
         }
     }
 
-    /// Tells the node to end, waits until it has written its files, and says where they are.
-    pub(crate) fn finish(mut self) -> io::Result<Files> {
+    /// Tells the node to end; fails where it has ended before.
+    pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.check()?;
         let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+        Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
+    }
+
+    /// Waits until the node, which was told to end, has written its files, and says where they are.
+    pub(crate) fn finish(mut self) -> io::Result<Files> {
         for _ in 0..ATTEMPTS {
             match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(self.files.clone()),

@@ -171,9 +171,16 @@ impl Lab {
         for (site, &scheme) in self.sites.into_iter().zip(&self.scenario.schemes) {
             files.push(site.finish().map_err(|e| LabError::of(scheme, e))?);
         }
+        let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
+        for (network, scheme) in emulated.networks.iter().zip(&self.scenario.schemes) {
+            let refused = network.counters().refused;
+            if refused > 0 {
+                tracing::warn!(%scheme, refused, "the kernel did not take all packets of the network");
+            }
+        }
         let collected = Collected {
             clip: self.clip,
-            emulated: self.emulation.finish().map_err(LabError::Emulation)?,
+            emulated,
             files,
         };
         record::experiment(&self.scenario, self.seed, &self.observed, &collected)

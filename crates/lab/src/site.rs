@@ -131,7 +131,8 @@ impl Site {
     }
 
     /// Ends the programs, and says where the nodes' files are: the server's, the client's.
-    pub(crate) fn finish(self) -> io::Result<[Files; 2]> {
+    pub(crate) fn finish(mut self) -> io::Result<[Files; 2]> {
+        self.nodes.iter_mut().try_for_each(Node::terminate)?;
         let [server, client] = self.nodes;
         Ok([server.finish()?, client.finish()?])
     }

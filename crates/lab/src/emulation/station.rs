@@ -80,7 +80,11 @@ impl Station {
     }
 
     /// What is left at the end.
-    pub(super) fn finish(self, realtime: bool) -> Emulated {
+    ///
+    /// The lateness of packets alone would not show a stall while none is due to leave and some wait to
+    /// enter; that of the thread's wakes, which the background asks for each millisecond, does.
+    pub(super) fn finish(mut self, wakes: &Lateness, realtime: bool) -> Emulated {
+        self.lateness.merge(wakes);
         Emulated {
             networks: self.networks,
             lateness: self.lateness,

@@ -88,7 +88,7 @@ impl Fetch<'_> {
         command
     }
 
-    /// Reads the client's output to its end, at the latest until `limit`.
+    /// Reads the client's output to its end; a client that has not ended at `limit` is at fault.
     fn receive(&self, mut stdout: ChildStdout, limit: Time) -> io::Result<Received> {
         let mut hasher = Sha256::new();
         let mut chunks = Vec::new();
@@ -101,14 +101,16 @@ impl Fetch<'_> {
             }
             let len = stdout.read(&mut buffer)?;
             if len == 0 {
-                break;
+                let digest = hasher.finalize().into();
+                return Ok(Received { digest, chunks });
             }
             hasher.update(&buffer[..len]);
             total += len as u64;
             chunks.push((self.clock.now(), total));
         }
-        let digest = hasher.finalize().into();
-        Ok(Received { digest, chunks })
+        let name = program::HTTP_CLIENT.name();
+        let stuck = format!("{name} does not end at its timeout");
+        Err(io::Error::new(io::ErrorKind::TimedOut, stuck))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Where a lab's files stand while it runs.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of a lab's files.
@@ -14,13 +15,19 @@ pub(super) enum Workspace {
 }
 
 impl Workspace {
-    /// The directory `keep`, made where it is not there, or a temporary one.
+    /// The directory `keep`, which is empty or not there yet, or a temporary one.
     pub(super) fn open(keep: Option<&Path>) -> io::Result<Self> {
         let Some(path) = keep else {
-            let directory = tempfile::Builder::new().prefix("polypath-lab-").tempdir()?;
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("polypath-lab-").permissions(Permissions::from_mode(0o700));
+            let directory = builder.tempdir()?;
             return Ok(Self::Temporary(directory));
         };
         fs::create_dir_all(path)?;
+        if fs::read_dir(path)?.next().is_some() {
+            let used = format!("{} is not empty: name a new folder", path.display());
+            return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, used));
+        }
         Ok(Self::Kept(fs::canonicalize(path)?))
     }
 
@@ -41,7 +48,6 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_temporary_one_is_private_and_goes_away() {
@@ -55,10 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_user_stays() {
+    fn one_of_the_user_stays_and_is_not_used_twice() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("new/lab");
         drop(Workspace::open(Some(&path)).unwrap());
         assert!(path.is_dir());
+        let error = Workspace::open(Some(parent.path())).unwrap_err();
+        assert!(error.to_string().contains("name a new folder"), "{error}");
     }
 }
