@@ -93,8 +93,8 @@ pub struct Lab {
 #[derive(Debug, Default)]
 struct Observed {
     rounds: Vec<Round>,
-    before: Vec<Snapshot>,
-    after: Vec<Snapshot>,
+    /// The totals of all networks at the start of each round and at the end of the last.
+    marks: Vec<Vec<Snapshot>>,
 }
 
 /// What was left when everything had ended.
@@ -150,17 +150,15 @@ impl Lab {
     pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
-        self.observed = Observed {
-            before: self.emulation.snapshot().map_err(LabError::Emulation)?,
-            ..Observed::default()
-        };
+        self.observed = Observed::default();
+        self.mark()?;
         let of = self.scenario.transfer.count;
         for done in 0..of {
             progress(Progress::Transfers { done, of });
             self.transfer_once()?;
+            self.mark()?;
         }
         progress(Progress::Transfers { done: of, of });
-        self.observed.after = self.emulation.snapshot().map_err(LabError::Emulation)?;
         Ok(())
     }
 
@@ -194,6 +192,13 @@ impl Lab {
         self.check()?;
         let next = self.clock.now() + self.scenario.transfer.gap;
         Ok(self.interrupt.sleep_until(self.clock, next)?)
+    }
+
+    /// Notes the totals of all networks.
+    fn mark(&mut self) -> Result<(), LabError> {
+        let totals = self.emulation.snapshot().map_err(LabError::Emulation)?;
+        self.observed.marks.push(totals);
+        Ok(())
     }
 
     /// Fails where something that should run has ended.

@@ -5,6 +5,7 @@ use std::io::BufReader;
 
 use polypath_core::frame::PathId;
 use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use polypath_report::{
     Experiment, Lateness, Mode, OverlayRecord, Progress, Recorder, SchemeRecord, Transfer,
@@ -31,14 +32,17 @@ pub(super) fn experiment(
 ) -> Result<Experiment, LabError> {
     let mut schemes = Vec::new();
     for (index, scheme) in scenario.schemes.iter().enumerate() {
-        let (before, after) = (&observed.before[index], &observed.after[index]);
+        let view = View {
+            fetched: observed.rounds.iter().map(|round| &round[index]).collect(),
+            totals: observed.marks.iter().map(|mark| &mark[index]).collect(),
+        };
         let mut overlay = overlay(scenario, &collected.files[index])?;
-        add_loads(&mut overlay, before, after);
+        view.add_loads(&mut overlay);
         schemes.push(SchemeRecord {
             name: scheme.name().to_owned(),
-            transfers: transfers(observed, index, collected.clip),
+            transfers: view.transfers(collected.clip),
             overlay,
-            background_goodput: background_goodput(before, after),
+            background_goodput: view.background_goodput(),
         });
     }
     Ok(Experiment {
@@ -66,35 +70,62 @@ fn overlay(scenario: &Scenario, files: &[Files; 2]) -> Result<OverlayRecord, Lab
     Ok(recorder.finish())
 }
 
-fn transfers(observed: &Observed, scheme: usize, clip: Clip) -> Vec<Transfer> {
-    let transfers = observed.rounds.iter().zip(0..);
-    transfers
-        .map(|(round, number)| transfer(&round[scheme], number, clip))
-        .collect()
+/// What was seen of one scheme.
+struct View<'a> {
+    /// Its transfers, in the order of the rounds.
+    fetched: Vec<&'a Fetched>,
+    /// The totals of its network at the start of each round and at the end of the last.
+    totals: Vec<&'a Snapshot>,
 }
 
-fn transfer(fetched: &Fetched, round: u32, clip: Clip) -> Transfer {
-    let point = |&(at, bytes)| Progress {
-        at,
-        bytes: Bytes(bytes),
-    };
-    Transfer {
-        round,
-        started: fetched.started,
-        duration: fetched.duration,
-        size: clip.size,
-        intact: fetched.digest == clip.digest,
-        progress: fetched.progress.iter().map(point).collect(),
-        background: None,
+impl View<'_> {
+    fn transfers(&self, clip: Clip) -> Vec<Transfer> {
+        let spans = self.totals.windows(2);
+        let background = spans.map(|span| delivered(span[0], span[1]));
+        let loaded = self.background_goodput().is_some();
+        let transfers = self.fetched.iter().zip(background).zip(0..);
+        transfers
+            .map(|((fetched, background), round)| Transfer {
+                round,
+                started: fetched.started,
+                duration: fetched.duration,
+                size: clip.size,
+                intact: fetched.digest == clip.digest,
+                progress: fetched.progress.iter().map(point).collect(),
+                background: loaded.then_some(background),
+            })
+            .collect()
+    }
+
+    /// What background traffic delivered a second; none if there was none.
+    fn background_goodput(&self) -> Option<Rate> {
+        let (before, after) = (self.totals.first()?, self.totals.last()?);
+        let bytes = delivered(before, after);
+        Rate::average(bytes, after.at.since(before.at)).filter(|_| bytes > Bytes(0))
+    }
+
+    /// Adds to each direction of a path the mean load of the links between its inner nodes, or of all its
+    /// links where it has no two inner nodes.
+    fn add_loads(&self, overlay: &mut OverlayRecord) {
+        let (Some(before), Some(after)) = (self.totals.first(), self.totals.last()) else {
+            return;
+        };
+        for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
+            path.forward.load = load(before, after, id, Side::Client);
+            path.backward.load = load(before, after, id, Side::Server);
+        }
     }
 }
 
-/// Adds to each direction of a path the mean load of the links between its inner nodes, or of all its
-/// links where it has no two inner nodes.
-fn add_loads(overlay: &mut OverlayRecord, before: &Snapshot, after: &Snapshot) {
-    for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
-        path.forward.load = load(before, after, id, Side::Client);
-        path.backward.load = load(before, after, id, Side::Server);
+/// What background traffic delivered between two points in time.
+fn delivered(before: &Snapshot, after: &Snapshot) -> Bytes {
+    Bytes(after.background.since(&before.background).total())
+}
+
+fn point(&(at, bytes): &(Duration, u64)) -> Progress {
+    Progress {
+        at,
+        bytes: Bytes(bytes),
     }
 }
 
@@ -116,12 +147,6 @@ fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Opt
     (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
 }
 
-/// What background traffic delivered a second; none if there was none.
-fn background_goodput(before: &Snapshot, after: &Snapshot) -> Option<Rate> {
-    let delivered = after.background.since(&before.background).total();
-    Rate::average(Bytes(delivered), after.at.since(before.at)).filter(|_| delivered > 0)
-}
-
 fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {
     let bound = scenario.lab.lateness_bound;
     let measured = &emulated.lateness;
@@ -136,3 +161,6 @@ fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;
