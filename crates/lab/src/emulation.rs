@@ -77,7 +77,9 @@ impl Emulation {
     pub fn check(&mut self) -> io::Result<()> {
         match self.thread.take_if(|thread| thread.is_finished()) {
             None if self.thread.is_some() => Ok(()),
-            thread => Err(join(thread).err().unwrap_or(io::ErrorKind::BrokenPipe.into())),
+            thread => Err(join(thread)
+                .err()
+                .unwrap_or(io::ErrorKind::BrokenPipe.into())),
         }
     }
 

@@ -19,7 +19,9 @@ impl Workspace {
     pub(super) fn open(keep: Option<&Path>) -> io::Result<Self> {
         let Some(path) = keep else {
             let mut builder = tempfile::Builder::new();
-            builder.prefix("polypath-lab-").permissions(Permissions::from_mode(0o700));
+            builder
+                .prefix("polypath-lab-")
+                .permissions(Permissions::from_mode(0o700));
             let directory = builder.tempdir()?;
             return Ok(Self::Temporary(directory));
         };

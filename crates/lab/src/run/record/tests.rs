@@ -45,7 +45,11 @@ const CLIP: Clip = Clip {
 
 #[test]
 fn each_round_has_its_own_background() {
-    let marks = [totals(1, 10, [0; 2]), totals(2, 30, [0; 2]), totals(4, 90, [0; 2])];
+    let marks = [
+        totals(1, 10, [0; 2]),
+        totals(2, 30, [0; 2]),
+        totals(4, 90, [0; 2]),
+    ];
     let (good, bad) = (fetched(1), fetched(2));
     let view = View {
         fetched: vec![&good, &bad],
