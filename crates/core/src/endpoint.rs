@@ -9,7 +9,7 @@
 //! [`crate::packet::parse`] refuses it.
 
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Encapsulation, Frame, PAIR_MIN, PathId, Payload};
+use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::machine::{Deadline, Machine};
 use crate::packet::PacketMeta;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
@@ -62,6 +62,9 @@ impl Default for ProbingConfig {
     }
 }
 
+/// The least length of a pair's larger packet in bytes: shorter ones hardly differ from a probe.
+pub const LEAST_PAIR_LEN: u16 = 100;
+
 /// Why an endpoint cannot be set up like this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -80,7 +83,7 @@ pub enum ConfigError {
     #[error("the threshold must be a finite number of at least 0")]
     Threshold,
     /// Pairs must differ in size to measure anything.
-    #[error("a pair of {0} B measures nothing: take at least 100 B")]
+    #[error("a pair of {0} B measures nothing: take at least {LEAST_PAIR_LEN} B")]
     PairLen(u16),
 }
 
@@ -134,7 +137,7 @@ impl EndpointConfig {
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);
         }
-        if self.probing.pair_len < PAIR_MIN + 99 {
+        if self.probing.pair_len < LEAST_PAIR_LEN {
             return Err(ConfigError::PairLen(self.probing.pair_len));
         }
         Ok(())
