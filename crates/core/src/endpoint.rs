@@ -171,6 +171,7 @@ impl<P: Payload> Endpoint<P> {
         } = frame;
         if !self.paths.contains(path) {
             let reason = DropReason::UnknownPath;
+            let len = u32::try_from(body.len()).unwrap_or(u32::MAX);
             return out(Output::Event(Event::Dropped { reason, len }));
         }
         let (kind, delay) = (body.kind(), now.since(sent));

@@ -65,6 +65,8 @@ pub const OVER_IPV6: u32 = 48;
 
 /// Length of a probe's body, and of the leading packet of a pair, in bytes.
 pub const PROBE_LEN: u16 = 2;
+/// Length of a switch frame's body in bytes: that of a probe, which sizes both.
+pub const SWITCH_LEN: u16 = PROBE_LEN;
 /// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
 pub const PAIR_MIN: u16 = 1;
 
@@ -192,7 +194,7 @@ impl<P: Payload> Body<P> {
             Body::Data(payload) => payload.len(),
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
-            Body::Switch { .. } => 1,
+            Body::Switch { .. } => SWITCH_LEN as usize,
         }
     }
 

@@ -9,7 +9,7 @@ pub use parse::{NotIp, parse};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Kind {
-    /// A TCP segment with ACK and without payload, SYN, FIN or RST.
+    /// A TCP segment without payload, SYN, FIN or RST: outside of attacks it acknowledges.
     PureAck,
     /// A TCP segment with SYN, FIN or RST: it is duplicated like an ACK, since all waits for it.
     Control,

@@ -19,7 +19,7 @@ pub struct Sender {
     link: Outgoing,
     sequence: u64,
     pair_len: u16,
-    /// The number of the next pair on each path.
+    /// The number of the next pair on each path; like `sequence` ahead of those before a restart.
     pairs: Vec<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Sender {
             },
             sequence: config.first_sequence,
             pair_len: config.probing.pair_len,
-            pairs: vec![0; usize::from(config.paths)],
+            pairs: vec![config.first_sequence; usize::from(config.paths)],
         }
     }
 

@@ -7,7 +7,7 @@
 //! | 4 | epoch |
 //! | 8 | sequence |
 //! | 8 | send time, nanoseconds by the sender's clock |
-//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 1 byte, the path to become active |
+//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active |
 //!
 //! Numbers are big-endian. A frame of any other form is refused whole.
 
@@ -32,8 +32,8 @@ pub enum WireError {
     #[error("no frame is of kind {0}")]
     Kind(u8),
     /// A field has a value that means nothing.
-    #[error("a pair's first byte is 0 or 1, not {0}")]
-    Pair(u8),
+    #[error("a byte of the body is {0}, which means nothing there")]
+    Field(u8),
 }
 
 /// Appends the frame to `to`.
@@ -55,7 +55,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             to.push(u8::from(*trailing));
             to.resize(to.len() + usize::from(len.saturating_sub(PAIR_MIN)), 0);
         }
-        Body::Switch { to: path } => to.push(path.0),
+        Body::Switch { to: path } => to.extend_from_slice(&[0, path.0]),
     }
 }
 
@@ -89,7 +89,10 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
         },
         2 => decode_pair(rest).ok_or_else(short)??,
         3 => {
-            let [to] = exactly(bytes, rest)?;
+            let [zero, to] = exactly(bytes, rest)?;
+            if zero != 0 {
+                return Err(WireError::Field(zero));
+            }
             Body::Switch { to: PathId(to) }
         }
         0 => return Err(short()),
@@ -122,7 +125,7 @@ fn decode_pair(rest: &[u8]) -> Option<Result<Body<&[u8]>, WireError>> {
             trailing: which == 1,
             len,
         }),
-        _ => Err(WireError::Pair(which)),
+        _ => Err(WireError::Field(which)),
     })
 }
 
@@ -170,11 +173,15 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_again(frame in frames()) {
-            use crate::frame::Payload;
+            use crate::frame::{Encapsulation, OVER_IPV4, SEAL_LEN};
             let mut bytes = Vec::new();
             encode(&frame, &mut bytes);
-            prop_assert_eq!(bytes.len(), HEADER_LEN + Payload::len(&bytes[HEADER_LEN..].to_vec()));
             prop_assert_eq!(bytes.len(), HEADER_LEN + frame.body.len());
+            let sealed = bytes.len() as u32 + SEAL_LEN + OVER_IPV4;
+            let leading = matches!(frame.body, Body::Pair { trailing: false, .. });
+            if !leading {
+                prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
+            }
             let read = decode(&bytes).unwrap();
             prop_assert_eq!(owned(read.body), frame.body.clone());
             prop_assert_eq!(
@@ -214,7 +221,8 @@ mod tests {
             decode(&header(1, &[1, 2, 3])),
             Err(WireError::Long(HEADER_LEN + 3))
         );
-        assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Pair(7)));
+        assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Field(7)));
         assert_eq!(decode(&header(3, &[])), Err(WireError::Short(HEADER_LEN)));
+        assert_eq!(decode(&header(3, &[9, 1])), Err(WireError::Field(9)));
     }
 }

@@ -241,11 +241,105 @@ fn a_restarted_sender_is_believed_about_its_epoch() {
     let next = send(&mut restarted, at(111), 3, Kind::Data);
     receive(&mut b, at(120), of_kind(&next, FrameKind::Probe)[0]);
     assert!(b.deadline().is_some(), "its probes vote");
+    let pairs = of_kind(&first, FrameKind::Pair);
+    let said: Vec<_> = pairs
+        .iter()
+        .enumerate()
+        .flat_map(|(n, pair)| receive(&mut b, at(130 + n as u64), *pair))
+        .collect();
+    assert!(
+        said.iter()
+            .any(|o| matches!(o, Output::Event(Event::DeltaT { .. }))),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn pairs_of_an_older_epoch_do_not_vote() {
+    let (mut a, mut b) = measured_pair();
+    let old = send(&mut a, at(10), 1, Kind::Data);
+    let older = send(&mut a, at(10), 2, Kind::Data);
+    receive(&mut b, at(20), of_kind(&old, FrameKind::Probe)[0]);
+    assert!(b.deadline().is_some(), "a timer runs");
+    let switch = Body::Switch { to: SECOND };
+    let request = older[0].carrying(FIRST, switch);
+    receive(
+        &mut a,
+        at(20),
+        Frame {
+            epoch: Epoch(1),
+            ..request
+        },
+    );
+    let next = send(&mut a, at(21), 3, Kind::Data);
+    receive(&mut b, at(30), of_kind(&next, FrameKind::Data)[0]);
+    assert_eq!(b.deadline(), None, "the new epoch ended the timer");
+    receive(&mut b, at(31), of_kind(&older, FrameKind::Probe)[0]);
+    assert_eq!(
+        b.deadline(),
+        None,
+        "a late probe of the old epoch starts none"
+    );
+}
+
+#[test]
+fn without_a_measured_pair_no_probe_votes() {
+    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let (mut a, mut b) = (endpoint(probing), endpoint(probing));
+    let sent = send(&mut a, at(0), 0, Kind::Data);
+    receive(&mut b, at(10), of_kind(&sent, FrameKind::Probe)[0]);
+    assert_eq!(b.deadline(), None);
+}
+
+#[test]
+fn of_three_paths_the_one_with_the_least_virtual_delay_is_asked_for() {
+    let three = EndpointConfig {
+        paths: 3,
+        ..config(PolicyConfig::ProbeAndSwitch { path: 0 })
+    };
+    let (mut a, mut b) = (
+        Endpoint::new(&three).unwrap(),
+        Endpoint::new(&three).unwrap(),
+    );
+    let first = send(&mut a, at(0), 0, Kind::Data);
+    for pair in of_kind(&first, FrameKind::Pair) {
+        let slow = u64::from(pair.path == SECOND) * 40;
+        let trailing = matches!(pair.body, Body::Pair { trailing: true, .. });
+        receive(&mut b, at(1 + u64::from(trailing) * (4 + slow)), pair);
+    }
+    receive(&mut b, at(50), of_kind(&first, FrameKind::Data)[0]);
+    let next = send(&mut a, at(60), 1, Kind::Data);
+    let probes = of_kind(&next, FrameKind::Probe);
+    assert_eq!(
+        probes.iter().map(|p| p.path).collect::<Vec<_>>(),
+        [SECOND, PathId(2)]
+    );
+    receive(&mut b, at(70), probes[0]);
+    receive(&mut b, at(75), probes[1]);
+    let due = b.deadline().unwrap().at;
+    assert_eq!(
+        due,
+        at(83),
+        "5 ms behind the first probe, yet 8 ms against 88 ms to wait"
+    );
+    let requests = frames(&wake(&mut b, due, Wake::Timeout));
+    assert_eq!(requests.len(), 3, "on all paths");
+    assert!(
+        requests
+            .iter()
+            .all(|f| f.body == Body::Switch { to: PathId(2) }),
+        "{requests:?}"
+    );
 }
 
 #[test]
 fn what_is_not_of_this_overlay_is_dropped_with_its_reason() {
-    let mut end = endpoint(PolicyConfig::DuplicateAll {});
+    let deployed = Encapsulation::deployed(crate::frame::OVER_IPV4);
+    let all = EndpointConfig {
+        encapsulation: deployed,
+        ..config(PolicyConfig::DuplicateAll {})
+    };
+    let mut end = Endpoint::new(&all).unwrap();
     let stray = Frame {
         path: PathId(9),
         epoch: Epoch(0),
