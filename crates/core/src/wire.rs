@@ -177,7 +177,7 @@ mod tests {
             let mut bytes = Vec::new();
             encode(&frame, &mut bytes);
             prop_assert_eq!(bytes.len(), HEADER_LEN + frame.body.len());
-            let sealed = bytes.len() as u32 + SEAL_LEN + OVER_IPV4;
+            let sealed = u32::try_from(bytes.len()).unwrap() + SEAL_LEN + OVER_IPV4;
             let leading = matches!(frame.body, Body::Pair { trailing: false, .. });
             if !leading {
                 prop_assert_eq!(Encapsulation::deployed(OVER_IPV4).size(&frame.body), sealed);
