@@ -18,6 +18,7 @@ check: fmt clippy doc wasm licences test ## what CI runs
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
 	cargo run --release --quiet -p polypath-lab --example link_accuracy
+	cargo run --release --quiet -p polypath-lab --example tunnel_throughput
 
 setup: ## install what is missing
 	@scripts/setup.sh
