@@ -53,14 +53,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args()
         .nth(1)
         .map_or(Ok(10), |text| text.parse())?;
-    let footing = preflight()?;
+    preflight()?;
     let scenario = Scenario::parse(SCENARIO, "link_accuracy", &[])?;
     let clock = Clock::starting_now();
     let (network, ends) = Network::open(&scenario, Seed(1))?;
     let emulation = Emulation::start(vec![network], clock)?;
     let traffic = exchange(&ends, clock, Duration::from_secs(seconds))?;
     let emulated = emulation.finish()?;
-    print(&traffic, &emulated, footing.realtime);
+    print(&traffic, &emulated);
     Ok(())
 }
 
@@ -165,7 +165,7 @@ fn ideal(sent: &[Time]) -> Vec<Option<Time>> {
     arrivals
 }
 
-fn print(traffic: &Traffic, emulated: &Emulated, realtime: bool) {
+fn print(traffic: &Traffic, emulated: &Emulated) {
     let ideal = ideal(&traffic.sent);
     let (mut late, mut early) = (Lateness::default(), 0_u64);
     for &(number, at) in &traffic.arrived {
@@ -181,7 +181,10 @@ fn print(traffic: &Traffic, emulated: &Emulated, realtime: bool) {
         println!("{what:<28} {p50:>9.1} {p99:>9.1} {max:>9.1}");
     };
     let delivered = ideal.iter().flatten().count();
-    println!("link: {RATE}, {DELAY}, {PACKETS} packets; real-time priority: {realtime}");
+    println!(
+        "link: {RATE}, {DELAY}, {PACKETS} packets; real-time priority: {}",
+        emulated.realtime
+    );
     println!(
         "datagrams: {} sent, {} arrived, {delivered} by the model, {early} early",
         traffic.sent.len(),
@@ -192,5 +195,6 @@ fn print(traffic: &Traffic, emulated: &Emulated, realtime: bool) {
         "microseconds", "p50", "p99", "max"
     );
     row("delay error, end to end", &late);
-    row("emulator's own lateness", &emulated.lateness);
+    row("emulator's packets, late by", &emulated.lateness.packets);
+    row("emulator's wakes, late by", &emulated.lateness.wakes);
 }

@@ -1,5 +1,6 @@
 //! Several networks in real time, on a thread of their own.
 
+mod punctuality;
 mod station;
 
 use std::io;
@@ -9,11 +10,12 @@ use polypath_core::time::Time;
 use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_live::clock::Clock;
-use polypath_live::drive::{Driver, Lateness, StopHandle};
+use polypath_live::drive::{Driver, StopHandle};
 use polypath_live::priority;
 use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use crate::network::Network;
+pub use punctuality::Punctuality;
 use station::{Requests, Station};
 
 /// The real-time priority of the thread, below that of the kernel's own.
@@ -34,8 +36,8 @@ pub struct Emulation {
 pub struct Emulated {
     /// The networks, in the order in which they were given.
     pub networks: Vec<Network>,
-    /// How late packets left, and how late the thread woke.
-    pub lateness: Lateness,
+    /// How late it was, over the span that was asked for or else from start to end.
+    pub lateness: Punctuality,
     /// Whether the thread had a real-time priority.
     pub realtime: bool,
 }
@@ -52,7 +54,7 @@ pub struct Snapshot {
 }
 
 impl Emulation {
-    /// Lets `networks` run by `clock` from now on.
+    /// Lets `networks` run by `clock` from now on; fails where the system gives no thread or descriptors.
     pub fn start(networks: Vec<Network>, clock: Clock) -> io::Result<Self> {
         let mut driver = Driver::new(clock)?;
         let stop = driver.stop_handle();
@@ -60,8 +62,8 @@ impl Emulation {
         station.watch(&driver)?;
         let work = move || {
             let realtime = priority::realtime(PRIORITY).is_ok();
-            let report = driver.run(&mut station)?;
-            Ok(station.finish(&report.lateness, realtime))
+            driver.run(&mut station)?;
+            Ok(station.finish(realtime))
         };
         let builder = std::thread::Builder::new().name("network".to_owned());
         let thread = Some(builder.spawn(work)?);
@@ -84,11 +86,34 @@ impl Emulation {
     }
 
     /// The totals of all networks, taken at one point in time.
-    pub fn snapshot(&self) -> io::Result<Vec<Snapshot>> {
-        self.requests.snapshot()
+    ///
+    /// Fails, with the reason, where the networks no longer run.
+    pub fn snapshot(&mut self) -> io::Result<Vec<Snapshot>> {
+        let snapshots = self.requests.snapshot();
+        self.explain(snapshots)
     }
 
-    /// Stops the networks and hands them back.
+    /// Counts lateness anew from here on; fails, with the reason, where the networks no longer run.
+    pub fn start_counting(&mut self) -> io::Result<()> {
+        let told = self.requests.start_counting();
+        self.explain(told)
+    }
+
+    /// Counts no lateness from here on; fails, with the reason, where the networks no longer run.
+    pub fn stop_counting(&mut self) -> io::Result<()> {
+        let told = self.requests.stop_counting();
+        self.explain(told)
+    }
+
+    /// Whoever cannot be asked has ended, with a reason of its own.
+    fn explain<T>(&mut self, answer: io::Result<T>) -> io::Result<T> {
+        answer.map_err(|error| match self.thread.take() {
+            Some(thread) => join(Some(thread)).err().unwrap_or(error),
+            None => error,
+        })
+    }
+
+    /// Stops the networks and hands them back; fails, with the reason, where they had ended before.
     pub fn finish(mut self) -> io::Result<Emulated> {
         self.stop.stop();
         join(self.thread.take())
@@ -112,3 +137,6 @@ impl Drop for Emulation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

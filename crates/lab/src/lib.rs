@@ -15,8 +15,9 @@
 //! share that time.
 //!
 //! *Lateness.* Each packet's departure from the simulated network is compared with the time at which it
-//! was due, and each wake of the emulation's thread with the time for which it was asked. Above the scenario's bound on the 99th percentile the run is invalid; the bound is five times
-//! wider where the system refuses a real-time priority.
+//! was due, and each wake of the emulation's thread with the time for which it was asked, from the first
+//! transfer to the last. Where the later of the two has its 99th percentile above the scenario's bound, the
+//! run is invalid; the bound is five times wider where the system refuses a real-time priority.
 //!
 //! *What is left behind.* Nothing: the namespaces and devices live as long as descriptors and processes
 //! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory.
@@ -39,5 +40,5 @@ mod site;
 
 pub use ends::Ends;
 pub use error::LabError;
-pub use preflight::{Footing, Refusal, enter_user_namespace, preflight};
+pub use preflight::{Footing, Refusal, can_test, enter_user_namespace, preflight};
 pub use run::{Lab, LabOptions, Progress, run};

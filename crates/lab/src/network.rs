@@ -119,11 +119,24 @@ impl Network {
         clock: Clock,
         lateness: &mut Lateness,
     ) -> io::Result<()> {
-        while let Some(at) = self.world.next_departure().filter(|at| *at <= now) {
-            self.step(at, Wake::Timeout)?;
-            lateness.record(clock.now().since(at));
+        let mut result = Ok(());
+        loop {
+            let left = self.counters.left;
+            let (gates, counters) = (&self.gates, &mut self.counters);
+            let mut emit = |output| {
+                let emitted = emit(gates, counters, output);
+                result = std::mem::replace(&mut result, Ok(())).and(emitted);
+            };
+            // By outputs and not by foreseen departures: after a stall packets have entered the last link
+            // and left it, too.
+            let Some(at) = self.world.run_until_output(now, &mut emit) else {
+                return result;
+            };
+            let late = clock.now().since(at);
+            for _ in left..self.counters.left {
+                lateness.record(late);
+            }
         }
-        self.step(now, Wake::Timeout)
     }
 
     /// Takes at most `budget` packets from a device and says how many there were.
@@ -150,20 +163,26 @@ impl Network {
     fn step(&mut self, now: Time, wake: Wake<PortInput<Bytes>>) -> io::Result<()> {
         let (gates, counters) = (&self.gates, &mut self.counters);
         let mut result = Ok(());
-        step(&mut self.world, now, wake, &mut |output| match output {
-            WorldOutput::Deliver { port, payload } => {
-                counters.left += 1;
-                let gate = gates.iter().find(|gate| gate.port == port);
-                match gate.map_or(Ok(false), |gate| gate.device.write(&payload)) {
-                    Ok(true) => {}
-                    Ok(false) => counters.refused += 1,
-                    Err(e) => result = Err(e),
-                }
-            }
-            WorldOutput::Dropped { .. } => counters.dropped += 1,
+        step(&mut self.world, now, wake, &mut |output| {
+            let emitted = emit(gates, counters, output);
+            result = std::mem::replace(&mut result, Ok(())).and(emitted);
         });
         result
     }
+}
+
+/// Gives a packet that leaves the simulated network to the device at its port.
+fn emit(gates: &[Gate], counters: &mut Counters, output: WorldOutput<Bytes>) -> io::Result<()> {
+    match output {
+        WorldOutput::Deliver { port, payload } => {
+            counters.left += 1;
+            let gate = gates.iter().find(|gate| gate.port == port);
+            let taken = gate.map_or(Ok(false), |gate| gate.device.write(&payload))?;
+            counters.refused += u64::from(!taken);
+        }
+        WorldOutput::Dropped { .. } => counters.dropped += 1,
+    }
+    Ok(())
 }
 
 /// For how long an inner event may wait without delaying a packet: no longer than a packet takes over the
@@ -176,3 +195,6 @@ fn slack(scenario: &Scenario) -> Duration {
     let least = outer.flatten().map(|link| link.delay).min();
     least.unwrap_or_default().scale(1, 2).min(MOST_SLACK)
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,7 +1,7 @@
 //! Whether a lab can run here, and what to do where it cannot.
 
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use nix::sched::{CloneFlags, unshare};
@@ -63,6 +63,24 @@ pub fn preflight() -> Result<Footing, Refusal> {
     })
 }
 
+/// Whether a test of the lab can run here; the tests use `ping` besides.
+///
+/// Says why not on standard error itself, past the test harness, which would swallow what a passing test
+/// prints.
+#[must_use]
+pub fn can_test() -> bool {
+    let ping = match program::PING.find() {
+        Some(_) => Ok(()),
+        None => Err(program::PING.into()),
+    };
+    let refusal = ping.and_then(|()| preflight().map(|_| ())).err();
+    if let Some(refusal) = &refusal {
+        // Where nobody listens there is nobody to tell.
+        let _ = writeln!(io::stderr(), "skipped: {refusal}");
+    }
+    refusal.is_none()
+}
+
 /// Gives a process without privileges a user namespace of its own, in which it may make network
 /// namespaces; does nothing for root.
 ///
@@ -104,10 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn it_answers_either_way() {
+    fn it_allows_what_then_works_and_refuses_what_does_not() {
+        let device = || {
+            let namespace = Namespace::new().ok()?;
+            let add = ["tuntap", "add", "p1", "mode", "tun"];
+            namespace.ip(&add).ok()
+        };
         match preflight() {
-            Ok(footing) => println!("a lab can run here: {footing:?}"),
-            Err(refusal) => println!("no lab here: {refusal}"),
+            Ok(_) => assert!(device().is_some()),
+            // A program may be missing where devices can be made.
+            Err(Refusal::Program { program, .. }) => {
+                let found = program::ALL.into_iter().find(|p| p.name() == program);
+                assert!(found.is_some_and(|p| p.find().is_none()), "{program}");
+            }
+            Err(refusal) => assert!(device().is_none(), "{refusal}"),
         }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) const HTTP_SERVER: Program = Program::new("lighttpd", "lighttpd");
 /// The HTTP client.
 pub(crate) const HTTP_CLIENT: Program = Program::new("curl", "curl");
 
+/// iputils' echo requests, which tests send.
+pub(crate) const PING: Program = Program::new("ping", "iputils-ping");
+
 /// All programs that a lab needs.
 pub(crate) const ALL: [Program; 4] = [IP, SS, HTTP_SERVER, HTTP_CLIENT];
 

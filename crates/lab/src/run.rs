@@ -151,6 +151,9 @@ impl Lab {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
         self.observed = Observed::default();
+        self.emulation
+            .start_counting()
+            .map_err(LabError::Emulation)?;
         self.mark()?;
         let of = self.scenario.transfer.count;
         for done in 0..of {
@@ -159,7 +162,7 @@ impl Lab {
             self.mark()?;
         }
         progress(Progress::Transfers { done: of, of });
-        Ok(())
+        self.emulation.stop_counting().map_err(LabError::Emulation)
     }
 
     /// Ends everything and gives the record of the transfers.

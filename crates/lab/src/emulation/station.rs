@@ -7,15 +7,19 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 use polypath_live::clock::Clock;
-use polypath_live::drive::{self, Driver, Lateness, Token};
+use polypath_live::drive::{self, Driver, Token};
 
-use super::{Emulated, Snapshot};
+use super::{Emulated, Punctuality, Snapshot};
 use crate::network::Network;
 
 /// No packet is longer.
 const BUFFER: usize = 1 << 16;
 /// Tokens are numbered by network, then by gate.
 const GATES: u32 = 1 << 10;
+/// What other threads ask for, a byte each.
+const SNAPSHOT: u8 = 1;
+const START_COUNTING: u8 = 2;
+const STOP_COUNTING: u8 = 3;
 /// The token of requests from other threads.
 const REQUESTS: Token = Token(u32::MAX);
 
@@ -24,7 +28,9 @@ const REQUESTS: Token = Token(u32::MAX);
 pub(super) struct Station {
     networks: Vec<Network>,
     clock: Clock,
-    lateness: Lateness,
+    counting: Punctuality,
+    /// What was counted until other threads asked to count no more.
+    counted: Option<Punctuality>,
     buffer: Vec<u8>,
     requested: UnixStream,
     replies: Sender<Vec<Snapshot>>,
@@ -40,11 +46,25 @@ pub(super) struct Requests {
 impl Requests {
     /// The totals of all networks.
     pub(super) fn snapshot(&self) -> io::Result<Vec<Snapshot>> {
-        (&self.requests).write_all(&[1])?;
+        self.send(SNAPSHOT)?;
         // The other end of the channel goes away with the thread.
         self.replies
             .recv()
             .map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Counts lateness anew from here on.
+    pub(super) fn start_counting(&self) -> io::Result<()> {
+        self.send(START_COUNTING)
+    }
+
+    /// Counts no lateness from here on.
+    pub(super) fn stop_counting(&self) -> io::Result<()> {
+        self.send(STOP_COUNTING)
+    }
+
+    fn send(&self, request: u8) -> io::Result<()> {
+        (&self.requests).write_all(&[request])
     }
 }
 
@@ -57,7 +77,8 @@ impl Station {
         let station = Self {
             networks,
             clock,
-            lateness: Lateness::default(),
+            counting: Punctuality::default(),
+            counted: None,
             buffer: vec![0; BUFFER],
             requested,
             replies: sender,
@@ -80,26 +101,32 @@ impl Station {
     }
 
     /// What is left at the end.
-    ///
-    /// The lateness of packets alone would not show a stall while none is due to leave and some wait to
-    /// enter; that of the thread's wakes, which the background asks for each millisecond, does.
-    pub(super) fn finish(mut self, wakes: &Lateness, realtime: bool) -> Emulated {
-        self.lateness.merge(wakes);
+    pub(super) fn finish(self, realtime: bool) -> Emulated {
         Emulated {
             networks: self.networks,
-            lateness: self.lateness,
+            lateness: self.counted.unwrap_or(self.counting),
             realtime,
         }
     }
 
     fn answer(&mut self, now: Time) -> io::Result<usize> {
-        let requests = self.requested.read(&mut self.buffer)?;
-        for _ in 0..requests {
-            let snapshots = self.networks.iter_mut().map(|n| n.snapshot(now));
-            // Whoever asked may be gone.
-            let _ = self.replies.send(snapshots.collect::<io::Result<_>>()?);
+        let mut requests = [0; 16];
+        let len = self.requested.read(&mut requests)?;
+        for request in &requests[..len] {
+            match *request {
+                START_COUNTING => (self.counting, self.counted) = Default::default(),
+                STOP_COUNTING => self.counted = Some(std::mem::take(&mut self.counting)),
+                _ => self.send_snapshots(now)?,
+            }
         }
-        Ok(requests)
+        Ok(len)
+    }
+
+    fn send_snapshots(&mut self, now: Time) -> io::Result<()> {
+        let snapshots = self.networks.iter_mut().map(|n| n.snapshot(now));
+        // Whoever asked may be gone.
+        let _ = self.replies.send(snapshots.collect::<io::Result<_>>()?);
+        Ok(())
     }
 }
 
@@ -110,8 +137,11 @@ impl drive::Station for Station {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
+        if let Some(due) = drive::Station::deadline(self) {
+            self.counting.record_wake(now.since(due.at));
+        }
         for network in &mut self.networks {
-            network.advance(now, self.clock, &mut self.lateness)?;
+            network.advance(now, self.clock, &mut self.counting.packets)?;
         }
         Ok(())
     }

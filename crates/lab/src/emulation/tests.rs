@@ -1,0 +1,41 @@
+use polypath_sim::Side;
+
+use super::*;
+use crate::network::tests::open;
+
+#[test]
+fn lateness_counts_from_where_it_was_asked_for() {
+    let Some((network, _ends)) = open() else {
+        return;
+    };
+    let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
+    emulation.start_counting().unwrap();
+    emulation.stop_counting().unwrap();
+    let [at] = &emulation.snapshot().unwrap()[..] else {
+        panic!("there is one network");
+    };
+    let at = at.at;
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert!(emulation.snapshot().unwrap()[0].at > at);
+    let lateness = emulation.finish().unwrap().lateness;
+    // The network rests: nobody asked for a wake, and no packet left.
+    assert_eq!((lateness.wakes.count(), lateness.packets.count()), (0, 0));
+}
+
+#[test]
+fn whoever_asks_an_emulation_that_failed_learns_why() {
+    let Some((network, ends)) = open() else {
+        return;
+    };
+    let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
+    let delete = ["link", "delete", "p1"];
+    ends.at(Side::Server).ip(&delete).unwrap();
+    for _ in 0..100 {
+        if let Err(error) = emulation.snapshot() {
+            assert_ne!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("a device is gone, and the network runs on");
+}

@@ -1,0 +1,54 @@
+use std::net::UdpSocket;
+
+use polypath_sim::Side;
+
+use super::*;
+use crate::can_test;
+
+/// The network of a path of two links of 5 ms each.
+pub(crate) fn open() -> Option<(Network, Ends)> {
+    can_test().then(|| Network::open(&scenario(), Seed(1)).unwrap())
+}
+
+fn scenario() -> Scenario {
+    Scenario::parse(
+        r#"
+        schema = 1
+        name = "border"
+        schemes = ["tcp"]
+        transfer = { size = "1 kB", count = 1 }
+        [[path]]
+        name = "path1"
+        link = [{ repeat = 2, rate = "100 Mbit/s", delay = "5 ms", queue = "50 packets" }]
+        "#,
+        "border.toml",
+        &[],
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_stall_counts_for_every_packet_that_left_late() {
+    const PACKETS: u64 = 5;
+    let Some((mut network, ends)) = open() else {
+        return;
+    };
+    let clock = Clock::starting_now();
+    let bind = || UdpSocket::bind("10.128.0.1:9");
+    let socket = ends.at(Side::Server).run(bind).unwrap();
+    for _ in 0..PACKETS {
+        socket.send_to(&[0; 100], "10.128.0.2:9").unwrap();
+    }
+    // The namespace's own first packets, if any, may come in between.
+    let (mut buffer, server) = (vec![0; 2048], 0);
+    while network.take(server, clock.now(), 1, &mut buffer).unwrap() > 0 {}
+    let entered = network.counters().entered;
+    assert!(entered >= PACKETS, "{entered} entered");
+    // Long enough to enter the last link and leave it in one go, 20 ms late.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let mut lateness = Lateness::default();
+    network.advance(clock.now(), clock, &mut lateness).unwrap();
+    assert_eq!(network.counters().left, entered);
+    assert_eq!(lateness.count(), entered);
+    assert!(lateness.quantile(0.0) > Duration::from_millis(15));
+}
