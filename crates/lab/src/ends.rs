@@ -8,13 +8,16 @@ use polypath_sim::{PortId, Side};
 
 use crate::LabError;
 use crate::namespace::Namespace;
-use crate::plan::{SIDES, path_address, path_device};
+use crate::plan::{SIDES, is_path_device, path_address, path_device};
 
 /// The largest packet of a path, in bytes: that of Ethernet.
 const MTU: u16 = 1500;
 /// How many packets wait in a device for the emulator; more than a burst of a host, so that packets are
 /// lost on the simulated links alone.
 const DEVICE_QUEUE: u32 = 5000;
+
+/// The column of the kernel's table of devices after eight of reception, bytes, packets and errors.
+const TRANSMIT_DROPS: usize = 11;
 
 /// The namespaces of server and client.
 #[derive(Debug)]
@@ -63,6 +66,17 @@ impl Ends {
         }
     }
 
+    /// How many packets the kernel has dropped on the way to the simulated network, because a device's queue
+    /// was full; fails where the system does not tell.
+    pub(crate) fn dropped(&self) -> io::Result<u64> {
+        let mut dropped = 0;
+        for side in SIDES {
+            let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
+            dropped += dropped_on_paths(&self.at(side).run(read)?);
+        }
+        Ok(dropped)
+    }
+
     fn open_gate(&self, port: PortId) -> Result<Gate, LabError> {
         let config = TunConfig {
             name: path_device(port.path),
@@ -74,6 +88,15 @@ impl Ends {
         let device = opened.map_err(LabError::Namespace)??;
         Ok(Gate { port, device })
     }
+}
+
+/// The transmit drops of the paths' devices in the kernel's table of devices (proc(5), /proc/net/dev).
+fn dropped_on_paths(table: &str) -> u64 {
+    let rows = table.lines().filter_map(|line| line.split_once(':'));
+    rows.filter(|(name, _)| is_path_device(name.trim()))
+        .filter_map(|(_, counters)| counters.split_whitespace().nth(TRANSMIT_DROPS))
+        .filter_map(|drops| drops.parse::<u64>().ok())
+        .sum()
 }
 
 /// A namespace whose hosts behave alike in every transfer and send nothing of their own accord.
@@ -92,5 +115,23 @@ fn set_where_known(namespace: &Namespace, parameter: &str, value: &str) -> io::R
     match namespace.set(parameter, value) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_those_of_the_paths() {
+        let table = "\
+Inter-|   Receive                            |  Transmit
+ face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed
+    lo:   1 2 0 0 0 0 0 0  1 2 0 9 0 0 0 0
+    p1:   1 2 0 5 0 0 0 0  1 2 0 3 0 0 0 0
+   p12:   1 2 0 5 0 0 0 0  1 2 0 4 0 0 0 0
+   pp0:   1 2 0 5 0 0 0 0  1 2 0 6 0 0 0 0
+";
+        assert_eq!(dropped_on_paths(table), 7);
     }
 }

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use polypath_core::time::Time;
 use polypath_live::clock::Clock;
-use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{SigId, flag};
 
 /// How often a wait looks whether it is to end.
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Notes that the process was told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`), for as long as it lives.
+///
+/// Whoever tells it twice means at once: the second signal ends the process.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     told: Arc<AtomicBool>,
@@ -25,7 +27,10 @@ impl Interrupt {
         let told = Arc::new(AtomicBool::new(false));
         let mut registrations = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            registrations.push(signal_hook::flag::register(signal, told.clone())?);
+            // First, so that it sees what was told before this signal.
+            let at_once = flag::register_conditional_default(signal, told.clone())?;
+            registrations.push(at_once);
+            registrations.push(flag::register(signal, told.clone())?);
         }
         Ok(Self {
             told,

@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::time::Duration;
 use polypath_sim::Side;
 use serde::Serialize;
 
@@ -69,6 +70,15 @@ impl Files {
     /// Its counters.
     pub(crate) fn stats(&self) -> PathBuf {
         self.with_suffix("stats.json")
+    }
+
+    /// The 99th percentile of how late the node met its deadlines, from its counters; fails where the file
+    /// cannot be read or has none.
+    pub(crate) fn lateness(&self) -> io::Result<Duration> {
+        let stats: serde_json::Value = serde_json::from_slice(&fs::read(self.stats())?)?;
+        let us = stats["drive"]["lateness_us"]["p99"].as_u64();
+        let us = us.ok_or_else(|| io::Error::other("a node counted no lateness"))?;
+        Ok(Duration::from_micros(us))
     }
 
     fn log(&self) -> PathBuf {

@@ -38,6 +38,12 @@ pub(crate) fn path_device(path: PathId) -> String {
     format!("p{}", u16::from(path.0) + 1)
 }
 
+/// Whether a device is that of a path.
+pub(crate) fn is_path_device(name: &str) -> bool {
+    name.strip_prefix('p')
+        .is_some_and(|number| number.parse::<u16>().is_ok())
+}
+
 /// The address at an end of a path: 10.128.0.1 and .2 for the first, 10.129.0.1 and .2 for the second, ...
 pub(crate) fn path_address(path: PathId, side: Side) -> Prefix {
     let address = Ipv4Addr::new(10, 128 + path.0 % 64, 0, host(side));

@@ -3,6 +3,7 @@
 mod foreground;
 mod networks;
 mod record;
+mod warn;
 mod workspace;
 
 use std::path::PathBuf;
@@ -167,18 +168,15 @@ impl Lab {
 
     /// Ends everything and gives the record of the transfers.
     pub fn finish(self) -> Result<Experiment, LabError> {
+        warn::about_devices(&self.sites, &self.scenario);
         let mut files = Vec::new();
         // The nodes first, so that their last packets still cross.
         for (site, &scheme) in self.sites.into_iter().zip(&self.scenario.schemes) {
             files.push(site.finish().map_err(|e| LabError::of(scheme, e))?);
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
-        for (network, scheme) in emulated.networks.iter().zip(&self.scenario.schemes) {
-            let refused = network.counters().refused;
-            if refused > 0 {
-                tracing::warn!(%scheme, refused, "the kernel did not take all packets of the network");
-            }
-        }
+        warn::about_networks(&emulated.networks, &self.scenario);
+        warn::about_nodes(&files, &self.scenario);
         let collected = Collected {
             clip: self.clip,
             emulated,

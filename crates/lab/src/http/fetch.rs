@@ -18,6 +18,9 @@ const STOP_INTERVAL: u8 = 50;
 /// How long the client may take to end by itself after the transfer's timeout.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How often a client that has closed its output is asked whether it has ended.
+const END_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
+
 /// A transfer to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fetch<'a> {
@@ -63,7 +66,7 @@ impl Fetch<'_> {
         if received.is_err() {
             child.kill()?;
         }
-        let total = finish(&mut child)?;
+        let total = finish(&mut child, self.clock)?;
         Ok(assemble(begun, received?, total))
     }
 
@@ -122,8 +125,16 @@ fn is_readable(stdout: &ChildStdout) -> io::Result<bool> {
     }
 }
 
-/// Waits for the client; the time that the transfer took by its own account, if it succeeded.
-fn finish(child: &mut Child) -> io::Result<Option<Duration>> {
+/// Waits for the client, which has closed its output; the time that the transfer took by its own account,
+/// if it succeeded. A client that does not end within [`GRACE`] is killed and has failed.
+fn finish(child: &mut Child, clock: Clock) -> io::Result<Option<Duration>> {
+    let limit = clock.now() + GRACE;
+    while child.try_wait()?.is_none() && clock.now() < limit {
+        std::thread::sleep(END_INTERVAL);
+    }
+    // Without effect on one that has ended.
+    child.kill()?;
+    let success = child.wait()?.success();
     let mut said = String::new();
     if let Some(stderr) = &mut child.stderr {
         stderr.read_to_string(&mut said)?;
@@ -132,7 +143,6 @@ fn finish(child: &mut Child) -> io::Result<Option<Duration>> {
         .lines()
         .last()
         .and_then(|line| line.trim().parse().ok());
-    let success = child.wait()?.success();
     Ok(seconds.filter(|_| success).map(Duration::from_secs_f64))
 }
 
@@ -169,6 +179,23 @@ mod tests {
         let fetched = assemble(Time(1_000_000_000), received(chunks), total);
         assert_eq!(fetched.started, Time(1_020_000_000));
         assert_eq!(fetched.progress[1], (Duration::from_millis(480), 2000));
+    }
+
+    fn client(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn a_client_that_does_not_end_is_ended() {
+        let clock = Clock::starting_now();
+        let mut stuck = client("echo 0.5 >&2; exec sleep 60");
+        assert_eq!(finish(&mut stuck, clock).unwrap(), None);
+        assert!(clock.now().since(Time::ZERO) < Duration::from_secs(30));
+        let mut ended = client("echo 0.5 >&2");
+        let took = finish(&mut ended, clock).unwrap();
+        assert_eq!(took, Some(Duration::from_millis(500)));
     }
 
     #[test]

@@ -1,15 +1,9 @@
 use super::*;
 use std::process::Stdio;
 
-/// A namespace, or none, with the reason printed, where this process may not make one.
+/// A namespace, or none, with the reason on standard error, where no lab can run.
 fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Ok(namespace) => Some(namespace),
-        Err(e) => {
-            println!("skipped: cannot make a network namespace here: {e}");
-            None
-        }
-    }
+    crate::can_test().then(|| Namespace::new().unwrap())
 }
 
 #[test]
