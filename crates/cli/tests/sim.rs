@@ -1,11 +1,14 @@
 //! `polypath sim` as its users run it.
 
 mod common;
+#[path = "common/demo.rs"]
+mod demo;
 
 use std::fs;
 use std::path::Path;
 
-use common::{demo, one_loaded_path, polypath, printed};
+use common::{polypath, printed};
+use demo::{demo, one_loaded_path};
 use serde_json::Value;
 
 /// Simulates and reads the report; `out` is a folder for it.

@@ -1,6 +1,8 @@
 //! A lab that ends early leaves nothing behind.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -8,17 +10,30 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use polypath_core::rng::Seed;
+use polypath_lab::{LabOptions, Progress, can_test, run};
 
-use super::scenarios::{CALM, can_run, polypath};
+use super::scenarios::{CALM, polypath, scenario};
 
-/// A lab with transfers for an hour, in a temporary directory of its own.
+/// Four schemes, each with two nodes and a server.
+const PROGRAMS: usize = 12;
+
+/// A lab with transfers for an hour, in a temporary directory of its own; killed where a test fails.
 struct Running {
     child: Child,
     directory: tempfile::TempDir,
 }
 
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended as it should.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn start() -> Option<Running> {
-    if !can_run() {
+    if !can_test() {
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -37,8 +52,7 @@ fn start() -> Option<Running> {
         .spawn()
         .unwrap();
     let running = Running { child, directory };
-    // Four schemes, each with two nodes and a server.
-    wait_until(|| programs(running.directory.path()) == 12);
+    wait_until(|| programs(running.directory.path()).len() == PROGRAMS);
     Some(running)
 }
 
@@ -48,53 +62,110 @@ impl Running {
     }
 }
 
-/// How many programs were started with a file below `directory`, the lab itself aside.
-fn programs(directory: &Path) -> usize {
+/// The processes, but for the lab itself, that were started with a file of a lab below `directory`.
+fn programs(directory: &Path) -> BTreeSet<u32> {
     let directory = directory.join("polypath-lab-");
     let directory = directory.to_str().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|p| fs::read_to_string(p.path().join("cmdline")).ok());
-    lines.filter(|line| line.contains(directory)).count()
+    processes
+        .filter_map(|process| {
+            let line = fs::read_to_string(process.path().join("cmdline")).ok()?;
+            let number = process.file_name().to_str()?.parse().ok()?;
+            line.contains(directory).then_some(number)
+        })
+        .collect()
+}
+
+/// The network namespaces of these processes, as `net:[4026532000]`.
+fn namespaces(processes: &BTreeSet<u32>) -> BTreeSet<String> {
+    let link = |process| fs::read_link(format!("/proc/{process}/ns/net"));
+    let links = processes.iter().filter_map(|process| link(process).ok());
+    links.map(|l| l.to_string_lossy().into_owned()).collect()
+}
+
+/// What of a lab the machine would keep without any process: a named namespace, a device outside.
+fn assert_nothing_stays(namespaces: &BTreeSet<String>, before: &BTreeSet<String>) {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let named = namespaces.iter().filter(|n| mounts.contains(n.as_str()));
+    assert_eq!(named.count(), 0, "{mounts}");
+    assert_eq!(&devices(), before);
+}
+
+/// The machine's own interfaces that bear the name of one that a lab makes: `pp0`, `p1`, `p2`, ...
+fn devices() -> BTreeSet<String> {
+    let table = fs::read_to_string("/proc/net/dev").unwrap();
+    let names = table.lines().filter_map(|line| line.split_once(':'));
+    let is_ours = |name: &str| {
+        let number = name.strip_prefix('p').unwrap_or("");
+        name == "pp0" || number.parse::<u8>().is_ok()
+    };
+    names
+        .map(|(name, _)| name.trim().to_owned())
+        .filter(|name| is_ours(name))
+        .collect()
 }
 
 fn wait_until(condition: impl Fn() -> bool) {
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if condition() {
             return;
         }
         sleep(Duration::from_millis(50));
     }
-    panic!("not within 10 s");
-}
-
-/// What the machine's own network consists of.
-fn interfaces() -> String {
-    let said = Command::new("ip")
-        .args(["-brief", "link"])
-        .output()
-        .unwrap();
-    let named = Command::new("ip").args(["netns", "list"]).output().unwrap();
-    String::from_utf8([said.stdout, named.stdout].concat()).unwrap()
+    panic!("not within 60 s");
 }
 
 #[test]
 fn nothing_is_left_behind_after_an_interrupt() {
-    let before = interfaces();
+    let before = devices();
     let Some(mut running) = start() else { return };
+    let directory = running.directory.path().to_owned();
+    let used = namespaces(&programs(&directory));
     running.signal(Signal::SIGINT);
-    wait_until(|| running.directory.path().read_dir().unwrap().count() == 1);
+    wait_until(|| directory.read_dir().unwrap().count() == 1);
     let status = running.child.wait().unwrap();
-    assert!(!status.success(), "{status}");
-    wait_until(|| programs(running.directory.path()) == 0);
-    assert_eq!(interfaces(), before);
+    assert_eq!(status.code(), Some(1), "{status}");
+    wait_until(|| programs(&directory).is_empty());
+    assert_nothing_stays(&used, &before);
 }
 
 #[test]
 fn no_program_outlives_a_lab_that_is_killed() {
-    let before = interfaces();
+    let before = devices();
     let Some(mut running) = start() else { return };
+    let directory = running.directory.path().to_owned();
+    let used = namespaces(&programs(&directory));
     running.signal(Signal::SIGKILL);
     running.child.wait().unwrap();
-    wait_until(|| programs(running.directory.path()) == 0);
-    assert_eq!(interfaces(), before);
+    wait_until(|| programs(&directory).is_empty());
+    assert_nothing_stays(&used, &before);
+}
+
+#[test]
+fn nothing_runs_on_after_a_panic() {
+    if !can_test() {
+        return;
+    }
+    let before = devices();
+    let directory = tempfile::tempdir().unwrap();
+    let options = LabOptions {
+        node_binary: polypath(),
+        clip: None,
+        keep: Some(directory.path().join("polypath-lab-kept")),
+    };
+    let scenario = scenario(CALM, &["schemes=[\"ppd-tcp2\"]"]);
+    let mut used = BTreeSet::new();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        run(&scenario, Seed(1), &options, &mut |progress| {
+            if matches!(progress, Progress::Transfers { .. }) {
+                used = namespaces(&programs(directory.path()));
+                panic!("on purpose, in the middle of the transfers");
+            }
+        })
+    }));
+    assert!(result.is_err());
+    // One namespace for each end.
+    assert_eq!(used.len(), 2, "{used:?}");
+    assert_eq!(programs(directory.path()), BTreeSet::new());
+    assert_nothing_stays(&used, &before);
 }

@@ -5,12 +5,12 @@ use std::net::SocketAddrV4;
 use std::process::Command;
 use std::time::Duration;
 
-use polypath_lab::Ends;
+use polypath_lab::{Ends, Lab};
 use polypath_scenario::Scheme;
 use polypath_sim::Side;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::scenarios::{CALM, scenario, stand};
+use super::scenarios::{CALM, scenario, stand, timely};
 
 const SERVER: [u8; 4] = [10, 77, 0, 1];
 const CLIENT: [u8; 4] = [10, 77, 0, 2];
@@ -85,15 +85,20 @@ fn ping(ends: &Ends, address: &str) -> f64 {
 
 #[test]
 fn what_a_path_gets_in_the_file_ping_gets_through_the_lab() {
-    let near = scenario(CALM, &["schemes=[\"tcp\"]"]);
-    let Some(lab) = stand(&near) else { return };
-    let short = ping(lab.ends(Scheme::Tcp).unwrap(), "10.77.0.1");
-    let short_v6 = ping(lab.ends(Scheme::Tcp).unwrap(), "fd77::1");
-    drop(lab);
+    let one = ["schemes=[\"tcp\"]", "transfer.count=1"];
+    let pings = |lab: &Lab| {
+        let ends = lab.ends(Scheme::Tcp).unwrap();
+        ["10.77.0.1", "fd77::1"].map(|address| ping(ends, address))
+    };
+    let Some((_, [short, short_v6])) = timely(&scenario(CALM, &one), pings) else {
+        return;
+    };
     // 10 ms more on each of two links: 20 ms more each way, 40 ms there and back.
-    let settings = ["schemes=[\"tcp\"]", "path.0.link.0.delay=15 ms"];
-    let lab = stand(&scenario(CALM, &settings)).unwrap();
-    let added = ping(lab.ends(Scheme::Tcp).unwrap(), "10.77.0.1") - short;
+    let settings = [&one[..], &["path.0.link.0.delay=15 ms"]].concat();
+    let Some((_, [long, _])) = timely(&scenario(CALM, &settings), pings) else {
+        return;
+    };
+    let added = long - short;
     assert!((20.0..30.0).contains(&short), "{short} ms there and back");
     assert!((short_v6 - short).abs() < 3.0, "{short_v6} ms by IPv6");
     assert!((added - 40.0).abs() < 4.0, "{added} ms more");

@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
-use polypath_lab::Ends;
+use polypath_lab::{Ends, Lab};
 use polypath_report::{SchemeRecord, Transfer};
 use polypath_scenario::Scheme;
 use polypath_sim::Side;
 
-use super::scenarios::{CALM, scenario, stand};
+use super::super::demo::one_loaded_path;
+use super::scenarios::{CALM, scenario, stand, timely};
 
 /// The median, so that a moment in which the machine was busy elsewhere does not count.
 fn typical_seconds(scheme: &SchemeRecord) -> f64 {
@@ -27,27 +28,24 @@ fn sent_on(ends: &Ends, side: Side, device: &str) -> u64 {
     links[0]["stats64"]["tx"]["bytes"].as_u64().unwrap()
 }
 
+/// Bytes that both ends have sent on the paths beyond what their applications have.
+fn overhead(ends: &Ends) -> u64 {
+    let sum = |device| {
+        [Side::Server, Side::Client]
+            .map(|side| sent_on(ends, side, device))
+            .iter()
+            .sum::<u64>()
+    };
+    sum("p1") + sum("p2") - sum("pp0")
+}
+
 #[test]
 fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead() {
     let settings = ["path.0.link.0.delay=40 ms", "path.1.link.0.delay=40 ms"];
-    let Some(mut lab) = stand(&scenario(CALM, &settings)) else {
+    let by_kernel = |lab: &Lab| Scheme::ALL.map(|scheme| overhead(lab.ends(scheme).unwrap()));
+    let Some((experiment, by_kernel)) = timely(&scenario(CALM, &settings), by_kernel) else {
         return;
     };
-    lab.transfer(&mut |_| {}).unwrap();
-    let by_kernel: Vec<u64> = Scheme::ALL
-        .iter()
-        .map(|&scheme| {
-            let ends = lab.ends(scheme).unwrap();
-            let sum = |device| {
-                [Side::Server, Side::Client]
-                    .map(|s| sent_on(ends, s, device))
-                    .iter()
-                    .sum::<u64>()
-            };
-            sum("p1") + sum("p2") - sum("pp0")
-        })
-        .collect();
-    let experiment = lab.finish().unwrap();
     let plain = typical_seconds(&experiment.schemes[0]);
     for (scheme, by_kernel) in experiment.schemes.iter().zip(by_kernel) {
         assert!(scheme.transfers.iter().all(|t| t.intact), "{}", scheme.name);
@@ -105,18 +103,44 @@ fn a_transfer_survives_the_silence_of_a_path() {
 fn the_hosts_use_the_scenario_s_tcp() {
     let settings = ["schemes=[\"tcp\"]", "transfer.count=1"];
     let with = |more: &[&str]| {
-        let mut lab = stand(&scenario(CALM, &[&settings, more].concat()))?;
-        lab.transfer(&mut |_| {}).unwrap();
-        Some(typical_seconds(&lab.finish().unwrap().schemes[0]))
+        let scenario = scenario(CALM, &[&settings, more].concat());
+        let (experiment, ()) = timely(&scenario, |_| {})?;
+        Some(typical_seconds(&experiment.schemes[0]))
     };
     // 100 kB in windows of 5 segments of 948 B are 22 round trips of 20 ms, by a window that the kernel
     // keeps to within a segment or two; cubic is checked by setting up.
     let small = ["tcp.receiver_window=5", "lab.congestion_control=cubic"];
     let Some(narrow) = with(&small) else { return };
-    let wide = with(&[]).unwrap();
+    let Some(wide) = with(&[]) else { return };
     assert!(
         (0.3..0.6).contains(&narrow),
         "{narrow} s through a window of 5 segments"
     );
     assert!((0.1..0.3).contains(&wide), "{wide} s through a wide window");
+}
+
+#[test]
+fn data_goes_over_the_path_that_is_not_loaded() {
+    for loaded in [0, 1] {
+        let text = one_loaded_path(loaded);
+        let settings = [
+            "schemes=[\"ppd-tcp3\"]",
+            "transfer.count=3",
+            "transfer.warm_up=8 s",
+            "overlay.pair_interval=200 ms",
+        ];
+        let Some(mut lab) = stand(&scenario(&text, &settings)) else {
+            return;
+        };
+        lab.transfer(&mut |_| {}).unwrap();
+        let experiment = lab.finish().unwrap();
+        let overlay = &experiment.schemes[0].overlay;
+        let sent = |path: usize| overlay.paths[path].forward.bytes_out.0;
+        let (busy, idle) = (sent(loaded), sent(1 - loaded));
+        assert!(
+            idle > busy,
+            "path {loaded} is loaded and carried {busy} B, the other {idle} B"
+        );
+        assert_eq!(usize::from(overlay.active_path.0), 1 - loaded);
+    }
 }

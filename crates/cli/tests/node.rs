@@ -1,0 +1,134 @@
+//! `polypath node` as its users run it: two processes, from the files of docs/two-nodes.
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{polypath, printed};
+use polypath_lab::can_test;
+use polypath_lab::namespace::Namespace;
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-nodes");
+
+/// A node process, which ends with the test.
+struct Node(Child);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // The test is over; it may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Node {
+    fn start(namespace: &Namespace, file: &Path) -> Self {
+        let mut command = polypath();
+        command.arg("node").arg(file).stdin(Stdio::null());
+        command.env("POLYPATH_LOG", "warn");
+        Self(namespace.spawn(&mut command).unwrap())
+    }
+}
+
+/// Makes keys and puts the files of docs/two-nodes into `directory`, each with the other's key.
+fn configure(directory: &Path) {
+    let make = |name: &str| {
+        let file = directory.join(name).with_extension("key");
+        let key = printed(&polypath().arg("key").arg(file).output().unwrap());
+        key.trim().to_owned()
+    };
+    let (a, b) = (make("a"), make("b"));
+    for name in ["a.toml", "b.toml"] {
+        let text = fs::read_to_string(Path::new(FILES).join(name)).unwrap();
+        let text = text.replace("@a@", &a).replace("@b@", &b);
+        fs::write(directory.join(name), text).unwrap();
+    }
+}
+
+/// Answers two requests on port 8080 of either family with `content`.
+fn serve(namespace: &Namespace, content: Vec<u8>) -> std::thread::JoinHandle<()> {
+    let listener = namespace.run(|| TcpListener::bind("[::]:8080")).unwrap();
+    std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            assert!(stream.read(&mut request).unwrap() > 0);
+            let header = format!(
+                "HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n",
+                content.len()
+            );
+            stream.write_all(header.as_bytes()).unwrap();
+            stream.write_all(&content).unwrap();
+        }
+    })
+}
+
+/// Pings until the first answer, at most 20 s.
+fn await_answer(namespace: &Namespace, address: &str) {
+    let mut last = String::new();
+    for _ in 0..20 {
+        let mut command = Command::new("ping");
+        command.args(["-n", "-c", "1", "-W", "1", address]);
+        match namespace.output(&mut command) {
+            Ok(_) => return,
+            Err(error) => last = error.to_string(),
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("no answer from {address}: {last}");
+}
+
+fn fetch(namespace: &Namespace, host: &str, to: &Path) -> Vec<u8> {
+    let mut command = Command::new("curl");
+    command.args(["--disable", "--noproxy", "*", "--silent", "--show-error"]);
+    command
+        .args(["--fail", "--max-time", "20", "--output"])
+        .arg(to);
+    command.arg(format!("http://{host}:8080/file"));
+    namespace.output(&mut command).unwrap();
+    fs::read(to).unwrap()
+}
+
+#[test]
+fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
+    if !can_test() {
+        return;
+    }
+    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
+    a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let _a = Node::start(&a, &directory.path().join("a.toml"));
+    let _b = Node::start(&b, &directory.path().join("b.toml"));
+    await_answer(&b, "10.77.0.1");
+    await_answer(&b, "fd77::1");
+    // A period that divides no buffer, so that a part that is missing or doubled shows.
+    let content: Vec<u8> = (0..=250).cycle().take(500_000).collect();
+    let server = serve(&a, content.clone());
+    let to = directory.path().join("fetched");
+    for host in ["10.77.0.1", "[fd77::1]"] {
+        assert!(fetch(&b, host, &to) == content, "{host}");
+    }
+    server.join().unwrap();
+}
+
+#[test]
+fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let file = directory.path().join("a.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let line = text.lines().position(|l| l.starts_with("local")).unwrap() + 1;
+    fs::write(&file, text.replacen("local =", "locla =", 1)).unwrap();
+    let output = polypath().arg("node").arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("a.toml:{line}:")), "{said}");
+    assert!(said.contains("locla") && said.contains("local"), "{said}");
+}
