@@ -156,7 +156,10 @@ impl Driver {
         let moved = station.deadline().is_none_or(|next| next.at > due.at);
         if !moved {
             self.report.stuck += 1;
-            tracing::warn!(why = due.why, at = due.at.0, "a deadline does not advance");
+            if self.report.stuck.is_power_of_two() {
+                let (why, at, times) = (due.why, due.at.0, self.report.stuck);
+                tracing::warn!(why, at, times, "a deadline does not advance");
+            }
         }
         Ok(moved)
     }
@@ -171,7 +174,8 @@ impl Driver {
     ) -> io::Result<EpollTimeout> {
         let next = station.deadline().map_or(Time::MAX, |d| d.at).min(end);
         if !progress {
-            // A machine that is stuck must not turn into a busy poll.
+            // A machine that is stuck must not turn into a busy poll, nor may a timer that has fired.
+            self.timer.disarm()?;
             return Ok(EpollTimeout::from(1_u16));
         }
         if next == Time::MAX {

@@ -112,8 +112,9 @@ impl Node {
         let sockets = config.paths.iter().map(PathSocket::open);
         let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
         let mtu = tun_mtu(config, &sockets)?;
-        let longest = sockets.iter().map(PathSocket::mtu).max();
-        let max_datagram = longest.map_or(0, |mtu| mtu as usize);
+        let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
+        // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
+        let max_datagram = longest.max(usize::from(mtu) + PACKET_OVERHEAD);
         let session = session(config, private_key, max_datagram, clock);
         let tunnel = Tunnel::new(&endpoint(config), session, Box::new(SystemEntropy))?;
         let tun = open_tun(config, mtu)?;

@@ -26,11 +26,12 @@ pub struct SchemeFigures {
     pub timed_out: usize,
     /// The transfer time less that of the baseline in the same round; none for the baseline itself.
     pub difference: Option<Estimate>,
-    /// The pre-buffer of the transfers that completed ([`crate::playout`]).
+    /// The pre-buffer ([`crate::playout`]); a transfer that timed out enters with the timeout, so that the
+    /// mean is then a lower bound.
     pub prebuffer: Option<Estimate>,
     /// The bytes on the wire for each byte of an application.
     pub overhead_ratio: Option<f64>,
-    /// What the background delivered over what it delivered beside the baseline in the same round; none
+    /// What the background delivered over what it delivered beside the baseline in the same rounds; none
     /// for the baseline itself.
     pub harm: Option<Estimate>,
     /// Whether transfers completed, and each that did arrived as it was sent.
@@ -79,7 +80,14 @@ fn scheme_figures(
     let times = times(scheme, timeout);
     let values: Vec<f64> = times.iter().map(|(_, time)| *time).collect();
     let curves: Vec<Curve> = scheme.transfers.iter().filter_map(Curve::of).collect();
-    let prebuffers: Vec<f64> = curves.iter().map(|curve| curve.line().prebuffer).collect();
+    let prebuffers: Vec<f64> = scheme
+        .transfers
+        .iter()
+        .map(|transfer| {
+            let curve = Curve::of(transfer);
+            curve.map_or(timeout.as_secs_f64(), |curve| curve.line().prebuffer)
+        })
+        .collect();
     let other = baseline.filter(|other| other.name != scheme.name);
     let Bytes(handed_over) = scheme.overlay.totals.bytes_in;
     let done = || {
@@ -95,18 +103,19 @@ fn scheme_figures(
             .map(<[f64; 2]>::from),
         timed_out: scheme.transfers.len() - done().count(),
         difference: other.and_then(|other| {
-            paired(&times, &self::times(other, timeout), |time, other| {
-                time - other
-            })
+            let pairs = pairs(&times, &self::times(other, timeout));
+            Estimate::of(
+                &pairs
+                    .iter()
+                    .map(|(time, other)| time - other)
+                    .collect::<Vec<_>>(),
+            )
         }),
         prebuffer: Estimate::of(&prebuffers),
         overhead_ratio: (handed_over > 0)
             .then(|| scheme.overlay.totals.wire_bytes.0 as f64 / handed_over as f64),
-        harm: other.and_then(|other| {
-            paired(&background(scheme), &background(other), |bytes, other| {
-                bytes / other
-            })
-        }),
+        harm: other
+            .and_then(|other| Estimate::of_ratio(&pairs(&background(scheme), &background(other)))),
         intact: done().count() > 0 && done().all(|transfer| transfer.intact),
         curves,
     }
@@ -130,15 +139,11 @@ fn background(scheme: &SchemeRecord) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The mean of `compare(value, value of the baseline)` over the rounds that both have.
-fn paired(
-    values: &[(u32, f64)],
-    baseline: &[(u32, f64)],
-    compare: impl Fn(f64, f64) -> f64,
-) -> Option<Estimate> {
+/// The values of a scheme and of the baseline in the rounds that both have.
+fn pairs(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Vec<(f64, f64)> {
     let baseline: BTreeMap<u32, f64> = baseline.iter().copied().collect();
-    let pair = |(round, value): &(u32, f64)| Some(compare(*value, *baseline.get(round)?));
-    Estimate::of(&values.iter().filter_map(pair).collect::<Vec<f64>>())
+    let pair = |(round, value): &(u32, f64)| Some((*value, *baseline.get(round)?));
+    values.iter().filter_map(pair).collect()
 }
 
 /// Rates up to twice the best mean throughput of a scheme.

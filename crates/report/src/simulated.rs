@@ -13,6 +13,8 @@ use crate::recorder::Recorder;
 /// Observes the simulation of all schemes of a scenario.
 #[derive(Clone, Debug)]
 pub struct Simulated {
+    /// The size of the file of every transfer.
+    size: Bytes,
     schemes: Vec<Observed>,
 }
 
@@ -33,6 +35,7 @@ impl Simulated {
             transfers: Vec::new(),
         };
         Self {
+            size: scenario.transfer.size,
             schemes: scenario.schemes.iter().map(|_| observed()).collect(),
         }
     }
@@ -68,7 +71,7 @@ impl Observer for Simulated {
                 round,
                 started: at,
                 duration: None,
-                size: Bytes(0),
+                size: self.size,
                 intact: false,
                 progress: Vec::new(),
                 background: None,
@@ -84,7 +87,6 @@ impl Observed {
     fn progress(&mut self, at: Time, bytes: Bytes) {
         if let Some(transfer) = self.transfers.last_mut() {
             let at = at.since(transfer.started);
-            transfer.size = bytes;
             transfer.progress.push(Progress { at, bytes });
         }
     }
@@ -98,7 +100,7 @@ impl Observed {
 
     fn end_round(&mut self, background: Bytes) {
         if let Some(transfer) = self.transfers.last_mut() {
-            transfer.background = Some(background);
+            transfer.background = Some(background).filter(|bytes| bytes.0 > 0);
         }
     }
 
@@ -113,7 +115,8 @@ impl Observed {
             name: outcome.scheme.name().to_owned(),
             transfers: self.transfers,
             overlay,
-            background_goodput: Rate::average(Bytes(outcome.background.total()), span),
+            background_goodput: Rate::average(Bytes(outcome.background.total()), span)
+                .filter(|rate| rate.0 > 0),
         }
     }
 }

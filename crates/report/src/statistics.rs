@@ -30,10 +30,28 @@ impl Estimate {
         Some(Estimate { mean, ci95, n })
     }
 
-    /// Whether the interval lies wholly below zero.
+    /// The ratio of the sums of paired values, with the interval of the ratio estimator (Cochran, Sampling
+    /// Techniques, 6.3); none of no pairs, or where the second values sum to nothing.
+    ///
+    /// The mean of the single ratios would be biased upwards, and short rounds would weigh as much as long
+    /// ones.
     #[must_use]
-    pub fn below_zero(&self) -> bool {
-        self.ci95.is_some_and(|half| self.mean + half < 0.0)
+    pub fn of_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+        let n = pairs.len();
+        let (above, below) = pairs
+            .iter()
+            .fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
+        if n == 0 || below <= 0.0 {
+            return None;
+        }
+        let mean = above / below;
+        let squares: f64 = pairs.iter().map(|(x, y)| (x - mean * y).powi(2)).sum();
+        let ci95 = (n > 1).then(|| {
+            let freedom = (n - 1) as f64;
+            let error = (squares / freedom / n as f64).sqrt() / (below / n as f64);
+            student_975(freedom) * error
+        });
+        Some(Estimate { mean, ci95, n })
     }
 }
 
@@ -94,6 +112,20 @@ mod tests {
             let (a, b) = (Estimate::of(&values).unwrap(), Estimate::of(&moved).unwrap());
             prop_assert!((b.mean - a.mean - shift).abs() < 1e-6);
             prop_assert!((b.ci95.unwrap() - a.ci95.unwrap()).abs() < 1e-6);
+        }
+
+        #[test]
+        fn the_same_values_in_another_order_have_the_ratio_one(
+            values in prop::collection::vec(1.0_f64..1e3, 2..40),
+            turn in 0_usize..40,
+        ) {
+            let mut turned = values.clone();
+            turned.rotate_left(turn % values.len());
+            let pairs: Vec<_> = values.iter().copied().zip(turned).collect();
+            prop_assert!((Estimate::of_ratio(&pairs).unwrap().mean - 1.0).abs() < 1e-9);
+            let twice: Vec<_> = values.iter().map(|value| (2.0 * value, *value)).collect();
+            let ratio = Estimate::of_ratio(&twice).unwrap();
+            prop_assert!((ratio.mean - 2.0).abs() < 1e-9 && ratio.ci95.unwrap() < 1e-9);
         }
 
         #[test]

@@ -94,7 +94,7 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
         format!("{bound}{}", spread(figures.transfer)),
         spread(figures.difference),
         figures.timed_out.to_string(),
-        spread(figures.prebuffer),
+        format!("{bound}{}", spread(figures.prebuffer)),
         match figures.overhead_ratio {
             Some(ratio) => format!("{overhead:.1} ({ratio:.3})"),
             None => format!("{overhead:.1}"),

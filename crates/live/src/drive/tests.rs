@@ -120,12 +120,13 @@ fn a_drive_ends_at_its_end() {
 }
 
 /// Never moves its deadline on.
-struct Stuck(StopHandle, u32);
+/// Its deadline does not advance; stops the loop at the fifth attempt.
+struct Stuck(StopHandle, u32, Time);
 
 impl Station for Stuck {
     fn deadline(&self) -> Option<Deadline> {
         Some(Deadline {
-            at: Time::ZERO,
+            at: self.2,
             why: "stuck",
         })
     }
@@ -145,10 +146,16 @@ impl Station for Stuck {
 fn a_machine_that_is_stuck_is_counted_and_does_not_spin() {
     let clock = Clock::starting_now();
     let mut driver = Driver::new(clock).unwrap();
-    let mut stuck = Stuck(driver.stop_handle(), 0);
+    // Ahead, so that the timer has been armed and has fired when the machine is found stuck.
+    let due = clock.now() + Duration::from_millis(2);
+    let mut stuck = Stuck(driver.stop_handle(), 0, due);
     let report = driver.run(&mut stuck).unwrap();
     assert!(report.stuck >= 5);
-    assert!(clock.now() >= Time(3_000_000), "it slept between attempts");
+    let slept = clock.now().since(due);
+    assert!(
+        slept >= Duration::from_millis(3),
+        "it slept {slept} between attempts"
+    );
 }
 
 #[test]
