@@ -27,9 +27,20 @@ impl Failure {
             Self::Input(error) => (2, error),
             Self::Machine(error) => (3, error),
         };
-        eprintln!("polypath: {error:#}");
+        eprintln!("polypath: {}", in_words(error));
         ExitCode::from(code)
     }
+}
+
+/// An error and its causes, each once: some messages name their cause themselves.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
 }
 
 impl From<anyhow::Error> for Failure {

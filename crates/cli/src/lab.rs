@@ -28,9 +28,10 @@ pub(crate) struct Args {
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let scenario = args.scenario.read()?;
+    let out = args.scenario.out(&scenario, "lab")?;
     if let Some(clip) = args.clip.as_ref().filter(|clip| !clip.is_file()) {
         return Err(Failure::input(format!(
-            "{}: there is no such clip",
+            "{}: no file to transfer",
             clip.display()
         )));
     }
@@ -50,11 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         LabError::Scenario(_) => Failure::Input(error.into()),
         error => Failure::Run(error.into()),
     })?;
-    outcome::report(
-        &experiment,
-        &args.scenario.out(&scenario, "lab"),
-        args.scenario.format,
-    )
+    outcome::report(&experiment, &out, args.scenario.format)
 }
 
 fn show(bar: &ProgressBar, now: Progress) {

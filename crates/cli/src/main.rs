@@ -13,6 +13,7 @@ mod scenario;
 mod schema;
 mod sim;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("POLYPATH_LOG")
                 .unwrap_or_else(|_| "info".into()),

@@ -1,5 +1,6 @@
 //! The arguments that `sim` and `lab` share, and the scenario that they name.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -42,7 +43,7 @@ impl Args {
     /// Reads and checks the scenario.
     pub(crate) fn read(&self) -> Result<Scenario, Failure> {
         let name = self.scenario.display().to_string();
-        let text = std::fs::read_to_string(&self.scenario)
+        let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
         let mut scenario =
             Scenario::parse(&text, &name, &self.overrides).map_err(Failure::input)?;
@@ -50,9 +51,20 @@ impl Args {
         Ok(scenario)
     }
 
-    /// The folder for the report.
-    pub(crate) fn out(&self, scenario: &Scenario, face: &str) -> PathBuf {
+    /// The folder for the report, made now: a run of minutes must not fail at its end for want of it.
+    pub(crate) fn out(&self, scenario: &Scenario, face: &str) -> Result<PathBuf, Failure> {
         let default = || Path::new("out").join(format!("{}-{face}", scenario.name));
-        self.out.clone().unwrap_or_else(default)
+        let out = self.out.clone().unwrap_or_else(default);
+        let probe = out.join(".writable");
+        let writable = fs::create_dir_all(&out)
+            .and_then(|()| fs::write(&probe, []))
+            .and_then(|()| fs::remove_file(&probe));
+        match writable {
+            Ok(()) => Ok(out),
+            Err(error) => Err(Failure::input(format!(
+                "cannot write the report to {}: {error}; choose another folder with --out",
+                out.display()
+            ))),
+        }
     }
 }

@@ -21,16 +21,13 @@ pub(crate) struct Args {
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let scenario = args.scenario.read()?;
+    let out = args.scenario.out(&scenario, "sim")?;
     let mut watched = Watched::new(&scenario);
     let outcome = polypath_sim::run(&scenario, Seed(scenario.seed), &mut watched);
     let outcome = outcome.map_err(Failure::input)?;
     watched.bar.finish_and_clear();
     let experiment = watched.observer.finish(&scenario, &outcome);
-    outcome::report(
-        &experiment,
-        &args.scenario.out(&scenario, "sim"),
-        args.scenario.format,
-    )
+    outcome::report(&experiment, &out, args.scenario.format)
 }
 
 /// The report's observer, with a progress bar over the transfers.

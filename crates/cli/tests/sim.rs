@@ -176,6 +176,46 @@ fn mistakes_are_answered_with_place_remedy_and_exit_code_2() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_written_is_refused_before_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let output = polypath()
+        .arg("sim")
+        .arg(demo())
+        .arg("--out")
+        .arg(&file)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(
+        errors.contains("--out") && output.stdout.is_empty(),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    let dead = [
+        "path.0.link.0.loss=1.0",
+        "path.1.link.0.loss=1.0",
+        "background=off",
+    ];
+    let short = ["transfer.count=1", "transfer.timeout=2 s"];
+    let mut command = polypath();
+    command.arg("sim").arg(demo()).arg("--out").arg(dir.path());
+    command.args(dead.iter().chain(&short).flat_map(|set| ["--set", set]));
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
 fn schemas_are_json_and_name_the_keys() {
     for (file, key) in [("scenario", "transfer"), ("node", "peer")] {
         let schema = printed(&polypath().args(["schema", file]).output().unwrap());

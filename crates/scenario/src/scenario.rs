@@ -91,7 +91,7 @@ pub struct Transfer {
     pub warm_up: Duration,
     /// The receiver window of the foreground in segments, where it differs from `tcp.receiver_window`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: Option<u32>,
 }
 

@@ -26,10 +26,10 @@ pub struct Tcp {
     /// Size of an ACK on the wire.
     pub ack: Bytes,
     /// The initial congestion window, in segments.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub initial_window: u32,
     /// The receiver window, in segments.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: u32,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,

@@ -86,7 +86,9 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
         scheme.transfers.iter().map(time).collect()
     };
     let dots: Vec<Vec<(f64, bool)>> = experiment.schemes.iter().map(seconds).collect();
-    let top = greatest(dots.iter().flatten().map(|(time, _)| *time));
+    let ends = figures.schemes.iter().filter_map(|scheme| scheme.transfer);
+    let ends = ends.map(|transfer| transfer.mean + transfer.ci95.unwrap_or(0.0));
+    let top = greatest(dots.iter().flatten().map(|(time, _)| *time).chain(ends));
     let names: Vec<String> = experiment.schemes.iter().map(|s| s.name.clone()).collect();
     let frame = Frame {
         size: (540, 380),
