@@ -90,8 +90,10 @@ impl Client {
         match (self.state, segment.kind) {
             (State::Closed, SegmentKind::Data) => out(self.segment(SegmentKind::Reset)),
             (State::SynSent, SegmentKind::SynAck) => {
-                if let Some(sent) = self.syn_sent {
-                    self.rto.sample(now.since(sent));
+                match self.syn_sent {
+                    Some(sent) => self.rto.sample(now.since(sent)),
+                    // RFC 6298, 5.7: the back-off of a lost SYN does not outlive the set-up.
+                    None => self.rto = Rto::new(self.config.rto),
                 }
                 self.state = State::Requested;
                 out(self.receiver.ack());

@@ -170,8 +170,14 @@ impl Sender {
 
     /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
     fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
-        let beyond = self.window.segments() + self.recovery.duplicates;
-        let limit = (self.una + beyond).min(self.una.saturating_add(self.config.receiver_window));
+        let beyond = self
+            .window
+            .segments()
+            .saturating_add(self.recovery.duplicates);
+        let limit = self
+            .una
+            .saturating_add(beyond)
+            .min(self.una.saturating_add(self.config.receiver_window));
         if self.next < limit && self.next < self.total {
             self.transmit(now, self.next, out);
             self.next += 1;

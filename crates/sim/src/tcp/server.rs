@@ -32,6 +32,8 @@ struct Opening {
     expires: Option<Time>,
     /// When the SYN-ACK was sent, unless it was sent again (Karn).
     sent: Option<Time>,
+    /// Whether the SYN-ACK was sent again.
+    repeated: bool,
 }
 
 impl Server {
@@ -63,9 +65,10 @@ impl Server {
                 rto,
                 expires: Some(now + rto.timeout()),
                 sent: Some(now),
+                repeated: false,
             });
         } else if let Phase::Opening(opening) = &mut self.phase {
-            opening.sent = None;
+            opening.repeat();
         }
         out(self.segment(SegmentKind::SynAck));
     }
@@ -74,8 +77,8 @@ impl Server {
         match &mut self.phase {
             Phase::Opening(opening) => {
                 opening.acknowledge(now);
-                let rto = opening.rto;
-                let sender = Sender::new(self.connection, self.segments, self.config, rto);
+                let (config, rto) = opening.begin_data(self.config);
+                let sender = Sender::new(self.connection, self.segments, config, rto);
                 let mut sender = Box::new(sender);
                 sender.start(now, out);
                 self.phase = Phase::Sending(sender);
@@ -96,6 +99,25 @@ impl Server {
 }
 
 impl Opening {
+    /// The SYN-ACK goes out again: its acknowledgement is no measurement any more (Karn).
+    fn repeat(&mut self) {
+        self.sent = None;
+        self.repeated = true;
+    }
+
+    /// Where data begins after a set-up in which the SYN-ACK was repeated: with a window of one segment
+    /// (RFC 5681, 3.1) and a timer that knows nothing of the back-off (RFC 6298, 5.7).
+    fn begin_data(&self, config: TcpConfig) -> (TcpConfig, Rto) {
+        if self.repeated {
+            let config = TcpConfig {
+                initial_window: 1,
+                ..config
+            };
+            return (config, Rto::new(config.rto));
+        }
+        (config, self.rto)
+    }
+
     fn acknowledge(&mut self, now: Time) {
         self.expires = None;
         if let Some(sent) = self.sent.take() {
@@ -130,7 +152,7 @@ impl Machine for Server {
             Phase::Opening(opening) => {
                 if opening.expires.is_some_and(|at| at <= now) {
                     opening.rto.back_off();
-                    opening.sent = None;
+                    opening.repeat();
                     opening.expires = Some(now + opening.rto.timeout());
                     out(self.segment(SegmentKind::SynAck));
                 }

@@ -120,6 +120,43 @@ fn a_lost_syn_is_sent_again_after_three_seconds_and_then_after_six() {
     assert_eq!(pair.client.in_order(), 5);
 }
 
+/// Loses the segments of these numbers, in the order in which they are sent.
+fn losing<const N: usize>(numbers: [u32; N]) -> impl FnMut() -> bool {
+    let mut sent = 0;
+    move || {
+        sent += 1;
+        numbers.contains(&(sent - 1))
+    }
+}
+
+#[test]
+fn the_back_off_of_a_lost_syn_does_not_outlive_the_set_up() {
+    let mut pair = Pair::new(5);
+    let lost = &mut losing([0, 4]);
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.run(Time(60_000 * MS), lost);
+    assert_eq!(pair.sent(SegmentKind::Syn), [0, 3_000]);
+    assert_eq!(pair.sent(SegmentKind::Request), [3_100, 6_100]);
+    assert_eq!(pair.client.in_order(), 5);
+}
+
+#[test]
+fn a_lost_syn_ack_leaves_an_initial_window_of_one_segment() {
+    let mut pair = Pair::new(5);
+    // The SYN that the client repeats at the same time is lost, too: a second SYN-ACK would be answered by
+    // a duplicate ACK, which sends a segment of its own (RFC 3042).
+    let lost = &mut losing([1, 2]);
+    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.run(Time(60_000 * MS), lost);
+    let data = pair.sent(SegmentKind::Data);
+    assert_eq!(
+        data.iter().filter(|at| **at == data[0]).count(),
+        1,
+        "{data:?}"
+    );
+    assert_eq!(pair.client.in_order(), 5);
+}
+
 #[test]
 fn a_client_that_gives_up_silences_the_server() {
     let mut pair = Pair::new(1_000);

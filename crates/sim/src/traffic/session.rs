@@ -48,7 +48,9 @@ impl Sessions {
         self.opened += 1;
         let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);
         let tcp = self.config.tcp;
-        let total = tcp.segments(whole_bytes(bytes)) + u32::from(tcp.syn);
+        let total = tcp
+            .segments(whole_bytes(bytes))
+            .saturating_add(u32::from(tcp.syn));
         let mut sender = Sender::new(self.opened, total, tcp, Rto::new(tcp.rto));
         sender.start(now, out);
         self.sender = Some(sender);
