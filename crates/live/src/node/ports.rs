@@ -4,8 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use polypath_core::frame::PathId;
 use polypath_core::time::Time;
-use polypath_session::event::SessionEvent;
+use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
 use super::events::EventFile;
@@ -20,6 +21,8 @@ pub(super) struct Ports {
     pub(super) tun_stats: TunStats,
     pub(super) paths: Paths,
     packets: PacketBuffer,
+    /// The reasons of rejection that the log has already.
+    told: Vec<Reject>,
 }
 
 /// When and from where what a tunnel says comes about.
@@ -37,6 +40,7 @@ impl Ports {
             tun,
             tun_stats: TunStats::default(),
             paths,
+            told: Vec::new(),
         }
     }
 
@@ -69,9 +73,33 @@ impl Ports {
                     file.write(occasion.at, event)?;
                 }
             }
+            Output::Session(SessionEvent::Rejected { path, reason }) => {
+                self.tell_rejected(path, reason, occasion.source);
+            }
             Output::Session(event) => log(event),
         }
         Ok(())
+    }
+
+    /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
+    /// and a flood must not fill the log.
+    fn tell_rejected(&mut self, path: PathId, reason: Reject, source: Option<SocketAddr>) {
+        if self.told.contains(&reason) {
+            return;
+        }
+        self.told.push(reason);
+        let remedy = match reason {
+            Reject::WrongKey | Reject::BadMac => "; compare the keys in both nodes' files",
+            Reject::StaleTimestamp => "; is the peer's clock set back?",
+            _ => "",
+        };
+        let (path, reason) = (path.0, reason.name());
+        tracing::warn!(
+            path,
+            reason,
+            ?source,
+            "a datagram is rejected; further ones are only counted{remedy}"
+        );
     }
 
     fn write_packet(&mut self, packet: &[u8]) -> io::Result<()> {
@@ -93,8 +121,6 @@ fn log(event: SessionEvent) {
         // These come as often as somebody sends; the statistics have their numbers.
         SessionEvent::Initiated { attempt } => tracing::debug!(attempt, "handshake begun"),
         SessionEvent::Discarded => tracing::debug!("frame dropped while no session stands"),
-        SessionEvent::Rejected { path, reason } => {
-            tracing::debug!(path = path.0, reason = reason.name(), "datagram rejected");
-        }
+        SessionEvent::Rejected { .. } => {}
     }
 }
