@@ -3,7 +3,8 @@
 //! What the node's machines decide is in `polypath-core` and `polypath-session`; here is only what moves
 //! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
 //! and with the times in which the kernel received them, and deadlines in between at their own time, so
-//! that a node that is woken late decides as one that is woken in time.
+//! that a node that is woken late decides as one that is woken in time. This holds for up to
+//! [`crate::drive::BUDGET`] datagrams waiting on a path; beyond, a deadline may come before them.
 
 use std::io;
 use std::path::PathBuf;

@@ -5,7 +5,8 @@
 //! with the smaller public key ignores the other's initiation during its own first tries. A datagram is
 //! answered only if it proves the peer's static key and its timestamp is newer than all before; a check
 //! that costs one hash heads off those who do not know this end's public key. (A flood by someone who
-//! does know it costs two Diffie-Hellman operations a datagram: cookies, as `WireGuard` has, are not there.)
+//! does know it, or who replays older initiations that it saw, costs two Diffie-Hellman operations a
+//! datagram: neither cookies, as `WireGuard` has, nor a limit on their rate are there.)
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
 //! it did not; or after [`Limits::rekey_after_count`] datagrams. Old keys open what is under way for

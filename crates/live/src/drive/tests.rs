@@ -119,7 +119,6 @@ fn a_drive_ends_at_its_end() {
     assert!(driver.clock().now() >= Time(5_000_000));
 }
 
-/// Never moves its deadline on.
 /// Its deadline does not advance; stops the loop at the fifth attempt.
 struct Stuck(StopHandle, u32, Time);
 
