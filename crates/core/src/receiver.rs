@@ -9,11 +9,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::combine::{Comparison, SwitchRequest};
-use crate::endpoint::{EndpointConfig, Output};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
+use crate::overlay::{EndpointConfig, Output};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 

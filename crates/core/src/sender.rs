@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::endpoint::{EndpointConfig, Output};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId, Payload};
 use crate::machine::Deadline;
+use crate::overlay::{EndpointConfig, Output};
 use crate::packet::PacketMeta;
 use crate::policy::{Action, Feedback, PathPolicy, PathSet, Paths};
 use crate::time::Time;

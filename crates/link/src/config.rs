@@ -7,8 +7,6 @@ use polypath_core::units::{Bytes, Rate};
 
 /// How much a link's queue holds, the packet in transmission included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum QueueLimit {
     /// A number of packets of any size.
     Packets(u32),
@@ -18,7 +16,6 @@ pub enum QueueLimit {
 
 /// A two-state Markov process: exponential sojourns up and down, beginning up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OnOff {
     /// Mean sojourn in the state that carries packets.
     pub up: Duration,
@@ -28,7 +25,6 @@ pub struct OnOff {
 
 /// A span of time in which everything is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outage {
     /// The first instant at which packets are lost.
     pub from: Time,
@@ -38,7 +34,6 @@ pub struct Outage {
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkConfig {
     /// Bits per second; more than zero.
     pub rate: Rate,

@@ -9,7 +9,6 @@ use crate::link::DropReason;
 /// A packet is counted when it arrives at the link, also what will happen to it later: it has been
 /// transmitted unless it found the queue full, and delivered unless it was dropped at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
     /// Packets that arrived at the queue.
     pub packets_in: u64,

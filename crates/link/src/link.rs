@@ -15,8 +15,6 @@ use crate::queue::Queue;
 
 /// Why a link drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum DropReason {
     /// It found the queue full.
     QueueFull,

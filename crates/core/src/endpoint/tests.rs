@@ -5,9 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::DropReason;
+use crate::frame::PathId;
 use crate::frame::{Epoch, FrameKind};
 use crate::machine::{Wake, step};
 use crate::packet::{Ecn, FlowId, IpVersion, Kind};
+use crate::policy::PolicyConfig;
+use crate::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);
