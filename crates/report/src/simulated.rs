@@ -5,7 +5,7 @@ use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_scenario::Scenario;
-use polypath_sim::{Observer, Outcome, SchemeOutcome, SimEvent};
+use polypath_sim::{Observer, Outcome, SchemeOutcome, Side, SimEvent};
 
 use crate::record::{Experiment, Mode, Progress, SchemeRecord, Transfer};
 use crate::recorder::Recorder;
@@ -107,9 +107,8 @@ impl Observed {
     fn finish(self, outcome: &SchemeOutcome, span: Duration) -> SchemeRecord {
         let mut overlay = self.recorder.finish();
         for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
-            let load = outcome.path_load(id);
-            path.forward.load = load;
-            path.backward.load = load;
+            path.forward.load = outcome.path_load(id, Side::Client);
+            path.backward.load = outcome.path_load(id, Side::Server);
         }
         SchemeRecord {
             name: outcome.scheme.name().to_owned(),

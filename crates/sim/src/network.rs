@@ -13,6 +13,7 @@ mod convert;
 mod destinations;
 
 use polypath_core::frame::{PathId, Payload};
+use polypath_core::policy::PathSet;
 use polypath_core::rng::Seed;
 use polypath_link::{Link, LinkConfig};
 use polypath_scenario::{Path, Scenario};
@@ -33,8 +34,8 @@ pub enum BuildError {
         /// What is wrong with it.
         source: polypath_link::ConfigError,
     },
-    /// More paths than a frame can name.
-    #[error("{0} paths are more than 256")]
+    /// More paths than an overlay can have.
+    #[error("{0} paths are more than {max}", max = PathSet::CAPACITY)]
     TooManyPaths(usize),
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
@@ -51,7 +52,10 @@ pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, Bu
         link_names: Vec::new(),
     };
     for (index, path) in scenario.paths.iter().enumerate() {
-        let id = u8::try_from(index).map_err(|_| BuildError::TooManyPaths(scenario.paths.len()))?;
+        let id = u8::try_from(index)
+            .ok()
+            .filter(|id| *id < PathSet::CAPACITY)
+            .ok_or(BuildError::TooManyPaths(scenario.paths.len()))?;
         network.add_path(scenario, path, PathId(id))?;
     }
     Ok(World::new(
@@ -134,7 +138,7 @@ impl Network {
     fn add_port(&mut self, path: PathId, side: Side, links: impl Iterator<Item = u32>) {
         let id = PortId { path, side };
         debug_assert_eq!(id.position(), self.ports.len(), "ports are added in order");
-        let exit = u32::try_from(id.opposite().position()).expect("at most 512 ports");
+        let exit = u32::try_from(id.opposite().position()).expect("two ports a path");
         let route = self.fabric.routes.add(links, Terminal::Port(exit));
         self.ports.push(Port { id, route });
     }

@@ -18,7 +18,7 @@ use polypath_scenario::{Scenario, Scheme};
 use crate::lane::Lane;
 use crate::network::BuildError;
 use crate::observer::{Observer, SimEvent};
-use crate::world::{BackgroundBytes, Direction};
+use crate::world::{BackgroundBytes, Direction, LinkName, path_load};
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,14 +58,8 @@ pub struct SchemeOutcome {
 /// What one direction of a path's link did from the begin of the first round to the end of the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
-    /// Its name, the same for both directions.
-    pub name: String,
-    /// The path, by its position in the scenario.
-    pub path: PathId,
-    /// The side to which it carries packets.
-    pub towards: Direction,
-    /// True for a link between two inner nodes, which carries background traffic.
-    pub inner: bool,
+    /// Its name and place, always with a direction.
+    pub name: LinkName,
     /// Its rate in bits per second.
     pub rate: Rate,
     /// Its totals.
@@ -75,13 +69,11 @@ pub struct LinkSummary {
 }
 
 impl SchemeOutcome {
-    /// Mean load of the inner links of a path, over both directions (the PPD paper's path load); nothing
-    /// if the path has none.
+    /// Mean load of a path in the direction `towards`, as [`path_load`] says.
     #[must_use]
-    pub fn path_load(&self, path: PathId) -> Option<f64> {
-        let inner = |l: &&LinkSummary| l.path == path && l.inner;
-        let loads: Vec<f64> = self.links.iter().filter(inner).map(|l| l.load).collect();
-        (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64)
+    pub fn path_load(&self, path: PathId, towards: Direction) -> Option<f64> {
+        let links = self.links.iter().map(|l| (&l.name, l.load));
+        path_load(links, path, towards)
     }
 }
 
@@ -176,17 +168,15 @@ impl Snapshot {
     fn summaries(&self, lane: &Lane, span: Duration) -> Vec<LinkSummary> {
         let links = lane.network().links().zip(&self.links);
         links
-            .filter_map(|(link, before)| {
+            .filter(|(link, _)| link.name.towards.is_some())
+            .map(|(link, before)| {
                 let counters = link.counters.since(before);
-                Some(LinkSummary {
-                    name: link.name.name.clone(),
-                    path: link.name.path,
-                    towards: link.name.towards?,
-                    inner: link.name.inner,
+                LinkSummary {
+                    name: link.name.clone(),
                     rate: link.rate,
                     counters,
                     load: counters.load(link.rate, span.as_secs_f64()),
-                })
+                }
             })
             .collect()
     }

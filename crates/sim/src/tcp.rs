@@ -43,7 +43,7 @@ pub use segment::{Segment, SegmentKind};
 pub use sender::{Sender, SenderStats};
 pub use server::Server;
 
-use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
 
 /// What the hosts of a connection agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,20 +66,28 @@ pub struct TcpConfig {
 }
 
 impl Default for TcpConfig {
-    /// The defaults of ns-2 2.35, with segments of 1000 bytes.
+    /// The defaults of a scenario: those of ns-2 2.35, with segments of 1000 bytes.
     fn default() -> Self {
+        Self::from(&polypath_scenario::Tcp::default())
+    }
+}
+
+impl From<&polypath_scenario::Tcp> for TcpConfig {
+    /// The hosts of a scenario, which begin with a SYN.
+    fn from(tcp: &polypath_scenario::Tcp) -> Self {
+        let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
         Self {
-            segment: 1000,
-            ack: 40,
-            initial_window: 2,
-            receiver_window: 20,
-            limited_transmit: true,
+            segment: bytes(tcp.segment),
+            ack: bytes(tcp.ack),
+            initial_window: tcp.initial_window,
+            receiver_window: tcp.receiver_window,
+            limited_transmit: tcp.limited_transmit,
             syn: true,
             rto: RtoConfig {
-                min: Duration::from_millis(200),
-                initial: Duration::from_secs(3),
-                max: Duration::from_secs(60),
-                tick: Duration::from_millis(10),
+                min: tcp.min_rto,
+                initial: tcp.initial_rto,
+                max: tcp.max_rto,
+                tick: tcp.tick,
             },
         }
     }

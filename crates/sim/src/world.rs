@@ -26,10 +26,11 @@ use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use agents::Agents;
 pub use port::{PortId, PortInput, Side};
-pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport};
+pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, path_load};
 
-/// Events that one wake handles at most: a driver that is an age behind gets the chance to do other things,
-/// and finds a deadline that has passed.
+/// Events that one timeout handles at most: a driver that is an age behind gets the chance to do other things,
+/// and finds a deadline that has passed. An input cannot wait: it takes its place behind everything that is
+/// due before it, however much that is.
 const CATCH_UP: u32 = 1 << 20;
 
 /// What a world says.

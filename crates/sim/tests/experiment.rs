@@ -1,7 +1,7 @@
 //! Whole experiments: reproducible, fair between schemes, and with the effects that they are run for.
 
 use polypath_core::event::Event;
-use polypath_core::frame::PathId;
+use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Background, Outage, Scenario};
@@ -168,6 +168,23 @@ fn the_other_path_is_the_active_one_in_the_end_if_it_alone_is_idle() {
         });
         let idle = PathId(u8::try_from(1 - loaded).unwrap());
         assert_eq!(active.unwrap_or(PathId(0)), idle);
+        let probes = log.iter().filter(|(scheme, _, event)| {
+            let probe = matches!(
+                event,
+                SimEvent::Overlay {
+                    side: Side::Client,
+                    event: Event::FrameIn {
+                        kind: FrameKind::Probe,
+                        ..
+                    },
+                }
+            );
+            probe && *scheme == 3
+        });
+        assert!(
+            probes.count() > 100,
+            "the idle path won without a comparison"
+        );
     }
 }
 
@@ -183,12 +200,12 @@ fn the_loaded_path_has_the_load_and_the_times_of_the_reference() {
     });
     let (outcome, _) = logged(&scenario, 1);
     let tcp = &outcome.schemes[0];
-    let load = tcp.path_load(PathId(0)).unwrap();
+    let load = tcp.path_load(PathId(0), Side::Client).unwrap();
     assert!((0.77..0.85).contains(&load), "load {load}");
     let passed: f64 = tcp
         .links
         .iter()
-        .filter(|l| l.towards == Side::Client)
+        .filter(|l| l.name.towards == Some(Side::Client))
         .map(|l| l.counters.packets_delivered as f64 / l.counters.packets_in as f64)
         .product();
     assert!(

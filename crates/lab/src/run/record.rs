@@ -12,6 +12,7 @@ use polypath_report::{
 };
 use polypath_scenario::Scenario;
 use polypath_sim::Side;
+use polypath_sim::world::path_load;
 
 use super::{Collected, Observed};
 use crate::LabError;
@@ -104,8 +105,7 @@ impl View<'_> {
         Rate::average(bytes, after.at.since(before.at)).filter(|_| bytes > Bytes(0))
     }
 
-    /// Adds to each direction of a path the mean load of the links between its inner nodes, or of all its
-    /// links where it has no two inner nodes.
+    /// Adds to each direction of a path its load.
     fn add_loads(&self, overlay: &mut OverlayRecord) {
         let (Some(before), Some(after)) = (self.totals.first(), self.totals.last()) else {
             return;
@@ -132,19 +132,10 @@ fn point(&(at, bytes): &(Duration, u64)) -> Progress {
 fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Option<f64> {
     let seconds = after.at.since(before.at).as_secs_f64();
     let links = before.links.iter().zip(&after.links);
-    let here = links.filter(|((name, ..), _)| name.path == path && name.towards == Some(towards));
-    let loads: Vec<(bool, f64)> = here
-        .map(|((name, rate, earlier), (_, _, later))| {
-            (name.inner, later.since(earlier).load(*rate, seconds))
-        })
-        .collect();
-    let has_inner = loads.iter().any(|(inner, _)| *inner);
-    let counted: Vec<f64> = loads
-        .iter()
-        .filter(|(inner, _)| *inner || !has_inner)
-        .map(|(_, load)| *load)
-        .collect();
-    (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
+    let loads = links.map(|((name, rate, earlier), (_, _, later))| {
+        (name, later.since(earlier).load(*rate, seconds))
+    });
+    path_load(loads, path, towards)
 }
 
 fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {

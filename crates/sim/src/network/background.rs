@@ -5,7 +5,7 @@ use polypath_scenario::{Path, Profile, Scenario};
 use super::destinations::{HostId, flows};
 use super::{BuildError, Chain, Network, convert};
 use crate::route::Terminal;
-use crate::tcp::Receiver;
+use crate::tcp::{Receiver, TcpConfig};
 use crate::traffic::{OnOffSource, Sessions};
 use crate::world::LinkName;
 use polypath_core::time::Time;
@@ -73,7 +73,7 @@ impl Network {
         (there, back): (&[u32], &[u32]),
     ) {
         let Some(source) = &profile.tcp else { return };
-        let tcp = convert::background_tcp(&scenario.tcp);
+        let tcp = TcpConfig::from(&scenario.tcp);
         let config = convert::sessions(source, tcp);
         let stream = self.seed.stream(&format!("{name}/tcp"));
         let number = self.agents.next_session();

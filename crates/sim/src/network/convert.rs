@@ -1,12 +1,11 @@
 //! From the data of a scenario to the configurations of the parts.
 
 use polypath_core::time::{Duration, Time};
-use polypath_core::units::Bytes;
 use polypath_link::{LinkConfig, OnOff, Outage, QueueLimit};
 use polypath_scenario as scenario;
 use polypath_scenario::Scenario;
 
-use crate::tcp::{RtoConfig, TcpConfig};
+use crate::tcp::TcpConfig;
 use crate::traffic::{OnOffConfig, SessionConfig};
 
 /// The hosts of the measured transfers.
@@ -14,24 +13,7 @@ pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {
     TcpConfig {
         receiver_window: scenario.foreground_window(),
         syn: false,
-        ..background_tcp(&scenario.tcp)
-    }
-}
-
-pub(super) fn background_tcp(tcp: &scenario::Tcp) -> TcpConfig {
-    TcpConfig {
-        segment: bytes(tcp.segment),
-        ack: bytes(tcp.ack),
-        initial_window: tcp.initial_window,
-        receiver_window: tcp.receiver_window,
-        limited_transmit: tcp.limited_transmit,
-        syn: true,
-        rto: RtoConfig {
-            min: tcp.min_rto,
-            initial: tcp.initial_rto,
-            max: tcp.max_rto,
-            tick: tcp.tick,
-        },
+        ..TcpConfig::from(&scenario.tcp)
     }
 }
 
@@ -84,8 +66,4 @@ fn queue(limit: scenario::QueueLimit) -> QueueLimit {
         scenario::QueueLimit::Packets(n) => QueueLimit::Packets(n),
         scenario::QueueLimit::Bytes(n) => QueueLimit::Bytes(n),
     }
-}
-
-fn bytes(size: Bytes) -> u32 {
-    u32::try_from(size.0).unwrap_or(u32::MAX)
 }

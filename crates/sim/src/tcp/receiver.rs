@@ -15,7 +15,9 @@ pub struct Receiver {
     ack_size: u32,
     /// The first segment that has not arrived.
     next: u32,
-    /// One bit for each segment of the window, by its number modulo the size: arrived out of order.
+    window: u32,
+    /// One flag for each segment of the window, by its number modulo the length, a power of two: arrived out
+    /// of order.
     held: Box<[bool]>,
 }
 
@@ -27,7 +29,8 @@ impl Receiver {
             connection: 0,
             ack_size,
             next: 0,
-            held: vec![false; window.max(1) as usize].into_boxed_slice(),
+            window: window.max(1),
+            held: vec![false; window.max(1).next_power_of_two() as usize].into_boxed_slice(),
         }
     }
 
@@ -62,12 +65,12 @@ impl Receiver {
     }
 
     fn accept(&mut self, number: u32) {
-        let window = self.held.len();
-        if number < self.next || (number - self.next) as usize >= window {
+        if number < self.next || number - self.next >= self.window {
             return;
         }
-        self.held[number as usize % window] = true;
-        while std::mem::take(&mut self.held[self.next as usize % window]) {
+        let mask = self.held.len() - 1;
+        self.held[number as usize & mask] = true;
+        while std::mem::take(&mut self.held[self.next as usize & mask]) {
             self.next += 1;
         }
     }

@@ -1,5 +1,6 @@
 use super::*;
 use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::time::Duration;
 use polypath_core::time::Time;
 use proptest::prelude::*;
 

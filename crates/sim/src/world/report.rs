@@ -27,6 +27,43 @@ pub struct LinkName {
     pub inner: bool,
 }
 
+/// Mean load of the links of a path in the direction `towards`: of those between its inner nodes, which
+/// carry background traffic (the PPD paper's path load, section 5), or of all where there are none.
+///
+/// `links` are links with the share of the time in which each was transmitting.
+pub fn path_load<'a>(
+    links: impl IntoIterator<Item = (&'a LinkName, f64)>,
+    path: PathId,
+    towards: Direction,
+) -> Option<f64> {
+    let of_path = |name: &LinkName| name.path == path && name.towards == Some(towards);
+    let (mut inner, mut all) = (Mean::default(), Mean::default());
+    for (name, load) in links.into_iter().filter(|(name, _)| of_path(name)) {
+        all.add(load);
+        if name.inner {
+            inner.add(load);
+        }
+    }
+    inner.value().or(all.value())
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
 /// A link and its totals since the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkReport<'a> {
