@@ -29,14 +29,10 @@ const LEAST_LOADED_LINKS: usize = 3;
 
 /// Reports all that is wrong with a scenario whose types are right.
 pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
-    if scenario.schema != SCHEMA_VERSION {
-        let message = format!("schema {} is not known", scenario.schema);
-        problems.report("schema", message, "this program reads `schema = 1`");
-    }
-    check_name("name", &scenario.name, problems);
+    check_form(scenario.schema, &scenario.name, problems);
     check_schemes(scenario, problems);
     check_transfer(scenario, problems);
-    check_tcp(&scenario.tcp, problems);
+    check_tcp("tcp", &scenario.tcp, problems);
     check_overlay(&scenario.overlay, problems);
     if let Background::Profiles(profiles) = &scenario.background {
         for (name, profile) in profiles {
@@ -69,22 +65,33 @@ fn check_transfer(scenario: &Scenario, problems: &mut Problems) {
     positive("transfer.timeout", transfer.timeout, problems);
 }
 
-fn check_tcp(tcp: &Tcp, problems: &mut Problems) {
-    check_packet("tcp.segment", tcp.segment, problems);
+/// Checks what every file begins with: the version of its form and its name.
+pub(crate) fn check_form(schema: u32, name: &str, problems: &mut Problems) {
+    if schema != SCHEMA_VERSION {
+        let message = format!("schema {schema} is not known");
+        problems.report("schema", message, "this program reads `schema = 1`");
+    }
+    check_name("name", name, problems);
+}
+
+/// Checks the end hosts at `key`.
+pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    check_packet(&at("segment"), tcp.segment, problems);
     if tcp.segment <= TCP_HEADERS {
         let message = format!("a segment of {} has no room for data", tcp.segment);
-        problems.report("tcp.segment", message, "it includes 40 B of headers");
+        problems.report(&at("segment"), message, "it includes 40 B of headers");
     }
-    check_packet("tcp.ack", tcp.ack, problems);
-    positive("tcp.min_rto", tcp.min_rto, problems);
-    positive("tcp.tick", tcp.tick, problems);
+    check_packet(&at("ack"), tcp.ack, problems);
+    positive(&at("min_rto"), tcp.min_rto, problems);
+    positive(&at("tick"), tcp.tick, problems);
     for (key, timeout) in [
-        ("tcp.initial_rto", tcp.initial_rto),
-        ("tcp.max_rto", tcp.max_rto),
+        (at("initial_rto"), tcp.initial_rto),
+        (at("max_rto"), tcp.max_rto),
     ] {
         if timeout < tcp.min_rto {
             let message = format!("{timeout} is below `min_rto`, {}", tcp.min_rto);
-            problems.report(key, message, "exchange or equal them");
+            problems.report(&key, message, "exchange or equal them");
         }
     }
 }
@@ -168,7 +175,7 @@ fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Pr
     }
 }
 
-fn check_link(key: &str, link: &Link, segment: Bytes, problems: &mut Problems) {
+pub(crate) fn check_link(key: &str, link: &Link, segment: Bytes, problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_rate(&format!("{key}.rate"), link.rate, problems);
     check_queue(&format!("{key}.queue"), link.queue, segment, problems);
@@ -189,7 +196,7 @@ fn check_link(key: &str, link: &Link, segment: Bytes, problems: &mut Problems) {
 }
 
 /// A name that is safe in file names and unambiguous in the names of links and random streams.
-fn check_name(key: &str, name: &str, problems: &mut Problems) {
+pub(crate) fn check_name(key: &str, name: &str, problems: &mut Problems) {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         let message = format!("`{}` is not a name", name.escape_debug());
@@ -197,7 +204,7 @@ fn check_name(key: &str, name: &str, problems: &mut Problems) {
     }
 }
 
-fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
+pub(crate) fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
     if rate == Rate(0) {
         problems.report(
             key,
@@ -221,7 +228,7 @@ fn check_queue(key: &str, queue: QueueLimit, segment: Bytes, problems: &mut Prob
     }
 }
 
-fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
+pub(crate) fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
     at_least_a_byte(key, size, problems);
     if size > MOST_PACKET {
         let message = format!("a packet of {size} does not exist");
@@ -229,7 +236,7 @@ fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
     }
 }
 
-fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
+pub(crate) fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
     if size == Bytes(0) {
         problems.report(
             key,
@@ -239,7 +246,7 @@ fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
     }
 }
 
-fn positive(key: &str, span: Duration, problems: &mut Problems) {
+pub(crate) fn positive(key: &str, span: Duration, problems: &mut Problems) {
     if span == Duration::ZERO {
         problems.report(key, format!("`{}` is zero", leaf(key)), "it must be longer");
     }

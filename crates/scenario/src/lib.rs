@@ -8,6 +8,7 @@ pub mod background;
 mod check;
 pub mod document;
 mod endpoint;
+pub mod network;
 mod parameters;
 pub mod path;
 pub mod scenario;
@@ -15,6 +16,7 @@ pub mod settings;
 pub mod tcp;
 
 pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
+pub use network::Network;
 pub use path::{Link, OnOff, Outage, Path, QueueLimit};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
 pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};

@@ -12,6 +12,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// The name of a link that was given none.
+const UNNAMED: &str = "link";
+
 /// One path from the server to the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +86,14 @@ pub enum QueueLimit {
     Packets(u32),
     /// In bytes.
     Bytes(Bytes),
+}
+
+impl Link {
+    /// Whether it was given a name.
+    #[must_use]
+    pub fn has_name(&self) -> bool {
+        self.name != UNNAMED
+    }
 }
 
 impl Path {
@@ -167,7 +178,7 @@ impl JsonSchema for QueueLimit {
 }
 
 fn default_name() -> String {
-    "link".to_owned()
+    UNNAMED.to_owned()
 }
 
 fn default_repeat() -> u32 {

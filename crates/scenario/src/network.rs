@@ -1,0 +1,108 @@
+//! A network of named nodes and links, and the flows over it: the general simulation.
+//!
+//! Where a [`Scenario`](crate::Scenario) compares schemes over given paths, a [`Network`] is any graph with any
+//! traffic, as a user of ns-2 would write it. Links come one by one (`[[link]]`), from a preset
+//! (`[topology]`), or both; flows take the shortest path or a stated one.
+
+mod check;
+pub mod flow;
+pub mod graph;
+mod preset;
+mod route;
+
+use polypath_core::time::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Errors, Override, read_checked};
+use crate::tcp::Tcp;
+pub use flow::{Flow, Traffic};
+pub use graph::{Edge, Graph, GraphLink};
+pub use preset::Topology;
+pub use route::{RouteError, Router};
+
+/// One network with its traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// The version of the file's form: 1.
+    pub schema: u32,
+    /// A short name, for file names: letters, digits, `-` and `_`.
+    pub name: String,
+    /// One line that says what it is about.
+    #[serde(default)]
+    pub title: String,
+    /// The root seed: the same seed gives the same run.
+    #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// How long to run, and from when on to measure.
+    pub run: Run,
+    /// A topology by its name and measures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
+    /// Links between named nodes, besides those of the topology.
+    #[serde(rename = "link", default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Edge>,
+    /// TCP of all flows, where a flow says nothing else.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The traffic.
+    #[serde(rename = "flow")]
+    pub flows: Vec<Flow>,
+}
+
+/// The span of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The end of the run, since its start.
+    pub duration: Duration,
+    /// What is left out of all means: the time in which the network fills.
+    #[serde(default)]
+    pub warm_up: Duration,
+    /// The number of equal spans whose means give the confidence interval of a single run (batch means).
+    #[serde(default = "default_batches")]
+    #[schemars(range(min = 2, max = 1000))]
+    pub batches: u32,
+}
+
+impl Network {
+    /// Reads a network from the text of a file, with overrides (`--set`) applied.
+    ///
+    /// # Errors
+    /// All problems at once, each with its line and the remedy.
+    pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Errors> {
+        read_checked(text, file_name, overrides, check::check).map(|(network, _)| network)
+    }
+
+    /// The JSON schema of the file, for editors.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Network).to_value()
+    }
+
+    /// Its nodes and links, those of the topology first.
+    #[must_use]
+    pub fn graph(&self) -> Graph {
+        let mut graph = Graph::default();
+        if let Some(topology) = &self.topology {
+            topology.add_to(&mut graph);
+        }
+        for edge in &self.links {
+            edge.add_to(&mut graph);
+        }
+        graph
+    }
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_batches() -> u32 {
+    20
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! What no schema can state about a network: nodes that must exist, routes, values that must not be zero.
+
+use std::collections::BTreeSet;
+
+use super::flow::{Flow, Traffic};
+use super::graph::Graph;
+use super::route::{RouteError, Router};
+use super::{Network, Run};
+use crate::check::{
+    check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
+};
+use crate::document::Problems;
+
+/// Reports all that is wrong with a network whose types are right.
+pub(super) fn check(network: &Network, problems: &mut Problems) {
+    check_form(network.schema, &network.name, problems);
+    check_run(network.run, problems);
+    check_tcp("tcp", &network.tcp, problems);
+    check_links(network, problems);
+    let graph = network.graph();
+    check_link_names(network, &graph, problems);
+    if network.flows.is_empty() {
+        problems.report("flow", "there is no flow", "add a `[[flow]]`");
+    }
+    let mut router = Router::new(&graph);
+    let mut names = BTreeSet::new();
+    for (index, flow) in network.flows.iter().enumerate() {
+        let key = format!("flow.{index}");
+        if !names.insert(&flow.name) {
+            let message = format!("another flow is called `{}`, too", flow.name);
+            problems.report(&format!("{key}.name"), message, "rename one");
+        }
+        check_flow(&key, network, flow, problems);
+        check_route(&key, flow, &graph, &mut router, problems);
+    }
+}
+
+fn check_run(run: Run, problems: &mut Problems) {
+    positive("run.duration", run.duration, problems);
+    if run.warm_up >= run.duration {
+        let message = format!("nothing is left of {} to measure", run.duration);
+        problems.report("run.warm_up", message, "make it shorter than `duration`");
+    }
+}
+
+fn check_links(network: &Network, problems: &mut Problems) {
+    let segment = network.tcp.segment;
+    if let Some(topology) = &network.topology {
+        for (kind, link) in topology.link_kinds() {
+            check_link(&format!("topology.{kind}"), link, segment, problems);
+        }
+    } else if network.links.is_empty() {
+        let remedy = "add a `[topology]` or a `[[link]]`";
+        problems.report("link", "there is no link", remedy);
+    }
+    for (index, edge) in network.links.iter().enumerate() {
+        let key = format!("link.{index}");
+        check_link(&key, &edge.link, segment, problems);
+        check_name(&format!("{key}.from"), &edge.from, problems);
+        check_name(&format!("{key}.to"), &edge.to, problems);
+        if edge.from == edge.to {
+            let message = format!("the link leads from `{}` to itself", edge.from);
+            problems.report(&format!("{key}.to"), message, "name another node");
+        }
+    }
+}
+
+fn check_link_names(network: &Network, graph: &Graph, problems: &mut Problems) {
+    let mut seen = BTreeSet::new();
+    let twice = graph.links.iter().find(|link| !seen.insert(&link.name));
+    let Some(twice) = twice else { return };
+    let base = |name: &str| twice.name.split('.').next() == Some(name);
+    let index = network.links.iter().rposition(|edge| base(&edge.name()));
+    let key = index.map_or("topology".to_owned(), |index| format!("link.{index}"));
+    let message = format!("two links are called `{}`", twice.name);
+    problems.report(&key, message, "give one of them another `name`");
+}
+
+fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems) {
+    check_name(&format!("{key}.name"), &flow.name, problems);
+    if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        let message = "the flow stops before it starts";
+        problems.report(&format!("{key}.stop"), message, "set it later than `start`");
+    }
+    if flow.start >= network.run.duration {
+        let message = format!("the run is over at {}", network.run.duration);
+        problems.report(&format!("{key}.start"), message, "start the flow earlier");
+    }
+    if flow.traffic.is_tcp() {
+        let tcp = flow.tcp.apply(&network.tcp);
+        check_tcp(&format!("{key}.tcp"), &tcp, problems);
+    } else if !flow.tcp.is_empty() {
+        let message = "datagrams have no TCP";
+        problems.report(&format!("{key}.tcp"), message, "remove `tcp` from the flow");
+    }
+    check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
+}
+
+fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    match traffic {
+        Traffic::Ftp {} | Traffic::Sessions { .. } => {}
+        Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
+        Traffic::Cbr {
+            packet, interval, ..
+        } => {
+            check_packet(&at("packet"), *packet, problems);
+            positive(&at("interval"), *interval, problems);
+        }
+        Traffic::Poisson { packet, rate } => {
+            check_packet(&at("packet"), *packet, problems);
+            check_rate(&at("rate"), *rate, problems);
+        }
+        Traffic::Exponential {
+            packet, peak, on, ..
+        }
+        | Traffic::Pareto {
+            packet, peak, on, ..
+        } => {
+            check_packet(&at("packet"), *packet, problems);
+            check_rate(&at("peak"), *peak, problems);
+            positive(&at("on"), *on, problems);
+        }
+    }
+}
+
+/// Checks the nodes and the routes of the first and the last flow of each kind: those between differ from them
+/// in the number only.
+fn check_route(
+    key: &str,
+    flow: &Flow,
+    graph: &Graph,
+    router: &mut Router<'_>,
+    problems: &mut Problems,
+) {
+    let mut numbers = vec![0, flow.count - 1];
+    numbers.dedup();
+    for number in numbers {
+        let Some(mut stops) = known_stops(key, &flow.stops(number), graph, problems) else {
+            return;
+        };
+        if stops.first() == stops.last() {
+            let message = format!("the flow leads from `{}` to itself", graph.nodes[stops[0]]);
+            problems.report(&format!("{key}.to"), message, "name another node");
+            return;
+        }
+        let there = router.route(&stops);
+        stops.reverse();
+        let back = if flow.traffic.is_tcp() {
+            router.route(&stops)
+        } else {
+            Ok(Vec::new())
+        };
+        if let Err(error) = there.and(back) {
+            report_route(key, flow, &error, problems);
+            return;
+        }
+    }
+}
+
+/// The numbers of the stops; nothing if one of them is unknown, which is reported.
+fn known_stops(
+    key: &str,
+    stops: &[String],
+    graph: &Graph,
+    problems: &mut Problems,
+) -> Option<Vec<usize>> {
+    let keys = stop_keys(key, stops.len());
+    let mut known = Vec::new();
+    for (stop, key) in stops.iter().zip(&keys) {
+        let found = graph.find(stop);
+        if found.is_none() {
+            let nodes = graph.nodes.iter().map(String::as_str);
+            problems.report_unknown(key, "node", stop, nodes);
+        }
+        known.extend(found);
+    }
+    (known.len() == stops.len()).then_some(known)
+}
+
+fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
+    let (leaf, remedy) = match error {
+        RouteError::Unreachable { .. } => ("to", "add a `[[link]]`"),
+        RouteError::Loop(_) => ("via", "name each node once, in the order of the way"),
+    };
+    let leaf = if flow.via.is_empty() { leaf } else { "via" };
+    problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);
+}
+
+/// The keys of the stops of a flow: `from`, each of `via`, `to`.
+fn stop_keys(key: &str, stops: usize) -> Vec<String> {
+    let via = (0..stops - 2).map(|index| format!("{key}.via.{index}"));
+    let first = std::iter::once(format!("{key}.from"));
+    first.chain(via).chain([format!("{key}.to")]).collect()
+}

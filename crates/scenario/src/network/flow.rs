@@ -1,0 +1,190 @@
+//! Flows: who sends to whom, when, over which way and how.
+
+use std::borrow::Cow;
+
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use crate::background::LogNormal;
+use crate::tcp::Tcp;
+
+/// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// The name in reports; several are `NAME.0`, `NAME.1`, ...
+    pub name: String,
+    /// How many there are.
+    #[serde(default = "default_count")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: u32,
+    /// The node that sends.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// Nodes that the flow passes in this order, there and, with TCP, back; else it takes the fewest links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Duration,
+    /// The span after `start` in which each flow starts at a time of its own, drawn uniformly.
+    #[serde(default)]
+    pub start_spread: Duration,
+    /// When it stops sending anything new; never, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// Where its TCP differs from `[tcp]`.
+    #[serde(default, skip_serializing_if = "TcpChanges::is_empty")]
+    pub tcp: TcpChanges,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Traffic {
+    /// Over one TCP connection, without end.
+    Ftp {},
+    /// Over one TCP connection, one file.
+    File {
+        /// The size of the file.
+        size: Bytes,
+    },
+    /// Files one after another, each over a TCP connection of its own, with pauses (PPD paper, 5).
+    Sessions {
+        /// The mean of the exponential pause before each file.
+        idle: Duration,
+        /// The distribution of the file sizes in bytes; a file has at least one segment.
+        file: LogNormal,
+    },
+    /// Datagrams at even intervals.
+    Cbr {
+        /// The size of a datagram on the wire.
+        packet: Bytes,
+        /// From the start of one to the start of the next.
+        interval: Duration,
+        /// Each interval is drawn within this share of `interval`, uniformly.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        jitter: f64,
+        /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks differ.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        drift: f64,
+    },
+    /// Datagrams at exponential intervals.
+    Poisson {
+        /// The size of a datagram on the wire.
+        packet: Bytes,
+        /// The mean rate.
+        rate: Rate,
+    },
+    /// Bursts of datagrams at a constant rate with exponential on and off times.
+    Exponential {
+        /// The size of a datagram on the wire.
+        packet: Bytes,
+        /// The rate while on.
+        peak: Rate,
+        /// The mean of the on times.
+        on: Duration,
+        /// The mean of the off times.
+        off: Duration,
+    },
+    /// Bursts of datagrams at a constant rate with Pareto on and off times.
+    Pareto {
+        /// The size of a datagram on the wire.
+        packet: Bytes,
+        /// The rate while on.
+        peak: Rate,
+        /// The mean of the on times.
+        on: Duration,
+        /// The mean of the off times.
+        off: Duration,
+        /// The shape of both distributions; below 2 the sum of many is self-similar.
+        #[schemars(range(min = 1.001, max = 100.0))]
+        shape: f64,
+    },
+}
+
+/// Keys of `[tcp]` with other values; those that are absent stay as they are there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TcpChanges(serde_json::Map<String, serde_json::Value>);
+
+impl Flow {
+    /// The name of the node `name` for the flow of this number.
+    #[must_use]
+    pub fn node(name: &str, number: u32) -> String {
+        name.replace("{}", &number.to_string())
+    }
+
+    /// The name of the flow of this number.
+    #[must_use]
+    pub fn name_of(&self, number: u32) -> String {
+        match self.count {
+            1 => self.name.clone(),
+            _ => format!("{}.{number}", self.name),
+        }
+    }
+
+    /// The names of the nodes that the flow of this number passes, both ends included.
+    #[must_use]
+    pub fn stops(&self, number: u32) -> Vec<String> {
+        let ends = [&self.from, &self.to];
+        let stops = ends[..1]
+            .iter()
+            .copied()
+            .chain(&self.via)
+            .chain(ends[1..].iter().copied());
+        stops.map(|name| Self::node(name, number)).collect()
+    }
+}
+
+impl Traffic {
+    /// Whether it goes over TCP.
+    #[must_use]
+    pub const fn is_tcp(&self) -> bool {
+        matches!(
+            self,
+            Self::Ftp {} | Self::File { .. } | Self::Sessions { .. }
+        )
+    }
+}
+
+impl TcpChanges {
+    /// True if nothing is changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `base` with the changes.
+    #[must_use]
+    pub fn apply(&self, base: &Tcp) -> Tcp {
+        let Ok(serde_json::Value::Object(mut keys)) = serde_json::to_value(base) else {
+            return base.clone();
+        };
+        keys.extend(self.0.clone());
+        let changed = serde_json::from_value(serde_json::Value::Object(keys));
+        // The document was inspected against the schema of `Tcp`: what is left cannot be refused.
+        changed.unwrap_or_else(|_| base.clone())
+    }
+}
+
+impl JsonSchema for TcpChanges {
+    fn schema_name() -> Cow<'static, str> {
+        Tcp::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Tcp::json_schema(generator)
+    }
+}
+
+fn default_count() -> u32 {
+    1
+}

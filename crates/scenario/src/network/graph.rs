@@ -1,0 +1,121 @@
+//! Nodes and links by name.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::path::Link;
+
+/// A link between two named nodes; a node exists once a link names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct Edge {
+    /// The node from which the link leads.
+    pub from: String,
+    /// The node to which it leads.
+    pub to: String,
+    /// Whether it leads that way only; else there is an equal one back, called `NAME/back`.
+    #[serde(default)]
+    pub simplex: bool,
+    /// What it does to packets; without a name it is called `FROM-TO`.
+    #[serde(flatten)]
+    pub link: Link,
+}
+
+/// Directed links between numbered nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Graph {
+    /// The names of the nodes, by their numbers.
+    pub nodes: Vec<String>,
+    /// The links, by their numbers.
+    pub links: Vec<GraphLink>,
+    numbers: BTreeMap<String, usize>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphLink {
+    /// The name.
+    pub name: String,
+    /// The number of the node from which it leads.
+    pub from: usize,
+    /// The number of the node to which it leads.
+    pub to: usize,
+    /// What it does to packets.
+    pub link: Link,
+}
+
+impl Graph {
+    /// The number of the node `name`, which is added if there is none.
+    pub(super) fn node(&mut self, name: &str) -> usize {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        self.nodes.push(name.to_owned());
+        let number = self.nodes.len() - 1;
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// The number of the node `name`, if there is one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The number of the link `name`, if there is one.
+    #[must_use]
+    pub fn find_link(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.name == name)
+    }
+
+    /// Adds a link there and, unless it is simplex, one back; repeated links stand in a row, with nodes
+    /// `NAME.1`, `NAME.2`, ... between them.
+    pub(super) fn connect(&mut self, from: &str, to: &str, simplex: bool, name: &str, link: &Link) {
+        let mut last = self.node(from);
+        for number in 1..=link.repeat {
+            let next = if number == link.repeat {
+                self.node(to)
+            } else {
+                self.node(&format!("{name}.{number}"))
+            };
+            let name = match link.repeat {
+                1 => name.to_owned(),
+                _ => format!("{name}.{}", number - 1),
+            };
+            self.add(last, next, name.clone(), link);
+            if !simplex {
+                self.add(next, last, format!("{name}/back"), link);
+            }
+            last = next;
+        }
+    }
+
+    fn add(&mut self, from: usize, to: usize, name: String, link: &Link) {
+        self.links.push(GraphLink {
+            name,
+            from,
+            to,
+            link: Link {
+                repeat: 1,
+                ..link.clone()
+            },
+        });
+    }
+}
+
+impl Edge {
+    /// The name: the stated one, or `FROM-TO`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.link.has_name() {
+            return self.link.name.clone();
+        }
+        format!("{}-{}", self.from, self.to)
+    }
+
+    pub(super) fn add_to(&self, graph: &mut Graph) {
+        graph.connect(&self.from, &self.to, self.simplex, &self.name(), &self.link);
+    }
+}

@@ -1,0 +1,220 @@
+use super::*;
+
+const RACE: &str = include_str!("../../../../scenarios/race.toml");
+
+fn parse(text: &str) -> Network {
+    Network::parse(text, "net.toml", &[]).unwrap()
+}
+
+fn problems(text: &str) -> Vec<String> {
+    let errors = Network::parse(text, "net.toml", &[]).unwrap_err();
+    errors.problems().iter().map(ToString::to_string).collect()
+}
+
+/// A line of three nodes with a branch, and whatever `flows` says.
+fn small(flows: &str) -> String {
+    format!(
+        r#"schema = 1
+name = "small"
+run = {{ duration = "10 s" }}
+[[link]]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "5 packets"
+[[link]]
+name = "long"
+from = "b"
+to = "c"
+repeat = 3
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "5 packets"
+[[link]]
+from = "c"
+to = "d"
+simplex = true
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "5 packets"
+{flows}
+"#
+    )
+}
+
+fn flow(keys: &str) -> String {
+    format!("[[flow]]\nname = \"f\"\ntraffic = {{ kind = \"ftp\" }}\n{keys}")
+}
+
+fn names(graph: &Graph, route: &[usize]) -> Vec<String> {
+    route
+        .iter()
+        .map(|link| graph.links[*link].name.clone())
+        .collect()
+}
+
+#[test]
+fn the_race_has_its_nodes_links_and_routes() {
+    let network = parse(RACE);
+    let graph = network.graph();
+    assert_eq!(graph.nodes.len(), 102);
+    assert_eq!(graph.links.len(), 2 * 101);
+    let mut router = Router::new(&graph);
+    let stops: Vec<usize> = network.flows[0]
+        .stops(49)
+        .iter()
+        .map(|name| graph.find(name).unwrap())
+        .collect();
+    let there = router.route(&stops).unwrap();
+    assert_eq!(
+        names(&graph, &there),
+        ["access-left49", "bottleneck", "access-right49/back"]
+    );
+    let back = router.route(&[stops[1], stops[0]]).unwrap();
+    assert_eq!(
+        names(&graph, &back),
+        ["access-right49", "bottleneck/back", "access-left49/back"]
+    );
+}
+
+#[test]
+fn repeated_links_stand_in_a_row() {
+    let graph = parse(&small(&flow("from = \"a\"\nto = \"c\""))).graph();
+    let nodes = ["a", "b", "c"].map(|name| graph.find(name).unwrap());
+    let mut router = Router::new(&graph);
+    let there = router.route(&[nodes[0], nodes[2]]).unwrap();
+    assert_eq!(names(&graph, &there), ["a-b", "long.0", "long.1", "long.2"]);
+    let back = router.route(&[nodes[2], nodes[0]]).unwrap();
+    assert_eq!(
+        names(&graph, &back),
+        ["long.2/back", "long.1/back", "long.0/back", "a-b/back"]
+    );
+}
+
+#[test]
+fn of_two_ways_the_shorter_is_taken_and_of_equal_ones_the_first() {
+    let square = |first: &str| {
+        let link = |from: &str, to: &str| {
+            format!(
+                "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"5 packets\"\n"
+            )
+        };
+        let second = if first == "x" { "y" } else { "x" };
+        let links = [
+            ("a", first),
+            ("a", second),
+            ("x", "b"),
+            ("y", "b"),
+            ("b", "z"),
+            ("z", "a"),
+        ];
+        let links: String = links.iter().map(|(from, to)| link(from, to)).collect();
+        let text = format!(
+            "schema = 1\nname = \"s\"\nrun = {{ duration = \"1 s\" }}\n{links}{}",
+            flow("from = \"a\"\nto = \"b\"")
+        );
+        let graph = parse(&text).graph();
+        let stops = ["a", "b"].map(|name| graph.find(name).unwrap());
+        let route = Router::new(&graph).route(&stops).unwrap();
+        names(&graph, &route)
+    };
+    assert_eq!(square("x"), ["a-x", "x-b"]);
+    assert_eq!(square("y"), ["a-y", "y-b"]);
+}
+
+#[test]
+fn changes_of_tcp_keep_the_rest() {
+    let text = small(&flow(
+        "from = \"a\"\nto = \"c\"\ntcp = { initial_window = 10 }",
+    ));
+    let network = Network::parse(&text, "net.toml", &["tcp.ack=52 B".parse().unwrap()]).unwrap();
+    let tcp = network.flows[0].tcp.apply(&network.tcp);
+    assert_eq!(tcp.initial_window, 10);
+    assert_eq!(tcp.ack.0, 52);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_its_line() {
+    for (flows, wanted) in [
+        (
+            flow("from = \"a\"\nto = \"q\""),
+            "net.toml:29:6: unknown node `q`",
+        ),
+        (
+            flow("from = \"a\"\nto = \"d\""),
+            "net.toml:29:6: no links lead from `d` to `a`",
+        ),
+        (
+            flow("from = \"a\"\nto = \"b\"\nvia = [\"c\"]"),
+            "net.toml:30:7: the path passes `b` twice",
+        ),
+        (
+            flow("from = \"a\"\nto = \"b\"\ntcp = { varant = \"reno\" }"),
+            "net.toml:30:9: unknown key `varant`",
+        ),
+        (
+            flow("from = \"a\"\nto = \"b\"\nstart = \"10 s\""),
+            "net.toml:30:9: the run is over at 10 s",
+        ),
+        (
+            flow("from = \"a\"\nto = \"a\""),
+            "net.toml:29:6: the flow leads from `a` to itself",
+        ),
+    ] {
+        let found = problems(&small(&flows));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(wanted), "{found:?}\nnot {wanted}");
+    }
+}
+
+#[test]
+fn impossible_links_are_refused_with_their_line() {
+    let text = small(&flow("from = \"a\"\nto = \"c\""));
+    let zero = text.replacen("1 Mbit/s", "0 bit/s", 1);
+    let found = problems(&zero);
+    assert!(
+        found[0].starts_with("net.toml:7:8: a rate of zero"),
+        "{found:?}"
+    );
+    let twice = text.replacen("name = \"long\"\n", "name = \"a-b\"\nrepeat = 1\n", 1);
+    let twice = twice.replacen("repeat = 3\n", "", 1);
+    let found = problems(&twice);
+    assert!(found[0].contains("two links are called `a-b`"), "{found:?}");
+    let unknown = text.replacen("simplex", "simplx", 1);
+    let found = problems(&unknown);
+    assert!(found[0].contains("did you mean `simplex`?"), "{found:?}");
+}
+
+#[test]
+fn every_preset_connects_its_hosts() {
+    let link = r#"{ rate = "1 Mbit/s", delay = "1 ms", queue = "5 packets" }"#;
+    for (topology, from, to, hops) in [
+        (
+            format!("preset = \"merge\"\nsenders = 3\naccess = {link}\nbottleneck = {link}"),
+            "sender2",
+            "sink",
+            2,
+        ),
+        (
+            format!("preset = \"chain\"\nhops = 5\nhosts = 2\ncore = {link}"),
+            "n1h0",
+            "n4h1",
+            5,
+        ),
+        (
+            format!("preset = \"parallel-paths\"\npaths = 2\nhops = 3\ncore = {link}"),
+            "server",
+            "client",
+            3,
+        ),
+    ] {
+        let flow = flow(&format!("from = \"{from}\"\nto = \"{to}\""));
+        let text = format!(
+            "schema = 1\nname = \"p\"\nrun = {{ duration = \"1 s\" }}\n[topology]\n{topology}\n{flow}"
+        );
+        let graph = parse(&text).graph();
+        let stops = [from, to].map(|name| graph.find(name).unwrap());
+        assert_eq!(Router::new(&graph).route(&stops).unwrap().len(), hops);
+    }
+}
