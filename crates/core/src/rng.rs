@@ -66,6 +66,12 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// Pareto with the given mean and shape, more than 1 (inverse transform); its variance is infinite up to shape 2.
+    pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
+        let least = mean * (shape - 1.0) / shape;
+        least * libm::pow(1.0 - self.uniform(), -1.0 / shape)
+    }
+
     /// Standard normal (Box-Muller; one of the pair is dropped, so that a draw holds no state).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(self.exponential(2.0));
@@ -115,6 +121,7 @@ mod tests {
         let n = 200_000;
         assert!((mean_of(n, || s.uniform()) - 0.5).abs() < 0.003);
         assert!((mean_of(n, || s.exponential(3.0)) - 3.0).abs() < 0.03);
+        assert!((mean_of(n, || s.pareto(3.0, 4.0)) - 3.0).abs() < 0.03);
         assert!(mean_of(n, || s.normal()).abs() < 0.01);
         let (mu, sigma) = (9.357, 0.5);
         let expected = libm::exp(mu + sigma * sigma / 2.0);

@@ -38,6 +38,8 @@ pub(crate) enum Cargo {
 pub(crate) struct Packet {
     pub(crate) cursor: Cursor,
     pub(crate) size: u32,
+    /// When it left its sender.
+    pub(crate) sent: Time,
     pub(crate) cargo: Cargo,
 }
 
@@ -60,6 +62,7 @@ pub(crate) struct Arrived {
     pub(crate) end: Terminal,
     pub(crate) cargo: Cargo,
     pub(crate) size: u32,
+    pub(crate) sent: Time,
 }
 
 /// A packet that a link dropped.
@@ -100,7 +103,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn hop(&mut self, now: Time, number: u32) -> Result<Option<Arrived>, Lost> {
         let packet = self.packets.get_mut(number);
-        let (size, cargo) = (packet.size, packet.cargo);
+        let (size, sent, cargo) = (packet.size, packet.sent, packet.cargo);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
                 let leaves =
@@ -124,7 +127,12 @@ impl Fabric {
                     self.departures.pop();
                 }
                 self.packets.release(number);
-                Ok(Some(Arrived { end, cargo, size }))
+                Ok(Some(Arrived {
+                    end,
+                    cargo,
+                    size,
+                    sent,
+                }))
             }
         }
     }

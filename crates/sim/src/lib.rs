@@ -57,5 +57,8 @@ pub mod traffic;
 pub mod world;
 
 pub use observer::{Observer, SimEvent};
-pub use run::{LinkSummary, Outcome, RunError, SchemeOutcome, run};
+pub use run::{
+    FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
+    SchemeOutcome, run, run_network,
+};
 pub use world::{PortId, PortInput, Side, World, WorldOutput};

@@ -1,6 +1,9 @@
 //! Builds a simulated network from a scenario.
 //!
-//! A path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
+//! *Graph* ([`build_graph`]): the nodes, links and flows of a
+//! [`Network`](polypath_scenario::Network); nothing enters it from outside.
+//!
+//! *Paths* ([`build`]): a path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
 //! [`Link`]s, one for each direction, with equal parameters and random streams of
 //! their own. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
 //! own; their flows stay on their path, and load its inner links alike.
@@ -11,17 +14,20 @@
 mod background;
 mod convert;
 mod destinations;
+mod graph;
 
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::policy::PathSet;
 use polypath_core::rng::Seed;
 use polypath_link::{Link, LinkConfig};
+use polypath_scenario::network::RouteError;
 use polypath_scenario::{Path, Scenario};
 
 use crate::fabric::Fabric;
 use crate::route::Terminal;
-use crate::world::{Agents, LinkName, Port, PortId, Side, World};
+use crate::world::{Agents, FlowName, LinkName, Names, Port, PortId, Side, World};
 pub(crate) use convert::foreground_tcp;
+pub use graph::{Nothing, build_graph};
 
 /// Why a scenario makes no network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,17 +46,22 @@ pub enum BuildError {
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
     TooFewLinks(String),
+    /// A flow names a node that no link has.
+    #[error("there is no node `{0}`")]
+    UnknownNode(String),
+    /// A flow has no way.
+    #[error("flow {flow}: {source}")]
+    Route {
+        /// The flow.
+        flow: String,
+        /// Why.
+        source: RouteError,
+    },
 }
 
 /// The network of a scenario, with a port at each end of every path, and its background at rest.
 pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, BuildError> {
-    let mut network = Network {
-        seed,
-        fabric: Fabric::default(),
-        agents: Agents::default(),
-        ports: Vec::new(),
-        link_names: Vec::new(),
-    };
+    let mut network = Network::new(seed);
     for (index, path) in scenario.paths.iter().enumerate() {
         let id = u8::try_from(index)
             .ok()
@@ -58,12 +69,7 @@ pub fn build<X: Payload>(scenario: &Scenario, seed: Seed) -> Result<World<X>, Bu
             .ok_or(BuildError::TooManyPaths(scenario.paths.len()))?;
         network.add_path(scenario, path, PathId(id))?;
     }
-    Ok(World::new(
-        network.fabric,
-        network.agents,
-        network.ports,
-        network.link_names,
-    ))
+    Ok(network.finish())
 }
 
 /// A network under construction.
@@ -73,6 +79,7 @@ struct Network {
     agents: Agents,
     ports: Vec<Port>,
     link_names: Vec<LinkName>,
+    flow_names: Vec<FlowName>,
 }
 
 /// The links of a path, in order from the server, by the side to which they carry packets.
@@ -83,6 +90,25 @@ struct Chain {
 }
 
 impl Network {
+    fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            fabric: Fabric::default(),
+            agents: Agents::default(),
+            ports: Vec::new(),
+            link_names: Vec::new(),
+            flow_names: Vec::new(),
+        }
+    }
+
+    fn finish<X: Payload>(self) -> World<X> {
+        let names = Names {
+            links: self.link_names,
+            flows: self.flow_names,
+        };
+        World::new(self.fabric, self.agents, self.ports, names)
+    }
+
     fn add_path(&mut self, scenario: &Scenario, path: &Path, id: PathId) -> Result<(), BuildError> {
         let chain = self.add_chain(path, id)?;
         self.add_port(id, Side::Server, chain.to_client.iter().copied());

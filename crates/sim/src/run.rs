@@ -8,6 +8,8 @@
 //! The simulation starts no thread, reads no clock and has no global; the same scenario and seed give the
 //! same events in the same order, everywhere.
 
+mod network;
+
 use polypath_core::frame::PathId;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
@@ -19,6 +21,8 @@ use crate::lane::Lane;
 use crate::network::BuildError;
 use crate::observer::{Observer, SimEvent};
 use crate::world::{BackgroundBytes, Direction, LinkName, path_load};
+
+pub use network::{FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, run_network};
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

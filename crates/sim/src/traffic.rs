@@ -1,11 +1,21 @@
-//! Sources of background traffic.
+//! Sources of traffic.
 //!
-//! *TCP sessions* ([`Sessions`]): idle for an exponential time, then one file of log-normal size over a new
-//! connection, then idle again from the moment at which its last segment is acknowledged (PPD paper, 5).
-//! *UDP* ([`OnOffSource`]): exponential on and off times, a constant rate while on; it begins off.
+//! *TCP*: one connection with a file or endless data ([`Bulk`]); or sessions ([`Sessions`]): idle for an
+//! exponential time, then one file of log-normal size over a new connection, then idle again from the moment at
+//! which its last segment is acknowledged (PPD paper, 5).
+//!
+//! *Datagrams* ([`DatagramSource`]): constant bit rate with jitter and drift of the period, Poisson, and bursts with
+//! exponential or Pareto on and off times, which begin off.
 
-mod on_off;
+mod bulk;
+mod datagrams;
 mod session;
+mod tcp_source;
 
-pub use on_off::{Datagram, OnOffConfig, OnOffSource};
+pub use bulk::Bulk;
+pub use datagrams::{
+    Cbr, CbrConfig, Datagram, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, Sojourn,
+    Traffic,
+};
 pub use session::{SessionConfig, Sessions};
+pub use tcp_source::TcpSource;

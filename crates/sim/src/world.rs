@@ -13,6 +13,7 @@
 //! at that of the wake, so that lateness of a driver does not distort the background.
 
 mod agents;
+mod flow;
 mod port;
 mod report;
 
@@ -25,6 +26,8 @@ use crate::fabric::{Arrived, Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use agents::Agents;
+pub use flow::{Delays, FlowCounters, FlowReport};
+pub(crate) use flow::{FlowKind, FlowName};
 pub use port::{PortId, PortInput, Side};
 pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, path_load};
 
@@ -62,9 +65,16 @@ pub struct World<X> {
     pub(crate) fabric: Fabric,
     pub(crate) agents: Agents,
     pub(crate) ports: Vec<Port>,
-    pub(crate) link_names: Vec<LinkName>,
+    pub(crate) names: Names,
     external: Slab<Option<X>>,
     next_event: Option<Time>,
+}
+
+/// What the parts of a network are called, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) links: Vec<LinkName>,
+    pub(crate) flows: Vec<FlowName>,
 }
 
 /// An entry of the network, and the exit of the packets that come the other way.
@@ -76,18 +86,13 @@ pub(crate) struct Port {
 }
 
 impl<X: Payload> World<X> {
-    pub(crate) fn new(
-        mut fabric: Fabric,
-        agents: Agents,
-        ports: Vec<Port>,
-        link_names: Vec<LinkName>,
-    ) -> Self {
+    pub(crate) fn new(mut fabric: Fabric, agents: Agents, ports: Vec<Port>, names: Names) -> Self {
         let next_event = fabric.calendar.next_at();
         Self {
             fabric,
             agents,
             ports,
-            link_names,
+            names,
             external: Slab::default(),
             next_event,
         }
@@ -150,9 +155,11 @@ impl<X: Payload> World<X> {
                 self.agents.take_ack(at, source, ack, &mut self.fabric);
             }
             (Terminal::Sink(sink), Cargo::Segment(data)) => {
-                self.agents.take_data(at, sink, data, &mut self.fabric);
+                let sent = arrived.sent;
+                self.agents
+                    .take_data(at, sink, (data, sent), &mut self.fabric);
             }
-            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(sink, arrived.size),
+            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &arrived),
             (Terminal::Port(port), Cargo::External(number)) => {
                 let port = self.ports[port as usize].id;
                 if let Some(payload) = self.take_external(number) {
@@ -202,6 +209,7 @@ impl<X: Payload> Machine for World<X> {
         let packet = Packet {
             cursor: port.route,
             size,
+            sent: now,
             cargo: Cargo::External(self.external.put(Some(input.payload))),
         };
         if let Err(lost) = self.fabric.send(now, packet) {

@@ -4,9 +4,8 @@ use polypath_scenario::{Path, Profile, Scenario};
 
 use super::destinations::{HostId, flows};
 use super::{BuildError, Chain, Network, convert};
-use crate::route::Terminal;
-use crate::tcp::{Receiver, TcpConfig};
-use crate::traffic::{OnOffSource, Sessions};
+use crate::tcp::TcpConfig;
+use crate::traffic::{DatagramSource, OnOff, Pattern, Sessions, TcpSource};
 use crate::world::LinkName;
 use polypath_core::time::Time;
 
@@ -70,33 +69,24 @@ impl Network {
         scenario: &Scenario,
         profile: &Profile,
         name: &str,
-        (there, back): (&[u32], &[u32]),
+        routes: (&[u32], &[u32]),
     ) {
         let Some(source) = &profile.tcp else { return };
         let tcp = TcpConfig::from(&scenario.tcp);
         let config = convert::sessions(source, tcp);
-        let stream = self.seed.stream(&format!("{name}/tcp"));
-        let number = self.agents.next_session();
-        let routes = &mut self.fabric.routes;
-        let there = routes.add(there.iter().copied(), Terminal::Sink(number));
-        let back = routes.add(back.iter().copied(), Terminal::Source(number));
-        let receiver = Receiver::new(tcp.receiver_window, tcp.ack);
-        self.agents.add_session(
-            Sessions::new(config, stream, Time::ZERO),
-            (receiver, tcp.segment),
-            there,
-            back,
-            &mut self.fabric,
-        );
+        let name = format!("{name}/tcp");
+        let sessions = Sessions::new(config, self.seed.stream(&name), Time::ZERO);
+        let source = TcpSource::Sessions(Box::new(sessions));
+        self.add_tcp_flow(name, source, tcp, routes);
     }
 
     fn add_udp(&mut self, profile: &Profile, name: &str, there: &[u32]) {
         let Some(source) = &profile.udp else { return };
-        let stream = self.seed.stream(&format!("{name}/udp"));
-        let source = OnOffSource::new(convert::datagrams(source), stream, Time::ZERO);
-        let end = Terminal::DatagramSink(self.agents.next_datagrams());
-        let route = self.fabric.routes.add(there.iter().copied(), end);
-        self.agents.add_datagrams(source, route, &mut self.fabric);
+        let name = format!("{name}/udp");
+        let bursts = OnOff::new(convert::datagrams(source), self.seed.stream(&name));
+        let size = u32::try_from(source.packet.0).unwrap_or(u32::MAX);
+        let source = DatagramSource::new(Pattern::OnOff(bursts), size, Time::ZERO, Time::MAX);
+        self.add_datagram_flow(name, source, there);
     }
 }
 

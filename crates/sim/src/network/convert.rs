@@ -6,7 +6,7 @@ use polypath_scenario as scenario;
 use polypath_scenario::Scenario;
 
 use crate::tcp::TcpConfig;
-use crate::traffic::{OnOffConfig, SessionConfig};
+use crate::traffic::{OnOffConfig, SessionConfig, Sojourn};
 
 /// The hosts of the measured transfers.
 pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {
@@ -58,6 +58,7 @@ pub(super) const fn datagrams(source: &scenario::UdpSource) -> OnOffConfig {
         on: source.on,
         off: source.off,
         packet: source.packet,
+        sojourn: Sojourn::Exponential,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The sending side of a connection: Reno congestion control and retransmission.
 
+use core::ops::{Add, AddAssign, Sub};
+
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
@@ -20,6 +22,36 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+}
+
+impl Add for SenderStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            retransmitted: self.retransmitted + other.retransmitted,
+            timeouts: self.timeouts + other.timeouts,
+        }
+    }
+}
+
+impl AddAssign for SenderStats {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for SenderStats {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent - earlier.sent,
+            retransmitted: self.retransmitted - earlier.retransmitted,
+            timeouts: self.timeouts - earlier.timeouts,
+        }
+    }
 }
 
 /// A segment that is being timed.
@@ -90,6 +122,11 @@ impl Sender {
     /// Sends the initial window.
     pub fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
         self.send_window(now, out);
+    }
+
+    /// Sends nothing new any more: what was sent becomes the whole file.
+    pub fn truncate(&mut self) {
+        self.total = self.total.min(self.max);
     }
 
     /// True once every segment is acknowledged.

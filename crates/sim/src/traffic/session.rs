@@ -4,7 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use crate::tcp::{Rto, Segment, Sender, TcpConfig};
+use crate::tcp::{Rto, Segment, Sender, SenderStats, TcpConfig};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +25,12 @@ pub struct Sessions {
     config: SessionConfig,
     stream: Stream,
     opened: u32,
+    /// What the sessions before the present one have done.
+    finished: SenderStats,
     /// The present session; idle without one.
     sender: Option<Sender>,
     idle_until: Time,
+    stop: Time,
 }
 
 impl Sessions {
@@ -39,9 +42,31 @@ impl Sessions {
             config,
             stream,
             opened: 0,
+            finished: SenderStats::default(),
             sender: None,
             idle_until,
+            stop: Time::MAX,
         }
+    }
+
+    /// The source, beginning no session at `stop` or later.
+    #[must_use]
+    pub const fn until(mut self, stop: Time) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// What it has done so far, over all its sessions.
+    #[must_use]
+    pub fn stats(&self) -> SenderStats {
+        let present = self.sender.as_ref().map(Sender::stats);
+        self.finished + present.unwrap_or_default()
+    }
+
+    /// The congestion window of the present session in segments.
+    #[must_use]
+    pub fn congestion_window(&self) -> Option<f64> {
+        self.sender.as_ref().map(Sender::congestion_window)
     }
 
     fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
@@ -65,6 +90,7 @@ impl Machine for Sessions {
         if let Some(sender) = &mut self.sender {
             sender.handle_input(now, ack, out);
             if sender.is_finished() {
+                self.finished += sender.stats();
                 self.sender = None;
                 self.idle_until = now + pause(&self.config, &mut self.stream);
             }
@@ -82,7 +108,7 @@ impl Machine for Sessions {
     fn deadline(&self) -> Option<Deadline> {
         match &self.sender {
             Some(sender) => sender.deadline(),
-            None => Some(Deadline {
+            None => (self.idle_until < self.stop).then_some(Deadline {
                 at: self.idle_until,
                 why: "next TCP session",
             }),

@@ -3,12 +3,13 @@
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
+use super::flow::{Delays, FlowCounters};
 use super::report::BackgroundBytes;
-use crate::fabric::{Cargo, Event, Fabric, Packet};
+use crate::fabric::{Arrived, Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
-use crate::tcp::{Receiver, Segment};
+use crate::tcp::{Receiver, Segment, SenderStats};
 use crate::timer::Timer;
-use crate::traffic::{OnOffSource, Sessions};
+use crate::traffic::{DatagramSource, TcpSource};
 
 /// A source, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]
@@ -23,86 +24,103 @@ struct Source<M> {
 struct Sink {
     receiver: Receiver,
     route: Cursor,
-    delivered: u64,
     segment: u32,
+    delivered: u64,
+    delays: Delays,
 }
 
-/// All background traffic of a network.
+/// The sink of a source of datagrams, and what the source sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct DatagramSink {
+    sent: u64,
+    bytes: u64,
+    delays: Delays,
+}
+
+/// All traffic that lives inside a network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
-    sources: Vec<Source<Sessions>>,
+    sources: Vec<Source<TcpSource>>,
     sinks: Vec<Sink>,
-    datagram_sources: Vec<Source<OnOffSource>>,
-    datagram_bytes: Vec<u64>,
+    datagram_sources: Vec<Source<DatagramSource>>,
+    datagram_sinks: Vec<DatagramSink>,
 }
 
 impl Agents {
     /// How many TCP sources there are: the number of the next.
-    pub(crate) fn next_session(&self) -> u32 {
+    pub(crate) fn next_tcp(&self) -> u32 {
         u32::try_from(self.sources.len()).expect("fewer than 2^32 hosts")
     }
 
-    /// How many UDP sources there are: the number of the next.
+    /// How many sources of datagrams there are: the number of the next.
     pub(crate) fn next_datagrams(&self) -> u32 {
         u32::try_from(self.datagram_sources.len()).expect("fewer than 2^32 hosts")
     }
 
     /// Adds a TCP source and its sink; the routes lead from one to the other and back.
-    pub(crate) fn add_session(
+    pub(crate) fn add_tcp(
         &mut self,
-        source: Sessions,
-        sink: (Receiver, u32),
+        source: TcpSource,
+        (receiver, segment): (Receiver, u32),
         there: Cursor,
         back: Cursor,
         fabric: &mut Fabric,
     ) {
-        let number = self.next_session();
-        let mut timer = Timer::default();
-        timer.arm(
-            source.deadline(),
-            &mut fabric.calendar,
-            Event::Source(number),
-        );
-        self.sources.push(Source {
-            machine: source,
-            route: there,
-            timer,
-        });
+        let number = self.next_tcp();
+        let source = Source::new(source, there, Event::Source(number), fabric);
+        self.sources.push(source);
         self.sinks.push(Sink {
-            receiver: sink.0,
+            receiver,
             route: back,
+            segment,
             delivered: 0,
-            segment: sink.1,
+            delays: Delays::default(),
         });
     }
 
-    /// Adds a UDP source; the route leads to its sink.
+    /// Adds a source of datagrams; the route leads to its sink.
     pub(crate) fn add_datagrams(
         &mut self,
-        source: OnOffSource,
+        source: DatagramSource,
         route: Cursor,
         fabric: &mut Fabric,
     ) {
         let number = self.next_datagrams();
-        let mut timer = Timer::default();
-        timer.arm(
-            source.deadline(),
-            &mut fabric.calendar,
-            Event::Datagrams(number),
-        );
-        self.datagram_sources.push(Source {
-            machine: source,
-            route,
-            timer,
-        });
-        self.datagram_bytes.push(0);
+        let source = Source::new(source, route, Event::Datagrams(number), fabric);
+        self.datagram_sources.push(source);
+        self.datagram_sinks.push(DatagramSink::default());
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
             tcp: self.sinks.iter().map(|s| s.delivered).sum(),
-            udp: self.datagram_bytes.iter().sum(),
+            udp: self.datagram_sinks.iter().map(|s| s.bytes).sum(),
         }
+    }
+
+    pub(crate) fn tcp_counters(&self, number: u32) -> FlowCounters {
+        let sink = &self.sinks[number as usize];
+        FlowCounters {
+            sender: self.sources[number as usize].machine.stats(),
+            goodput: sink.delivered,
+            delays: sink.delays,
+        }
+    }
+
+    pub(crate) fn datagram_counters(&self, number: u32) -> FlowCounters {
+        let sink = &self.datagram_sinks[number as usize];
+        FlowCounters {
+            sender: SenderStats {
+                sent: sink.sent,
+                ..SenderStats::default()
+            },
+            goodput: sink.bytes,
+            delays: sink.delays,
+        }
+    }
+
+    pub(crate) fn congestion_window(&self, number: u32) -> Option<f64> {
+        self.sources[number as usize].machine.congestion_window()
     }
 
     #[inline]
@@ -131,8 +149,15 @@ impl Agents {
     }
 
     #[inline]
-    pub(crate) fn take_data(&mut self, at: Time, number: u32, data: Segment, fabric: &mut Fabric) {
+    pub(crate) fn take_data(
+        &mut self,
+        at: Time,
+        number: u32,
+        (data, sent): (Segment, Time),
+        fabric: &mut Fabric,
+    ) {
         let sink = &mut self.sinks[number as usize];
+        sink.delays.add(at.since(sent));
         let before = if sink.receiver.connection() == data.connection {
             sink.receiver.in_order()
         } else {
@@ -153,8 +178,10 @@ impl Agents {
     }
 
     #[inline]
-    pub(crate) fn take_datagram(&mut self, number: u32, size: u32) {
-        self.datagram_bytes[number as usize] += u64::from(size);
+    pub(crate) fn take_datagram(&mut self, at: Time, number: u32, arrived: &Arrived) {
+        let sink = &mut self.datagram_sinks[number as usize];
+        sink.bytes += u64::from(arrived.size);
+        sink.delays.add(at.since(arrived.sent));
     }
 
     #[inline]
@@ -164,10 +191,13 @@ impl Agents {
             return;
         }
         let route = source.route;
+        let sent = &mut self.datagram_sinks[number as usize].sent;
         source.machine.handle_timeout(at, &mut |datagram| {
+            *sent += 1;
             let packet = Packet {
                 cursor: route,
                 size: datagram.size,
+                sent: at,
                 cargo: Cargo::Datagram,
             };
             // A loss shows in the counters of the link; nobody waits for a datagram.
@@ -178,6 +208,16 @@ impl Agents {
 }
 
 impl<M: Machine> Source<M> {
+    fn new(machine: M, route: Cursor, event: Event, fabric: &mut Fabric) -> Self {
+        let mut timer = Timer::default();
+        timer.arm(machine.deadline(), &mut fabric.calendar, event);
+        Self {
+            machine,
+            route,
+            timer,
+        }
+    }
+
     #[inline]
     fn rearm(&mut self, number: u32, fabric: &mut Fabric, event: fn(u32) -> Event) {
         let deadline = self.machine.deadline();
@@ -191,6 +231,7 @@ fn send_segment(at: Time, route: Cursor, segment: Segment, fabric: &mut Fabric) 
     let packet = Packet {
         cursor: route,
         size: segment.size,
+        sent: at,
         cargo: Cargo::Segment(segment),
     };
     // A loss shows in the counters of the link; TCP finds out for itself.

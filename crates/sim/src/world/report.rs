@@ -106,7 +106,7 @@ impl BackgroundBytes {
 impl<X: Payload> World<X> {
     /// Every link with its totals, those of background hosts included.
     pub fn links(&self) -> impl Iterator<Item = LinkReport<'_>> {
-        let links = self.fabric.links.iter().zip(&self.link_names);
+        let links = self.fabric.links.iter().zip(&self.names.links);
         links.zip(0..).map(|((link, name), id)| LinkReport {
             id: LinkId(id),
             name,

@@ -1,0 +1,228 @@
+//! The network of a graph: its links, and its flows at rest.
+
+use polypath_core::frame::{PathId, Payload};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
+use polypath_scenario::network as scenario;
+use polypath_scenario::network::{Flow, Graph, Router, Traffic};
+
+use super::{BuildError, Network, convert};
+use crate::route::Terminal;
+use crate::tcp::{Receiver, TcpConfig};
+use crate::traffic::{
+    Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, SessionConfig,
+    Sessions, Sojourn, TcpSource,
+};
+use crate::world::{FlowKind, FlowName, LinkName, World};
+
+/// What enters a network that has no ports: nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nothing {}
+
+impl Payload for Nothing {
+    fn len(&self) -> usize {
+        match *self {}
+    }
+}
+
+/// The network of a graph, without ports, and its flows before their start.
+pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Nothing>, BuildError> {
+    let graph = network.graph();
+    let mut built = Network::new(seed);
+    for link in &graph.links {
+        let name = LinkName {
+            name: link.name.clone(),
+            path: PathId(0),
+            towards: None,
+            inner: false,
+        };
+        built.add_link(&convert::link(&link.link), name)?;
+    }
+    let mut router = Router::new(&graph);
+    for flow in &network.flows {
+        for number in 0..flow.count {
+            built.add_flow(network, flow, number, &graph, &mut router)?;
+        }
+    }
+    Ok(built.finish())
+}
+
+/// When a flow starts and stops.
+#[derive(Clone, Copy)]
+struct Span {
+    start: Time,
+    stop: Time,
+}
+
+impl Network {
+    fn add_flow(
+        &mut self,
+        network: &scenario::Network,
+        flow: &Flow,
+        number: u32,
+        graph: &Graph,
+        router: &mut Router<'_>,
+    ) -> Result<(), BuildError> {
+        let name = flow.name_of(number);
+        let mut stops = Vec::new();
+        for stop in flow.stops(number) {
+            let node = graph.find(&stop);
+            stops.push(node.ok_or(BuildError::UnknownNode(stop))?);
+        }
+        let route = |source| BuildError::Route {
+            flow: name.clone(),
+            source,
+        };
+        let there = as_links(&router.route(&stops).map_err(route)?);
+        let span = self.span(flow, &name);
+        if flow.traffic.is_tcp() {
+            stops.reverse();
+            let back = as_links(&router.route(&stops).map_err(route)?);
+            let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
+            let source = self.tcp_source(flow, &name, tcp, span);
+            self.add_tcp_flow(name, source, tcp, (&there, &back));
+        } else {
+            let source = self.datagram_source(flow, &name, span);
+            self.add_datagram_flow(name, source, &there);
+        }
+        Ok(())
+    }
+
+    fn span(&self, flow: &Flow, name: &str) -> Span {
+        let since_start = |span: Duration| Time::ZERO + span;
+        let spread = flow.start_spread.as_secs_f64();
+        let late = if spread > 0.0 {
+            let drawn = self.seed.stream(&format!("flow/{name}/start")).uniform();
+            Duration::from_secs_f64(drawn * spread)
+        } else {
+            Duration::ZERO
+        };
+        Span {
+            start: since_start(flow.start) + late,
+            stop: flow.stop.map_or(Time::MAX, since_start),
+        }
+    }
+
+    fn tcp_source(&self, flow: &Flow, name: &str, tcp: TcpConfig, span: Span) -> TcpSource {
+        match flow.traffic {
+            Traffic::File { size } => {
+                TcpSource::Bulk(Bulk::new(tcp, tcp.segments(size.0), span.start, span.stop))
+            }
+            Traffic::Sessions { idle, file } => {
+                let config = SessionConfig {
+                    idle,
+                    mu: file.mu,
+                    sigma: file.sigma,
+                    tcp,
+                };
+                let stream = self.seed.stream(&format!("flow/{name}/traffic"));
+                let sessions = Sessions::new(config, stream, span.start);
+                TcpSource::Sessions(Box::new(sessions.until(span.stop)))
+            }
+            _ => TcpSource::Bulk(Bulk::new(tcp, u32::MAX, span.start, span.stop)),
+        }
+    }
+
+    /// Adds a TCP flow whose routes lead from its source to its sink and back.
+    pub(super) fn add_tcp_flow(
+        &mut self,
+        name: String,
+        source: TcpSource,
+        tcp: TcpConfig,
+        (there, back): (&[u32], &[u32]),
+    ) {
+        let number = self.agents.next_tcp();
+        let routes = &mut self.fabric.routes;
+        let there = routes.add(there.iter().copied(), Terminal::Sink(number));
+        let back = routes.add(back.iter().copied(), Terminal::Source(number));
+        let receiver = Receiver::new(tcp.receiver_window, tcp.ack);
+        let sink = (receiver, tcp.segment);
+        self.agents
+            .add_tcp(source, sink, there, back, &mut self.fabric);
+        let kind = FlowKind::Tcp(number);
+        self.flow_names.push(FlowName { name, kind });
+    }
+
+    fn datagram_source(&self, flow: &Flow, name: &str, span: Span) -> DatagramSource {
+        let stream = self.seed.stream(&format!("flow/{name}/traffic"));
+        let (pattern, packet) = match flow.traffic {
+            Traffic::Cbr {
+                packet,
+                interval,
+                jitter,
+                drift,
+            } => {
+                let config = CbrConfig {
+                    interval,
+                    jitter,
+                    drift,
+                };
+                (Pattern::Cbr(Cbr::new(config, stream)), packet)
+            }
+            Traffic::Poisson { packet, rate } => {
+                let mean = rate.transmission_time(packet);
+                (Pattern::Poisson(Poisson::new(mean, stream)), packet)
+            }
+            Traffic::Exponential {
+                packet,
+                peak,
+                on,
+                off,
+            } => {
+                let config = bursts(packet, peak, (on, off), Sojourn::Exponential);
+                (Pattern::OnOff(OnOff::new(config, stream)), packet)
+            }
+            Traffic::Pareto {
+                packet,
+                peak,
+                on,
+                off,
+                shape,
+            } => {
+                let config = bursts(packet, peak, (on, off), Sojourn::Pareto(shape));
+                (Pattern::OnOff(OnOff::new(config, stream)), packet)
+            }
+            Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {
+                unreachable!("TCP traffic is no datagrams")
+            }
+        };
+        let size = u32::try_from(packet.0).unwrap_or(u32::MAX);
+        DatagramSource::new(pattern, size, span.start, span.stop)
+    }
+
+    /// Adds a flow of datagrams whose route leads to its sink.
+    pub(super) fn add_datagram_flow(
+        &mut self,
+        name: String,
+        source: DatagramSource,
+        there: &[u32],
+    ) {
+        let number = self.agents.next_datagrams();
+        let end = Terminal::DatagramSink(number);
+        let route = self.fabric.routes.add(there.iter().copied(), end);
+        self.agents.add_datagrams(source, route, &mut self.fabric);
+        let kind = FlowKind::Datagrams(number);
+        self.flow_names.push(FlowName { name, kind });
+    }
+}
+
+fn bursts(
+    packet: Bytes,
+    peak: polypath_core::units::Rate,
+    (on, off): (Duration, Duration),
+    sojourn: Sojourn,
+) -> OnOffConfig {
+    OnOffConfig {
+        peak,
+        on,
+        off,
+        packet,
+        sojourn,
+    }
+}
+
+fn as_links(route: &[usize]) -> Vec<u32> {
+    let number = |link: &usize| u32::try_from(*link).expect("fewer than 2^32 links");
+    route.iter().map(number).collect()
+}

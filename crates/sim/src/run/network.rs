@@ -1,0 +1,171 @@
+//! A network from its start to its end, measured in spans of equal length.
+
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Rate;
+use polypath_link::Counters;
+use polypath_scenario::Network;
+
+use super::RunError;
+use crate::network::{Nothing, build_graph};
+use crate::world::{FlowCounters, World};
+
+/// How often a span looks at the congestion windows.
+const SAMPLES: u32 = 50;
+
+/// Takes what a simulated network says while it runs.
+pub trait NetworkObserver {
+    /// The run has come to `now`; called some fifty times a span, in order.
+    fn on_progress(&mut self, now: Time);
+}
+
+/// Takes nothing.
+impl NetworkObserver for () {
+    fn on_progress(&mut self, _now: Time) {}
+}
+
+impl<F: FnMut(Time)> NetworkObserver for F {
+    fn on_progress(&mut self, now: Time) {
+        self(now);
+    }
+}
+
+/// What came out of a network after its warm-up, span by span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkOutcome {
+    /// The end of the warm-up, where the first span begins.
+    pub start: Time,
+    /// The length of each span.
+    pub span: Duration,
+    /// The flows, in the order of the file.
+    pub flows: Vec<FlowOutcome>,
+    /// The links, in the order of the file.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// What a flow did in each span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOutcome {
+    /// Its name.
+    pub name: String,
+    /// Whether it goes over TCP.
+    pub tcp: bool,
+    /// Its totals of each span.
+    pub spans: Vec<FlowCounters>,
+    /// The mean of its congestion window over the samples of each span at which it had a connection, in segments;
+    /// nothing where it never had.
+    pub windows: Vec<Option<f64>>,
+}
+
+/// What one direction of a link did in each span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOutcome {
+    /// Its name.
+    pub name: String,
+    /// Its rate in bits per second.
+    pub rate: Rate,
+    /// Its totals of each span.
+    pub spans: Vec<Counters>,
+}
+
+/// Runs a network from its start to its end.
+///
+/// # Errors
+/// Where no such network can be built.
+pub fn run_network(
+    network: &Network,
+    seed: Seed,
+    observer: &mut impl NetworkObserver,
+) -> Result<NetworkOutcome, RunError> {
+    let mut world = build_graph(network, seed)?;
+    let start = Time::ZERO + network.run.warm_up;
+    let spans = network.run.batches;
+    let span = Duration((network.run.duration - network.run.warm_up).as_nanos() / u64::from(spans));
+    run_warm_up(&mut world, start, span, observer);
+    let mut outcome = NetworkOutcome {
+        start,
+        span,
+        flows: world.flows().map(|flow| FlowOutcome::new(&flow)).collect(),
+        links: world.links().map(|link| LinkOutcome::new(&link)).collect(),
+    };
+    for number in 0..spans {
+        let begin = start + span * u64::from(number);
+        run_span(&mut world, begin, &mut outcome, observer);
+    }
+    Ok(outcome)
+}
+
+fn run_warm_up(
+    world: &mut World<Nothing>,
+    end: Time,
+    span: Duration,
+    observer: &mut impl NetworkObserver,
+) {
+    let step = Duration(span.as_nanos() / u64::from(SAMPLES)).max(Duration(1));
+    let mut now = Time::ZERO;
+    while now < end {
+        now = end.min(now + step);
+        world.run_until(now, &mut |_| {});
+        observer.on_progress(now);
+    }
+}
+
+/// Runs one span and adds what it brought.
+fn run_span(
+    world: &mut World<Nothing>,
+    begin: Time,
+    outcome: &mut NetworkOutcome,
+    observer: &mut impl NetworkObserver,
+) {
+    let flows: Vec<FlowCounters> = world.flows().map(|flow| flow.counters).collect();
+    let links: Vec<Counters> = world.links().map(|link| link.counters).collect();
+    let mut windows = vec![(0.0, 0_u32); flows.len()];
+    for sample in 1..=SAMPLES {
+        let share = outcome.span.as_nanos() / u64::from(SAMPLES) * u64::from(sample);
+        let now = begin
+            + if sample == SAMPLES {
+                outcome.span
+            } else {
+                Duration(share)
+            };
+        world.run_until(now, &mut |_| {});
+        for ((sum, count), flow) in windows.iter_mut().zip(world.flows()) {
+            if let Some(window) = flow.congestion_window {
+                *sum += window;
+                *count += 1;
+            }
+        }
+        observer.on_progress(now);
+    }
+    for ((flow, before), after) in outcome.flows.iter_mut().zip(flows).zip(world.flows()) {
+        flow.spans.push(after.counters - before);
+    }
+    for (flow, (sum, count)) in outcome.flows.iter_mut().zip(windows) {
+        flow.windows
+            .push((count > 0).then(|| sum / f64::from(count)));
+    }
+    for ((link, before), after) in outcome.links.iter_mut().zip(links).zip(world.links()) {
+        link.spans.push(after.counters.since(&before));
+    }
+}
+
+impl FlowOutcome {
+    fn new(flow: &crate::world::FlowReport<'_>) -> Self {
+        Self {
+            name: flow.name.to_owned(),
+            tcp: flow.tcp,
+            spans: Vec::new(),
+            windows: Vec::new(),
+        }
+    }
+}
+
+impl LinkOutcome {
+    fn new(link: &crate::world::LinkReport<'_>) -> Self {
+        Self {
+            name: link.name.name.clone(),
+            rate: link.rate,
+            spans: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Sources of datagrams: when each is sent.
+
+mod cbr;
+mod on_off;
+mod poisson;
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::{Duration, Time};
+
+pub use cbr::{Cbr, CbrConfig};
+pub use on_off::{OnOff, OnOffConfig, Sojourn};
+pub use poisson::Poisson;
+
+/// A datagram; it says nothing but that it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Size on the wire in bytes.
+    pub size: u32,
+}
+
+/// Draws the times between datagrams.
+pub trait Traffic {
+    /// From the start of the source to its first datagram.
+    fn first(&mut self) -> Duration;
+    /// From the start of one datagram to the start of the next.
+    fn interval(&mut self) -> Duration;
+}
+
+/// The kinds of [`Traffic`].
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    /// Even intervals.
+    Cbr(Cbr),
+    /// Exponential intervals.
+    Poisson(Poisson),
+    /// Bursts.
+    OnOff(OnOff),
+}
+
+/// Sends datagrams of one size from its start on, until it is stopped.
+#[derive(Clone, Debug)]
+pub struct DatagramSource {
+    pattern: Pattern,
+    size: u32,
+    next: Time,
+    stop: Time,
+}
+
+impl DatagramSource {
+    /// A source that starts at `start` and sends nothing at `stop` or later; [`Time::MAX`] for no stop.
+    #[must_use]
+    pub fn new(mut pattern: Pattern, size: u32, start: Time, stop: Time) -> Self {
+        let next = start + pattern.first();
+        Self {
+            pattern,
+            size,
+            next,
+            stop,
+        }
+    }
+}
+
+impl Traffic for Pattern {
+    fn first(&mut self) -> Duration {
+        match self {
+            Self::Cbr(traffic) => traffic.first(),
+            Self::Poisson(traffic) => traffic.first(),
+            Self::OnOff(traffic) => traffic.first(),
+        }
+    }
+
+    fn interval(&mut self) -> Duration {
+        match self {
+            Self::Cbr(traffic) => traffic.interval(),
+            Self::Poisson(traffic) => traffic.interval(),
+            Self::OnOff(traffic) => traffic.interval(),
+        }
+    }
+}
+
+impl Machine for DatagramSource {
+    type Input = core::convert::Infallible;
+    type Output = Datagram;
+
+    fn handle_input(&mut self, _now: Time, input: Self::Input, _out: &mut impl FnMut(Datagram)) {
+        match input {}
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Datagram)) {
+        while self.next <= now && self.next < self.stop {
+            out(Datagram { size: self.size });
+            self.next += self.pattern.interval().max(Duration(1));
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        (self.next < self.stop).then_some(Deadline {
+            at: self.next,
+            why: "next datagram",
+        })
+    }
+}
+
+/// A drawn number of seconds as a span.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+#[cfg(test)]
+mod tests;

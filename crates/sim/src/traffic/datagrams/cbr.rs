@@ -1,0 +1,56 @@
+//! Even intervals, as exact as the sender's clock and scheduler.
+
+use polypath_core::rng::Stream;
+use polypath_core::time::Duration;
+
+use super::{Traffic, seconds};
+
+/// How a source behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CbrConfig {
+    /// From the start of one datagram to the start of the next.
+    pub interval: Duration,
+    /// Each interval is drawn within this share of it, uniformly: 0.5 gives 0.5 to 1.5 times it.
+    pub jitter: f64,
+    /// The interval of the whole run is drawn within this share of it, uniformly.
+    pub drift: f64,
+}
+
+/// Datagrams at even intervals; the first comes at once.
+#[derive(Clone, Debug)]
+pub struct Cbr {
+    interval: Duration,
+    jitter: f64,
+    stream: Stream,
+}
+
+impl Cbr {
+    /// A source whose period is drawn now.
+    #[must_use]
+    pub fn new(config: CbrConfig, mut stream: Stream) -> Self {
+        Self {
+            interval: around(&mut stream, config.interval, config.drift),
+            jitter: config.jitter,
+            stream,
+        }
+    }
+}
+
+impl Traffic for Cbr {
+    fn first(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn interval(&mut self) -> Duration {
+        around(&mut self.stream, self.interval, self.jitter)
+    }
+}
+
+/// Uniform within the share `spread` of `mean`; draws nothing if there is no spread.
+fn around(stream: &mut Stream, mean: Duration, spread: f64) -> Duration {
+    if spread == 0.0 {
+        return mean;
+    }
+    let factor = 1.0 + spread * (2.0 * stream.uniform() - 1.0);
+    seconds(mean.as_secs_f64() * factor)
+}

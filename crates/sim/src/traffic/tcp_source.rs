@@ -1,0 +1,68 @@
+//! The kinds of TCP sources as one machine.
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::Time;
+
+use super::{Bulk, Sessions};
+use crate::tcp::{Segment, SenderStats};
+
+/// A source of TCP traffic.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a connection lies in the array of the sources: a pointer would cost a cache line for each ACK"
+)]
+pub enum TcpSource {
+    /// One connection.
+    Bulk(Bulk),
+    /// One connection after another.
+    Sessions(Box<Sessions>),
+}
+
+impl TcpSource {
+    /// What it has done so far, over all its connections.
+    #[must_use]
+    pub fn stats(&self) -> SenderStats {
+        match self {
+            Self::Bulk(bulk) => bulk.sender().stats(),
+            Self::Sessions(sessions) => sessions.stats(),
+        }
+    }
+
+    /// The congestion window of its connection in segments; nothing while it has none.
+    #[must_use]
+    pub fn congestion_window(&self) -> Option<f64> {
+        match self {
+            Self::Bulk(bulk) => bulk.is_open().then(|| bulk.sender().congestion_window()),
+            Self::Sessions(sessions) => sessions.congestion_window(),
+        }
+    }
+}
+
+impl Machine for TcpSource {
+    type Input = Segment;
+    type Output = Segment;
+
+    #[inline]
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+        match self {
+            Self::Bulk(bulk) => bulk.handle_input(now, ack, out),
+            Self::Sessions(sessions) => sessions.handle_input(now, ack, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        match self {
+            Self::Bulk(bulk) => bulk.handle_timeout(now, out),
+            Self::Sessions(sessions) => sessions.handle_timeout(now, out),
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Bulk(bulk) => bulk.deadline(),
+            Self::Sessions(sessions) => sessions.deadline(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What can be read off the flows of a network.
+
+use core::ops::Sub;
+
+use polypath_core::frame::Payload;
+use polypath_core::time::Duration;
+
+use super::World;
+use crate::tcp::SenderStats;
+
+/// A flow's name, and where it is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowName {
+    pub(crate) name: String,
+    pub(crate) kind: FlowKind,
+}
+
+/// A flow by its kind and the number among those.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FlowKind {
+    Tcp(u32),
+    Datagrams(u32),
+}
+
+/// A flow and its totals since the start of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowReport<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether it goes over TCP.
+    pub tcp: bool,
+    /// Its totals.
+    pub counters: FlowCounters,
+    /// The congestion window now, in segments; nothing without an open connection.
+    pub congestion_window: Option<f64>,
+}
+
+/// What a flow has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounters {
+    /// Data segments or datagrams sent; retransmissions and timeouts of TCP.
+    pub sender: SenderStats,
+    /// Bytes handed to the receiving application: TCP data in order, or datagrams.
+    pub goodput: u64,
+    /// The one-way delays of what arrived, copies included.
+    pub delays: Delays,
+}
+
+/// One-way delays, from the sender to the receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// How many packets arrived.
+    pub count: u64,
+    /// The sum of their delays in nanoseconds.
+    pub sum: u64,
+}
+
+impl Delays {
+    #[inline]
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.count += 1;
+        self.sum += delay.as_nanos();
+    }
+
+    /// The mean in seconds; nothing if nothing arrived.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
+}
+
+impl Sub for Delays {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            count: self.count - earlier.count,
+            sum: self.sum - earlier.sum,
+        }
+    }
+}
+
+impl Sub for FlowCounters {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            sender: self.sender - earlier.sender,
+            goodput: self.goodput - earlier.goodput,
+            delays: self.delays - earlier.delays,
+        }
+    }
+}
+
+impl<X: Payload> World<X> {
+    /// Every flow that lives inside, with its totals.
+    pub fn flows(&self) -> impl Iterator<Item = FlowReport<'_>> {
+        self.names.flows.iter().map(|flow| match flow.kind {
+            FlowKind::Tcp(number) => FlowReport {
+                name: &flow.name,
+                tcp: true,
+                counters: self.agents.tcp_counters(number),
+                congestion_window: self.agents.congestion_window(number),
+            },
+            FlowKind::Datagrams(number) => FlowReport {
+                name: &flow.name,
+                tcp: false,
+                counters: self.agents.datagram_counters(number),
+                congestion_window: None,
+            },
+        })
+    }
+}
