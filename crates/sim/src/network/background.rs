@@ -80,7 +80,7 @@ impl Network {
         let routes = &mut self.fabric.routes;
         let there = routes.add(there.iter().copied(), Terminal::Sink(number));
         let back = routes.add(back.iter().copied(), Terminal::Source(number));
-        let receiver = Receiver::new(tcp.receiver_window, tcp.ack);
+        let receiver = Receiver::new(&tcp);
         self.agents.add_session(
             Sessions::new(config, stream, Time::ZERO),
             (receiver, tcp.segment),

@@ -6,7 +6,7 @@ use polypath_core::time::Time;
 use super::report::BackgroundBytes;
 use crate::fabric::{Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
-use crate::tcp::{Receiver, Segment};
+use crate::tcp::{Receiver, Segment, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{OnOffSource, Sessions};
 
@@ -113,8 +113,8 @@ impl Agents {
         }
         if source.machine.deadline().is_some_and(|d| d.at <= at) {
             let route = source.route;
-            source.machine.handle_timeout(at, &mut |segment| {
-                send_segment(at, route, segment, fabric);
+            source.machine.handle_timeout(at, &mut |output| {
+                send_output(at, route, output, fabric);
             });
         }
         source.rearm(number, fabric, Event::Source);
@@ -124,8 +124,8 @@ impl Agents {
     pub(crate) fn take_ack(&mut self, at: Time, number: u32, ack: Segment, fabric: &mut Fabric) {
         let source = &mut self.sources[number as usize];
         let route = source.route;
-        source.machine.handle_input(at, ack, &mut |segment| {
-            send_segment(at, route, segment, fabric);
+        source.machine.handle_input(at, ack, &mut |output| {
+            send_output(at, route, output, fabric);
         });
         source.rearm(number, fabric, Event::Source);
     }
@@ -183,6 +183,13 @@ impl<M: Machine> Source<M> {
         let deadline = self.machine.deadline();
         self.timer
             .arm(deadline, &mut fabric.calendar, event(number));
+    }
+}
+
+#[inline]
+fn send_output(at: Time, route: Cursor, output: TcpOutput, fabric: &mut Fabric) {
+    if let TcpOutput::Segment(segment) = output {
+        send_segment(at, route, segment, fabric);
     }
 }
 
