@@ -3,6 +3,7 @@
 //! The types are generic over the payload: a compact simulated segment, or the bytes of an IP packet.
 //! [`crate::wire`] gives their form on the wire.
 
+use crate::packet::{self, Ecn};
 use crate::time::Time;
 
 /// Anything with a length in bytes that a link can carry or an endpoint can send.
@@ -13,11 +14,29 @@ use crate::time::Time;
 pub trait Payload: Clone {
     /// The length in bytes.
     fn len(&self) -> usize;
+
+    /// The ECN field of its IP header (RFC 3168); what has none is not ECN-capable.
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    /// Sets the ECN field to CE, as a queue does in place of a drop; what is not ECN-capable stays as it is.
+    #[inline]
+    fn mark_ce(&mut self) {}
 }
 
 impl Payload for alloc::vec::Vec<u8> {
     fn len(&self) -> usize {
         self.as_slice().len()
+    }
+
+    fn ecn(&self) -> Ecn {
+        packet::ecn(self)
+    }
+
+    fn mark_ce(&mut self) {
+        packet::mark_ce(self);
     }
 }
 
@@ -25,6 +44,17 @@ impl Payload for alloc::vec::Vec<u8> {
 impl Payload for bytes::Bytes {
     fn len(&self) -> usize {
         bytes::Bytes::len(self)
+    }
+
+    fn ecn(&self) -> Ecn {
+        packet::ecn(self)
+    }
+
+    fn mark_ce(&mut self) {
+        // Copied only where somebody else holds the same bytes.
+        let mut bytes = bytes::BytesMut::from(core::mem::take(self));
+        packet::mark_ce(&mut bytes);
+        *self = bytes.freeze();
     }
 }
 

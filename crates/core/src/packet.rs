@@ -1,7 +1,9 @@
 //! What a policy may know of a packet: its kind, flow, size and marks, never its content.
 
+mod ecn;
 mod parse;
 
+pub use ecn::{ecn, mark_ce};
 pub use parse::{NotIp, parse};
 
 /// What a packet is to a path policy.

@@ -9,9 +9,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpVariant {
-    /// RFC 5681.
+    /// Slow start after every loss, without fast recovery (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery that ends at the first new ACK (RFC 5681).
     #[default]
     Reno,
+    /// Fast recovery that repairs one loss a round trip (RFC 6582).
+    #[serde(rename = "newreno")]
+    NewReno,
+    /// Selective acknowledgments (RFC 6675).
+    Sack,
+    /// CUBIC (RFC 9438) with selective acknowledgments.
+    Cubic,
+}
+
+impl TcpVariant {
+    /// Whether receivers send selective acknowledgments and senders go by them.
+    #[must_use]
+    pub const fn selective(self) -> bool {
+        matches!(self, Self::Sack | Self::Cubic)
+    }
 }
 
 /// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, with which the
@@ -33,6 +50,15 @@ pub struct Tcp {
     pub receiver_window: u32,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,
+    /// The longest time for which an ACK waits for a second segment in order (RFC 5681); without it every
+    /// segment is acknowledged at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Duration>,
+    /// Whether congestion marks take the place of losses (RFC 3168).
+    pub ecn: bool,
+    /// The greatest of the random times by which a sender delays what an ACK lets it send (ns-2's
+    /// `overhead_`): it breaks the phase effects of drop-tail queues.
+    pub overhead: Duration,
     /// The least retransmission timeout (RFC 6298).
     pub min_rto: Duration,
     /// The retransmission timeout before the first measurement (RFC 6298).
@@ -52,6 +78,9 @@ impl Default for Tcp {
             initial_window: 2,
             receiver_window: 20,
             limited_transmit: true,
+            delayed_ack: None,
+            ecn: false,
+            overhead: Duration::ZERO,
             min_rto: Duration::from_millis(200),
             initial_rto: Duration::from_secs(3),
             max_rto: Duration::from_secs(60),

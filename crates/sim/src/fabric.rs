@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Arrival(u32),
     /// A background TCP source wants to be woken.
     Source(u32),
+    /// A background TCP sink wants to be woken.
+    Sink(u32),
     /// A background UDP source wants to be woken.
     Datagrams(u32),
 }

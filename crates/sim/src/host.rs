@@ -6,7 +6,7 @@ use polypath_core::frame::Frame;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
-use crate::tcp::Segment;
+use crate::tcp::{Segment, TcpOutput};
 
 /// What comes to a host and its endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,9 @@ pub(crate) struct Host<T> {
 
 impl<T> Host<T>
 where
-    T: Machine<Output = Segment>,
+    T: Machine,
     T::Input: From<Segment>,
+    T::Output: Into<TcpOutput>,
 {
     pub(crate) fn new(tcp: T, config: &EndpointConfig) -> Result<Self, ConfigError> {
         Ok(Self {
@@ -59,8 +60,9 @@ where
         loop {
             let to_endpoint = &mut self.to_endpoint;
             for segment in self.to_tcp.drain(..) {
-                self.tcp
-                    .handle_input(now, segment.into(), &mut |s| to_endpoint.push(s));
+                self.tcp.handle_input(now, segment.into(), &mut |o| {
+                    to_endpoint.extend(segment_of(o));
+                });
             }
             if to_endpoint.is_empty() {
                 return;
@@ -76,6 +78,10 @@ where
     }
 }
 
+fn segment_of(output: impl Into<TcpOutput>) -> Option<Segment> {
+    output.into().segment()
+}
+
 fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMut(HostOutput)) {
     match *output {
         Output::Deliver(segment) => to_tcp.push(segment),
@@ -86,8 +92,9 @@ fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMu
 
 impl<T> Machine for Host<T>
 where
-    T: Machine<Output = Segment>,
+    T: Machine,
     T::Input: From<Segment>,
+    T::Output: Into<TcpOutput>,
 {
     type Input = HostInput<T::Input>;
     type Output = HostOutput;
@@ -102,7 +109,7 @@ where
             HostInput::Tcp(input) => {
                 let to_endpoint = &mut self.to_endpoint;
                 self.tcp
-                    .handle_input(now, input, &mut |s| to_endpoint.push(s));
+                    .handle_input(now, input, &mut |o| to_endpoint.extend(segment_of(o)));
             }
             HostInput::Frame(frame) => {
                 let to_tcp = &mut self.to_tcp;
@@ -123,7 +130,8 @@ where
         }
         if is_due(self.tcp.deadline()) {
             let to_endpoint = &mut self.to_endpoint;
-            self.tcp.handle_timeout(now, &mut |s| to_endpoint.push(s));
+            self.tcp
+                .handle_timeout(now, &mut |o| to_endpoint.extend(segment_of(o)));
         }
         self.settle(now, out);
     }

@@ -29,6 +29,8 @@
 //! the set-up costs one round-trip time more than the data.
 
 mod client;
+mod event;
+mod ranges;
 mod receiver;
 mod rto;
 mod segment;
@@ -37,17 +39,23 @@ mod server;
 mod window;
 
 pub use client::{Client, ClientInput};
+pub use event::{RecoveryKind, TcpEvent, TcpOutput};
+pub use polypath_scenario::TcpVariant as Variant;
+pub use ranges::{Range, RangeSet};
 pub use receiver::Receiver;
 pub use rto::{Rto, RtoConfig};
-pub use segment::{Segment, SegmentKind};
+pub use segment::{EcnFlags, SackBlocks, Segment, SegmentKind};
 pub use sender::{Sender, SenderStats};
 pub use server::Server;
 
+use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
 /// What the hosts of a connection agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
+    /// How losses are repaired and the window grows.
+    pub variant: Variant,
     /// Size of a data segment on the wire, in bytes.
     pub segment: u32,
     /// Size of a segment without data on the wire, in bytes.
@@ -61,6 +69,10 @@ pub struct TcpConfig {
     /// Whether segment 0 is a SYN: of the size of an ACK and alone under way, until its ACK opens the
     /// initial window (ns-2's `syn_` and `delay_growth_`).
     pub syn: bool,
+    /// Whether data is sent ECN-capable, and marks are echoed and answered (RFC 3168).
+    pub ecn: bool,
+    /// The longest time for which an ACK waits for a second segment in order; nothing: none waits.
+    pub delayed_ack: Option<Duration>,
     /// The retransmission timer.
     pub rto: RtoConfig,
 }
@@ -77,12 +89,15 @@ impl From<&polypath_scenario::Tcp> for TcpConfig {
     fn from(tcp: &polypath_scenario::Tcp) -> Self {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
         Self {
+            variant: tcp.variant,
             segment: bytes(tcp.segment),
             ack: bytes(tcp.ack),
             initial_window: tcp.initial_window,
             receiver_window: tcp.receiver_window,
             limited_transmit: tcp.limited_transmit,
             syn: true,
+            ecn: tcp.ecn,
+            delayed_ack: tcp.delayed_ack,
             rto: RtoConfig {
                 min: tcp.min_rto,
                 initial: tcp.initial_rto,

@@ -144,6 +144,7 @@ impl<X: Payload> World<X> {
                 Err(lost) => self.lose(lost, out),
             },
             Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
+            Event::Sink(sink) => self.agents.wake_sink(at, sink, &mut self.fabric),
             Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
     }

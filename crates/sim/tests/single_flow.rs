@@ -10,7 +10,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 use polypath_link::{Link, LinkConfig, Output, QueueLimit};
 use polypath_sim::calendar::Calendar;
-use polypath_sim::tcp::{Receiver, Rto, Segment, SegmentKind, Sender, TcpConfig};
+use polypath_sim::tcp::{Receiver, Rto, Segment, SegmentKind, Sender, TcpConfig, TcpOutput};
 
 struct Reference {
     queue: u32,
@@ -72,7 +72,7 @@ impl Flow {
         let link = LinkConfig::new(Rate::from_mbits(10), Duration::from_millis(20), limit);
         Self {
             sender: Sender::new(1, u32::MAX, tcp, Rto::new(tcp.rto)),
-            receiver: Receiver::new(tcp.receiver_window, tcp.ack),
+            receiver: Receiver::new(&tcp),
             there: Link::new(&link, Seed(1), "there").unwrap(),
             back: Link::new(&link, Seed(1), "back").unwrap(),
             calendar: Calendar::default(),
@@ -96,7 +96,8 @@ impl Flow {
 
     fn run(mut self) -> Self {
         let mut sent = Vec::new();
-        self.sender.start(Time::ZERO, &mut |s| sent.push(s));
+        self.sender
+            .start(Time::ZERO, &mut |o| sent.extend(o.segment()));
         self.send(Time::ZERO, &mut sent);
         let mut armed = None;
         loop {
@@ -109,12 +110,18 @@ impl Flow {
             let Some(entry) = self.calendar.pop_until(END) else {
                 return self;
             };
-            let out = &mut |s| sent.push(s);
             match entry.item {
-                Event::AtReceiver(data) => self.receiver.handle_input(entry.at, data, out),
-                Event::AtSender(ack) => self.sender.handle_input(entry.at, ack, out),
+                Event::AtReceiver(data) => {
+                    let out = &mut |ack| sent.push(ack);
+                    self.receiver.handle_input(entry.at, data, out);
+                }
+                Event::AtSender(ack) => {
+                    let out = &mut |o: TcpOutput| sent.extend(o.segment());
+                    self.sender.handle_input(entry.at, ack, out);
+                }
                 Event::Timer => {
                     armed = None;
+                    let out = &mut |o: TcpOutput| sent.extend(o.segment());
                     self.sender.handle_timeout(entry.at, out);
                 }
             }

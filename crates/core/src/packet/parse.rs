@@ -35,7 +35,7 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
         flow: flow_of(&ip, protocol, ports),
         kind,
         size: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-        ecn: ecn_of(traffic_class),
+        ecn: Ecn::of_traffic_class(traffic_class),
     })
 }
 
@@ -81,15 +81,6 @@ fn flow_of(ip: &IpSlice<'_>, protocol: IpNumber, ports: Option<[u16; 2]>) -> Flo
         mix(&port.to_be_bytes());
     }
     FlowId(hash)
-}
-
-fn ecn_of(traffic_class: u8) -> Ecn {
-    match traffic_class & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
 }
 
 #[cfg(test)]

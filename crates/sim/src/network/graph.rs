@@ -9,7 +9,7 @@ use polypath_scenario::network::{Flow, Graph, Router, Traffic};
 
 use super::{BuildError, Network, convert};
 use crate::route::Terminal;
-use crate::tcp::{Receiver, TcpConfig};
+use crate::tcp::TcpConfig;
 use crate::traffic::{
     Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, SessionConfig,
     Sessions, Sojourn, TcpSource,
@@ -136,10 +136,8 @@ impl Network {
         let routes = &mut self.fabric.routes;
         let there = routes.add(there.iter().copied(), Terminal::Sink(number));
         let back = routes.add(back.iter().copied(), Terminal::Source(number));
-        let receiver = Receiver::new(tcp.receiver_window, tcp.ack);
-        let sink = (receiver, tcp.segment);
         self.agents
-            .add_tcp(source, sink, there, back, &mut self.fabric);
+            .add_tcp(source, &tcp, (there, back), &mut self.fabric);
         let kind = FlowKind::Tcp(number);
         self.flow_names.push(FlowName { name, kind });
     }

@@ -1,7 +1,7 @@
 //! The client of a measured transfer: opens the connection, asks for the file and acknowledges it.
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
 use super::TcpConfig;
 use super::receiver::Receiver;
@@ -56,7 +56,7 @@ impl Client {
         Self {
             config,
             state: State::Closed,
-            receiver: Receiver::new(config.receiver_window, config.ack),
+            receiver: Receiver::new(&config),
             rto: Rto::new(config.rto),
             expires: None,
             syn_sent: None,
@@ -67,6 +67,17 @@ impl Client {
     #[must_use]
     pub const fn in_order(&self) -> u32 {
         self.receiver.in_order()
+    }
+
+    /// The estimate that the receiving side has of the round-trip time.
+    #[must_use]
+    pub const fn rtt(&self) -> Option<Duration> {
+        self.receiver.rtt()
+    }
+
+    /// Sets the receiver window in segments; it holds for later connections, too.
+    pub fn set_window(&mut self, segments: u32) {
+        self.receiver.set_window(segments);
     }
 
     fn open(&mut self, now: Time, connection: u32, out: &mut impl FnMut(Segment)) {
@@ -91,7 +102,7 @@ impl Client {
             (State::Closed, SegmentKind::Data) => out(self.segment(SegmentKind::Reset)),
             (State::SynSent, SegmentKind::SynAck) => {
                 match self.syn_sent {
-                    Some(sent) => self.rto.sample(now.since(sent)),
+                    Some(sent) => self.rto.sample(sent, now),
                     // RFC 6298, 5.7: the back-off of a lost SYN does not outlive the set-up.
                     None => self.rto = Rto::new(self.config.rto),
                 }
@@ -115,14 +126,13 @@ impl Client {
     }
 
     fn segment(&self, kind: SegmentKind) -> Segment {
+        let size = match kind {
+            SegmentKind::Request => REQUEST_SIZE,
+            _ => self.config.ack,
+        };
         Segment {
-            size: match kind {
-                SegmentKind::Request => REQUEST_SIZE,
-                _ => self.config.ack,
-            },
-            kind,
-            connection: self.receiver.connection(),
-            number: 0,
+            window: self.receiver.window(),
+            ..Segment::new(kind, self.receiver.connection(), 0, size)
         }
     }
 }
@@ -140,6 +150,7 @@ impl Machine for Client {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.receiver.handle_timeout(now, out);
         if self.expires.is_none_or(|at| now < at) {
             return;
         }
@@ -155,10 +166,10 @@ impl Machine for Client {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let at = self.expires?;
-        Some(Deadline {
+        let expires = self.expires.map(|at| Deadline {
             at,
             why: "SYN or request is sent again",
-        })
+        });
+        Deadline::earlier(expires, self.receiver.deadline())
     }
 }

@@ -1,11 +1,21 @@
-//! The receiving side of a connection: cumulative ACKs and a buffer for what comes out of order.
+//! The receiving side of a connection: ACKs and a buffer for what comes out of order.
+
+mod ack_delay;
+mod rtt;
+mod selective;
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::time::Time;
+use polypath_core::packet::Ecn;
+use polypath_core::time::{Duration, Time};
 
-use super::segment::{Segment, SegmentKind};
+use super::TcpConfig;
+use super::segment::{EcnFlags, Segment, SegmentKind};
+use ack_delay::AckDelay;
+use rtt::WindowTimer;
+use selective::OutOfOrder;
 
-/// Answers every data segment of the newest connection with a cumulative ACK.
+/// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK blocks if
+/// the variant has them.
 ///
 /// A segment of a connection newer than the present one begins anew; one of an older connection is
 /// ignored.
@@ -13,24 +23,54 @@ use super::segment::{Segment, SegmentKind};
 pub struct Receiver {
     connection: u32,
     ack_size: u32,
+    /// Whether segment 0 is a SYN.
+    syn: bool,
     /// The first segment that has not arrived.
     next: u32,
-    window: u32,
-    /// One flag for each segment of the window, by its number modulo the length, a power of two: arrived out
-    /// of order.
-    held: Box<[bool]>,
+    window: AdvertisedWindow,
+    out_of_order: OutOfOrder,
+    delay: AckDelay,
+    echo: EcnEcho,
+    window_timer: WindowTimer,
+}
+
+/// The receiver window, whose right edge never moves back (RFC 9293, 3.8.6.2.1).
+#[derive(Clone, Copy, Debug)]
+struct AdvertisedWindow {
+    /// What the application wants, in segments; at least one.
+    wanted: u32,
+    /// One past the last segment that may be sent.
+    edge: u32,
+}
+
+/// Whether ACKs carry ECN-Echo (RFC 3168, 6.1.3).
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnEcho {
+    capable: bool,
+    marked: bool,
 }
 
 impl Receiver {
-    /// A receiver that buffers `window` segments and whose ACKs have `ack_size` bytes.
+    /// A receiver before its first connection.
     #[must_use]
-    pub fn new(window: u32, ack_size: u32) -> Self {
+    pub fn new(config: &TcpConfig) -> Self {
+        let wanted = config.receiver_window.max(1);
         Self {
             connection: 0,
-            ack_size,
+            ack_size: config.ack,
+            syn: config.syn,
             next: 0,
-            window: window.max(1),
-            held: vec![false; window.max(1).next_power_of_two() as usize].into_boxed_slice(),
+            window: AdvertisedWindow {
+                wanted,
+                edge: wanted,
+            },
+            out_of_order: OutOfOrder::new(config.variant.selective()),
+            delay: AckDelay::new(config.delayed_ack),
+            echo: EcnEcho {
+                capable: config.ecn,
+                marked: false,
+            },
+            window_timer: WindowTimer::default(),
         }
     }
 
@@ -46,32 +86,83 @@ impl Receiver {
         self.next
     }
 
+    /// The estimate of the round-trip time, once a window has been received.
+    #[must_use]
+    pub const fn rtt(&self) -> Option<Duration> {
+        self.window_timer.rtt()
+    }
+
+    /// The receiver window that the application wants, in segments.
+    #[must_use]
+    pub const fn window(&self) -> u32 {
+        self.window.wanted
+    }
+
+    /// Sets the receiver window in segments, at least one. The next ACK tells; a smaller window holds from
+    /// when what was advertised before has arrived.
+    pub fn set_window(&mut self, segments: u32) {
+        self.window.wanted = segments.max(1);
+    }
+
     /// Begins with connection `connection` anew.
     pub fn open(&mut self, connection: u32) {
         self.connection = connection;
         self.next = 0;
-        self.held.fill(false);
+        self.window.edge = self.window.wanted;
+        self.out_of_order.clear();
+        self.delay.cancel();
+        self.echo.marked = false;
+        self.window_timer = WindowTimer::default();
     }
 
-    /// The ACK for what has arrived in order so far.
-    #[must_use]
-    pub const fn ack(&self) -> Segment {
+    /// The ACK for what has arrived so far.
+    pub fn ack(&mut self) -> Segment {
+        self.window.edge = self
+            .window
+            .edge
+            .max(self.next.saturating_add(self.window.wanted));
+        let sack = self.out_of_order.blocks(self.next);
         Segment {
             connection: self.connection,
             number: self.next,
-            size: self.ack_size,
+            size: self.ack_size + sack.size(),
+            window: self.window.edge - self.next,
+            sack,
             kind: SegmentKind::Ack,
+            ecn: Ecn::NotEct,
+            ecn_flags: EcnFlags {
+                echo: self.echo.marked,
+                reduced: false,
+            },
         }
     }
 
-    fn accept(&mut self, number: u32) {
-        if number < self.next || number - self.next >= self.window {
-            return;
+    /// Takes the segment in, and says whether its ACK may be delayed: it is the next in order and fills no
+    /// hole (RFC 5681, 4.2).
+    fn accept(&mut self, number: u32) -> bool {
+        if number < self.next || number >= self.window.edge {
+            return false;
         }
-        let mask = self.held.len() - 1;
-        self.held[number as usize & mask] = true;
-        while std::mem::take(&mut self.held[self.next as usize & mask]) {
-            self.next += 1;
+        if number > self.next {
+            self.out_of_order.hold(number);
+            return false;
+        }
+        self.next += 1;
+        if self.out_of_order.is_empty() {
+            return !(self.syn && number == 0);
+        }
+        self.next = self.out_of_order.release(self.next);
+        false
+    }
+}
+
+impl EcnEcho {
+    /// A segment that says the window was reduced ends the echo, unless it is marked itself.
+    #[inline]
+    fn take(&mut self, segment: &Segment) {
+        if self.capable {
+            self.marked &= !segment.ecn_flags.reduced;
+            self.marked |= segment.ecn == Ecn::Ce;
         }
     }
 }
@@ -80,58 +171,33 @@ impl Machine for Receiver {
     type Input = Segment;
     type Output = Segment;
 
-    fn handle_input(&mut self, _now: Time, segment: Segment, out: &mut impl FnMut(Segment)) {
+    #[inline]
+    fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(Segment)) {
         if segment.kind != SegmentKind::Data || segment.connection < self.connection {
             return;
         }
         if segment.connection > self.connection {
             self.open(segment.connection);
         }
-        self.accept(segment.number);
-        out(self.ack());
+        self.echo.take(&segment);
+        let may_wait = self.accept(segment.number);
+        self.window_timer
+            .advance(now, self.next, self.window.wanted);
+        if !self.delay.holds_back(now, may_wait) {
+            out(self.ack());
+        }
     }
 
-    fn handle_timeout(&mut self, _now: Time, _out: &mut impl FnMut(Segment)) {}
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        if self.delay.expires(now) {
+            out(self.ack());
+        }
+    }
 
     fn deadline(&self) -> Option<Deadline> {
-        None
+        self.delay.deadline()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn acks(numbers: &[u32]) -> Vec<u32> {
-        let mut receiver = Receiver::new(8, 40);
-        let mut acks = Vec::new();
-        for &number in numbers {
-            let data = Segment {
-                connection: 1,
-                number,
-                size: 1000,
-                kind: SegmentKind::Data,
-            };
-            receiver.handle_input(Time::ZERO, data, &mut |ack| acks.push(ack.number));
-        }
-        acks
-    }
-
-    #[test]
-    fn acknowledges_cumulatively() {
-        assert_eq!(acks(&[0, 2, 3, 1, 1, 5, 4]), [1, 1, 1, 4, 4, 4, 6]);
-        assert_eq!(acks(&[8, 7, 0]), [0, 0, 1], "beyond the window is not held");
-    }
-
-    proptest! {
-        #[test]
-        fn any_order_within_the_window_ends_complete(
-            order in Just((0_u32..8).collect::<Vec<_>>()).prop_shuffle()
-        ) {
-            let acks = acks(&order);
-            prop_assert!(acks.is_sorted());
-            prop_assert_eq!(acks.last(), Some(&8));
-        }
-    }
-}
+mod tests;

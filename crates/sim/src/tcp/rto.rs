@@ -1,6 +1,6 @@
 //! The retransmission timeout (RFC 6298), in the integer arithmetic of BSD and ns-2.
 
-use polypath_core::time::Duration;
+use polypath_core::time::{Duration, Time};
 
 /// Bounds and granularity of a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,8 @@ const SRTT_BITS: u32 = 3;
 const RTTVAR_BITS: u32 = 2;
 /// From this back-off on, the smoothed time is given up for a new start (ns-2, BSD).
 const CLOBBER_ABOVE: u64 = 8;
-const GREATEST_BACKOFF: u64 = 64;
+/// Up to here the back-off doubles in any case, beyond only while the greatest timeout is not reached (ns-2).
+const UNBOUNDED_BACKOFF: u64 = 64;
 
 /// Round-trip time estimator and timeout of one connection.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +58,16 @@ impl Rto {
             .max(floor)
     }
 
-    /// Takes a measurement of a segment that was sent once (Karn); the back-off ends.
-    pub fn sample(&mut self, rtt: Duration) {
+    /// Takes the measurement of a segment that was sent once (Karn), at `sent`, and acknowledged at `now`;
+    /// the back-off ends. What is measured is how many ticks of the clock lie between the two, the first
+    /// tick being at the start of the run.
+    pub fn sample(&mut self, sent: Time, now: Time) {
         self.backoff = 1;
         let tick = self.config.tick.as_nanos().max(1);
-        let ticks = i64::try_from((rtt.as_nanos() + tick / 2) / tick).unwrap_or(i64::MAX >> 8);
-        let rtt = ticks.max(1);
+        let ticks = (now.0 / tick).saturating_sub(sent.0 / tick);
+        let rtt = i64::try_from(ticks)
+            .unwrap_or(i64::MAX)
+            .clamp(1, i64::MAX >> 8);
         if self.srtt == 0 {
             self.srtt = rtt << SRTT_BITS;
             self.rttvar = rtt << (RTTVAR_BITS - 1);
@@ -76,9 +81,16 @@ impl Rto {
         self.base = self.config.tick * rto_ticks.unsigned_abs();
     }
 
+    /// Ends the back-off without a measurement: data was acknowledged that was sent after it began.
+    pub fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
     /// Doubles the timeout after an expiry.
     pub fn back_off(&mut self) {
-        self.backoff = (self.backoff * 2).min(GREATEST_BACKOFF);
+        if self.backoff < UNBOUNDED_BACKOFF || self.timeout() < self.config.max {
+            self.backoff *= 2;
+        }
         if self.backoff > CLOBBER_ABOVE {
             self.rttvar += self.srtt >> SRTT_BITS;
             self.srtt = 0;
@@ -95,11 +107,40 @@ mod tests {
         Rto::new(TcpConfig::default().rto)
     }
 
+    fn measure(rto: &mut Rto, ms: u64) {
+        rto.sample(Time::ZERO, Time::ZERO + Duration::from_millis(ms));
+    }
+
+    #[test]
+    fn a_measurement_counts_the_ticks_that_pass() {
+        let timeout = |sent: u64, now: u64| {
+            let mut rto = rto();
+            rto.sample(Time(sent * 1_000_000), Time(now * 1_000_000));
+            rto.timeout()
+        };
+        assert_eq!(timeout(9, 100), Duration::from_millis(300));
+        assert_eq!(timeout(1, 99), Duration::from_millis(270));
+    }
+
+    #[test]
+    fn the_back_off_grows_beyond_64_to_the_greatest_timeout() {
+        let mut rto = rto();
+        measure(&mut rto, 40);
+        for _ in 0..7 {
+            rto.back_off();
+        }
+        assert_eq!(rto.timeout(), Duration::from_millis(25_600));
+        rto.back_off();
+        assert_eq!(rto.timeout(), Duration::from_millis(51_200));
+        rto.back_off();
+        assert_eq!(rto.timeout(), Duration::from_secs(60));
+    }
+
     #[test]
     fn the_first_measurement_gives_three_times_itself() {
         let mut rto = rto();
         assert_eq!(rto.timeout(), Duration::from_secs(3));
-        rto.sample(Duration::from_millis(400));
+        measure(&mut rto, 400);
         assert_eq!(rto.timeout(), Duration::from_millis(1200));
     }
 
@@ -107,12 +148,12 @@ mod tests {
     fn equal_measurements_come_down_to_the_round_trip_time_and_four_deviations_of_a_tick() {
         let mut rto = rto();
         for _ in 0..100 {
-            rto.sample(Duration::from_millis(400));
+            measure(&mut rto, 400);
         }
         // The integer deviation stops at 3/4 tick, four of which are 3 ticks.
         assert_eq!(rto.timeout(), Duration::from_millis(430));
         for _ in 0..100 {
-            rto.sample(Duration::from_millis(40));
+            measure(&mut rto, 40);
         }
         assert_eq!(rto.timeout(), Duration::from_millis(200));
     }
@@ -120,14 +161,14 @@ mod tests {
     #[test]
     fn backs_off_to_the_greatest_timeout_until_the_next_measurement() {
         let mut rto = rto();
-        rto.sample(Duration::from_millis(400));
+        measure(&mut rto, 400);
         rto.back_off();
         assert_eq!(rto.timeout(), Duration::from_millis(2400));
         for _ in 0..10 {
             rto.back_off();
         }
         assert_eq!(rto.timeout(), Duration::from_secs(60));
-        rto.sample(Duration::from_millis(400));
+        measure(&mut rto, 400);
         assert_eq!(rto.timeout(), Duration::from_millis(1200));
     }
 }

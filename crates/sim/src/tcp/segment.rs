@@ -3,7 +3,11 @@
 use polypath_core::frame::Payload;
 use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 
+use super::ranges::Range;
+
 const TCP: u8 = 6;
+/// A SACK block on the wire: two sequence numbers (RFC 2018, 3).
+const SACK_BLOCK_SIZE: u32 = 8;
 
 /// What a segment says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,11 +35,90 @@ pub struct Segment {
     pub number: u32,
     /// The size on the wire in bytes.
     pub size: u32,
+    /// The advertised window of an ACK, SYN or request in segments: data before `number + window` may be
+    /// sent; 0 in data.
+    pub window: u32,
+    /// The SACK blocks of an ACK.
+    pub sack: SackBlocks,
     /// What it says.
     pub kind: SegmentKind,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// The flags of its TCP header that ECN added.
+    pub ecn_flags: EcnFlags,
+}
+
+/// The flags that ECN added to the TCP header (RFC 3168, 6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnFlags {
+    /// ECN-Echo: data arrived that was marked.
+    pub echo: bool,
+    /// Congestion window reduced: the sender has answered.
+    pub reduced: bool,
+}
+
+/// Up to three SACK blocks, most recent first, relative to the acknowledged number (RFC 2018).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks([(u16, u16); SackBlocks::MOST]);
+
+impl SackBlocks {
+    /// As many as fit into the options beside a timestamp (RFC 2018, 3).
+    pub const MOST: usize = 3;
+
+    /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535 segments
+    /// or more beyond `acknowledged` nothing can be said; a later ACK does.
+    pub fn push(&mut self, acknowledged: u32, block: Range) {
+        let relative = |number: u32| u16::try_from(number.checked_sub(acknowledged)?).ok();
+        let free = self.0.iter_mut().find(|(_, end)| *end == 0);
+        if let Some(free) = free
+            && let (Some(start), Some(end)) = (relative(block.start), relative(block.end))
+        {
+            *free = (start, end);
+        }
+    }
+
+    /// True without blocks.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0[0].1 == 0
+    }
+
+    /// The blocks, most recent first.
+    pub fn iter(self, acknowledged: u32) -> impl Iterator<Item = Range> {
+        let used = self.0.into_iter().take_while(|(_, end)| *end > 0);
+        used.map(move |(start, end)| Range {
+            start: acknowledged.saturating_add(u32::from(start)),
+            end: acknowledged.saturating_add(u32::from(end)),
+        })
+    }
+
+    /// The size that they add to a header, in bytes.
+    #[must_use]
+    pub fn size(self) -> u32 {
+        self.0
+            .iter()
+            .map(|(_, end)| if *end > 0 { SACK_BLOCK_SIZE } else { 0 })
+            .sum()
+    }
 }
 
 impl Segment {
+    /// A segment of `kind` that says nothing further.
+    #[must_use]
+    pub fn new(kind: SegmentKind, connection: u32, number: u32, size: u32) -> Self {
+        Self {
+            connection,
+            number,
+            size,
+            window: 0,
+            sack: SackBlocks::default(),
+            kind,
+            ecn: Ecn::NotEct,
+            ecn_flags: EcnFlags::default(),
+        }
+    }
+
     /// What a path policy may know of it; connections are flows.
     #[must_use]
     pub fn meta(&self) -> PacketMeta {
@@ -50,7 +133,7 @@ impl Segment {
             flow: FlowId(u64::from(self.connection)),
             kind,
             size: self.size,
-            ecn: Ecn::NotEct,
+            ecn: self.ecn,
         }
     }
 }
@@ -58,5 +141,30 @@ impl Segment {
 impl Payload for Segment {
     fn len(&self) -> usize {
         self.size as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_small() {
+        assert!(size_of::<Segment>() <= 32);
+    }
+
+    #[test]
+    fn blocks_are_relative_and_at_most_three() {
+        let mut blocks = SackBlocks::default();
+        let range = |start, end| Range { start, end };
+        assert!(blocks.is_empty());
+        blocks.push(100, range(100 + 65_535, 100 + 65_536));
+        assert!(blocks.is_empty(), "too far to be said");
+        for start in [130, 120, 110, 105] {
+            blocks.push(100, range(start, start + 2));
+        }
+        let said: Vec<Range> = blocks.iter(100).collect();
+        assert_eq!(said, [range(130, 132), range(120, 122), range(110, 112)]);
+        assert_eq!(blocks.size(), 24);
     }
 }

@@ -6,6 +6,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
 use super::TcpConfig;
+use super::event::TcpOutput;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::window::Window;
@@ -120,7 +121,7 @@ impl Sender {
     }
 
     /// Sends the initial window.
-    pub fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    pub fn start(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.send_window(now, out);
     }
 
@@ -153,7 +154,7 @@ impl Sender {
         self.stats
     }
 
-    fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
+    fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         let acknowledged = self.una;
         self.window.deflate();
         self.recovery.duplicates = 0;
@@ -164,7 +165,7 @@ impl Sender {
             && number > timing.number
         {
             self.retransmission.timing = None;
-            self.retransmission.rto.sample(now.since(timing.sent));
+            self.retransmission.rto.sample(timing.sent, now);
         }
         if self.config.syn && acknowledged == 0 {
             self.window.open(&self.config, self.stats.timeouts > 0);
@@ -175,7 +176,7 @@ impl Sender {
         self.send_window(now, out);
     }
 
-    fn take_duplicate_ack(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn take_duplicate_ack(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.duplicates += 1;
         if self.recovery.duplicates < LOSS_THRESHOLD {
             if self.config.limited_transmit {
@@ -192,7 +193,7 @@ impl Sender {
     }
 
     /// Fast retransmit (RFC 5681, 3.2), once for all losses of a window.
-    fn retransmit_fast(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn retransmit_fast(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.recovery.point.is_some_and(|point| self.una <= point) {
             return;
         }
@@ -206,7 +207,7 @@ impl Sender {
     }
 
     /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
-    fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         let beyond = self
             .window
             .segments()
@@ -221,7 +222,7 @@ impl Sender {
         }
     }
 
-    fn send_window(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn send_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         let limit = self.una.saturating_add(self.window.segments());
         while self.next < limit.min(self.total) {
             self.transmit(now, self.next, out);
@@ -229,7 +230,7 @@ impl Sender {
         }
     }
 
-    fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(Segment)) {
+    fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         self.stats.sent += 1;
         if number < self.max {
             self.stats.retransmitted += 1;
@@ -241,15 +242,12 @@ impl Sender {
         if self.retransmission.expires.is_none() {
             self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
         }
-        out(Segment {
-            connection: self.connection,
-            number,
-            size: match number {
-                0 if self.config.syn => self.config.ack,
-                _ => self.config.segment,
-            },
-            kind: SegmentKind::Data,
-        });
+        let size = match number {
+            0 if self.config.syn => self.config.ack,
+            _ => self.config.segment,
+        };
+        let segment = Segment::new(SegmentKind::Data, self.connection, number, size);
+        out(TcpOutput::Segment(segment));
     }
 
     /// The timer runs while anything is unacknowledged (RFC 6298, 5.2 and 5.3).
@@ -259,7 +257,7 @@ impl Sender {
     }
 
     /// Go-back-N from the first unacknowledged segment (RFC 6298, 5.4 to 5.6).
-    fn expire(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn expire(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.stats.timeouts += 1;
         self.recovery = Recovery {
             point: Some(self.max),
@@ -276,9 +274,9 @@ impl Sender {
 
 impl Machine for Sender {
     type Input = Segment;
-    type Output = Segment;
+    type Output = TcpOutput;
 
-    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         let ours = ack.connection == self.connection && ack.kind == SegmentKind::Ack;
         if !ours || ack.number > self.max {
             return;
@@ -290,7 +288,7 @@ impl Machine for Sender {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.retransmission.expires.is_some_and(|at| at <= now) {
             self.expire(now, out);
         }

@@ -4,6 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
 use super::TcpConfig;
+use super::event::TcpOutput;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::sender::{Sender, SenderStats};
@@ -57,7 +58,7 @@ impl Server {
         }
     }
 
-    fn take_syn(&mut self, now: Time, connection: u32, out: &mut impl FnMut(Segment)) {
+    fn take_syn(&mut self, now: Time, connection: u32, out: &mut impl FnMut(TcpOutput)) {
         if connection > self.connection {
             self.connection = connection;
             let rto = Rto::new(self.config.rto);
@@ -70,10 +71,10 @@ impl Server {
         } else if let Phase::Opening(opening) = &mut self.phase {
             opening.repeat();
         }
-        out(self.segment(SegmentKind::SynAck));
+        out(self.segment(SegmentKind::SynAck).into());
     }
 
-    fn take_request(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn take_request(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.phase {
             Phase::Opening(opening) => {
                 opening.acknowledge(now);
@@ -89,12 +90,7 @@ impl Server {
     }
 
     fn segment(&self, kind: SegmentKind) -> Segment {
-        Segment {
-            connection: self.connection,
-            number: 0,
-            size: self.config.ack,
-            kind,
-        }
+        Segment::new(kind, self.connection, 0, self.config.ack)
     }
 }
 
@@ -121,16 +117,16 @@ impl Opening {
     fn acknowledge(&mut self, now: Time) {
         self.expires = None;
         if let Some(sent) = self.sent.take() {
-            self.rto.sample(now.since(sent));
+            self.rto.sample(sent, now);
         }
     }
 }
 
 impl Machine for Server {
     type Input = Segment;
-    type Output = Segment;
+    type Output = TcpOutput;
 
-    fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(Segment)) {
+    fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(TcpOutput)) {
         if segment.kind == SegmentKind::Syn && segment.connection >= self.connection {
             return self.take_syn(now, segment.connection, out);
         }
@@ -146,7 +142,7 @@ impl Machine for Server {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.phase {
             Phase::Closed => {}
             Phase::Opening(opening) => {
@@ -154,7 +150,7 @@ impl Machine for Server {
                     opening.rto.back_off();
                     opening.repeat();
                     opening.expires = Some(now + opening.rto.timeout());
-                    out(self.segment(SegmentKind::SynAck));
+                    out(self.segment(SegmentKind::SynAck).into());
                 }
             }
             Phase::Sending(sender) => sender.handle_timeout(now, out),

@@ -67,19 +67,22 @@ impl Pair {
             }
             now = next;
             let mut said = Vec::new();
-            let out = &mut |s| said.push(s);
             let to_client = if arrival == Some(now) {
                 let (_, to_client, segment) = self.flying.remove(0);
                 if to_client {
+                    let out = &mut |s| said.push(s);
                     step(&mut self.client, now, Wake::Input(segment.into()), out);
                 } else {
+                    let out = &mut |o: TcpOutput| said.extend(o.segment());
                     step(&mut self.server, now, Wake::Input(segment), out);
                 }
                 !to_client
             } else if client == Some(now) {
+                let out = &mut |s| said.push(s);
                 step(&mut self.client, now, Wake::Timeout, out);
                 false
             } else {
+                let out = &mut |o: TcpOutput| said.extend(o.segment());
                 step(&mut self.server, now, Wake::Timeout, out);
                 true
             };

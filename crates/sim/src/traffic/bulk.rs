@@ -3,7 +3,7 @@
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
-use crate::tcp::{Rto, Segment, Sender, TcpConfig};
+use crate::tcp::{Rto, Segment, Sender, TcpConfig, TcpOutput};
 
 /// Sends one file from its start on; takes the ACKs.
 #[derive(Clone, Debug)]
@@ -43,17 +43,17 @@ impl Bulk {
 
 impl Machine for Bulk {
     type Input = Segment;
-    type Output = Segment;
+    type Output = TcpOutput;
 
     #[inline]
-    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         if now >= self.stop {
             self.sender.truncate();
         }
         self.sender.handle_input(now, ack, out);
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.starts.is_some_and(|at| at <= now) {
             self.starts = None;
             self.sender.start(now, out);

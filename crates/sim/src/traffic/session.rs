@@ -4,7 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use crate::tcp::{Rto, Segment, Sender, SenderStats, TcpConfig};
+use crate::tcp::{Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ impl Sessions {
         self.sender.as_ref().map(Sender::congestion_window)
     }
 
-    fn start(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn start(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.opened += 1;
         let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);
         let tcp = self.config.tcp;
@@ -84,9 +84,9 @@ impl Sessions {
 
 impl Machine for Sessions {
     type Input = Segment;
-    type Output = Segment;
+    type Output = TcpOutput;
 
-    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         if let Some(sender) = &mut self.sender {
             sender.handle_input(now, ack, out);
             if sender.is_finished() {
@@ -97,7 +97,7 @@ impl Machine for Sessions {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.sender {
             Some(sender) => sender.handle_timeout(now, out),
             None if self.idle_until <= now => self.start(now, out),
@@ -149,7 +149,9 @@ mod tests {
         while seen.len() < count {
             let now = source.deadline().unwrap().at;
             let mut sent = Vec::new();
-            step(&mut source, now, Wake::Timeout, &mut |s| sent.push(s));
+            step(&mut source, now, Wake::Timeout, &mut |o| {
+                sent.extend(o.segment());
+            });
             seen.push((now, 0));
             while let Some(data) = sent.pop() {
                 let length = &mut seen.last_mut().unwrap().1;
@@ -159,7 +161,7 @@ mod tests {
                     number: data.number + 1,
                     ..data
                 };
-                source.handle_input(now, ack, &mut |s| sent.push(s));
+                source.handle_input(now, ack, &mut |o| sent.extend(o.segment()));
             }
         }
         seen

@@ -4,7 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
 use super::{Bulk, Sessions};
-use crate::tcp::{Segment, SenderStats};
+use crate::tcp::{Segment, SenderStats, TcpOutput};
 
 /// A source of TCP traffic.
 #[derive(Clone, Debug)]
@@ -41,17 +41,17 @@ impl TcpSource {
 
 impl Machine for TcpSource {
     type Input = Segment;
-    type Output = Segment;
+    type Output = TcpOutput;
 
     #[inline]
-    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(Segment)) {
+    fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         match self {
             Self::Bulk(bulk) => bulk.handle_input(now, ack, out),
             Self::Sessions(sessions) => sessions.handle_input(now, ack, out),
         }
     }
 
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         match self {
             Self::Bulk(bulk) => bulk.handle_timeout(now, out),
             Self::Sessions(sessions) => sessions.handle_timeout(now, out),

@@ -7,25 +7,26 @@ use super::flow::{Delays, FlowCounters};
 use super::report::BackgroundBytes;
 use crate::fabric::{Arrived, Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
-use crate::tcp::{Receiver, Segment, SenderStats};
+use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
 
-/// A source, the route of what it sends, and its calendar entry.
+/// A machine, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]
-struct Source<M> {
+struct Host<M> {
     machine: M,
     route: Cursor,
     timer: Timer,
 }
 
-/// The sink of a TCP source.
-#[derive(Clone, Debug)]
-struct Sink {
-    receiver: Receiver,
-    route: Cursor,
+/// What a TCP sink has handed to its application.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    /// Size of a segment, in bytes.
     segment: u32,
-    delivered: u64,
+    /// Segments of a connection that carry no data: its SYN.
+    without_data: u32,
+    bytes: u64,
     delays: Delays,
 }
 
@@ -40,9 +41,10 @@ struct DatagramSink {
 /// All traffic that lives inside a network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
-    sources: Vec<Source<TcpSource>>,
-    sinks: Vec<Sink>,
-    datagram_sources: Vec<Source<DatagramSource>>,
+    sources: Vec<Host<TcpSource>>,
+    sinks: Vec<Host<Receiver>>,
+    delivered: Vec<Delivered>,
+    datagram_sources: Vec<Host<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
 }
 
@@ -61,19 +63,19 @@ impl Agents {
     pub(crate) fn add_tcp(
         &mut self,
         source: TcpSource,
-        (receiver, segment): (Receiver, u32),
-        there: Cursor,
-        back: Cursor,
+        tcp: &TcpConfig,
+        (there, back): (Cursor, Cursor),
         fabric: &mut Fabric,
     ) {
         let number = self.next_tcp();
-        let source = Source::new(source, there, Event::Source(number), fabric);
+        let source = Host::new(source, there, Event::Source(number), fabric);
+        let sink = Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric);
         self.sources.push(source);
-        self.sinks.push(Sink {
-            receiver,
-            route: back,
-            segment,
-            delivered: 0,
+        self.sinks.push(sink);
+        self.delivered.push(Delivered {
+            segment: tcp.segment,
+            without_data: u32::from(tcp.syn),
+            bytes: 0,
             delays: Delays::default(),
         });
     }
@@ -86,24 +88,24 @@ impl Agents {
         fabric: &mut Fabric,
     ) {
         let number = self.next_datagrams();
-        let source = Source::new(source, route, Event::Datagrams(number), fabric);
+        let source = Host::new(source, route, Event::Datagrams(number), fabric);
         self.datagram_sources.push(source);
         self.datagram_sinks.push(DatagramSink::default());
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
-            tcp: self.sinks.iter().map(|s| s.delivered).sum(),
+            tcp: self.delivered.iter().map(|d| d.bytes).sum(),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum(),
         }
     }
 
     pub(crate) fn tcp_counters(&self, number: u32) -> FlowCounters {
-        let sink = &self.sinks[number as usize];
+        let delivered = &self.delivered[number as usize];
         FlowCounters {
             sender: self.sources[number as usize].machine.stats(),
-            goodput: sink.delivered,
-            delays: sink.delays,
+            goodput: delivered.bytes,
+            delays: delivered.delays,
         }
     }
 
@@ -131,8 +133,8 @@ impl Agents {
         }
         if source.machine.deadline().is_some_and(|d| d.at <= at) {
             let route = source.route;
-            source.machine.handle_timeout(at, &mut |segment| {
-                send_segment(at, route, segment, fabric);
+            source.machine.handle_timeout(at, &mut |output| {
+                send_output(at, route, output, fabric);
             });
         }
         source.rearm(number, fabric, Event::Source);
@@ -142,8 +144,8 @@ impl Agents {
     pub(crate) fn take_ack(&mut self, at: Time, number: u32, ack: Segment, fabric: &mut Fabric) {
         let source = &mut self.sources[number as usize];
         let route = source.route;
-        source.machine.handle_input(at, ack, &mut |segment| {
-            send_segment(at, route, segment, fabric);
+        source.machine.handle_input(at, ack, &mut |output| {
+            send_output(at, route, output, fabric);
         });
         source.rearm(number, fabric, Event::Source);
     }
@@ -157,24 +159,31 @@ impl Agents {
         fabric: &mut Fabric,
     ) {
         let sink = &mut self.sinks[number as usize];
-        sink.delays.add(at.since(sent));
-        let before = if sink.receiver.connection() == data.connection {
-            sink.receiver.in_order()
-        } else {
-            0
-        };
+        let before = (sink.machine.connection(), sink.machine.in_order());
         let route = sink.route;
-        let mut accepted = false;
-        sink.receiver.handle_input(at, data, &mut |ack| {
-            accepted = true;
+        sink.machine.handle_input(at, data, &mut |ack| {
             send_segment(at, route, ack, fabric);
         });
-        if accepted {
-            // The first segment is the SYN and carries no data.
-            let data = |in_order: u32| u64::from(in_order.saturating_sub(1));
-            let new = data(sink.receiver.in_order()) - data(before);
-            sink.delivered += new * u64::from(sink.segment);
+        let after = (sink.machine.connection(), sink.machine.in_order());
+        sink.rearm(number, fabric, Event::Sink);
+        let delivered = &mut self.delivered[number as usize];
+        delivered.delays.add(at.since(sent));
+        let first = if after.0 == before.0 { before.1 } else { 0 };
+        delivered.add(first, after.1);
+    }
+
+    pub(crate) fn wake_sink(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
+        let sink = &mut self.sinks[number as usize];
+        if !sink.timer.expires(at) {
+            return;
         }
+        if sink.machine.deadline().is_some_and(|d| d.at <= at) {
+            let route = sink.route;
+            sink.machine.handle_timeout(at, &mut |ack| {
+                send_segment(at, route, ack, fabric);
+            });
+        }
+        sink.rearm(number, fabric, Event::Sink);
     }
 
     #[inline]
@@ -207,7 +216,16 @@ impl Agents {
     }
 }
 
-impl<M: Machine> Source<M> {
+impl Delivered {
+    /// Counts the segments from `first` to the one before `end`.
+    #[inline]
+    fn add(&mut self, first: u32, end: u32) {
+        let first = first.max(self.without_data);
+        self.bytes += u64::from(end.saturating_sub(first)) * u64::from(self.segment);
+    }
+}
+
+impl<M: Machine> Host<M> {
     fn new(machine: M, route: Cursor, event: Event, fabric: &mut Fabric) -> Self {
         let mut timer = Timer::default();
         timer.arm(machine.deadline(), &mut fabric.calendar, event);
@@ -223,6 +241,13 @@ impl<M: Machine> Source<M> {
         let deadline = self.machine.deadline();
         self.timer
             .arm(deadline, &mut fabric.calendar, event(number));
+    }
+}
+
+#[inline]
+fn send_output(at: Time, route: Cursor, output: TcpOutput, fabric: &mut Fabric) {
+    if let TcpOutput::Segment(segment) = output {
+        send_segment(at, route, segment, fabric);
     }
 }
 

@@ -7,6 +7,10 @@ use proptest::prelude::*;
 const MS: u64 = 1_000_000;
 const NOTHING: [u32; 0] = [];
 
+fn number_of(output: TcpOutput) -> Option<u32> {
+    output.segment().map(|segment| segment.number)
+}
+
 /// A sender without set-up, and what it sent.
 struct Trace {
     sender: Sender,
@@ -22,18 +26,14 @@ impl Trace {
         change(&mut config);
         let mut sender = Sender::new(1, total, config, Rto::new(config.rto));
         let mut sent = Vec::new();
-        sender.start(Time::ZERO, &mut |s| sent.push(s.number));
+        sender.start(Time::ZERO, &mut |o| sent.extend(number_of(o)));
         Self { sender, sent }
     }
 
     /// What an ACK of everything before `number` at `ms` makes it send.
     fn ack(&mut self, ms: u64, number: u32) -> Vec<u32> {
-        let ack = Segment {
-            connection: 1,
-            number,
-            size: 40,
-            kind: SegmentKind::Ack,
-        };
+        let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
+        ack.window = self.sender.config.receiver_window;
         self.wake(Time(ms * MS), Wake::Input(ack))
     }
 
@@ -59,7 +59,9 @@ impl Trace {
 
     fn wake(&mut self, at: Time, wake: Wake<Segment>) -> Vec<u32> {
         let mut sent = Vec::new();
-        step(&mut self.sender, at, wake, &mut |s| sent.push(s.number));
+        step(&mut self.sender, at, wake, &mut |o| {
+            sent.extend(number_of(o));
+        });
         self.sent.extend(&sent);
         sent
     }
@@ -161,12 +163,7 @@ fn a_syn_is_alone_and_small_and_opens_the_initial_window() {
 fn foreign_and_impossible_acks_do_nothing() {
     let mut trace = Trace::new(10, |_| {});
     assert_eq!(trace.ack(100, 7), NOTHING, "acknowledges what was not sent");
-    let foreign = Segment {
-        connection: 2,
-        number: 1,
-        size: 40,
-        kind: SegmentKind::Ack,
-    };
+    let foreign = Segment::new(SegmentKind::Ack, 2, 1, 40);
     assert_eq!(trace.wake(Time(100 * MS), Wake::Input(foreign)), NOTHING);
     assert_eq!(trace.sender.acknowledged(), 0);
 }
@@ -181,10 +178,10 @@ proptest! {
     ) {
         let config = TcpConfig { limited_transmit, ..TcpConfig::default() };
         let mut sender = Sender::new(1, total, config, Rto::new(config.rto));
-        let mut receiver = Receiver::new(config.receiver_window, config.ack);
+        let mut receiver = Receiver::new(&config);
         let mut verdicts = lost.iter().cycle();
         let (mut flying, mut now) = (Vec::new(), Time::ZERO);
-        sender.start(now, &mut |s| flying.push(s));
+        sender.start(now, &mut |o| flying.extend(o.segment()));
         for _ in 0..20_000 {
             if sender.is_finished() {
                 break;
@@ -198,12 +195,12 @@ proptest! {
             }
             for ack in acks {
                 if !verdicts.next().unwrap() {
-                    sender.handle_input(now, ack, &mut |s| flying.push(s));
+                    sender.handle_input(now, ack, &mut |o| flying.extend(o.segment()));
                 }
             }
             if flying.is_empty() && !sender.is_finished() {
                 now = now.max(sender.deadline().unwrap().at);
-                sender.handle_timeout(now, &mut |s| flying.push(s));
+                sender.handle_timeout(now, &mut |o| flying.extend(o.segment()));
                 prop_assert!(sender.deadline().is_none_or(|d| d.at > now));
             }
         }

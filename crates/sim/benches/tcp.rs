@@ -1,0 +1,51 @@
+//! Cost of one data segment and its ACK at the two ends of a connection, without a network.
+
+use std::collections::VecDeque;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::machine::Machine;
+use polypath_core::time::{Duration, Time};
+use polypath_sim::tcp::{Receiver, Rto, Segment, Sender, TcpConfig};
+
+const SEGMENTS: u64 = 100_000;
+const HOP: Duration = Duration::from_micros(80);
+
+/// Carries data of `config` until `SEGMENTS` have left, of which one in `lost_every` is lost.
+fn carry(config: TcpConfig, lost_every: u64) -> u32 {
+    let mut sender = Sender::new(1, u32::MAX, config, Rto::new(config.rto));
+    let mut receiver = Receiver::new(&config);
+    let mut flying: VecDeque<Segment> = VecDeque::new();
+    let mut now = Time::ZERO;
+    sender.start(now, &mut |output| flying.extend(output.segment()));
+    let mut left = 0_u64;
+    while left < SEGMENTS {
+        now += HOP;
+        let Some(segment) = flying.pop_front() else {
+            now = sender.deadline().map_or(now, |d| d.at);
+            sender.handle_timeout(now, &mut |output| flying.extend(output.segment()));
+            continue;
+        };
+        left += 1;
+        if !left.is_multiple_of(lost_every) {
+            receiver.handle_input(now, segment, &mut |ack| {
+                sender.handle_input(now, ack, &mut |output| flying.extend(output.segment()));
+            });
+        }
+    }
+    sender.acknowledged()
+}
+
+fn connection(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tcp");
+    group.throughput(Throughput::Elements(SEGMENTS));
+    let config = TcpConfig {
+        receiver_window: 64,
+        ..TcpConfig::default()
+    };
+    group.bench_function("reno/lossless", |b| b.iter(|| carry(config, u64::MAX)));
+    group.bench_function("reno/one in 500 lost", |b| b.iter(|| carry(config, 500)));
+    group.finish();
+}
+
+criterion_group!(benches, connection);
+criterion_main!(benches);

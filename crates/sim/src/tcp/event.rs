@@ -1,0 +1,82 @@
+//! What a TCP machine says: segments to send, and for an observer what happened.
+
+use polypath_core::time::Duration;
+
+use super::segment::Segment;
+
+/// What a TCP machine says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TcpOutput {
+    /// Send this segment.
+    Segment(Segment),
+    /// Something happened; said only by a sender that is observed.
+    Event(TcpEvent),
+}
+
+/// What happened to a sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TcpEvent {
+    /// The window changed; both values in segments, `cwnd` without the inflation of fast recovery.
+    Window {
+        /// The congestion window.
+        cwnd: f64,
+        /// The slow start threshold.
+        ssthresh: f64,
+    },
+    /// A loss is being repaired.
+    RecoveryEntered {
+        /// How.
+        kind: RecoveryKind,
+        /// The repair ends when everything before this segment is acknowledged.
+        until: u32,
+    },
+    /// The repair of a loss ended.
+    RecoveryLeft {
+        /// What it was.
+        kind: RecoveryKind,
+    },
+    /// The retransmission timer expired; the next timeout is this.
+    Timeout {
+        /// The timeout after the back-off.
+        next: Duration,
+    },
+    /// A round-trip time was measured.
+    RttSample {
+        /// The round-trip time.
+        rtt: Duration,
+        /// The retransmission timeout that follows from it.
+        rto: Duration,
+    },
+    /// The window was reduced because the receiver echoed a congestion mark (RFC 3168).
+    EcnReduction,
+}
+
+/// How a loss is repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Slow start after a fast retransmit (Tahoe).
+    SlowStart,
+    /// Fast recovery (RFC 5681, 6582, 6675).
+    Fast,
+    /// Slow start after a timeout (RFC 6298).
+    Timeout,
+}
+
+impl TcpOutput {
+    /// The segment, if it is one.
+    #[inline]
+    #[must_use]
+    pub const fn segment(self) -> Option<Segment> {
+        match self {
+            Self::Segment(segment) => Some(segment),
+            Self::Event(_) => None,
+        }
+    }
+}
+
+impl From<Segment> for TcpOutput {
+    #[inline]
+    fn from(segment: Segment) -> Self {
+        Self::Segment(segment)
+    }
+}

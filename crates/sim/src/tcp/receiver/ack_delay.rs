@@ -1,0 +1,51 @@
+//! Delayed ACKs (RFC 5681, 4.2; RFC 1122, 4.2.3.2).
+
+use polypath_core::machine::Deadline;
+use polypath_core::time::{Duration, Time};
+
+/// Holds back the ACK of every first of two segments in order, for a limited time.
+///
+/// As in ns-2 (`TCPSink/DelAck`): only one segment waits, and whatever comes next sends its ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckDelay {
+    interval: Option<Duration>,
+    expires: Option<Time>,
+}
+
+impl AckDelay {
+    /// Delays by `interval` at most, or not at all.
+    pub(super) const fn new(interval: Option<Duration>) -> Self {
+        Self {
+            interval,
+            expires: None,
+        }
+    }
+
+    /// True if the ACK of the segment that arrived waits; `may_wait` says that it is in order.
+    #[inline]
+    pub(super) fn holds_back(&mut self, now: Time, may_wait: bool) -> bool {
+        let Some(interval) = self.interval else {
+            return false;
+        };
+        let waits = may_wait && self.expires.is_none();
+        self.expires = waits.then(|| now + interval);
+        waits
+    }
+
+    /// True if an ACK that waited goes now.
+    pub(super) fn expires(&mut self, now: Time) -> bool {
+        self.expires.take_if(|at| *at <= now).is_some()
+    }
+
+    pub(super) fn cancel(&mut self) {
+        self.expires = None;
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let at = self.expires?;
+        Some(Deadline {
+            at,
+            why: "delayed ACK",
+        })
+    }
+}

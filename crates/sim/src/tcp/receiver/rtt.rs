@@ -1,0 +1,37 @@
+//! The receiver's estimate of the round-trip time, without timestamps.
+
+use polypath_core::time::{Duration, Time};
+
+/// Times how long it takes to receive one receiver window in order.
+///
+/// Data up to the advertised edge can have been sent before the ACK that advertised it came back only if
+/// the window was not yet used: a window takes a round trip at least, and exactly one if the receiver
+/// window limits the sender. The estimate is the least of these times, as in Linux
+/// (`tcp_rcv_rtt_measure`); it is too long while the congestion window is the smaller one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowTimer {
+    /// Since when, and up to which segment.
+    present: Option<(Time, u32)>,
+    least: Option<Duration>,
+}
+
+impl WindowTimer {
+    /// Takes note that everything before `next` has arrived.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, next: u32, window: u32) {
+        let Some((since, edge)) = self.present else {
+            self.present = Some((now, next.saturating_add(window)));
+            return;
+        };
+        if next < edge {
+            return;
+        }
+        let took = now.since(since);
+        self.least = Some(self.least.map_or(took, |least| least.min(took)));
+        self.present = Some((now, next.saturating_add(window)));
+    }
+
+    pub(super) const fn rtt(&self) -> Option<Duration> {
+        self.least
+    }
+}

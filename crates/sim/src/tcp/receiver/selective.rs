@@ -1,0 +1,75 @@
+//! What came out of order, and the SACK blocks that tell of it (RFC 2018, 4).
+
+use crate::tcp::ranges::{Range, RangeSet};
+use crate::tcp::segment::SackBlocks;
+
+/// The segments beyond the first hole.
+#[derive(Clone, Debug)]
+pub(super) struct OutOfOrder {
+    held: RangeSet,
+    /// A segment of each of the ranges that changed last, most recent first; nothing without SACK.
+    recent: Option<[u32; SackBlocks::MOST]>,
+}
+
+/// No segment has this number.
+const NONE: u32 = u32::MAX;
+
+impl OutOfOrder {
+    pub(super) fn new(selective: bool) -> Self {
+        Self {
+            held: RangeSet::default(),
+            recent: selective.then_some([NONE; SackBlocks::MOST]),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.held.clear();
+        self.recent = self.recent.map(|_| [NONE; SackBlocks::MOST]);
+    }
+
+    /// Holds a segment beyond the first hole.
+    pub(super) fn hold(&mut self, number: u32) {
+        self.held.insert(Range {
+            start: number,
+            end: number + 1,
+        });
+        let Some(recent) = &mut self.recent else {
+            return;
+        };
+        let changed = self.held.find(number);
+        let others = recent.iter().filter(|n| self.held.find(**n) != changed);
+        let mut order = [NONE; SackBlocks::MOST];
+        let newest_first = std::iter::once(&number).chain(others);
+        for (place, number) in order.iter_mut().zip(newest_first) {
+            *place = *number;
+        }
+        *recent = order;
+    }
+
+    /// Gives up what is in order now that everything before `next` has arrived, and says where that ends.
+    pub(super) fn release(&mut self, next: u32) -> u32 {
+        let next = self.held.first_missing(next);
+        self.held.forget_before(next);
+        next
+    }
+
+    /// The ranges that changed last, most recent first.
+    #[inline]
+    pub(super) fn blocks(&self, acknowledged: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if self.held.is_empty() {
+            return blocks;
+        }
+        for number in self.recent.iter().flatten() {
+            if let Some(range) = self.held.find(*number) {
+                blocks.push(acknowledged, range);
+            }
+        }
+        blocks
+    }
+}
