@@ -73,6 +73,9 @@ pub struct Stats {
     pub tun: TunStats,
     /// The paths.
     pub paths: Vec<PathStats>,
+    /// How many paths the peer has, as it said in the last handshake; another number than here is a
+    /// mistake in one of the files.
+    pub peer_paths: Option<u8>,
     /// The session: frames sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,
     /// How well deadlines were met; at the end of the run.
@@ -151,6 +154,7 @@ mod tests {
             established: true,
             tun: TunStats::default(),
             paths: vec![PathStats::default()],
+            peer_paths: Some(1),
             session: session(&Counters::default()),
             drive: Some(drive(&DriveReport::default())),
         };

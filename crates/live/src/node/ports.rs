@@ -91,6 +91,14 @@ impl Ports {
         let remedy = match reason {
             Reject::WrongKey | Reject::BadMac => "; compare the keys in both nodes' files",
             Reject::StaleTimestamp => "; is the peer's clock set back?",
+            Reject::WrongPath => {
+                "; have both nodes' files their `[[path]]` tables in the same order?"
+            }
+            Reject::Throttled => "; somebody floods this node with handshakes",
+            Reject::BehindWindow => {
+                "; it came after more than 2048 newer ones of its path: the network holds datagrams back, \
+                 or somebody replays them"
+            }
             _ => "",
         };
         let (path, reason) = (path.0, reason.name());
@@ -117,6 +125,12 @@ fn log(event: SessionEvent) {
         SessionEvent::Established { initiator } => tracing::info!(initiator, "session established"),
         SessionEvent::Expired => tracing::warn!("keys ran out; packets wait for the peer"),
         SessionEvent::Silent => tracing::warn!("the peer does not answer; a handshake follows"),
+        SessionEvent::PathsDiffer { own, peer } => tracing::warn!(
+            own,
+            peer,
+            "the peer has another number of paths: give both nodes' files the same `[[path]]` tables, in \
+             the same order; a path without a counterpart carries nothing"
+        ),
         SessionEvent::NoEntropy => tracing::error!("the random source failed"),
         // These come as often as somebody sends; the statistics have their numbers.
         SessionEvent::Initiated { attempt } => tracing::debug!(attempt, "handshake begun"),

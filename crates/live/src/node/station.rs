@@ -72,6 +72,7 @@ impl NodeStation {
             established: self.tunnel.is_established(),
             tun: self.ports.tun_stats,
             paths: self.ports.paths.stats(),
+            peer_paths: self.tunnel.peer_paths(),
             session: stats::session(self.tunnel.counters()),
             drive: None,
         }
