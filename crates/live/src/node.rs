@@ -3,8 +3,7 @@
 //! What the node's machines decide is in `polypath-core` and `polypath-session`; here is only what moves
 //! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
 //! and with the times in which the kernel received them, and deadlines in between at their own time, so
-//! that a node that is woken late decides as one that is woken in time. This holds for up to
-//! [`crate::drive::BUDGET`] datagrams waiting on a path; beyond, a deadline may come before them.
+//! that a node that is woken late decides as one that is woken in time, however many datagrams wait.
 
 use std::io;
 use std::path::PathBuf;
@@ -30,9 +29,11 @@ use ports::Ports;
 use station::NodeStation;
 
 mod events;
+mod inbox;
 mod paths;
 mod ports;
 mod station;
+mod timeline;
 
 /// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
 const COMBINING_WINDOW: u32 = 8192;
@@ -125,10 +126,10 @@ impl Node {
             driver.watch(socket, Token(index))?;
         }
         let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
-        let ports = Ports::new(tun, paths);
         let events = options.events.as_deref().map(EventFile::create);
+        let ports = Ports::new(tun, paths, events.transpose()?);
         let stats = options.stats.as_deref().map(StatsFile::new);
-        let station = NodeStation::new(tunnel, ports, events.transpose()?, stats);
+        let station = NodeStation::new(tunnel, ports, stats);
         Ok(Self { station, driver })
     }
 

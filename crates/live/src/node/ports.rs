@@ -10,7 +10,9 @@ use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
 use super::events::EventFile;
+use super::inbox::Arrival;
 use super::paths::Paths;
+use super::timeline::Surroundings;
 use crate::buffer::PacketBuffer;
 use crate::stats::TunStats;
 use crate::tun::Tun;
@@ -20,6 +22,7 @@ pub(super) struct Ports {
     pub(super) tun: Tun,
     pub(super) tun_stats: TunStats,
     pub(super) paths: Paths,
+    pub(super) events: Option<EventFile>,
     packets: PacketBuffer,
     /// The reasons of rejection that the log has already.
     told: Vec<Reject>,
@@ -34,12 +37,13 @@ pub(super) struct Occasion {
 }
 
 impl Ports {
-    pub(super) fn new(tun: Tun, paths: Paths) -> Self {
+    pub(super) fn new(tun: Tun, paths: Paths, events: Option<EventFile>) -> Self {
         Self {
             packets: PacketBuffer::new(usize::from(tun.mtu())),
             tun,
             tun_stats: TunStats::default(),
             paths,
+            events,
             told: Vec::new(),
         }
     }
@@ -51,34 +55,6 @@ impl Ports {
         };
         self.tun_stats.from_applications.add(len);
         Ok(Some(self.packets.take(len)))
-    }
-
-    /// Does what a tunnel says.
-    pub(super) fn take(
-        &mut self,
-        occasion: Occasion,
-        said: Output,
-        events: Option<&mut EventFile>,
-    ) -> io::Result<()> {
-        match said {
-            Output::Packet(packet) => self.write_packet(&packet)?,
-            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
-            Output::Authenticated { path } => {
-                if let Some(source) = occasion.source {
-                    self.paths.learn(path, source);
-                }
-            }
-            Output::Event(event) => {
-                if let Some(file) = events {
-                    file.write(occasion.at, event)?;
-                }
-            }
-            Output::Session(SessionEvent::Rejected { path, reason }) => {
-                self.tell_rejected(path, reason, occasion.source);
-            }
-            Output::Session(event) => log(event),
-        }
-        Ok(())
     }
 
     /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
@@ -115,6 +91,42 @@ impl Ports {
             self.tun_stats.to_applications.add(packet.len());
         } else {
             self.tun_stats.refused += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Surroundings for Ports {
+    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
+        self.paths.next_at(until)
+    }
+
+    fn take(&mut self) -> Option<Arrival> {
+        self.paths.take()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
+        match said {
+            Output::Packet(packet) => self.write_packet(&packet)?,
+            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
+            Output::Authenticated { path } => {
+                if let Some(source) = occasion.source {
+                    self.paths.learn(path, source);
+                }
+            }
+            Output::Event(event) => {
+                if let Some(file) = &mut self.events {
+                    file.write(occasion.at, event)?;
+                }
+            }
+            Output::Session(SessionEvent::Rejected { path, reason }) => {
+                self.tell_rejected(path, reason, occasion.source);
+            }
+            Output::Session(event) => log(event),
         }
         Ok(())
     }
