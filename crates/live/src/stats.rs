@@ -108,6 +108,7 @@ pub fn drive(report: &DriveReport) -> Value {
         "lateness_us": { "p50": us(0.5), "p99": us(0.99), "max": us(1.0) },
         "inputs": report.inputs,
         "stuck": report.stuck,
+        "rests": report.rests,
     })
 }
 
