@@ -17,7 +17,7 @@ use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::clock::{Clock, wall_ns};
-use crate::config::{NodeConfig, PathConfig};
+use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::stats::{self, Stats, StatsFile};
@@ -37,8 +37,6 @@ mod timeline;
 
 /// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
 const COMBINING_WINDOW: u32 = 8192;
-/// Least MTU of an IPv6 link in bytes (RFC 8200, section 5).
-const LEAST_MTU_V6: u16 = 1280;
 
 /// What a run writes, and its time zero.
 #[derive(Clone, Debug, Default)]
