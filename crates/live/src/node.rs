@@ -6,7 +6,7 @@
 //! that a node that is woken late decides as one that is woken in time, however many datagrams wait.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
@@ -75,8 +75,13 @@ pub enum NodeError {
     #[error("`peer.public_key` is this node's own key: give that of the peer")]
     OwnKey,
     /// A file that is to be written.
-    #[error("{path}: {source}", path = path.display())]
+    #[error(
+        "{option} {path}: {source}; name a file in a directory that exists and can be written",
+        path = path.display()
+    )]
     File {
+        /// The option of the command line that names it.
+        option: &'static str,
         /// The file.
         path: PathBuf,
         /// What the system said.
@@ -109,6 +114,9 @@ impl Node {
             .origin_ns
             .map_or_else(Clock::starting_now, Clock::starting_at);
         let private_key = private_key(config)?;
+        let events = options.events.as_deref().map(EventFile::create);
+        let events = events.transpose()?;
+        let stats = options.stats.as_deref().map(stats_file).transpose()?;
         let sockets = config.paths.iter().map(PathSocket::open);
         let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
         let mtu = tun_mtu(config, &sockets)?;
@@ -124,10 +132,8 @@ impl Node {
             driver.watch(socket, Token(index))?;
         }
         let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
-        let events = options.events.as_deref().map(EventFile::create);
-        let ports = Ports::new(tun, paths, events.transpose()?);
-        let stats = options.stats.as_deref().map(StatsFile::new);
-        let station = NodeStation::new(tunnel, ports, stats);
+        let ports = Ports::new(tun, paths, events);
+        let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
     }
 
@@ -144,6 +150,14 @@ impl Node {
         let now = self.driver.clock().now();
         Ok(self.station.finish(now, stats::drive(&report))?)
     }
+}
+
+fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
+    StatsFile::new(path).map_err(|source| NodeError::File {
+        option: "--stats",
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn private_key(config: &NodeConfig) -> Result<PrivateKey, NodeError> {
@@ -172,6 +186,7 @@ fn session(
 }
 
 fn endpoint(config: &NodeConfig) -> EndpointConfig {
+    // An endpoint knows one size of headers: with one path over IPv6, all frames count with its 48 B.
     let v6 = config.paths.iter().any(|path| path.local.is_ipv6());
     let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };
     EndpointConfig {

@@ -86,10 +86,18 @@ impl Paths {
         }
     }
 
-    /// Takes `source` for the peer's address on a path whose configuration does not give it.
-    pub(super) fn learn(&mut self, path: PathId, source: SocketAddr) {
+    /// Notes an authentic datagram of the peer, whose `source` is its address on a path whose
+    /// configuration does not give it.
+    pub(super) fn hear(&mut self, path: PathId, source: SocketAddr) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.learn(source);
+            path.hear(source);
+        }
+    }
+
+    /// Logs which paths have brought nothing of the peer yet.
+    pub(super) fn tell_silent(&self) {
+        for path in self.all.iter().filter(|path| path.stats.authentic == 0) {
+            path.tell_silent();
         }
     }
 
@@ -130,11 +138,35 @@ impl Path {
         }
     }
 
-    fn learn(&mut self, source: SocketAddr) {
-        if self.learns && self.remote != Some(source) {
-            tracing::info!(path = self.stats.name, remote = %source, "the peer is found");
+    fn hear(&mut self, source: SocketAddr) {
+        let moved = self.learns && self.remote != Some(source);
+        if moved {
             self.remote = Some(source);
             self.stats.remote = Some(source);
+        }
+        if self.stats.authentic == 0 {
+            tracing::info!(path = self.stats.name, remote = %source, "the peer answers");
+        } else if moved {
+            tracing::info!(path = self.stats.name, remote = %source, "the peer has moved");
+        }
+        self.stats.authentic += 1;
+    }
+
+    fn tell_silent(&self) {
+        let (path, received) = (&self.stats.name, self.stats.received.packets);
+        if let Some(remote) = self.remote {
+            tracing::warn!(
+                path,
+                %remote,
+                received,
+                "no answer from the peer yet: does it run, and does a firewall let UDP through?"
+            );
+        } else {
+            tracing::warn!(
+                path,
+                received,
+                "the peer has not come yet: it must give this end's address as its `remote`"
+            );
         }
     }
 }

@@ -1,14 +1,17 @@
 //! The descriptors of a node: where its machines' outputs go, and what was counted there.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use polypath_core::event::{DropReason, Event};
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
+use super::COMBINING_WINDOW;
 use super::events::EventFile;
 use super::inbox::Arrival;
 use super::paths::Paths;
@@ -23,6 +26,8 @@ pub(super) struct Ports {
     pub(super) tun_stats: TunStats,
     pub(super) paths: Paths,
     pub(super) events: Option<EventFile>,
+    /// Packets that the endpoint dropped.
+    pub(super) dropped: BTreeMap<DropReason, u64>,
     packets: PacketBuffer,
     /// The reasons of rejection that the log has already.
     told: Vec<Reject>,
@@ -44,8 +49,14 @@ impl Ports {
             tun_stats: TunStats::default(),
             paths,
             events,
+            dropped: BTreeMap::new(),
             told: Vec::new(),
         }
+    }
+
+    /// Writes the events that are still in memory.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.events.as_mut().map_or(Ok(()), EventFile::flush)
     }
 
     /// The next packet of an application, if one waits.
@@ -86,6 +97,19 @@ impl Ports {
         );
     }
 
+    fn count_dropped(&mut self, reason: DropReason) {
+        let count = self.dropped.entry(reason).or_default();
+        *count += 1;
+        if reason == DropReason::BehindWindow && *count == 1 {
+            tracing::warn!(
+                window = COMBINING_WINDOW,
+                "a packet is dropped that came after so many newer ones that it may be a copy: the \
+                 delays of the paths differ too much for this rate; take the slowest path out of the \
+                 file (further ones are only counted)"
+            );
+        }
+    }
+
     fn write_packet(&mut self, packet: &[u8]) -> io::Result<()> {
         if self.tun.write(packet)? {
             self.tun_stats.to_applications.add(packet.len());
@@ -115,10 +139,13 @@ impl Surroundings for Ports {
             Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
             Output::Authenticated { path } => {
                 if let Some(source) = occasion.source {
-                    self.paths.learn(path, source);
+                    self.paths.hear(path, source);
                 }
             }
             Output::Event(event) => {
+                if let Event::Dropped { reason, .. } = event {
+                    self.count_dropped(reason);
+                }
                 if let Some(file) = &mut self.events {
                     file.write(occasion.at, event)?;
                 }

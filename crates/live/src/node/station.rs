@@ -3,11 +3,10 @@
 use std::io;
 
 use polypath_core::machine::Deadline;
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
 
-use super::events::EventFile;
 use super::next_second;
 use super::ports::Ports;
 use super::timeline::Timeline;
@@ -17,6 +16,9 @@ use crate::stats::{self, Stats, StatsFile};
 /// The TUN device; the paths have their numbers.
 pub(super) const TUN: Token = Token(u32::MAX);
 
+/// How long a peer may be silent until the log says so: four tries of a handshake.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// A tunnel and its descriptors.
 pub(super) struct NodeStation {
     tunnel: Timeline<Tunnel>,
@@ -24,16 +26,23 @@ pub(super) struct NodeStation {
     stats: Option<StatsFile>,
     /// When files are written next, if there are any.
     report_at: Option<Time>,
+    /// Whether the log has that the statistics cannot be written.
+    told: bool,
+    /// When the log is to say from which paths nothing came.
+    silence_at: Option<Time>,
 }
 
 impl NodeStation {
-    pub(super) fn new(tunnel: Tunnel, ports: Ports, stats: Option<StatsFile>) -> Self {
+    /// A station at `now`.
+    pub(super) fn new(tunnel: Tunnel, ports: Ports, stats: Option<StatsFile>, now: Time) -> Self {
         let reports = ports.events.is_some() || stats.is_some();
         Self {
             tunnel: Timeline::new(tunnel),
             ports,
             stats,
             report_at: reports.then_some(Time::ZERO),
+            told: false,
+            silence_at: Some(now + PATIENCE),
         }
     }
 
@@ -47,6 +56,7 @@ impl NodeStation {
             drive: Some(drive),
             ..self.count(now)
         };
+        self.ports.flush()?;
         self.write(&stats)?;
         Ok(stats)
     }
@@ -60,16 +70,34 @@ impl NodeStation {
             tun: self.ports.tun_stats,
             paths: self.ports.paths.stats(),
             peer_paths: tunnel.peer_paths(),
+            dropped: self.ports.dropped.clone(),
             session: stats::session(tunnel.counters()),
             drive: None,
         }
     }
 
-    fn write(&mut self, stats: &Stats) -> io::Result<()> {
-        if let Some(file) = &self.stats {
-            file.write(stats)?;
+    fn write(&self, stats: &Stats) -> io::Result<()> {
+        let Some(file) = &self.stats else {
+            return Ok(());
+        };
+        file.write(stats).map_err(|error| {
+            let path = file.path().display();
+            io::Error::new(error.kind(), format!("--stats {path}: {error}"))
+        })
+    }
+
+    /// Writes the files; packets must go on where statistics cannot be written for a while.
+    fn report(&mut self, now: Time) -> io::Result<()> {
+        self.ports.flush()?;
+        match self.write(&self.count(now)) {
+            Ok(()) => self.told = false,
+            Err(error) if !self.told => {
+                tracing::warn!("{error}; the node goes on, and tries again each second");
+                self.told = true;
+            }
+            Err(_) => {}
         }
-        self.ports.events.as_mut().map_or(Ok(()), EventFile::flush)
+        Ok(())
     }
 
     /// Takes packets of applications at `at`, at most `budget`, and says how many.
@@ -91,15 +119,22 @@ impl Station for NodeStation {
             at,
             why: "statistics",
         });
-        Deadline::earlier(self.tunnel.deadline(), report)
+        let silence = self.silence_at.map(|at| Deadline {
+            at,
+            why: "no answer yet",
+        });
+        let own = Deadline::earlier(report, silence);
+        Deadline::earlier(self.tunnel.deadline(), own)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         self.tunnel.catch_up(now, &mut self.ports)?;
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
-            let stats = self.count(now);
-            self.write(&stats)?;
+            self.report(now)?;
+        }
+        if self.silence_at.take_if(|at| *at <= now).is_some() {
+            self.ports.paths.tell_silent();
         }
         Ok(())
     }
