@@ -14,9 +14,6 @@ use super::inbox::Arrival;
 use super::ports::Occasion;
 use crate::drive::BUDGET;
 
-/// How many datagrams are taken before others have their turn.
-const TURN: usize = 2 * BUDGET;
-
 /// What a node's machine lives among.
 pub(super) trait Surroundings {
     /// When the next datagram came, if one had come by `until`.
@@ -61,7 +58,8 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
     }
 
     /// Takes datagrams and does what is due, in the order of their times, until `now` or the end of a
-    /// turn; gives the number of datagrams, and how far it came.
+    /// turn; gives the number of datagrams, and how far it came. There is one turn at a time: applications'
+    /// packets are read between them.
     pub(super) fn catch_up(
         &mut self,
         now: Time,
@@ -72,7 +70,7 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
             let Some(next) = around.next_at(now)? else {
                 break now;
             };
-            if taken == TURN {
+            if taken == BUDGET || self.left == Some(now) {
                 break next;
             }
             let Some(arrival) = around.take() else {

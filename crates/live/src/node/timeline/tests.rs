@@ -101,7 +101,10 @@ fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)
                 }
             }
             let before = timeline.deadline().map(|d| d.at);
-            timeline.catch_up(now, &mut sockets).unwrap();
+            let (taken, until) = timeline.catch_up(now, &mut sockets).unwrap();
+            assert!(taken <= BUDGET && until <= now);
+            let again = timeline.catch_up(now, &mut sockets).unwrap();
+            assert_eq!(again, (0, until), "one turn at a time");
             turns += 1;
             let Some(due) = timeline.deadline().filter(|due| due.at <= now) else {
                 break;
@@ -132,9 +135,9 @@ fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
     );
     assert!(count("too late") > 3);
     let late = [
-        (&[ms(50)][..], 2),
-        (&[ms(20), ms(50)], 2),
-        (&[ms(3), ms(39), ms(50)], 4),
+        (&[ms(50)][..], 3),
+        (&[ms(20), ms(50)], 4),
+        (&[ms(3), ms(39), ms(50)], 5),
     ];
     for (wakes, expected_turns) in late {
         let (seen, turns) = judge(arrivals(), wakes);
