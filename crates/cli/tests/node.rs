@@ -29,8 +29,16 @@ impl Drop for Node {
 impl Node {
     /// Starts the node of `file`, whose log goes beside it.
     fn start(namespace: &Namespace, file: &Path) -> Self {
+        Self::start_with(namespace, file, None)
+    }
+
+    /// Starts the node of `file`, and lets it write statistics.
+    fn start_with(namespace: &Namespace, file: &Path, stats: Option<&Path>) -> Self {
         let mut command = polypath();
         command.arg("node").arg(file).stdin(Stdio::null());
+        if let Some(stats) = stats {
+            command.arg("--stats").arg(stats);
+        }
         command.env("POLYPATH_LOG", "info");
         command.stderr(File::create(log_of(file)).unwrap());
         Self(namespace.spawn(&mut command).unwrap())
@@ -216,6 +224,34 @@ fn another_number_of_paths_at_the_peer_is_told() {
     let (log_a, log_b) = (await_log(&files[0], told, 1), await_log(&files[1], told, 1));
     assert!(log_a.contains("own=2 peer=1"), "{log_a}");
     assert!(log_b.contains("own=1 peer=2"), "{log_b}");
+}
+
+#[test]
+fn a_node_goes_on_while_its_statistics_cannot_be_written() {
+    if !can_test() {
+        return;
+    }
+    let (a, _b) = joined();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let file = directory.path().join("a.toml");
+    let folder = directory.path().join("statistics");
+    let stats = folder.join("a.json");
+    fs::create_dir(&folder).unwrap();
+    let _a = Node::start_with(&a, &file, Some(&stats));
+    await_log(&file, "ready", 1);
+    fs::rename(&folder, directory.path().join("elsewhere")).unwrap();
+    let log = await_log(&file, "tries again each second", 1);
+    assert!(
+        log.contains(&format!("--stats {}", stats.display())),
+        "{log}"
+    );
+    fs::create_dir(&folder).unwrap();
+    let written = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        stats.is_file()
+    });
+    assert!(written, "it has ended, or gave up");
 }
 
 #[test]
