@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         keep: args.keep.clone(),
     };
     let over = end_at_signals_after_the_lab().context("catching signals")?;
-    let mut bar = progress::Bar::long(u64::from(scenario.transfer.count));
+    let mut bar = progress::Indicator::long(u64::from(scenario.transfer.count));
     let seed = Seed(scenario.seed);
     let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
     over.store(true, Ordering::Relaxed);
@@ -75,7 +75,7 @@ fn end_at_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
     Ok(over)
 }
 
-fn show(bar: &mut progress::Bar, now: Progress) {
+fn show(bar: &mut progress::Indicator, now: Progress) {
     match now {
         Progress::SettingUp => bar.say("setting up"),
         Progress::Transfers { done, .. } => bar.advance("rounds of transfers", u64::from(done)),

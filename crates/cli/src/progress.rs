@@ -13,7 +13,7 @@ const SHORT: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// How far some work has come.
-pub(crate) struct Bar {
+pub(crate) struct Indicator {
     bar: ProgressBar,
     steps: u64,
     /// Work that is known to be long is shown at once.
@@ -24,7 +24,7 @@ pub(crate) struct Bar {
     next_line: Duration,
 }
 
-impl Bar {
+impl Indicator {
     /// Of `steps` steps that are known to take long.
     pub(crate) fn long(steps: u64) -> Self {
         Self::new(steps, true)
@@ -70,7 +70,7 @@ impl Bar {
         self.write(what);
     }
 
-    /// Takes the bar away.
+    /// Takes it away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

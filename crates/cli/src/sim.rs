@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// The report's observer, with a progress bar over the transfers.
 struct Watched {
     observer: Simulated,
-    bar: progress::Bar,
+    bar: progress::Indicator,
     finished: u64,
 }
 
@@ -43,7 +43,7 @@ impl Watched {
         let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
         Self {
             observer: Simulated::new(scenario),
-            bar: progress::Bar::perhaps_short(transfers),
+            bar: progress::Indicator::perhaps_short(transfers),
             finished: 0,
         }
     }
