@@ -6,9 +6,9 @@ use std::process::ExitCode;
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The run failed, or its result is invalid: exit code 1.
+    /// The run failed, was interrupted, or its result is invalid: exit code 1.
     Run(anyhow::Error),
-    /// The command line or a file is wrong: exit code 2.
+    /// The command line, a file or a folder that it names is wrong: exit code 2.
     Input(anyhow::Error),
     /// This machine lacks something that the command needs: exit code 3.
     Machine(anyhow::Error),

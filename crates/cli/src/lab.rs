@@ -1,23 +1,31 @@
 //! `polypath lab`: a scenario in real time, between real programs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use indicatif::ProgressBar;
 use polypath_core::rng::Seed;
 use polypath_lab::{LabError, LabOptions, Progress};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_shutdown;
 
 use crate::failure::Failure;
 use crate::outcome;
 use crate::progress;
 use crate::scenario;
 
+/// The exit code of a run that was told to stop: it failed.
+const INTERRUPTED: i32 = 1;
+
 /// Arguments of `polypath lab`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = scenario::columns())]
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
-    /// The media file to transfer, cut to the size of a transfer [default: random bytes].
+    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter [default:
+    /// random bytes].
     #[arg(long, value_name = "FILE")]
     clip: Option<PathBuf>,
     /// Leave the nodes' configurations, logs and events in this folder.
@@ -41,26 +49,36 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         clip: args.clip.clone(),
         keep: args.keep.clone(),
     };
-    let bar = progress::bar(u64::from(scenario.transfer.count), "rounds of transfers");
-    progress::draw(&bar);
+    let over = end_at_signals_after_the_lab().context("catching signals")?;
+    let mut bar = progress::Indicator::long(u64::from(scenario.transfer.count));
     let seed = Seed(scenario.seed);
-    let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&bar, now));
-    bar.finish_and_clear();
+    let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
+    over.store(true, Ordering::Relaxed);
+    bar.finish();
     let experiment = experiment.map_err(|error| match error {
         LabError::Refused(_) | LabError::Device(_) => Failure::Machine(error.into()),
-        LabError::Scenario(_) => Failure::Input(error.into()),
+        LabError::Scenario(_) | LabError::Clip(_) | LabError::Keep(_) => {
+            Failure::Input(error.into())
+        }
         error => Failure::Run(error.into()),
     })?;
     outcome::report(&experiment, &out, args.scenario.format)
 }
 
-fn show(bar: &ProgressBar, now: Progress) {
+/// Has the signals by which a lab is stopped end the program from the time on at which the flag is set: the
+/// lab catches them while it runs, and does not give them back.
+fn end_at_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
+    let over = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        register_conditional_shutdown(signal, INTERRUPTED, over.clone())?;
+    }
+    Ok(over)
+}
+
+fn show(bar: &mut progress::Indicator, now: Progress) {
     match now {
-        Progress::SettingUp => bar.set_message("setting up"),
-        Progress::Transfers { done, .. } => {
-            bar.set_message("rounds of transfers");
-            bar.set_position(u64::from(done));
-        }
-        Progress::Collecting => bar.set_message("collecting"),
+        Progress::SettingUp => bar.say("setting up"),
+        Progress::Transfers { done, .. } => bar.advance("rounds of transfers", u64::from(done)),
+        Progress::Collecting => bar.say("collecting"),
     }
 }

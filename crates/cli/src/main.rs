@@ -1,7 +1,7 @@
 //! The `polypath` program: simulate, try in a lab, deploy.
 //!
-//! Exit codes: 0 all went well; 1 the run failed, or its result is invalid; 2 the command line or a file
-//! is wrong; 3 this machine lacks something that the command needs.
+//! Exit codes: 0 all went well; 1 the run failed, was interrupted, or its result is invalid; 2 the command
+//! line, a file or a folder that it names is wrong; 3 this machine lacks something that the command needs.
 
 mod failure;
 mod key;
@@ -23,8 +23,8 @@ use clap::{Parser, Subcommand};
 #[command(
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 all went well; 1 the run failed or its result is invalid; \
-                  2 the command line or a file is wrong; 3 this machine lacks something needed."
+    after_help = "Exit codes: 0 all went well; 1 the run failed, was interrupted or its result is invalid; \
+                  2 the command line, a file or a folder is wrong; 3 this machine lacks something needed."
 )]
 struct Cli {
     #[command(subcommand)]

@@ -4,22 +4,26 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use polypath_report::{Experiment, Figures, json, table};
+use polypath_report::{Experiment, Figures, table};
 
 use crate::failure::Failure;
 use crate::scenario::Format;
 
 /// Writes the report and prints it; fails where the run is invalid, or no transfer came to its end.
 pub(crate) fn report(experiment: &Experiment, out: &Path, format: Format) -> Result<(), Failure> {
-    let written = polypath_report::write(out, experiment)
-        .with_context(|| format!("cannot write the report to {}", out.display()))?;
     let figures = Figures::of(experiment);
+    let written = polypath_report::write(out, experiment, &figures)
+        .with_context(|| format!("cannot write the report to {}", out.display()))?;
     print(&match format {
         Format::Table => {
             let table = table::render(experiment, &figures);
-            format!("{table}\nreport: {}\n", written.page.display())
+            let page = written.page.display();
+            format!(
+                "{table}\nreport: {page} (`polypath {} --help` says what each column means)\n",
+                experiment.mode
+            )
         }
-        Format::Json => json::render(experiment, &figures).context("writing the report as JSON")?,
+        Format::Json => written.text,
     })?;
     judge(experiment)
 }

@@ -1,5 +1,6 @@
-//! Progress on standard error, for people only: where standard error is no terminal, nothing is drawn.
+//! Progress on standard error: a bar on a terminal, and elsewhere a line now and then.
 
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,26 +9,84 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const REDRAW_HZ: u8 = 5;
 /// Work that takes no longer than this shows nothing.
 const SHORT: Duration = Duration::from_secs(2);
+/// The time between two lines where standard error is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
 
-/// A progress bar over `steps` steps of `what`, not yet drawn.
-pub(crate) fn bar(steps: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
-    let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed, about {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.with_message(what)
+/// How far some work has come.
+pub(crate) struct Indicator {
+    bar: ProgressBar,
+    steps: u64,
+    /// Work that is known to be long is shown at once.
+    is_long: bool,
+    /// Where to write lines, if standard error is no terminal.
+    lines: Option<Box<dyn Write>>,
+    /// Since the start.
+    next_line: Duration,
 }
 
-/// Moves on to `steps`, and draws from the time on at which the work has become long.
-pub(crate) fn advance(bar: &ProgressBar, steps: u64) {
-    bar.set_position(steps);
-    if bar.is_hidden() && bar.elapsed() > SHORT {
-        draw(bar);
+impl Indicator {
+    /// Of `steps` steps that are known to take long.
+    pub(crate) fn long(steps: u64) -> Self {
+        Self::new(steps, true)
     }
-}
 
-/// Draws the bar from now on: the work is known to be long.
-pub(crate) fn draw(bar: &ProgressBar) {
-    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(REDRAW_HZ));
+    /// Of `steps` steps that may be over soon: it shows nothing before the work has become long.
+    pub(crate) fn perhaps_short(steps: u64) -> Self {
+        Self::new(steps, false)
+    }
+
+    fn new(steps: u64, is_long: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
+        let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed, about {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let lines = (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write>);
+        let next_line = if is_long { Duration::ZERO } else { INTERVAL };
+        Self {
+            bar,
+            steps,
+            is_long,
+            lines,
+            next_line,
+        }
+    }
+
+    /// Moves on to `steps` of `what`.
+    pub(crate) fn advance(&mut self, what: &'static str, steps: u64) {
+        self.bar.set_message(what);
+        self.bar.set_position(steps);
+        self.draw();
+        if self.bar.elapsed() >= self.next_line {
+            self.next_line = self.bar.elapsed() + INTERVAL;
+            self.write(&format!("{what}: {steps} of {}", self.steps));
+        }
+    }
+
+    /// Says what is done now, where it cannot be counted.
+    pub(crate) fn say(&mut self, what: &'static str) {
+        self.bar.set_message(what);
+        self.draw();
+        self.write(what);
+    }
+
+    /// Takes it away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn draw(&self) {
+        let is_due = self.is_long || self.bar.elapsed() > SHORT;
+        if self.lines.is_none() && self.bar.is_hidden() && is_due {
+            let terminal = ProgressDrawTarget::stderr_with_hz(REDRAW_HZ);
+            self.bar.set_draw_target(terminal);
+        }
+    }
+
+    fn write(&mut self, line: &str) {
+        if let Some(lines) = &mut self.lines {
+            // Whoever does not read it does not want it.
+            let _ = writeln!(lines, "polypath: {line}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use polypath_report::legend;
 use polypath_scenario::Scenario;
 use polypath_scenario::document::Override;
 
@@ -37,6 +38,11 @@ pub(crate) enum Format {
     Table,
     /// The same as the report folder's report.json.
     Json,
+}
+
+/// What the columns of the report's tables mean, for the help.
+pub(crate) fn columns() -> String {
+    format!("The columns of the report:\n{}", legend::lines())
 }
 
 impl Args {

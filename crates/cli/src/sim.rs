@@ -13,6 +13,7 @@ use crate::scenario;
 
 /// Arguments of `polypath sim`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = scenario::columns())]
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut watched = Watched::new(&scenario);
     let outcome = polypath_sim::run(&scenario, Seed(scenario.seed), &mut watched);
     let outcome = outcome.map_err(Failure::input)?;
-    watched.bar.finish_and_clear();
+    watched.bar.finish();
     let experiment = watched.observer.finish(&scenario, &outcome);
     outcome::report(&experiment, &out, args.scenario.format)
 }
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// The report's observer, with a progress bar over the transfers.
 struct Watched {
     observer: Simulated,
-    bar: indicatif::ProgressBar,
+    bar: progress::Indicator,
     finished: u64,
 }
 
@@ -42,7 +43,7 @@ impl Watched {
         let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
         Self {
             observer: Simulated::new(scenario),
-            bar: progress::bar(transfers, "transfers"),
+            bar: progress::Indicator::perhaps_short(transfers),
             finished: 0,
         }
     }
@@ -52,7 +53,7 @@ impl Observer for Watched {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
         if matches!(event, SimEvent::TransferFinished { .. }) {
             self.finished += 1;
-            progress::advance(&self.bar, self.finished);
+            self.bar.advance("transfers", self.finished);
         }
         self.observer.on_event(scheme, at, event);
     }

@@ -2,10 +2,10 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -27,12 +27,47 @@ impl Drop for Node {
 }
 
 impl Node {
+    /// Starts the node of `file`, whose log goes beside it.
     fn start(namespace: &Namespace, file: &Path) -> Self {
+        Self::start_with(namespace, file, None)
+    }
+
+    /// Starts the node of `file`, and lets it write statistics.
+    fn start_with(namespace: &Namespace, file: &Path, stats: Option<&Path>) -> Self {
         let mut command = polypath();
         command.arg("node").arg(file).stdin(Stdio::null());
-        command.env("POLYPATH_LOG", "warn");
+        if let Some(stats) = stats {
+            command.arg("--stats").arg(stats);
+        }
+        command.env("POLYPATH_LOG", "info");
+        command.stderr(File::create(log_of(file)).unwrap());
         Self(namespace.spawn(&mut command).unwrap())
     }
+}
+
+fn log_of(file: &Path) -> PathBuf {
+    file.with_extension("log")
+}
+
+/// Waits until the log of the node of `file` says `what` of as many paths, at most 20 s, and gives the log.
+fn await_log(file: &Path, what: &str, times: usize) -> String {
+    let mut log = String::new();
+    for _ in 0..200 {
+        log = fs::read_to_string(log_of(file)).unwrap();
+        if log.matches(what).count() >= times {
+            return log;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("`{what}` is not said {times} times: {log}");
+}
+
+/// Two namespaces, joined by the links that the files of docs/two-nodes expect.
+fn joined() -> (Namespace, Namespace) {
+    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
+    a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+    (a, b)
 }
 
 /// Makes keys and puts the files of docs/two-nodes into `directory`, each with the other's key.
@@ -99,9 +134,7 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
     if !can_test() {
         return;
     }
-    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
-    a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+    let (a, b) = joined();
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path());
     let _a = Node::start(&a, &directory.path().join("a.toml"));
@@ -116,6 +149,129 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
         assert!(fetch(&b, host, &to) == content, "{host}");
     }
     server.join().unwrap();
+}
+
+#[test]
+fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
+    if !can_test() {
+        return;
+    }
+    let (a, b) = joined();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        // As much as the links carry, which leaves nothing for the headers of the overlay.
+        let larger = text.replacen("\"pp0\",", "\"pp0\", mtu = 1500,", 1);
+        assert_ne!(larger, text);
+        fs::write(file, larger).unwrap();
+    }
+    let _a = Node::start(&a, &files[0]);
+    let _b = Node::start(&b, &files[1]);
+    await_log(&files[0], "datagrams will be fragmented", 1);
+    await_answer(&b, "10.77.0.1");
+    let ping = |size: &str, address: &str| {
+        let mut command = Command::new("ping");
+        command.args(["-n", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do"]);
+        command.args(["-s", size, address]);
+        b.output(&mut command)
+    };
+    for (size, address) in [("1472", "10.77.0.1"), ("1452", "fd77::1")] {
+        let said = ping(size, address).unwrap();
+        assert!(said.contains(" 0% packet loss"), "{said}");
+    }
+    ping("1473", "10.77.0.1").unwrap_err();
+}
+
+#[test]
+fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
+    if !can_test() {
+        return;
+    }
+    let (a, b) = joined();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
+    let _a = Node::start(&a, &files[0]);
+    let log = await_log(&files[0], "no answer from the peer yet", 2);
+    assert!(log.contains("uplink1") && log.contains("uplink2"), "{log}");
+    assert!(!log.contains("the peer answers"), "{log}");
+    let _b = Node::start(&b, &files[1]);
+    let log = await_log(&files[0], "the peer answers", 2);
+    assert_eq!(
+        log.matches("no answer from the peer yet").count(),
+        2,
+        "{log}"
+    );
+}
+
+#[test]
+fn another_number_of_paths_at_the_peer_is_told() {
+    if !can_test() {
+        return;
+    }
+    let (a, b) = joined();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
+    let text = fs::read_to_string(&files[1]).unwrap();
+    let second = text.rfind("[[path]]").unwrap();
+    fs::write(&files[1], &text[..second]).unwrap();
+    let _a = Node::start(&a, &files[0]);
+    let _b = Node::start(&b, &files[1]);
+    let told = "the peer has another number of paths";
+    let (log_a, log_b) = (await_log(&files[0], told, 1), await_log(&files[1], told, 1));
+    assert!(log_a.contains("own=2 peer=1"), "{log_a}");
+    assert!(log_b.contains("own=1 peer=2"), "{log_b}");
+}
+
+#[test]
+fn a_node_goes_on_while_its_statistics_cannot_be_written() {
+    if !can_test() {
+        return;
+    }
+    let (a, _b) = joined();
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let file = directory.path().join("a.toml");
+    let folder = directory.path().join("statistics");
+    let stats = folder.join("a.json");
+    fs::create_dir(&folder).unwrap();
+    let _a = Node::start_with(&a, &file, Some(&stats));
+    await_log(&file, "ready", 1);
+    fs::rename(&folder, directory.path().join("elsewhere")).unwrap();
+    let log = await_log(&file, "tries again each second", 1);
+    assert!(
+        log.contains(&format!("--stats {}", stats.display())),
+        "{log}"
+    );
+    fs::create_dir(&folder).unwrap();
+    let written = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        stats.is_file()
+    });
+    assert!(written, "it has ended, or gave up");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path());
+    let nowhere = directory.path().join("none/file.json");
+    for (option, path) in [
+        ("--stats", nowhere.as_path()),
+        ("--stats", directory.path()),
+        ("--events", nowhere.as_path()),
+    ] {
+        let mut command = polypath();
+        command.arg("node").arg(directory.path().join("a.toml"));
+        let output = command.arg(option).arg(path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let named = format!("{option} {}", path.display());
+        assert!(said.contains(&named), "{said}");
+    }
 }
 
 #[test]

@@ -36,6 +36,11 @@ pub struct ProbingConfig {
     /// Packet pairs repeat at this interval while data flows.
     pub pair_interval: Duration,
     /// The larger packet of a pair imitates a packet of this many bytes.
+    #[cfg_attr(
+        feature = "serde",
+        serde(with = "size"),
+        schemars(with = "crate::units::Bytes")
+    )]
     pub pair_len: u16,
 }
 
@@ -47,6 +52,28 @@ impl Default for ProbingConfig {
             pair_interval: Duration::from_secs(1),
             pair_len: 1000,
         }
+    }
+}
+
+/// The length of a packet as sizes are written everywhere: `"1 kB"`.
+#[cfg(feature = "serde")]
+mod size {
+    use crate::units::Bytes;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a field by reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(len: &u16, serializer: S) -> Result<S::Ok, S::Error> {
+        Bytes(u64::from(*len)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+        let size = Bytes::deserialize(deserializer)?;
+        u16::try_from(size.0)
+            .map_err(|_| D::Error::custom(format_args!("no packet is as long as {size}")))
     }
 }
 

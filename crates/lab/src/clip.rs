@@ -1,53 +1,73 @@
 //! The file that is transferred.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use polypath_core::rng::Seed;
 use polypath_core::units::Bytes;
+use polypath_report::{Content, Source};
 use sha2::{Digest, Sha256};
+
+use crate::LabError;
 
 /// The name under which the HTTP server has the file.
 pub(crate) const NAME: &str = "clip";
 
 /// The file that is transferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Clip {
-    /// Its size.
-    pub(crate) size: Bytes,
+    /// What it is, and its size.
+    pub(crate) content: Content,
     /// Its SHA-256.
     pub(crate) digest: [u8; 32],
 }
 
 impl Clip {
-    /// Puts the first `size` bytes of the media file `source` into `documents`, or all of a shorter one;
-    /// without a source as many random bytes.
+    /// Puts the first `size` bytes of the media file `path` into `documents`, or all of a shorter one, which
+    /// is logged; without a path as many random bytes.
+    ///
+    /// Fails with [`LabError::Clip`] where the media file is at fault, with [`LabError::Files`] else.
     pub(crate) fn prepare(
-        source: Option<&Path>,
+        path: Option<&Path>,
         size: Bytes,
         seed: Seed,
         documents: &Path,
-    ) -> io::Result<Self> {
-        let content = match source {
-            Some(path) => {
-                let mut content = fs::read(path).map_err(|e| named(&e, path))?;
-                content.truncate(usize::try_from(size.0).unwrap_or(usize::MAX));
-                content
-            }
-            None => random(size, seed),
+    ) -> Result<Self, LabError> {
+        let (bytes, source) = match path {
+            Some(path) => beginning(path, size).map_err(|e| LabError::Clip(named(&e, path)))?,
+            None => (random(size, seed), Source::Random),
         };
-        if content.is_empty() {
-            let empty = io::Error::other("the file to be transferred is empty");
-            return Err(source.map_or(io::ErrorKind::InvalidInput.into(), |p| named(&empty, p)));
+        fs::create_dir_all(documents)
+            .and_then(|()| fs::write(documents.join(NAME), &bytes))
+            .map_err(LabError::Files)?;
+        let content = Content {
+            source,
+            size: Bytes(bytes.len() as u64),
+        };
+        if content.size < size {
+            tracing::warn!(%content, "a transfer is shorter than the scenario says");
         }
-        fs::create_dir_all(documents)?;
-        fs::write(documents.join(NAME), &content)?;
         Ok(Self {
-            size: Bytes(content.len() as u64),
-            digest: Sha256::digest(&content).into(),
+            content,
+            digest: Sha256::digest(&bytes).into(),
         })
     }
+}
+
+/// The first `wanted` bytes of a file, as far as it has them.
+fn beginning(path: &Path, wanted: Bytes) -> io::Result<(Vec<u8>, Source)> {
+    let file = File::open(path)?;
+    let size = Bytes(file.metadata()?.len());
+    let mut bytes = Vec::new();
+    file.take(wanted.0).read_to_end(&mut bytes)?;
+    if bytes.is_empty() {
+        return Err(io::Error::other("the file to be transferred is empty"));
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let name = name.to_string_lossy().into_owned();
+    let source = Source::Clip { name, size, wanted };
+    Ok((bytes, source))
 }
 
 fn named(error: &io::Error, path: &Path) -> io::Error {
@@ -73,9 +93,13 @@ mod tests {
         fs::write(&source, [7; 1000]).unwrap();
         let prepare = |size| Clip::prepare(Some(&source), Bytes(size), Seed(1), directory.path());
         let cut = prepare(300).unwrap();
-        assert_eq!(cut.size, Bytes(300));
+        assert_eq!(cut.content.to_string(), "the first 300 B of film.ts (1 kB)");
         assert_eq!(cut.digest, <[u8; 32]>::from(Sha256::digest([7; 300])));
-        assert_eq!(prepare(2000).unwrap().size, Bytes(1000));
+        let whole = prepare(2000).unwrap();
+        assert_eq!(whole.content.size, Bytes(1000));
+        assert_eq!(whole.digest, <[u8; 32]>::from(Sha256::digest([7; 1000])));
+        let served = fs::read(directory.path().join(NAME)).unwrap();
+        assert_eq!(served, [7; 1000]);
     }
 
     #[test]
@@ -93,8 +117,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("none.ts");
         let prepare = || Clip::prepare(Some(&missing), Bytes(10), Seed(1), directory.path());
-        assert!(prepare().unwrap_err().to_string().contains("none.ts"));
+        let refused = |part: &str| match prepare() {
+            Err(LabError::Clip(error)) => assert!(error.to_string().contains(part), "{error}"),
+            other => panic!("{other:?}"),
+        };
+        refused("none.ts");
         fs::write(&missing, []).unwrap();
-        assert!(prepare().unwrap_err().to_string().contains("empty"));
+        refused("empty");
     }
 }

@@ -34,7 +34,8 @@ pub(crate) struct Gate {
 }
 
 impl Ends {
-    /// Two namespaces, and in each a device for every path, with addresses of one network.
+    /// Two namespaces, and in each a device for every path, with addresses of one network; fails where either
+    /// is refused.
     pub(crate) fn open(paths: u8) -> Result<(Self, Vec<Gate>), LabError> {
         let namespace = || open_namespace().map_err(LabError::Namespace);
         let ends = Self {

@@ -27,9 +27,12 @@ pub enum LabError {
     /// A device could not be set up.
     #[error(transparent)]
     Device(#[from] TunError),
-    /// The file to be transferred could not be prepared.
-    #[error("cannot serve the clip")]
+    /// The media file to be transferred could not be read, or is empty.
+    #[error("cannot transfer the clip")]
     Clip(#[source] io::Error),
+    /// The folder in which files are to be kept cannot be used, or is not empty.
+    #[error("cannot keep the lab's files")]
+    Keep(#[source] io::Error),
     /// The emulated network failed.
     #[error("the emulated network failed")]
     Emulation(#[source] io::Error),

@@ -22,7 +22,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new namespace; needs `CAP_SYS_ADMIN` in the user namespace of the process.
+    /// A new namespace.
+    ///
+    /// Fails with `PermissionDenied` without `CAP_SYS_ADMIN` in the user namespace of the process, and where
+    /// `ip` is missing.
     pub fn new() -> io::Result<Self> {
         let file = on_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -35,7 +38,8 @@ impl Namespace {
 
     /// Runs `work` on a thread of its own inside the namespace.
     ///
-    /// What it opens there (sockets, TUN devices) belongs to the namespace wherever it is used later.
+    /// What it opens there (sockets, TUN devices) belongs to the namespace wherever it is used later. Fails
+    /// where the namespace may not be entered, and where `work` does.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_thread(|| {
             setns(&self.file, CloneFlags::CLONE_NEWNET)?;
@@ -45,7 +49,8 @@ impl Namespace {
 
     /// Starts `command` inside the namespace.
     ///
-    /// The kernel kills it when the calling *thread* ends, so that nothing outlives the lab.
+    /// The kernel kills it when the calling *thread* ends, so that nothing outlives the lab. Fails where the
+    /// program cannot be started or the namespace may not be entered.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         child::spawn(&self.file, command)
     }
@@ -58,6 +63,8 @@ impl Namespace {
     }
 
     /// Runs `command` inside the namespace to its end and gives what it wrote to its standard output.
+    ///
+    /// Fails where it cannot be started and, with what it wrote to its standard error, where it fails.
     pub fn output(&self, command: &mut Command) -> io::Result<String> {
         let output = child::output(&self.file, command)?;
         if output.status.success() {
@@ -67,7 +74,8 @@ impl Namespace {
         Err(io::Error::other(format!("{command:?}: {said}")))
     }
 
-    /// Sets a network parameter of the namespace, by its path below `/proc/sys/net`.
+    /// Sets a network parameter of the namespace, by its path below `/proc/sys/net`; fails where the kernel
+    /// does not have it or refuses the value.
     pub fn set(&self, parameter: &str, value: &str) -> io::Result<()> {
         let path = format!("/proc/sys/net/{parameter}");
         self.run(|| std::fs::write(&path, value))
@@ -76,6 +84,8 @@ impl Namespace {
 
     /// Joins two namespaces by a pair of virtual Ethernet interfaces, both called `name`, and gives each
     /// its address with the length of its network (`"10.1.1.1/24"`).
+    ///
+    /// Fails where one of them has an interface of that name, and where an address is none.
     pub fn join(&self, other: &Self, name: &str, addresses: [&str; 2]) -> io::Result<()> {
         let mut command = Command::new(program::IP.path());
         command.args(["link", "add", name, "type", "veth", "peer", "name", name]);
@@ -91,7 +101,7 @@ impl Namespace {
     }
 
     /// Adds a route to `destination` over `device`, with metrics as `ip route` names them
-    /// (`["congctl", "reno"]`).
+    /// (`["congctl", "reno"]`); fails where there is no such device, or no such congestion control.
     pub fn route(&self, destination: IpAddr, device: &str, metrics: &[String]) -> io::Result<()> {
         let mut command = Command::new(program::IP.path());
         command.args(["route", "replace", &destination.to_string(), "dev", device]);

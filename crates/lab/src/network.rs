@@ -48,6 +48,8 @@ pub struct Counters {
 
 impl Network {
     /// The network of `scenario`, at rest, with its devices in two namespaces of its own.
+    ///
+    /// Fails where the scenario makes no network, and where namespaces or devices are refused.
     pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Ends), LabError> {
         let world = network::build(scenario, seed)?;
         let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
@@ -80,7 +82,7 @@ impl Network {
         self.counters
     }
 
-    /// The totals at `now`.
+    /// The totals at `now`; fails where a device does.
     pub(crate) fn snapshot(&mut self, now: Time) -> io::Result<Snapshot> {
         self.step(now, Wake::Timeout)?;
         let on_path = |link: &LinkReport<'_>| link.name.towards.is_some();
@@ -112,7 +114,7 @@ impl Network {
         Deadline::earlier(departure, inner)
     }
 
-    /// Does what is due at `now`, and counts how late each packet left.
+    /// Does what is due at `now`, and counts how late each packet left; fails where a device does.
     pub(crate) fn advance(
         &mut self,
         now: Time,
@@ -139,7 +141,7 @@ impl Network {
         }
     }
 
-    /// Takes at most `budget` packets from a device and says how many there were.
+    /// Takes at most `budget` packets from a device and says how many there were; fails where a device does.
     pub(crate) fn take(
         &mut self,
         gate: usize,

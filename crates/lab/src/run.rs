@@ -34,7 +34,8 @@ const START_UP: Duration = Duration::from_secs(2);
 pub struct LabOptions {
     /// The `polypath` program, whose nodes are run.
     pub node_binary: PathBuf,
-    /// The media file to transfer, cut to the size of a transfer; random bytes where there is none.
+    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter; random bytes
+    /// where there is none.
     pub clip: Option<PathBuf>,
     /// Where the nodes' configurations, keys, logs and events stay; they are removed where this is none.
     pub keep: Option<PathBuf>,
@@ -59,7 +60,8 @@ pub enum Progress {
 /// Runs `scenario` between real programs: every scheme over a network of its own, side by side.
 ///
 /// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
-/// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]).
+/// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]). Temporary files of a lab that was killed
+/// are removed by the next.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
@@ -99,6 +101,7 @@ struct Observed {
 }
 
 /// What was left when everything had ended.
+#[derive(Debug)]
 struct Collected {
     clip: Clip,
     emulated: Emulated,
@@ -108,13 +111,16 @@ struct Collected {
 impl Lab {
     /// Warms the networks up, starts the programs, and returns when every scheme carries connections with
     /// the congestion control that the scenario asks for.
+    ///
+    /// Fails where the clip or the folder for files is unusable, where no lab can run here ([`preflight`]),
+    /// where a program does not start or no connection crosses a scheme's overlay, and when it is told to stop.
     pub fn set_up(scenario: &Scenario, seed: Seed, options: &LabOptions) -> Result<Self, LabError> {
-        preflight()?;
         let interrupt = Interrupt::watch().map_err(LabError::Signals)?;
-        let workspace = Workspace::open(options.keep.as_deref()).map_err(LabError::Files)?;
+        // What the user can mend at once before what the machine lacks.
+        let workspace = Workspace::open(options.keep.as_deref())?;
         let (size, source) = (scenario.transfer.size, options.clip.as_deref());
-        let clip = Clip::prepare(source, size, seed, &workspace.documents());
-        let clip = clip.map_err(LabError::Clip)?;
+        let clip = Clip::prepare(source, size, seed, &workspace.documents())?;
+        preflight()?;
         let warm = scenario.transfer.warm_up.as_nanos();
         let head_start = Time(warm.saturating_sub(START_UP.as_nanos()));
         let (networks, ends) = networks::open(scenario, seed, head_start, &interrupt)?;
@@ -148,6 +154,9 @@ impl Lab {
     }
 
     /// Makes the scenario's transfers, round by round, from the end of the warm-up on.
+    ///
+    /// A transfer that fails or times out is a result. This fails where a program or the emulated network has
+    /// ended, where the HTTP client cannot be run, and when the lab is told to stop.
     pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
@@ -167,6 +176,9 @@ impl Lab {
     }
 
     /// Ends everything and gives the record of the transfers.
+    ///
+    /// Fails where a node does not end by itself, where its events cannot be read, where the emulated network
+    /// had ended before, and when the lab is told to stop.
     pub fn finish(self) -> Result<Experiment, LabError> {
         warn::about_devices(&self.sites, &self.scenario);
         let mut files = Vec::new();
@@ -182,7 +194,9 @@ impl Lab {
             emulated,
             files,
         };
-        record::experiment(&self.scenario, self.seed, &self.observed, &collected)
+        let record = record::experiment(&self.scenario, self.seed, &self.observed, &collected)?;
+        self.interrupt.check()?;
+        Ok(record)
     }
 
     /// A transfer of every scheme, and the gap that follows the last of them.

@@ -2,7 +2,10 @@
 
 use bytes::{Bytes, BytesMut};
 
+/// Least bytes of an allocation.
 const CHUNK: usize = 64 * 1024;
+/// Least packets of full length of an allocation: with a loopback's MTU one alone would fill the least.
+const PACKETS: usize = 16;
 
 /// Hands out space for one packet of up to `len` bytes at a time.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ impl PacketBuffer {
     /// Space for the next packet.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.chunk.len() < self.len {
-            self.chunk = BytesMut::zeroed(self.len.max(CHUNK));
+            self.chunk = BytesMut::zeroed((self.len * PACKETS).max(CHUNK));
         }
         &mut self.chunk[..self.len]
     }
@@ -36,6 +39,21 @@ impl PacketBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_packets_share_an_allocation() {
+        let mut buffer = PacketBuffer::new(CHUNK);
+        buffer.space();
+        let first = buffer.take(CHUNK);
+        let apart: Vec<usize> = (1..PACKETS)
+            .map(|_| {
+                buffer.space();
+                buffer.take(CHUNK).as_ptr() as usize - first.as_ptr() as usize
+            })
+            .collect();
+        let expected: Vec<usize> = (1..PACKETS).map(|n| n * CHUNK).collect();
+        assert_eq!(apart, expected);
+    }
 
     #[test]
     fn packets_keep_their_bytes() {

@@ -66,11 +66,17 @@ pub fn wall_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
 }
 
+/// The processor time that the calling thread has used.
+#[must_use]
+pub fn processor_time() -> Duration {
+    Duration(read(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
 fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The clock in nanoseconds; zero where the kernel has none, which Linux never says of these two.
+/// The clock in nanoseconds; zero where the kernel has none, which Linux never says of these.
 fn read(clock: ClockId) -> u64 {
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     clock_gettime(clock).map_or(0, |t| part(t.tv_sec()) * NS_PER_S + part(t.tv_nsec()))

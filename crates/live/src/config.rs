@@ -18,6 +18,8 @@ use crate::tun::Prefix;
 
 mod check;
 
+/// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
+pub(crate) const LEAST_MTU_V6: u16 = 1280;
 /// Packets that wait in the TUN device unless the file says otherwise; as many as in a TUN device of
 /// the kernel's making.
 const DEFAULT_QUEUE: u32 = 500;
@@ -83,12 +85,15 @@ pub struct PeerConfig {
 pub struct PathConfig {
     /// Its name in logs and statistics.
     pub name: String,
-    /// The address and port that this end sends from and receives at: `"192.0.2.1:7001"`.
+    /// The address and port that this end sends from and receives at: `"192.0.2.1:7001"`. With port 0,
+    /// for an end that gives the `remote`, the system chooses one; the other end must then leave its
+    /// `remote` out. Where one path is over IPv6, frames of all paths count with its larger header.
+    #[serde(deserialize_with = "address")]
     #[schemars(with = "String")]
     pub local: SocketAddr,
     /// The address and port of the peer. At one end it may be missing: there it is learnt from the
     /// peer's first authentic datagram, and follows the peer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
     /// The interface that the path is bound to, whatever the routing table says.
@@ -145,6 +150,22 @@ fn default_queue() -> u32 {
 fn public_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(serde::de::Error::custom)
+}
+
+fn address<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| {
+        serde::de::Error::custom(format_args!(
+            "`{text}` is not an address with its port: write for example \"192.0.2.1:7001\" or \
+             \"[2001:db8::1]:7001\""
+        ))
+    })
+}
+
+fn some_address<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    address(deserializer).map(Some)
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ pub enum KeyError {
     /// There is no such file.
     #[error("{path}: there is no such key file; make one with `polypath key {path}`", path = .0.display())]
     Missing(PathBuf),
+    /// The path names a directory.
+    #[error("{path}: is a directory; name the key file in it", path = .0.display())]
+    Directory(PathBuf),
     /// Others may read the private key.
     #[error("{path}: others may read this private key; run `chmod 600 {path}`", path = .0.display())]
     Exposed(PathBuf),
@@ -80,12 +83,11 @@ pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
         io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
         _ => io_error(path, source),
     })?;
-    let mode = file
-        .metadata()
-        .map_err(|source| io_error(path, source))?
-        .permissions()
-        .mode();
-    if mode & 0o077 != 0 {
+    let metadata = file.metadata().map_err(|source| io_error(path, source))?;
+    if metadata.is_dir() {
+        return Err(KeyError::Directory(path.to_owned()));
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));
     }
     let mut text = String::new();
@@ -128,6 +130,8 @@ mod tests {
         let path = directory.path().join("a.key");
         let missing = load(&path).unwrap_err().to_string();
         assert!(missing.contains("polypath key"), "{missing}");
+        let in_place = load(directory.path()).unwrap_err().to_string();
+        assert!(in_place.contains("is a directory"), "{in_place}");
         fs::write(&path, "not a key\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let exposed = load(&path).unwrap_err().to_string();

@@ -3,11 +3,10 @@
 //! What the node's machines decide is in `polypath-core` and `polypath-session`; here is only what moves
 //! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
 //! and with the times in which the kernel received them, and deadlines in between at their own time, so
-//! that a node that is woken late decides as one that is woken in time. This holds for up to
-//! [`crate::drive::BUDGET`] datagrams waiting on a path; beyond, a deadline may come before them.
+//! that a node that is woken late decides as one that is woken in time, however many datagrams wait.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
@@ -18,7 +17,7 @@ use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::clock::{Clock, wall_ns};
-use crate::config::{NodeConfig, PathConfig};
+use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::stats::{self, Stats, StatsFile};
@@ -30,14 +29,14 @@ use ports::Ports;
 use station::NodeStation;
 
 mod events;
+mod inbox;
 mod paths;
 mod ports;
 mod station;
+mod timeline;
 
 /// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
 const COMBINING_WINDOW: u32 = 8192;
-/// Least MTU of an IPv6 link in bytes (RFC 8200, section 5).
-const LEAST_MTU_V6: u16 = 1280;
 
 /// What a run writes, and its time zero.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +75,13 @@ pub enum NodeError {
     #[error("`peer.public_key` is this node's own key: give that of the peer")]
     OwnKey,
     /// A file that is to be written.
-    #[error("{path}: {source}", path = path.display())]
+    #[error(
+        "{option} {path}: {source}; name a file in a directory that exists and can be written",
+        path = path.display()
+    )]
     File {
+        /// The option of the command line that names it.
+        option: &'static str,
         /// The file.
         path: PathBuf,
         /// What the system said.
@@ -110,6 +114,9 @@ impl Node {
             .origin_ns
             .map_or_else(Clock::starting_now, Clock::starting_at);
         let private_key = private_key(config)?;
+        let events = options.events.as_deref().map(EventFile::create);
+        let events = events.transpose()?;
+        let stats = options.stats.as_deref().map(stats_file).transpose()?;
         let sockets = config.paths.iter().map(PathSocket::open);
         let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
         let mtu = tun_mtu(config, &sockets)?;
@@ -125,10 +132,8 @@ impl Node {
             driver.watch(socket, Token(index))?;
         }
         let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
-        let ports = Ports::new(tun, paths);
-        let events = options.events.as_deref().map(EventFile::create);
-        let stats = options.stats.as_deref().map(StatsFile::new);
-        let station = NodeStation::new(tunnel, ports, events.transpose()?, stats);
+        let ports = Ports::new(tun, paths, events);
+        let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
     }
 
@@ -145,6 +150,14 @@ impl Node {
         let now = self.driver.clock().now();
         Ok(self.station.finish(now, stats::drive(&report))?)
     }
+}
+
+fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
+    StatsFile::new(path).map_err(|source| NodeError::File {
+        option: "--stats",
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn private_key(config: &NodeConfig) -> Result<PrivateKey, NodeError> {
@@ -173,6 +186,7 @@ fn session(
 }
 
 fn endpoint(config: &NodeConfig) -> EndpointConfig {
+    // An endpoint knows one size of headers: with one path over IPv6, all frames count with its 48 B.
     let v6 = config.paths.iter().any(|path| path.local.is_ipv6());
     let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };
     EndpointConfig {

@@ -24,3 +24,15 @@ pub fn realtime(priority: u8) -> io::Result<()> {
     }
     Err(io::Error::last_os_error())
 }
+
+/// Whether the calling thread has a real-time policy (`SCHED_FIFO` or `SCHED_RR`).
+#[must_use]
+#[expect(
+    unsafe_code,
+    reason = "neither the standard library nor nix has this system call"
+)]
+pub fn is_realtime() -> bool {
+    // SAFETY: the call takes and gives numbers alone; 0 is the calling thread.
+    let policy = unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
+    policy == libc::SCHED_FIFO || policy == libc::SCHED_RR
+}

@@ -1,10 +1,12 @@
 //! What a node counted, for its statistics file.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use polypath_core::event::DropReason;
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use serde::Serialize;
@@ -54,6 +56,8 @@ pub struct PathStats {
     pub sent: Volume,
     /// Received, authentic or not.
     pub received: Volume,
+    /// Received from the peer, as its seal proves, and new.
+    pub authentic: u64,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
     /// Datagrams for a peer whose address was not known yet.
@@ -73,6 +77,12 @@ pub struct Stats {
     pub tun: TunStats,
     /// The paths.
     pub paths: Vec<PathStats>,
+    /// How many paths the peer has, as it said in the last handshake; another number than here is a
+    /// mistake in one of the files.
+    pub peer_paths: Option<u8>,
+    /// Packets that the endpoint dropped, by reason as in the event stream; without those that it never
+    /// did. `duplicate` counts the copies that were not the first.
+    pub dropped: BTreeMap<DropReason, u64>,
     /// The session: frames sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,
     /// How well deadlines were met; at the end of the run.
@@ -105,6 +115,7 @@ pub fn drive(report: &DriveReport) -> Value {
         "lateness_us": { "p50": us(0.5), "p99": us(0.99), "max": us(1.0) },
         "inputs": report.inputs,
         "stuck": report.stuck,
+        "rests": report.rests,
     })
 }
 
@@ -116,15 +127,24 @@ pub struct StatsFile {
 }
 
 impl StatsFile {
-    /// The file `path`, in whose directory a draft is written first.
-    #[must_use]
-    pub fn new(path: &Path) -> Self {
+    /// The file `path`, in whose directory a draft is written first; fails where that cannot be.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let mut draft = path.as_os_str().to_owned();
         draft.push(".new");
-        Self {
-            path: path.to_owned(),
-            draft: draft.into(),
-        }
+        let draft = PathBuf::from(draft);
+        fs::File::create(&draft)?;
+        fs::remove_file(&draft)?;
+        let path = path.to_owned();
+        Ok(Self { path, draft })
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Replaces the file.
@@ -144,13 +164,18 @@ mod tests {
     fn the_file_is_replaced_whole() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
-        let file = StatsFile::new(&path);
+        assert!(StatsFile::new(directory.path()).is_err());
+        assert!(StatsFile::new(&directory.path().join("none/stats.json")).is_err());
+        let file = StatsFile::new(&path).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         let stats = Stats {
             version: VERSION,
             at: Time(5),
             established: true,
             tun: TunStats::default(),
             paths: vec![PathStats::default()],
+            peer_paths: Some(1),
+            dropped: [(DropReason::BehindWindow, 3)].into(),
             session: session(&Counters::default()),
             drive: Some(drive(&DriveReport::default())),
         };
@@ -159,6 +184,7 @@ mod tests {
         let read: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(read["at"], 5);
         assert_eq!(read["session"]["rejected"]["replayed"], 0);
+        assert_eq!(read["dropped"]["behind-window"], 3);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
 use crate::playout::Curve;
-use crate::record::{Experiment, SchemeRecord};
+use crate::record::{Experiment, SchemeRecord, Transfer};
 use crate::statistics::{Estimate, quantile};
 
 /// The scheme against which the others are held.
@@ -25,19 +25,41 @@ pub struct SchemeFigures {
     /// The transfers that timed out.
     pub timed_out: usize,
     /// The transfer time less that of the baseline in the same round; none for the baseline itself.
-    pub difference: Option<Estimate>,
-    /// The pre-buffer ([`crate::playout`]); a transfer that timed out enters with the timeout, so that the
-    /// mean is then a lower bound.
+    pub difference: Option<Difference>,
+    /// The pre-buffer ([`crate::playout`]); a transfer that timed out enters with the timeout, as if the rest
+    /// of the file had come just then, so that the mean is then neither a lower nor an upper bound.
     pub prebuffer: Option<Estimate>,
     /// The bytes on the wire for each byte of an application.
     pub overhead_ratio: Option<f64>,
     /// What the background delivered over what it delivered beside the baseline in the same rounds; none
     /// for the baseline itself.
     pub harm: Option<Estimate>,
-    /// Whether transfers completed, and each that did arrived as it was sent.
-    pub intact: bool,
-    /// The playable size of each transfer that completed.
+    /// Whether each transfer that completed arrived as it was sent; none where none completed.
+    pub intact: Option<bool>,
+    /// The playable size of each transfer, of one that timed out until the timeout.
     pub curves: Vec<Curve>,
+}
+
+/// A mean paired difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The mean and its interval, with the timeout in the place of each transfer that timed out.
+    pub estimate: Estimate,
+    /// What the mean says of the true one.
+    pub bound: Bound,
+}
+
+/// What a mean says of the true one, where transfers that timed out enter it with the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Nothing timed out: it is an estimate.
+    Exact,
+    /// The true one is greater, or equal.
+    AtLeast,
+    /// The true one is less, or equal.
+    AtMost,
+    /// The true one may lie on either side.
+    Neither,
 }
 
 /// The figures of an experiment, scheme by scheme as in the record.
@@ -64,11 +86,35 @@ impl Figures {
 }
 
 impl SchemeFigures {
-    /// The mean time before playout at `rate` (bytes a second) can start, in seconds.
+    /// The mean time before playout at `rate` (bytes a second) can start, in seconds; a lower bound where
+    /// transfers timed out.
     #[must_use]
     pub fn prebuffer_at(&self, rate: f64) -> Option<f64> {
         let waits: Vec<f64> = self.curves.iter().map(|c| c.prebuffer_at(rate)).collect();
         Estimate::of(&waits).map(|estimate| estimate.mean)
+    }
+}
+
+impl Bound {
+    /// Of the mean of `a - b`, where values of `a` or of `b` are cut off at the timeout.
+    fn of_difference(a_is_cut: bool, b_is_cut: bool) -> Bound {
+        match (a_is_cut, b_is_cut) {
+            (false, false) => Bound::Exact,
+            (true, false) => Bound::AtLeast,
+            (false, true) => Bound::AtMost,
+            (true, true) => Bound::Neither,
+        }
+    }
+
+    /// The name in `report.json`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Bound::Exact => "exact",
+            Bound::AtLeast => "at-least",
+            Bound::AtMost => "at-most",
+            Bound::Neither => "neither",
+        }
     }
 }
 
@@ -79,15 +125,9 @@ fn scheme_figures(
 ) -> SchemeFigures {
     let times = times(scheme, timeout);
     let values: Vec<f64> = times.iter().map(|(_, time)| *time).collect();
-    let curves: Vec<Curve> = scheme.transfers.iter().filter_map(Curve::of).collect();
-    let prebuffers: Vec<f64> = scheme
-        .transfers
-        .iter()
-        .map(|transfer| {
-            let curve = Curve::of(transfer);
-            curve.map_or(timeout.as_secs_f64(), |curve| curve.line().prebuffer)
-        })
-        .collect();
+    let transfers = scheme.transfers.iter();
+    let curves: Vec<Curve> = transfers.filter_map(|t| Curve::of(t, timeout)).collect();
+    let prebuffers: Vec<f64> = curves.iter().map(|curve| curve.line().prebuffer).collect();
     let other = baseline.filter(|other| other.name != scheme.name);
     let Bytes(handed_over) = scheme.overlay.totals.bytes_in;
     let done = || {
@@ -102,23 +142,31 @@ fn scheme_figures(
             .zip(quantile(&values, 0.95))
             .map(<[f64; 2]>::from),
         timed_out: scheme.transfers.len() - done().count(),
-        difference: other.and_then(|other| {
-            let pairs = pairs(&times, &self::times(other, timeout));
-            Estimate::of(
-                &pairs
-                    .iter()
-                    .map(|(time, other)| time - other)
-                    .collect::<Vec<_>>(),
-            )
-        }),
+        difference: other.and_then(|other| difference(scheme, other, timeout)),
         prebuffer: Estimate::of(&prebuffers),
         overhead_ratio: (handed_over > 0)
             .then(|| scheme.overlay.totals.wire_bytes.0 as f64 / handed_over as f64),
         harm: other
             .and_then(|other| Estimate::of_ratio(&pairs(&background(scheme), &background(other)))),
-        intact: done().count() > 0 && done().all(|transfer| transfer.intact),
+        intact: (done().count() > 0).then(|| done().all(|transfer| transfer.intact)),
         curves,
     }
+}
+
+/// The transfer times of a scheme less those of another, round by round.
+fn difference(a: &SchemeRecord, b: &SchemeRecord, timeout: Duration) -> Option<Difference> {
+    let pairs = pairs(&times(a, timeout), &times(b, timeout));
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
+    // A round that the other does not have makes no pair.
+    let is_cut = |of: &SchemeRecord, other: &SchemeRecord| {
+        let paired = |t: &Transfer| other.transfers.iter().any(|o| o.round == t.round);
+        let mut cut = of.transfers.iter().filter(|t| t.duration.is_none());
+        cut.any(paired)
+    };
+    Some(Difference {
+        estimate: Estimate::of(&differences)?,
+        bound: Bound::of_difference(is_cut(a, b), is_cut(b, a)),
+    })
 }
 
 /// The rounds with their transfer times in seconds.
@@ -146,10 +194,11 @@ fn pairs(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Vec<(f64, f64)> {
     values.iter().filter_map(pair).collect()
 }
 
-/// Rates up to twice the best mean throughput of a scheme.
+/// Rates up to twice the best mean throughput of a scheme; none where nothing completed.
 fn rates(experiment: &Experiment, schemes: &[SchemeFigures]) -> Vec<f64> {
     let throughput = |(record, figures): (&SchemeRecord, &SchemeFigures)| {
-        let size = record.transfers.first()?.size.0 as f64;
+        let completed = |t: &&Transfer| t.duration.is_some();
+        let size = record.transfers.iter().find(completed)?.size.0 as f64;
         Some(size / figures.transfer.filter(|t| t.mean > 0.0)?.mean)
     };
     let best = experiment

@@ -6,8 +6,8 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
 use crate::record::{
-    DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
-    Progress, SchemeRecord, Switch, Totals, Transfer,
+    Content, DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord,
+    PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,
 };
 use polypath_sim::Side;
 
@@ -20,6 +20,14 @@ pub(crate) fn experiment() -> Experiment {
         seed: 7,
         parameters: vec![("transfer.size".to_owned(), "100 kB".to_owned())],
         timeout: Duration::from_secs(10),
+        content: Content {
+            source: Source::Clip {
+                name: "film.ts".to_owned(),
+                size: Bytes(110_000),
+                wanted: Bytes(100_000),
+            },
+            size: Bytes(100_000),
+        },
         schemes: vec![
             scheme("tcp", &[Some(4000), Some(5000), None], 1),
             scheme("ppd-tcp3", &[Some(2000), Some(3500), Some(2500)], 2),

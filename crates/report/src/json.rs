@@ -3,6 +3,11 @@
 //! Times are in seconds unless the key says otherwise, sizes in bytes, rates in bits a second; `ci95` is half
 //! the width of the 95 % confidence interval; what does not exist is null. Numbers are rounded to a fixed
 //! number of digits, so that equal runs give equal bytes.
+//!
+//! Transfers that timed out (`timed_out` of them) count as `timeout_s`: the mean of `transfer_s` and each
+//! quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound` says what the difference
+//! is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is neither. `intact` is null where no
+//! transfer completed. [`crate::legend`] says what each figure means.
 
 use polypath_core::time::Duration;
 use serde::Serialize;
@@ -19,11 +24,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> serde_json::Result<
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let report = Report {
         version: VERSION,
-        name: &experiment.name,
-        title: &experiment.title,
-        mode: experiment.mode.to_string(),
-        seed: experiment.seed,
-        timeout_s: seconds(experiment.timeout),
+        about: about(experiment),
         schemes: schemes
             .map(|(record, figures)| scheme(record, figures))
             .collect(),
@@ -43,15 +44,23 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> serde_json::Result<
 #[derive(Serialize)]
 struct Report<'a> {
     version: u32,
+    #[serde(flatten)]
+    about: About<'a>,
+    schemes: Vec<Scheme<'a>>,
+    lateness_us: Option<LatenessUs>,
+    valid: bool,
+    parameters: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What was run.
+#[derive(Serialize)]
+struct About<'a> {
     name: &'a str,
     title: &'a str,
     mode: String,
     seed: u64,
     timeout_s: f64,
-    schemes: Vec<Scheme<'a>>,
-    lateness_us: Option<LatenessUs>,
-    valid: bool,
-    parameters: serde_json::Map<String, serde_json::Value>,
+    content: String,
 }
 
 #[derive(Serialize)]
@@ -62,7 +71,7 @@ struct Scheme<'a> {
     overhead_bytes: u64,
     duplicates_discarded: u64,
     path_switches: usize,
-    intact: bool,
+    intact: Option<bool>,
     #[serde(flatten)]
     more: More<'a>,
 }
@@ -70,15 +79,24 @@ struct Scheme<'a> {
 /// What the report tells beyond its headline.
 #[derive(Serialize)]
 struct More<'a> {
-    prebuffer_ci95_s: Option<f64>,
+    #[serde(flatten)]
+    prebuffer: Prebuffer,
     timed_out: usize,
     transfer_quantiles_s: Option<Quantiles>,
     difference_to_tcp_s: Option<Spread>,
+    difference_to_tcp_bound: Option<&'static str>,
     overhead_ratio: Option<f64>,
     harm: Option<Spread>,
     background_goodput_bit_s: Option<u64>,
     active_path: &'a str,
     paths: Vec<Path<'a>>,
+}
+
+/// What belongs to `prebuffer_s`.
+#[derive(Serialize)]
+struct Prebuffer {
+    prebuffer_ci95_s: Option<f64>,
+    prebuffer_n: usize,
 }
 
 #[derive(Serialize)]
@@ -128,6 +146,17 @@ struct LatenessUs {
     bound: f64,
 }
 
+fn about(experiment: &Experiment) -> About<'_> {
+    About {
+        name: &experiment.name,
+        title: &experiment.title,
+        mode: experiment.mode.to_string(),
+        seed: experiment.seed,
+        timeout_s: seconds(experiment.timeout),
+        content: experiment.content.to_string(),
+    }
+}
+
 fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
     let overlay = &record.overlay;
     let active = overlay.paths.get(overlay.active_path.index());
@@ -140,13 +169,17 @@ fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
         path_switches: overlay.server_switches().count(),
         intact: figures.intact,
         more: More {
-            prebuffer_ci95_s: figures.prebuffer.and_then(|e| e.ci95).map(rounded),
+            prebuffer: Prebuffer {
+                prebuffer_ci95_s: figures.prebuffer.and_then(|e| e.ci95).map(rounded),
+                prebuffer_n: figures.prebuffer.map_or(0, |e| e.n),
+            },
             timed_out: figures.timed_out,
             transfer_quantiles_s: figures.quantiles.map(|[p50, p95]| Quantiles {
                 p50: rounded(p50),
                 p95: rounded(p95),
             }),
-            difference_to_tcp_s: figures.difference.map(|estimate| spread(Some(estimate))),
+            difference_to_tcp_s: figures.difference.map(|d| spread(Some(d.estimate))),
+            difference_to_tcp_bound: figures.difference.map(|d| d.bound.name()),
             overhead_ratio: figures.overhead_ratio.map(rounded),
             harm: figures.harm.map(|estimate| spread(Some(estimate))),
             background_goodput_bit_s: record.background_goodput.map(|rate| rate.0),

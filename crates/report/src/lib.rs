@@ -7,6 +7,7 @@ pub mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod json;
+pub mod legend;
 pub mod page;
 pub mod playout;
 pub mod record;
@@ -17,10 +18,10 @@ pub mod statistics;
 pub mod table;
 pub mod write;
 
-pub use figures::{Figures, SchemeFigures};
+pub use figures::{Bound, Difference, Figures, SchemeFigures};
 pub use record::{
-    DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord, PathRecord,
-    Progress, SchemeRecord, Switch, Totals, Transfer,
+    Content, DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord,
+    PathRecord, Progress, SchemeRecord, Source, Switch, Totals, Transfer,
 };
 pub use recorder::Recorder;
 pub use simulated::Simulated;

@@ -6,8 +6,9 @@ mod pictures;
 use minijinja::{AutoEscape, Environment, context};
 
 use crate::figures::{BASELINE, Figures};
+use crate::legend::LEGEND;
 use crate::record::{Experiment, Mode};
-use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, lateness_line, path_rows, scheme_row};
+use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_rows, scheme_row};
 
 /// Why a page could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +33,9 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, Page
         include_str!("page/template.html"),
         context! {
             name => experiment.name.as_str(),
-            title => experiment.title.as_str(),
+            title => experiment.title.trim(),
+            heading => heading(experiment),
+            content => experiment.content.to_string(),
             mode => match experiment.mode {
                 Mode::Sim => "simulated in virtual time",
                 Mode::Lab => "lab: real programs on the real kernel, in real time",
@@ -54,6 +57,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, Page
             times => pictures::times(experiment, figures)?,
             prebuffer => pictures::prebuffer(figures)?,
             throughput => pictures::throughput(experiment)?,
+            legend => LEGEND,
             parameters => experiment.parameters.clone(),
         },
     )?;
@@ -80,6 +84,27 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_arrived_it_says_so_instead_of_drawing_axes() {
+        let mut experiment = experiment();
+        let pictures = |experiment: &Experiment| {
+            let page = render(experiment, &Figures::of(experiment)).unwrap();
+            (
+                page.matches("<svg").count(),
+                page.contains("No transfer completed."),
+            )
+        };
+        assert_eq!(pictures(&experiment), (3 + 2, false));
+        let all = |experiment: &mut Experiment, change: fn(&mut crate::Transfer)| {
+            let schemes = experiment.schemes.iter_mut();
+            schemes.flat_map(|s| &mut s.transfers).for_each(change);
+        };
+        all(&mut experiment, |transfer| transfer.duration = None);
+        assert_eq!(pictures(&experiment), (2 + 2, true));
+        all(&mut experiment, |transfer| transfer.progress.clear());
+        assert_eq!(pictures(&experiment), (1 + 2, true));
+    }
+
+    #[test]
     fn the_legend_has_the_colours_of_the_lines() {
         let experiment = experiment();
         let pictures = pictures::throughput(&experiment).unwrap().concat();
@@ -99,7 +124,7 @@ mod tests {
             scheme.overlay = crate::record::OverlayRecord::default();
         }
         let page = render(&experiment, &Figures::of(&experiment)).unwrap();
-        assert!(page.contains("ppd-tcp3"));
+        assert!(page.contains("ppd-tcp3") && page.contains("No transfer completed."));
         experiment.schemes.clear();
         render(&experiment, &Figures::of(&experiment)).unwrap();
     }

@@ -10,6 +10,9 @@
 //!   least `d` for which that line lies below the curve. A last burst of packets arrives at the rate of the
 //!   link and would make every such line almost vertical; so the curve may fall short of the line by
 //!   [`TOLERANCE`] of the file: `p(t) + TOLERANCE S >= r (t - d)`.
+//!
+//! Of a transfer that timed out `p(t)` is known until the timeout, which takes the place of `T`: `d(r)` is then
+//! a lower bound, and *the* pre-buffer is that of a file whose rest comes just then.
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
@@ -19,13 +22,15 @@ use crate::record::{Progress, Transfer};
 /// The part of the file by which the curve may fall short of the line through the end of the file.
 pub const TOLERANCE: f64 = 0.05;
 
-/// The playable size of one completed transfer as a function of time.
+/// The playable size of one transfer as a function of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Time in seconds and bytes playable from then on; both grow.
     steps: Vec<(f64, f64)>,
     size: f64,
+    /// When the file was complete, or else the timeout.
     end: f64,
+    complete: bool,
 }
 
 /// A playout line under a curve.
@@ -38,14 +43,18 @@ pub struct Line {
 }
 
 impl Curve {
-    /// The curve of a transfer that completed; none for one that did not, or that is empty.
+    /// The curve of a transfer, until the timeout where it did not complete; none for one that is empty.
     #[must_use]
-    pub fn of(transfer: &Transfer) -> Option<Curve> {
-        Self::new(&transfer.progress, transfer.size, transfer.duration?)
+    pub fn of(transfer: &Transfer, timeout: Duration) -> Option<Curve> {
+        let (size, duration) = (transfer.size, transfer.duration);
+        Self::new(&transfer.progress, size, duration.ok_or(timeout))
     }
 
-    fn new(progress: &[Progress], size: Bytes, duration: Duration) -> Option<Curve> {
-        let (size, end) = (size.0 as f64, duration.as_secs_f64());
+    /// `end` is when the file was complete, or else when it was given up.
+    fn new(progress: &[Progress], size: Bytes, end: Result<Duration, Duration>) -> Option<Curve> {
+        let complete = end.is_ok();
+        let (Ok(end) | Err(end)) = end;
+        let (size, end) = (size.0 as f64, end.as_secs_f64());
         if size <= 0.0 || end <= 0.0 {
             return None;
         }
@@ -59,11 +68,18 @@ impl Curve {
                 steps.push((at, bytes));
             }
         }
-        steps.push((end, size));
-        Some(Curve { steps, size, end })
+        if complete {
+            steps.push((end, size));
+        }
+        Some(Curve {
+            steps,
+            size,
+            end,
+            complete,
+        })
     }
 
-    /// When the file was complete, in seconds since the start.
+    /// When the file was complete, or else the timeout, in seconds since the start.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.end
@@ -111,14 +127,17 @@ impl Curve {
         }
     }
 
-    /// The points at which the curve is least for its time: just before each step.
+    /// The points at which the curve is least for its time: just before each step, and before the timeout.
     fn shortages(&self) -> impl Iterator<Item = (f64, f64)> {
         let before = std::iter::once(0.0).chain(self.steps.iter().map(|(_, bytes)| *bytes));
-        self.steps.iter().map(|(at, _)| *at).zip(before)
+        let given_up = (!self.complete).then_some(self.end);
+        let times = self.steps.iter().map(|(at, _)| *at).chain(given_up);
+        times.zip(before)
     }
 }
 
-/// The mean playable size of several transfers at a time in seconds; none without a transfer.
+/// The mean playable size of several transfers at a time in seconds, until the timeout if one of them was
+/// given up; none without a transfer.
 #[must_use]
 pub fn mean_playable(curves: &[Curve], at: f64) -> Option<f64> {
     let sum: f64 = curves.iter().map(|curve| curve.playable(at)).sum();
@@ -139,7 +158,7 @@ mod tests {
             })
             .collect();
         let (ms, size) = points.last().unwrap();
-        Curve::new(&progress, Bytes(*size), Duration::from_millis(*ms)).unwrap()
+        Curve::new(&progress, Bytes(*size), Ok(Duration::from_millis(*ms))).unwrap()
     }
 
     #[test]
@@ -173,10 +192,24 @@ mod tests {
     }
 
     #[test]
-    fn only_completed_transfers_have_a_curve() {
-        assert_eq!(Curve::new(&[], Bytes(0), Duration::from_secs(1)), None);
-        assert_eq!(Curve::new(&[], Bytes(1), Duration::ZERO), None);
+    fn nothing_has_no_curve() {
+        assert_eq!(Curve::new(&[], Bytes(0), Ok(Duration::from_secs(1))), None);
+        assert_eq!(Curve::new(&[], Bytes(1), Ok(Duration::ZERO)), None);
         assert_eq!(mean_playable(&[], 1.0), None);
+    }
+
+    #[test]
+    fn a_transfer_that_was_given_up_tells_what_it_can() {
+        let half = [Progress {
+            at: Duration::from_secs(1),
+            bytes: Bytes(50_000),
+        }];
+        let given_up = Err(Duration::from_secs(10));
+        let curve = Curve::new(&half, Bytes(100_000), given_up).unwrap();
+        assert!((curve.playable(10.0) - 50_000.0).abs() < 1e-9);
+        // Half of the file plays for 5 s at this rate, and the rest had not come after 10 s.
+        assert!((curve.prebuffer_at(10_000.0) - 5.0).abs() < 1e-9);
+        assert!((curve.line().prebuffer - 10.0).abs() < 1e-9);
     }
 
     prop_compose! {

@@ -24,10 +24,39 @@ pub struct Experiment {
     pub parameters: Vec<(String, String)>,
     /// A transfer that takes longer counts as timed out.
     pub timeout: Duration,
+    /// The file that every transfer carried.
+    pub content: Content,
     /// What each scheme did, in the order of the report.
     pub schemes: Vec<SchemeRecord>,
     /// How late the emulator itself was; none in virtual time.
     pub lateness: Option<Lateness>,
+}
+
+/// The file that every transfer carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// Where its bytes came from.
+    pub source: Source,
+    /// How many bytes were transferred.
+    pub size: Bytes,
+}
+
+/// Where the bytes of a transfer came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nowhere: simulated segments have a size and no content.
+    Simulated,
+    /// The seed of the run.
+    Random,
+    /// A file, from its beginning.
+    Clip {
+        /// The file's name, without its folders.
+        name: String,
+        /// The size of the whole file.
+        size: Bytes,
+        /// The size that the scenario gives a transfer; a shorter file is transferred whole.
+        wanted: Bytes,
+    },
 }
 
 /// How the experiment was run.
@@ -229,11 +258,56 @@ impl DirectionRecord {
     }
 }
 
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moved = self.size;
+        match &self.source {
+            Source::Simulated => write!(f, "{moved}, simulated"),
+            Source::Random => write!(f, "{moved} of random bytes"),
+            Source::Clip { name, wanted, .. } if moved < *wanted => {
+                write!(
+                    f,
+                    "all {moved} of {name}, which has less than the scenario's {wanted}"
+                )
+            }
+            Source::Clip { name, size, .. } if moved < *size => {
+                write!(f, "the first {moved} of {name} ({size})")
+            }
+            Source::Clip { name, .. } => write!(f, "{name} ({moved})"),
+        }
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Mode::Sim => "sim",
             Mode::Lab => "lab",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_says_what_became_of_a_clip() {
+        let shown = |moved, size| {
+            let source = Source::Clip {
+                name: "film.ts".to_owned(),
+                size: Bytes(size),
+                wanted: Bytes(100_000),
+            };
+            let size = Bytes(moved);
+            Content { source, size }.to_string()
+        };
+        assert_eq!(shown(100_000, 100_000), "film.ts (100 kB)");
+        assert_eq!(
+            shown(100_000, 2_000_000),
+            "the first 100 kB of film.ts (2 MB)"
+        );
+        let short = "all 40 kB of film.ts, which has less than the scenario's 100 kB";
+        assert_eq!(shown(40_000, 40_000), short);
     }
 }

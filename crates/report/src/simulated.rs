@@ -7,7 +7,7 @@ use polypath_core::units::{Bytes, Rate};
 use polypath_scenario::Scenario;
 use polypath_sim::{Observer, Outcome, SchemeOutcome, Side, SimEvent};
 
-use crate::record::{Experiment, Mode, Progress, SchemeRecord, Transfer};
+use crate::record::{Content, Experiment, Mode, Progress, SchemeRecord, Source, Transfer};
 use crate::recorder::Recorder;
 
 /// Observes the simulation of all schemes of a scenario.
@@ -52,6 +52,10 @@ impl Simulated {
             seed: scenario.seed,
             parameters: scenario.parameters(),
             timeout: scenario.transfer.timeout,
+            content: Content {
+                source: Source::Simulated,
+                size: self.size,
+            },
             schemes: schemes
                 .map(|(seen, outcome)| seen.finish(outcome, span))
                 .collect(),

@@ -7,7 +7,7 @@ use comfy_table::{
 };
 use polypath_core::time::Duration;
 
-use crate::figures::{Figures, SchemeFigures};
+use crate::figures::{Bound, Figures, SchemeFigures};
 use crate::record::{DirectionRecord, Experiment, Lateness, SchemeRecord};
 use crate::statistics::Estimate;
 
@@ -28,22 +28,36 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
         .map(|s| s.transfers.len())
         .max()
         .unwrap_or(0);
-    let mut text = format!("{}: {}\n", experiment.name, experiment.title);
+    let mut text = format!("{}\n", heading(experiment));
     let _ = writeln!(
         text,
-        "{}, seed {}, n = {rounds} transfers a scheme; +- is half of the 95 % interval\n",
-        experiment.mode, experiment.seed
+        "{}, seed {}, n = {rounds} transfers a scheme of {}; +- is half of the 95 % interval\n",
+        experiment.mode, experiment.seed, experiment.content
     );
     let _ = writeln!(text, "{}\n", schemes(experiment, figures));
     let _ = writeln!(text, "{}", paths(experiment));
     if figures.schemes.iter().any(|scheme| scheme.timed_out > 0) {
         let timeout = experiment.timeout;
-        let _ = writeln!(text, "\n>= : transfers that timed out count as {timeout}");
+        let _ = writeln!(
+            text,
+            "\ntransfers that timed out count as {timeout}: the truth is more where >= stands, less where <= \
+             stands, either where ~ stands"
+        );
     }
     if let Some(lateness) = &experiment.lateness {
         let _ = writeln!(text, "\n{}", lateness_line(lateness));
     }
     text
+}
+
+/// The name of an experiment, and what it is about if it says so.
+#[must_use]
+pub fn heading(experiment: &Experiment) -> String {
+    let Experiment { name, title, .. } = experiment;
+    match title.trim() {
+        "" => name.clone(),
+        title => format!("{name}: {title}"),
+    }
 }
 
 /// How late the emulator was, and whether the run is valid, in one line.
@@ -87,14 +101,20 @@ pub const SCHEME_COLUMNS: [&str; 10] = [
 #[must_use]
 pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String> {
     let totals = &record.overlay.totals;
-    let bound = if figures.timed_out > 0 { ">= " } else { "" };
+    let cut = figures.timed_out > 0;
+    let (mean, prebuffer) = if cut {
+        (Bound::AtLeast, Bound::Neither)
+    } else {
+        (Bound::Exact, Bound::Exact)
+    };
+    let difference = figures.difference.map(|d| (d.bound, d.estimate));
     let overhead = totals.overhead().0 as f64 / 1e3;
     vec![
         record.name.clone(),
-        format!("{bound}{}", spread(figures.transfer)),
-        spread(figures.difference),
+        bounded(figures.transfer.map(|e| (mean, e))),
+        bounded(difference),
         figures.timed_out.to_string(),
-        format!("{bound}{}", spread(figures.prebuffer)),
+        bounded(figures.prebuffer.map(|e| (prebuffer, e))),
         match figures.overhead_ratio {
             Some(ratio) => format!("{overhead:.1} ({ratio:.3})"),
             None => format!("{overhead:.1}"),
@@ -102,8 +122,18 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
         totals.duplicates_discarded().to_string(),
         record.overlay.server_switches().count().to_string(),
         spread(figures.harm),
-        if figures.intact { "yes" } else { "NO" }.to_owned(),
+        intact(record, figures).to_owned(),
     ]
+}
+
+/// A corrupt file is not to be taken for one that did not come.
+fn intact(record: &SchemeRecord, figures: &SchemeFigures) -> &'static str {
+    match figures.intact {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None if record.transfers.is_empty() => "-",
+        None => "timed out",
+    }
 }
 
 fn paths(experiment: &Experiment) -> Table {
@@ -181,6 +211,17 @@ fn align(table: &mut Table, first: usize) {
     }
 }
 
+/// An estimate, marked where transfers that timed out have cut it off.
+fn bounded(estimate: Option<(Bound, Estimate)>) -> String {
+    let mark = match estimate {
+        None | Some((Bound::Exact, _)) => "",
+        Some((Bound::AtLeast, _)) => ">= ",
+        Some((Bound::AtMost, _)) => "<= ",
+        Some((Bound::Neither, _)) => "~ ",
+    };
+    format!("{mark}{}", spread(estimate.map(|(_, estimate)| estimate)))
+}
+
 fn spread(estimate: Option<Estimate>) -> String {
     match estimate {
         Some(Estimate {
@@ -206,6 +247,30 @@ mod tests {
     fn the_terminal_shows_units_intervals_seed_and_number() {
         let experiment = experiment();
         insta::assert_snapshot!(render(&experiment, &Figures::of(&experiment)));
+    }
+
+    #[test]
+    fn nothing_stands_behind_a_name_without_a_title() {
+        let mut experiment = experiment();
+        experiment.title = " ".to_owned();
+        assert_eq!(heading(&experiment), "small");
+    }
+
+    #[test]
+    fn a_file_that_did_not_come_is_not_called_corrupt() {
+        let mut experiment = experiment();
+        let shown = |experiment: &Experiment| {
+            let figures = Figures::of(experiment);
+            scheme_row(&experiment.schemes[0], &figures.schemes[0]).pop()
+        };
+        experiment.schemes[0].transfers[0].intact = false;
+        assert_eq!(shown(&experiment).unwrap(), "NO");
+        for transfer in &mut experiment.schemes[0].transfers {
+            transfer.duration = None;
+        }
+        assert_eq!(shown(&experiment).unwrap(), "timed out");
+        experiment.schemes[0].transfers.clear();
+        assert_eq!(shown(&experiment).unwrap(), "-");
     }
 
     #[test]

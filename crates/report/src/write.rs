@@ -10,6 +10,8 @@ use crate::{json, page, sheets};
 /// The files of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
+    /// The content of `report.json`.
+    pub text: String,
     /// The figures for programs, `report.json`.
     pub json: PathBuf,
     /// The page with the pictures, `report.html`.
@@ -19,26 +21,26 @@ pub struct Written {
 }
 
 /// Writes a report into `dir`, which is made where it is missing; files of an earlier report are replaced.
-pub fn write(dir: &Path, experiment: &Experiment) -> io::Result<Written> {
+///
+/// Fails where `dir` or a file in it cannot be written.
+pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Result<Written> {
     fs::create_dir_all(dir)?;
-    let figures = Figures::of(experiment);
+    let text = json::render(experiment, figures)?;
     let put = |name: &str, content: &[u8]| {
         let path = dir.join(name);
         fs::write(&path, content).map(|()| path)
     };
-    let page = page::render(experiment, &figures).map_err(io::Error::other)?;
+    let page = page::render(experiment, figures).map_err(io::Error::other)?;
     Ok(Written {
-        json: put(
-            "report.json",
-            json::render(experiment, &figures)?.as_bytes(),
-        )?,
+        json: put("report.json", text.as_bytes())?,
         page: put("report.html", page.as_bytes())?,
         sheets: vec![
             put("transfers.csv", &sheets::transfers(experiment)?)?,
             put("paths.csv", &sheets::paths(experiment)?)?,
             put("playable.csv", &sheets::playable(experiment)?)?,
-            put("prebuffer.csv", &sheets::prebuffer(experiment, &figures)?)?,
+            put("prebuffer.csv", &sheets::prebuffer(experiment, figures)?)?,
         ],
+        text,
     })
 }
 
@@ -51,8 +53,11 @@ mod tests {
     fn a_report_is_whole_and_the_same_twice() {
         let dir = tempfile::tempdir().unwrap();
         let (first, second) = (dir.path().join("a/b"), dir.path().join("c"));
-        let written = write(&first, &experiment()).unwrap();
-        write(&second, &experiment()).unwrap();
+        let experiment = experiment();
+        let figures = Figures::of(&experiment);
+        let written = write(&first, &experiment, &figures).unwrap();
+        write(&second, &experiment, &figures).unwrap();
+        assert_eq!(fs::read_to_string(&written.json).unwrap(), written.text);
         let files = [&written.json, &written.page]
             .into_iter()
             .chain(&written.sheets);

@@ -1,7 +1,11 @@
 //! What no schema can state about a scenario: names that must exist, values that must not be zero.
 
-use std::collections::BTreeSet;
+mod bounds;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use polypath_core::endpoint::LEAST_PAIR_LEN;
+use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
@@ -12,14 +16,14 @@ use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
 
-/// The greatest number of paths: a path's number fits the six bits that a path set has for it.
-const MOST_PATHS: usize = 64;
+/// The greatest number of paths.
+const MOST_PATHS: usize = PathSet::CAPACITY as usize;
 
 /// The greatest packet: that of IPv4.
 const MOST_PACKET: Bytes = Bytes(65_535);
 
 /// The least size difference that tells the packets of a pair apart.
-const LEAST_PAIR: Bytes = Bytes(100);
+const LEAST_PAIR: Bytes = Bytes(LEAST_PAIR_LEN as u64);
 
 /// Headers of IPv4 and TCP without options, in bytes.
 const TCP_HEADERS: Bytes = Bytes(40);
@@ -43,6 +47,7 @@ pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
     }
     check_paths(scenario, problems);
     positive("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+    bounds::check(scenario, problems);
 }
 
 fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
@@ -91,7 +96,7 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
     ] {
         if timeout < tcp.min_rto {
             let message = format!("{timeout} is below `min_rto`, {}", tcp.min_rto);
-            problems.report(&key, message, "exchange or equal them");
+            problems.report_among(&[&key, &at("min_rto")], message, "exchange or equal them");
         }
     }
 }
@@ -104,14 +109,20 @@ fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
             "a pair of {} is too small to measure with",
             overlay.pair_len
         );
-        problems.report("overlay.pair_len", message, "use 100 B or more");
+        let remedy = format!("use {LEAST_PAIR} or more");
+        problems.report("overlay.pair_len", message, remedy);
     }
 }
 
 fn check_profile(key: &str, profile: &Profile, segment: Bytes, problems: &mut Problems) {
     let HostLink { rate, queue, .. } = profile.host_link;
     check_rate(&format!("{key}.host_link.rate"), rate, problems);
-    check_queue(&format!("{key}.host_link.queue"), queue, segment, problems);
+    let queue_key = format!("{key}.host_link.queue");
+    let packet = Largest::segment(segment);
+    check_queue(&queue_key, queue, &packet, problems);
+    if let Some(packet) = Largest::of_udp(key, profile) {
+        check_queue(&queue_key, queue, &packet, problems);
+    }
     if let Some(udp) = profile.udp {
         check_rate(&format!("{key}.udp.peak"), udp.peak, problems);
         positive(&format!("{key}.udp.on"), udp.on, problems);
@@ -130,33 +141,76 @@ fn check_paths(scenario: &Scenario, problems: &mut Problems) {
     }
     if paths.len() > MOST_PATHS {
         let message = format!("{} paths are too many", paths.len());
-        problems.report(&format!("path.{MOST_PATHS}"), message, "64 are possible");
+        let remedy = format!("{MOST_PATHS} are possible");
+        problems.report(&format!("path.{MOST_PATHS}"), message, remedy);
     }
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for (index, path) in paths.iter().enumerate() {
         let key = format!("path.{index}");
-        if !names.insert(&path.name) {
+        if let Some(earlier) = names.insert(&path.name, index) {
             let message = format!("another path is called `{}`, too", path.name);
-            problems.report(&format!("{key}.name"), message, "rename one");
+            let keys = [format!("{key}.name"), format!("path.{earlier}.name")];
+            problems.report_among(&keys.each_ref().map(String::as_str), message, "rename one");
         }
-        check_links(&key, path, scenario.tcp.segment, problems);
-        check_load(
-            &format!("{key}.background"),
-            path,
-            &scenario.background,
-            problems,
-        );
+        check_links(&key, path, &Largest::on_path(scenario, path), problems);
+        check_load(&key, path, &scenario.background, problems);
     }
 }
 
-fn check_links(key: &str, path: &Path, segment: Bytes, problems: &mut Problems) {
+/// A packet that a queue must admit.
+pub(crate) struct Largest {
+    what: &'static str,
+    size: Bytes,
+    /// Where its size comes from.
+    keys: Vec<String>,
+}
+
+impl Largest {
+    /// A segment as it is.
+    pub(crate) fn segment(size: Bytes) -> Self {
+        Largest {
+            what: "segment",
+            size,
+            keys: vec!["tcp.segment".to_owned()],
+        }
+    }
+
+    /// What the links of a path carry: frames of the overlay around segments and pairs, and datagrams of the
+    /// background.
+    fn on_path(scenario: &Scenario, path: &Path) -> Vec<Largest> {
+        let (segment, pair) = (scenario.tcp.segment, scenario.overlay.pair_len);
+        let frame = |what, size: Bytes, key: &str| Largest {
+            what,
+            size: Bytes(scenario.frame_overhead().0.saturating_add(size.0)),
+            keys: vec![key.to_owned(), "overlay.encapsulation".to_owned()],
+        };
+        let frames = [
+            frame("frame with a segment", segment, "tcp.segment"),
+            frame("frame with a pair", pair, "overlay.pair_len"),
+        ];
+        let profile = scenario.profile(path).zip(path.background.as_ref());
+        let datagram = profile
+            .and_then(|(profile, name)| Largest::of_udp(&format!("background.{name}"), profile));
+        frames.into_iter().chain(datagram).collect()
+    }
+
+    fn of_udp(profile: &str, with: &Profile) -> Option<Largest> {
+        with.udp.map(|udp| Largest {
+            what: "datagram of the background",
+            size: udp.packet,
+            keys: vec![format!("{profile}.udp.packet")],
+        })
+    }
+}
+
+fn check_links(key: &str, path: &Path, packets: &[Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &path.name, problems);
     if path.links.is_empty() {
         let message = format!("path `{}` has no links", path.name);
         problems.report(&format!("{key}.link"), message, "add a `[[path.link]]`");
     }
     for (index, link) in path.links.iter().enumerate() {
-        check_link(&format!("{key}.link.{index}"), link, segment, problems);
+        check_link(&format!("{key}.link.{index}"), link, packets, problems);
     }
 }
 
@@ -164,32 +218,40 @@ fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Pr
     let (Some(name), Background::Profiles(profiles)) = (&path.background, background) else {
         return;
     };
+    let background = format!("{key}.background");
     if !profiles.contains_key(name) {
         let known = profiles.keys().map(String::as_str);
-        problems.report_unknown(key, "background profile", name, known);
+        let keys = [&background, "background"];
+        problems.report_unknown(&keys, "background profile", name, known);
     }
     if path.hops() < LEAST_LOADED_LINKS {
         let message = format!("a path of {} links cannot carry background", path.hops());
         let remedy = "it needs 3, so that there is one between two inner nodes";
-        problems.report(key, message, remedy);
+        let repeats = (0..path.links.len()).map(|n| format!("{key}.link.{n}.repeat"));
+        let mut keys = vec![background, format!("{key}.link")];
+        keys.extend(repeats);
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        problems.report_among(&keys, message, remedy);
     }
 }
 
-pub(crate) fn check_link(key: &str, link: &Link, segment: Bytes, problems: &mut Problems) {
+pub(crate) fn check_link(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_rate(&format!("{key}.rate"), link.rate, problems);
-    check_queue(&format!("{key}.queue"), link.queue, segment, problems);
+    for packet in packets {
+        check_queue(&format!("{key}.queue"), link.queue, packet, problems);
+    }
     if let Some(onoff) = link.onoff {
         positive(&format!("{key}.onoff.up"), onoff.up, problems);
         positive(&format!("{key}.onoff.down"), onoff.down, problems);
     }
     for (index, outage) in link.outage.iter().enumerate() {
         if outage.until.is_some_and(|until| until <= outage.from) {
-            let key = format!("{key}.outage.{index}.until");
-            problems.report(
-                &key,
+            let keys = ["until", "from"].map(|name| format!("{key}.outage.{index}.{name}"));
+            problems.report_among(
+                &keys.each_ref().map(String::as_str),
                 "the outage ends before it begins",
-                "set it later than `from`",
+                "set `until` later than `from`",
             );
         }
     }
@@ -214,15 +276,18 @@ pub(crate) fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
     }
 }
 
-fn check_queue(key: &str, queue: QueueLimit, segment: Bytes, problems: &mut Problems) {
+fn check_queue(key: &str, queue: QueueLimit, packet: &Largest, problems: &mut Problems) {
     match queue {
         QueueLimit::Packets(0) => {
             let remedy = "the packet in transmission counts: 1 packet is the least";
             problems.report(key, format!("`{}` is zero", leaf(key)), remedy);
         }
-        QueueLimit::Bytes(bytes) if bytes < segment => {
-            let message = format!("a queue of {bytes} admits no segment of {segment}");
-            problems.report(key, message, "the packet in transmission counts");
+        QueueLimit::Bytes(bytes) if bytes < packet.size => {
+            let Largest { what, size, keys } = packet;
+            let message = format!("a queue of {bytes} admits no {what} of {size}");
+            let mut among = vec![key];
+            among.extend(keys.iter().map(String::as_str));
+            problems.report_among(&among, message, "the packet in transmission counts");
         }
         QueueLimit::Packets(_) | QueueLimit::Bytes(_) => {}
     }

@@ -2,6 +2,7 @@
 
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation as Sizes, OVER_IPV4};
+use polypath_core::units::Bytes;
 
 use crate::scenario::{Scenario, Scheme};
 use crate::settings::Encapsulation;
@@ -16,13 +17,23 @@ impl Scenario {
         EndpointConfig {
             paths: u8::try_from(self.paths.len()).unwrap_or(u8::MAX),
             policy: scheme.policy(),
-            encapsulation: match self.overlay.encapsulation {
-                Encapsulation::Wire => Sizes::deployed(OVER_IPV4),
-                Encapsulation::Paper => Sizes::PAPER,
-            },
+            encapsulation: self.frame_sizes(),
             window: self.overlay.window,
             first_sequence: 0,
             probing: self.probing(),
+        }
+    }
+
+    /// What a frame adds to a packet on the wire.
+    #[must_use]
+    pub fn frame_overhead(&self) -> Bytes {
+        Bytes(self.frame_sizes().data.into())
+    }
+
+    fn frame_sizes(&self) -> Sizes {
+        match self.overlay.encapsulation {
+            Encapsulation::Wire => Sizes::deployed(OVER_IPV4),
+            Encapsulation::Paper => Sizes::PAPER,
         }
     }
 

@@ -2,14 +2,20 @@
 
 use serde_json::Value;
 
+use crate::background::Background;
 use crate::scenario::Scenario;
 
 impl Scenario {
-    /// Every parameter by its dotted key, defaults included, in the order of the keys.
+    /// Every parameter by its dotted key, defaults included, in the order of the keys; without background
+    /// the paths name none.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        let tree = serde_json::to_value(self).unwrap_or_default();
+        let mut shown = self.clone();
+        if shown.background == Background::Off {
+            shown.paths.iter_mut().for_each(|p| p.background = None);
+        }
+        let tree = serde_json::to_value(&shown).unwrap_or_default();
         flatten(String::new(), &tree, &mut found);
         found
     }
@@ -63,6 +69,22 @@ mod tests {
         };
         assert_eq!(value("path.1.link.0.rate"), Some("10 Mbit/s"));
         assert_eq!(value("tcp.min_rto"), Some("200 ms"));
+        assert_eq!(value("path.1.background"), Some("heavy"));
         assert_eq!(value("schemes"), Some("tcp, ppd-tcp1, ppd-tcp2, ppd-tcp3"));
+    }
+
+    #[test]
+    fn without_background_no_path_has_one() {
+        let text = include_str!("../../../scenarios/demo.toml");
+        let off = ["background=off".parse().unwrap()];
+        let scenario = Scenario::parse(text, "demo.toml", &off).unwrap();
+        let parameters = scenario.parameters();
+        let named = |end: &str| {
+            parameters
+                .iter()
+                .filter(|(key, _)| key.ends_with(end))
+                .count()
+        };
+        assert_eq!((named("background"), named(".background")), (1, 0));
     }
 }

@@ -132,12 +132,17 @@ impl FromStr for QueueLimit {
             .strip_suffix("packets")
             .or(trimmed.strip_suffix("packet"));
         let remedy = || format!("`{text}` is not a queue limit: write \"50 packets\" or \"64 kB\"");
+        // Digits alone can only be too many.
+        let too_large = |number: &str| {
+            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            is_number.then(|| format!("`{text}` is too large"))
+        };
         match packets {
             Some(number) => number
                 .trim()
                 .parse()
                 .map(QueueLimit::Packets)
-                .map_err(|_| remedy()),
+                .map_err(|_| too_large(number.trim()).unwrap_or_else(remedy)),
             None => trimmed.parse().map(QueueLimit::Bytes).map_err(|_| remedy()),
         }
     }

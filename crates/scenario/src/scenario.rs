@@ -17,6 +17,9 @@ use crate::tcp::Tcp;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One experiment: transfers from a server to a client over paths under load, once per scheme.
+///
+/// It has a field more than ten, since each is a key or table of the file's first level, where people look
+/// for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -31,7 +34,9 @@ pub struct Scenario {
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// The schemes that are compared, each over its own copy of the network with the same background.
+    /// The schemes that are compared, each over its own copy of the network with the same background; a
+    /// node's file calls them by what they do (`single-path`, `duplicate-acks`, `duplicate-all`,
+    /// `probe-and-switch`).
     pub schemes: Vec<Scheme>,
     /// The transfer that is measured.
     pub transfer: Transfer,
@@ -57,16 +62,17 @@ pub struct Scenario {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Scheme {
-    /// Plain TCP over the first path.
+    /// Plain TCP over the first path: policy `single-path`.
     #[serde(rename = "tcp")]
     Tcp,
-    /// Data on one path, ACKs duplicated on all paths.
+    /// Data on one path, ACKs duplicated on all paths: policy `duplicate-acks`.
     #[serde(rename = "ppd-tcp1")]
     PpdTcp1,
-    /// Data and ACKs duplicated on all paths.
+    /// Data and ACKs duplicated on all paths: policy `duplicate-all`.
     #[serde(rename = "ppd-tcp2")]
     PpdTcp2,
-    /// Data on the active path, ACKs duplicated, probes on the other paths, which decide the active one.
+    /// Data on the active path, ACKs duplicated, probes on the other paths, which decide the active one:
+    /// policy `probe-and-switch`.
     #[serde(rename = "ppd-tcp3")]
     PpdTcp3,
 }
@@ -78,9 +84,10 @@ pub struct Transfer {
     /// The size of one transfer, such as `"100 kB"`.
     pub size: Bytes,
     /// The number of transfers (rounds).
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
-    /// The pause of the foreground between two transfers.
+    /// The pause between two rounds: a round begins in all schemes at once, this long after the slowest of
+    /// them has finished the last one.
     #[serde(default = "default_gap")]
     pub gap: Duration,
     /// A transfer that takes longer counts as failed.

@@ -1,5 +1,6 @@
 //! Settings of the multipath overlay and of the lab.
 
+use polypath_core::endpoint::ProbingConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 use schemars::JsonSchema;
@@ -68,11 +69,12 @@ impl CongestionControl {
 
 impl Default for Overlay {
     fn default() -> Self {
+        let probing = ProbingConfig::default();
         Self {
             encapsulation: Encapsulation::Wire,
-            threshold: 2.0,
-            pair_interval: Duration::from_secs(1),
-            pair_len: Bytes(1000),
+            threshold: probing.threshold,
+            pair_interval: probing.pair_interval,
+            pair_len: Bytes(probing.pair_len.into()),
             window: 4096,
         }
     }

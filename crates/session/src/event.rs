@@ -21,6 +21,13 @@ pub enum SessionEvent {
     Silent,
     /// A frame was dropped: it waited for a session and gave way to a newer one, or was too long.
     Discarded,
+    /// The peer said that it has another number of paths than this end; told when it says so first.
+    PathsDiffer {
+        /// How many this end has.
+        own: u8,
+        /// How many the peer has.
+        peer: u8,
+    },
     /// The random source failed, so that no handshake could be begun or answered.
     NoEntropy,
     /// A datagram was dropped, without a reply.
@@ -74,6 +81,8 @@ rejects! {
     Undecryptable => "undecryptable",
     /// An initiation no newer than one before it: a replay.
     StaleTimestamp => "stale-timestamp",
+    /// An initiation beyond what may be read in a time: somebody floods this end with them.
+    Throttled => "throttled",
     /// The same handshake message once more, as it comes over each path.
     HandshakeCopy => "handshake-copy",
     /// An initiation that gives way to one's own, which is under way.

@@ -10,9 +10,18 @@ use crate::datagram::{
 use crate::event::Reject;
 use crate::noise::{Ephemeral, Identity, MAC_LEN, Mac};
 
-/// The keys of a finished handshake and the index by which the other end knows them.
+/// What an end says of itself in a handshake, sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Introduction {
+    /// The index by which it knows the keys.
+    pub(crate) index: u32,
+    /// How many paths it has.
+    pub(crate) paths: u8,
+}
+
+/// The keys of a finished handshake and what the other end said of itself.
 pub(crate) struct Agreed {
-    pub(crate) remote: u32,
+    pub(crate) remote: Introduction,
     pub(crate) transport: StatelessTransportState,
 }
 
@@ -30,36 +39,34 @@ impl Initiation {
         mac: &mut Mac,
         ephemeral: Ephemeral,
         timestamp: u64,
-        index: u32,
+        own: Introduction,
     ) -> Result<Self, snow::Error> {
         let mut state = identity.initiator(ephemeral)?;
         let mut payload = [0; INITIATION_PAYLOAD];
         payload[..8].copy_from_slice(&timestamp.to_be_bytes());
-        payload[8..].copy_from_slice(&index.to_be_bytes());
+        payload[8..].copy_from_slice(&own.to_bytes());
         let mut bytes = vec![0; INITIATION_LEN];
         bytes[0] = INITIATION;
         state.write_message(&payload, &mut bytes[1..])?;
         finish(&mut bytes, mac);
         Ok(Self {
-            index,
+            index: own.index,
             datagram: bytes.into(),
             state,
         })
     }
 
     /// Reads the response; a forged one leaves the initiation as it was.
-    pub(crate) fn read(&mut self, response: &Handshake<'_>) -> Result<u32, Reject> {
+    pub(crate) fn read(&mut self, response: &Handshake<'_>) -> Result<Introduction, Reject> {
         let mut payload = [0; RESPONSE_LEN];
         match self.state.read_message(response.noise, &mut payload) {
-            Ok(RESPONSE_PAYLOAD) => Ok(u32::from_be_bytes([
-                payload[0], payload[1], payload[2], payload[3],
-            ])),
+            Ok(RESPONSE_PAYLOAD) => Ok(Introduction::read(&payload)),
             _ => Err(Reject::Undecryptable),
         }
     }
 
     /// Takes the keys after the response was read.
-    pub(crate) fn into_agreed(self, remote: u32) -> Result<Agreed, snow::Error> {
+    pub(crate) fn into_agreed(self, remote: Introduction) -> Result<Agreed, snow::Error> {
         let transport = self.state.into_stateless_transport_mode()?;
         Ok(Agreed { remote, transport })
     }
@@ -68,7 +75,7 @@ impl Initiation {
 /// An initiation that the configured peer has proved to be its own.
 pub(crate) struct Opened {
     pub(crate) timestamp: u64,
-    remote: u32,
+    remote: Introduction,
     state: HandshakeState,
 }
 
@@ -91,33 +98,45 @@ impl Opened {
         if len != INITIATION_PAYLOAD {
             return Err(Reject::Truncated);
         }
-        let (mut timestamp, mut remote) = ([0; 8], [0; 4]);
+        let mut timestamp = [0; 8];
         timestamp.copy_from_slice(&payload[..8]);
-        remote.copy_from_slice(&payload[8..INITIATION_PAYLOAD]);
         Ok(Self {
             timestamp: u64::from_be_bytes(timestamp),
-            remote: u32::from_be_bytes(remote),
+            remote: Introduction::read(&payload[8..]),
             state,
         })
     }
 
-    /// Writes the response and takes the keys, which this end will know by `index`.
+    /// Writes the response, which introduces this end, and takes the keys.
     pub(crate) fn answer(
         mut self,
         mac: &mut Mac,
-        index: u32,
+        own: Introduction,
     ) -> Result<(Bytes, Agreed), snow::Error> {
         let mut bytes = vec![0; RESPONSE_LEN];
         bytes[0] = RESPONSE;
-        bytes[1..5].copy_from_slice(&self.remote.to_be_bytes());
-        self.state
-            .write_message(&index.to_be_bytes(), &mut bytes[5..])?;
+        bytes[1..5].copy_from_slice(&self.remote.index.to_be_bytes());
+        self.state.write_message(&own.to_bytes(), &mut bytes[5..])?;
         finish(&mut bytes, mac);
         let agreed = Agreed {
             remote: self.remote,
             transport: self.state.into_stateless_transport_mode()?,
         };
         Ok((bytes.into(), agreed))
+    }
+}
+
+impl Introduction {
+    fn to_bytes(self) -> [u8; RESPONSE_PAYLOAD] {
+        let [a, b, c, d] = self.index.to_be_bytes();
+        [a, b, c, d, self.paths]
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            index: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            paths: bytes[4],
+        }
     }
 }
 

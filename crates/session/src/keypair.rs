@@ -40,7 +40,7 @@ impl KeyPair {
         Self {
             local,
             established: now,
-            remote: agreed.remote,
+            remote: agreed.remote.index,
             transport: agreed.transport,
             paths: (0..paths).map(|_| fresh()).collect(),
         }

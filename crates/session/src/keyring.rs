@@ -40,6 +40,15 @@ impl Keyring {
         .find(|(_, pair)| pair.local == index)
     }
 
+    /// Whether keys go by `index` already.
+    pub(crate) fn knows(&self, index: u32) -> bool {
+        let previous = self.previous.as_ref().map(|(pair, _)| pair);
+        [self.current.as_ref(), self.next.as_ref(), previous]
+            .into_iter()
+            .flatten()
+            .any(|pair| pair.local == index)
+    }
+
     /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more.
     pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) {
         if let Some(old) = self.current.replace(pair) {

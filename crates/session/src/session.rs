@@ -3,10 +3,12 @@
 //! **Handshake.** An initiation goes out on every path whose far end is known, the first answer wins, and
 //! it is begun anew with growing intervals until one comes. Either end may begin; where both do, the end
 //! with the smaller public key ignores the other's initiation during its own first tries. A datagram is
-//! answered only if it proves the peer's static key and its timestamp is newer than all before; a check
-//! that costs one hash heads off those who do not know this end's public key. (A flood by someone who
-//! does know it, or who replays older initiations that it saw, costs two Diffie-Hellman operations a
-//! datagram: neither cookies, as `WireGuard` has, nor a limit on their rate are there.)
+//! answered only if it proves the peer's static key and its timestamp is newer than all before. A check
+//! that costs one hash heads off those who do not know this end's public key; older initiations that were
+//! read before are known again; and beyond that few are read in a time ([`Reject::Throttled`]). There are
+//! no cookies as `WireGuard` has them: while somebody who does know the key floods a path, the peer's
+//! initiations get through on the other paths, and this end's own on all; on that path only as many as the
+//! flood leaves.
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
 //! it did not; or after [`Limits::rekey_after_count`] datagrams. Old keys open what is under way for
@@ -37,6 +39,7 @@ use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
 
 mod attempts;
+mod guard;
 
 /// Frames that wait for a session; the oldest gives way.
 const QUEUE_LEN: usize = 64;
@@ -146,6 +149,7 @@ pub struct Session {
     waiting: VecDeque<(PathId, Bytes)>,
     arena: Arena,
     counters: Counters,
+    peer_paths: Option<u8>,
 }
 
 impl Session {
@@ -160,12 +164,19 @@ impl Session {
             limits: config.limits,
             max_datagram: config.max_datagram,
             reachable: config.reachable,
-            attempts: Attempts::new(config.private_key, config.peer, config.wall_clock, entropy),
+            attempts: Attempts::new(
+                config.private_key,
+                config.peer,
+                config.wall_clock,
+                paths,
+                entropy,
+            ),
             keys: Keyring::default(),
             hellos: Hellos::new(paths),
             waiting: VecDeque::with_capacity(QUEUE_LEN),
             arena: Arena::new(),
             counters: Counters::default(),
+            peer_paths: None,
         }
     }
 
@@ -173,6 +184,12 @@ impl Session {
     #[must_use]
     pub fn is_established(&self) -> bool {
         self.keys.current.is_some()
+    }
+
+    /// How many paths the peer has, as it said in the last handshake; none before the first.
+    #[must_use]
+    pub fn peer_paths(&self) -> Option<u8> {
+        self.peer_paths
     }
 
     /// How often what happened.
@@ -308,7 +325,7 @@ impl Session {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        let opened = match self.attempts.open(message) {
+        let opened = match self.attempts.open(now, path, message) {
             Err(attempts::Refusal::Rejected(reason)) => return Err(reason),
             Err(attempts::Refusal::NoEntropy) => {
                 out(Output::Event(SessionEvent::NoEntropy));
@@ -322,10 +339,11 @@ impl Session {
     }
 
     fn respond(&mut self, now: Time, opened: Opened, out: &mut impl FnMut(Output)) {
-        let Some((index, response, agreed)) = self.attempts.answer(now, opened) else {
+        let taken = |index| self.keys.knows(index);
+        let Some((index, response, agreed)) = self.attempts.answer(now, opened, taken) else {
             return out(Output::Event(SessionEvent::NoEntropy));
         };
-        let pair = self.pair(now, agreed, index);
+        let pair = self.pair(now, agreed, index, out);
         self.keys.await_confirmation(pair);
         self.send_everywhere(&response, out);
     }
@@ -340,15 +358,25 @@ impl Session {
     ) -> Result<(), Reject> {
         let (index, agreed) = self.attempts.complete(receiver, message)?;
         self.authenticated(path, out);
-        let pair = self.pair(now, agreed, index);
+        let pair = self.pair(now, agreed, index, out);
         self.keys.rotate(now, pair, &self.limits);
         self.established(now, true, out);
         Ok(())
     }
 
-    fn pair(&self, now: Time, agreed: Agreed, index: u32) -> KeyPair {
-        let paths = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
-        KeyPair::new(agreed, index, now, paths)
+    fn pair(
+        &mut self,
+        now: Time,
+        agreed: Agreed,
+        index: u32,
+        out: &mut impl FnMut(Output),
+    ) -> KeyPair {
+        let own = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
+        let peer = agreed.remote.paths;
+        if self.peer_paths.replace(peer) != Some(peer) && peer != own {
+            out(Output::Event(SessionEvent::PathsDiffer { own, peer }));
+        }
+        KeyPair::new(agreed, index, now, own)
     }
 
     fn authenticated(&mut self, path: PathId, out: &mut impl FnMut(Output)) {
@@ -404,7 +432,8 @@ impl Session {
         if !self.reachable.contains(&true) {
             return;
         }
-        let Some(datagram) = self.attempts.begin(now) else {
+        let taken = |index| self.keys.knows(index);
+        let Some(datagram) = self.attempts.begin(now, taken) else {
             return out(Output::Event(SessionEvent::NoEntropy));
         };
         self.counters.initiated += 1;

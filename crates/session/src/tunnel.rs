@@ -88,6 +88,12 @@ impl Tunnel {
         self.session.is_established()
     }
 
+    /// How many paths the peer has, as it said in the last handshake; none before the first.
+    #[must_use]
+    pub fn peer_paths(&self) -> Option<u8> {
+        self.session.peer_paths()
+    }
+
     /// What happened in the session, in numbers.
     #[must_use]
     pub fn counters(&self) -> &Counters {

@@ -1,10 +1,16 @@
 //! `polypath lab` as its users run it.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use polypath_lab::can_test;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -58,6 +64,105 @@ fn it_reports_every_scheme_and_its_own_lateness() {
     assert!(quantile("p99") > 0.0, "{lateness}");
     assert!(quantile("max") >= quantile("p99"), "{lateness}");
     assert!(directory.path().join("out/report.html").is_file());
+    assert_eq!(report["content"], "100 kB of random bytes");
+    // Standard error is no terminal here: lines take the place of the bar.
+    let said = String::from_utf8_lossy(&output.stderr);
+    for line in ["setting up", "rounds of transfers: 0 of 2", "collecting"] {
+        assert!(said.contains(&format!("polypath: {line}\n")), "{said}");
+    }
+}
+
+#[test]
+fn a_short_clip_is_transferred_whole_and_the_report_says_so() {
+    if !can_test() {
+        return;
+    }
+    let sets = [
+        "transfer.count=1",
+        "schemes=[\"tcp\"]",
+        "lab.lateness_bound=1 s",
+    ];
+    let (mut command, directory) = lab(&sets);
+    let clip = directory.path().join("film.ts");
+    fs::write(&clip, [7; 40_000]).unwrap();
+    let output = command.arg("--clip").arg(&clip).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = report(&output);
+    let content = "all 40 kB of film.ts, which has less than the scenario's 100 kB";
+    assert_eq!(report["content"], content);
+    assert_eq!(report["schemes"][0]["intact"], true);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("shorter than the scenario says"), "{said}");
+    let transfers = fs::read_to_string(directory.path().join("out/transfers.csv")).unwrap();
+    assert!(transfers.contains(",40000,true"), "{transfers}");
+}
+
+#[test]
+fn an_unusable_clip_or_folder_is_bad_input() {
+    let refused = |option: &str, make: fn(&Path), part: &str| {
+        let (mut command, directory) = lab(&["transfer.count=1"]);
+        let path = directory.path().join("given");
+        make(&path);
+        let output = command.arg(option).arg(&path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Where namespaces are refused it does not come to look at either.
+        let refused = !nix::unistd::geteuid().is_root() && output.status.code() == Some(3);
+        assert!(refused || output.status.code() == Some(2), "{said}");
+        assert!(
+            refused || (said.contains("given") && said.contains(part)),
+            "{said}"
+        );
+    };
+    refused("--clip", |path| fs::write(path, []).unwrap(), "empty");
+    refused("--clip", |_| {}, "no file to transfer");
+    refused("--keep", |path| fs::write(path, []).unwrap(), "cannot keep");
+    let used = |path: &Path| fs::create_dir_all(path.join("before")).unwrap();
+    refused("--keep", used, "name a new folder");
+}
+
+#[test]
+fn an_interrupt_while_the_report_is_written_ends_the_program() {
+    if !can_test() {
+        return;
+    }
+    let sets = [
+        "transfer.count=1",
+        "schemes=[\"tcp\"]",
+        "lab.lateness_bound=1 s",
+    ];
+    let (mut command, directory) = lab(&sets);
+    // Whoever writes into a pipe that nobody reads waits.
+    let out = directory.path().join("out");
+    fs::create_dir(&out).unwrap();
+    nix::unistd::mkfifo(&out.join("report.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let collecting = |line: &String| line.ends_with("collecting");
+    assert!(
+        said.lines()
+            .map_while(Result::ok)
+            .any(|line| collecting(&line))
+    );
+    let has_files = || {
+        let entries = directory.path().read_dir().unwrap().flatten();
+        let mut names = entries.map(|entry| entry.file_name());
+        names.any(|name| name.to_string_lossy().starts_with("polypath-lab-"))
+    };
+    for _ in 0..600 {
+        if !has_files() {
+            break;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    // The lab's files are gone, so that only the report is left to be written.
+    sleep(Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None);
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 #[test]

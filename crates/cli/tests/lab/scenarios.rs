@@ -8,6 +8,7 @@ use polypath_lab::{Lab, LabOptions, can_test};
 use polypath_report::Experiment;
 use polypath_scenario::Scenario;
 use polypath_scenario::document::Override;
+use tempfile::TempDir;
 
 /// Two paths without background, of 10 ms each way, and so fast that no queue builds up.
 pub(crate) const CALM: &str = r#"
@@ -43,10 +44,14 @@ pub(crate) fn scenario(text: &str, settings: &[&str]) -> Scenario {
 
 /// A standing lab of the scenario, or none where no lab can run.
 pub(crate) fn stand(scenario: &Scenario) -> Option<Lab> {
+    stand_keeping(scenario, None)
+}
+
+fn stand_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
     let options = LabOptions {
         node_binary: polypath(),
         clip: None,
-        keep: None,
+        keep,
     };
     can_test().then(|| Lab::set_up(scenario, Seed(1), &options).unwrap())
 }
@@ -55,13 +60,23 @@ pub(crate) fn stand(scenario: &Scenario) -> Option<Lab> {
 /// need be, and what `then` made of the lab after its transfers; or none, with the reason on standard
 /// error, where no lab can run or the machine is too busy to tell anything about times.
 pub(crate) fn timely<T>(scenario: &Scenario, then: impl Fn(&Lab) -> T) -> Option<(Experiment, T)> {
+    let (experiment, made, _) = timely_keeping(scenario, then)?;
+    Some((experiment, made))
+}
+
+/// Like [`timely`], with the lab's files besides.
+pub(crate) fn timely_keeping<T>(
+    scenario: &Scenario,
+    then: impl Fn(&Lab) -> T,
+) -> Option<(Experiment, T, TempDir)> {
     for _ in 0..2 {
-        let mut lab = stand(scenario)?;
+        let files = tempfile::tempdir().unwrap();
+        let mut lab = stand_keeping(scenario, Some(files.path().to_owned()))?;
         lab.transfer(&mut |_| {}).unwrap();
         let made = then(&lab);
         let experiment = lab.finish().unwrap();
         if experiment.lateness.is_some_and(|l| l.valid()) {
-            return Some((experiment, made));
+            return Some((experiment, made, files));
         }
     }
     let _ = writeln!(

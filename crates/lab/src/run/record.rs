@@ -41,7 +41,7 @@ pub(super) fn experiment(
         view.add_loads(&mut overlay);
         schemes.push(SchemeRecord {
             name: scheme.name().to_owned(),
-            transfers: view.transfers(collected.clip),
+            transfers: view.transfers(&collected.clip),
             overlay,
             background_goodput: view.background_goodput(),
         });
@@ -53,6 +53,7 @@ pub(super) fn experiment(
         seed: seed.0,
         parameters: scenario.parameters(),
         timeout: scenario.transfer.timeout,
+        content: collected.clip.content.clone(),
         schemes,
         lateness: Some(lateness(scenario, &collected.emulated)),
     })
@@ -80,7 +81,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn transfers(&self, clip: Clip) -> Vec<Transfer> {
+    fn transfers(&self, clip: &Clip) -> Vec<Transfer> {
         let spans = self.totals.windows(2);
         let background = spans.map(|span| delivered(span[0], span[1]));
         let loaded = self.background_goodput().is_some();
@@ -90,7 +91,7 @@ impl View<'_> {
                 round,
                 started: fetched.started,
                 duration: fetched.duration,
-                size: clip.size,
+                size: clip.content.size,
                 intact: fetched.digest == clip.digest,
                 progress: fetched.progress.iter().map(point).collect(),
                 background: loaded.then_some(background),

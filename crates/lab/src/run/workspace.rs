@@ -1,42 +1,67 @@
 //! Where a lab's files stand while it runs.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
+use tempfile::TempDir;
+
+use crate::LabError;
+
+/// How the names of temporary directories begin.
+const PREFIX: &str = "polypath-lab-";
+/// A directory that is younger may belong to a lab that has not locked it yet.
+const SETTLED: Duration = Duration::from_secs(10);
 
 /// The directory of a lab's files.
 #[derive(Debug)]
 pub(super) enum Workspace {
     /// Readable by its owner alone, and removed with this.
-    Temporary(tempfile::TempDir),
+    Temporary {
+        /// The directory.
+        directory: TempDir,
+        /// Its lock, which the kernel gives up when the process ends, however it ends.
+        _lock: File,
+    },
     /// The user's own.
     Kept(PathBuf),
 }
 
 impl Workspace {
-    /// The directory `keep`, which is empty or not there yet, or a temporary one.
-    pub(super) fn open(keep: Option<&Path>) -> io::Result<Self> {
-        let Some(path) = keep else {
-            let mut builder = tempfile::Builder::new();
-            builder
-                .prefix("polypath-lab-")
-                .permissions(Permissions::from_mode(0o700));
-            let directory = builder.tempdir()?;
-            return Ok(Self::Temporary(directory));
-        };
-        fs::create_dir_all(path)?;
-        if fs::read_dir(path)?.next().is_some() {
-            let used = format!("{} is not empty: name a new folder", path.display());
-            return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, used));
+    /// The directory `keep`, which is empty or not there yet, or a temporary one; those that labs left
+    /// behind that were killed are removed.
+    ///
+    /// Fails with [`LabError::Keep`] where `keep` cannot be used, with [`LabError::Files`] where no
+    /// temporary directory can be made.
+    pub(super) fn open(keep: Option<&Path>) -> Result<Self, LabError> {
+        match keep {
+            Some(path) => claim(path).map(Self::Kept).map_err(LabError::Keep),
+            None => Self::temporary(&std::env::temp_dir()).map_err(LabError::Files),
         }
-        Ok(Self::Kept(fs::canonicalize(path)?))
+    }
+
+    fn temporary(parent: &Path) -> io::Result<Self> {
+        remove_leftovers(parent)?;
+        let mut builder = tempfile::Builder::new();
+        builder
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o700));
+        let directory = builder.tempdir_in(parent)?;
+        let lock = File::open(directory.path())?;
+        lock.lock()?;
+        Ok(Self::Temporary {
+            directory,
+            _lock: lock,
+        })
     }
 
     /// The directory.
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::Temporary(directory) => directory.path(),
+            Self::Temporary { directory, .. } => directory.path(),
             Self::Kept(path) => path,
         }
     }
@@ -47,9 +72,48 @@ impl Workspace {
     }
 }
 
+fn claim(path: &Path) -> io::Result<PathBuf> {
+    let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    fs::create_dir_all(path).map_err(named)?;
+    if fs::read_dir(path).map_err(named)?.next().is_some() {
+        let used = format!("{} is not empty: name a new folder", path.display());
+        return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, used));
+    }
+    // A node that cannot write its files would be noticed late.
+    tempfile::tempfile_in(path).map_err(named)?;
+    fs::canonicalize(path).map_err(named)
+}
+
+/// Removes the temporary directories of labs that no longer run.
+fn remove_leftovers(parent: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parent)?.flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_ours && is_abandoned(&entry.path()) {
+            // Another lab that starts now may be faster, and it may be another user's.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Whether nobody has locked a directory that is old enough for it.
+fn is_abandoned(directory: &Path) -> bool {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY);
+    let Ok(opened) = options.open(directory) else {
+        return false;
+    };
+    let age = opened
+        .metadata()
+        .and_then(|m| m.modified())
+        .map(|t| t.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age > SETTLED) && opened.try_lock().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
 
     #[test]
     fn a_temporary_one_is_private_and_goes_away() {
@@ -68,7 +132,34 @@ mod tests {
         let path = parent.path().join("new/lab");
         drop(Workspace::open(Some(&path)).unwrap());
         assert!(path.is_dir());
-        let error = Workspace::open(Some(parent.path())).unwrap_err();
-        assert!(error.to_string().contains("name a new folder"), "{error}");
+        match Workspace::open(Some(parent.path())).unwrap_err() {
+            LabError::Keep(e) => assert!(e.to_string().contains("name a new folder"), "{e}"),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn what_labs_left_is_removed_and_what_they_use_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("key"), "secret").unwrap();
+            path
+        };
+        let age = |path: &Path| {
+            let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+            File::open(path).unwrap().set_modified(hour_ago).unwrap();
+        };
+        let left = make("polypath-lab-left");
+        let foreign = make("somebody-elses");
+        let new = make("polypath-lab-new");
+        let running = Workspace::temporary(parent.path()).unwrap();
+        for old in [&left, &foreign, running.path()] {
+            age(old);
+        }
+        let _next = Workspace::temporary(parent.path()).unwrap();
+        let stands = [&left, &foreign, &new, running.path()].map(Path::exists);
+        assert_eq!(stands, [false, true, true, true]);
     }
 }

@@ -59,7 +59,7 @@ impl Relay {
                     continue;
                 };
                 let _ = socket.send_to(datagram, to);
-                if mischief == Mischief::Everything && to == node {
+                if mischief == Mischief::Everything {
                     torment(&elsewhere, to, datagram);
                 }
             }

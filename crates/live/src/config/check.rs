@@ -2,19 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use polypath_core::endpoint::LEAST_PAIR_LEN;
 use polypath_core::policy::PathSet;
 use polypath_scenario::document::Problems;
 
-use super::{NodeConfig, PathConfig, TunDevice};
+use super::{LEAST_MTU_V6, NodeConfig, PathConfig, TunDevice};
 
 /// The longest interface name (`IFNAMSIZ` less the terminating zero), in bytes.
 const LONGEST_NAME: usize = 15;
 /// Least MTU of an IPv4 link that everybody can use (RFC 791), in bytes.
 const LEAST_MTU: u16 = 576;
-/// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
-const LEAST_MTU_V6: u16 = 1280;
-/// Least trailing packet of a pair, in bytes.
-const LEAST_PAIR: u16 = 100;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_tun(&config.node.tun, problems);
@@ -35,11 +32,7 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
         let remedy = "give it one: addresses = [\"10.77.0.1/24\"]";
         problems.report("node.tun.addresses", "the device has no address", remedy);
     }
-    let v6 = tun
-        .addresses
-        .iter()
-        .any(|prefix| prefix.address().is_ipv6());
-    let least = if v6 { LEAST_MTU_V6 } else { LEAST_MTU };
+    let least = least_mtu(tun);
     if tun.mtu.is_some_and(|mtu| mtu < least) {
         let remedy = format!("use {least} or more, or leave it out");
         problems.report(
@@ -54,6 +47,15 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
             "a queue of 0 packets drops all",
             "use 1 or more",
         );
+    }
+}
+
+fn least_mtu(tun: &TunDevice) -> u16 {
+    let mut addresses = tun.addresses.iter();
+    if addresses.any(|prefix| prefix.address().is_ipv6()) {
+        LEAST_MTU_V6
+    } else {
+        LEAST_MTU
     }
 }
 
@@ -76,13 +78,19 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         let remedy = "use for example \"1 s\"";
         problems.report("probing.pair_interval", "the interval is zero", remedy);
     }
-    let mtu = config.node.tun.mtu.unwrap_or(u16::MAX);
-    if !(LEAST_PAIR..=mtu).contains(&probing.pair_len) {
+    // An impossible MTU has been told already, and says nothing of pairs.
+    let mtu = config
+        .node
+        .tun
+        .mtu
+        .filter(|mtu| *mtu >= least_mtu(&config.node.tun));
+    let most = mtu.unwrap_or(u16::MAX);
+    if !(LEAST_PAIR_LEN..=most).contains(&probing.pair_len) {
         let message = format!(
             "a pair of {} B cannot be sent to measure with",
             probing.pair_len
         );
-        let remedy = format!("use {LEAST_PAIR} to {mtu}");
+        let remedy = format!("use \"{LEAST_PAIR_LEN} B\" to \"{most} B\"");
         problems.report("probing.pair_len", message, remedy);
     }
 }
@@ -128,6 +136,14 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
     if remote.port() == 0 || remote.ip().is_unspecified() {
         let remedy = "give the address and port where the peer receives";
         problems.report(&key("remote"), format!("nobody is at {remote}"), remedy);
+    }
+    if remote == path.local {
+        let remedy = "give the address and port where the peer receives";
+        problems.report(
+            &key("remote"),
+            format!("{remote} is this end itself"),
+            remedy,
+        );
     }
     if remote.is_ipv4() != path.local.is_ipv4() {
         let remedy = "use IPv4 for both or IPv6 for both";

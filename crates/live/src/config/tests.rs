@@ -85,12 +85,44 @@ fn impossible_values_are_refused_with_their_line() {
             "\"single-path\"\npath = 2",
             "a.toml:9:",
         ),
-        ("threshold = 3.0", "pair_len = 50", "a.toml:10:"),
+        ("threshold = 3.0", "pair_len = \"50 B\"", "a.toml:10:"),
+        ("threshold = 3.0", "pair_len = \"1 MB\"", "a.toml:10:"),
+        ("threshold = 3.0", "pair_len = 1000", "a.toml:10:"),
+        ("10.1.1.2:7001", "10.1.1.1:7001", "a.toml:14:"),
     ];
     for (old, new, place) in cases {
         let said = complaint(old, new);
         assert!(said.starts_with(place), "{new}: {said}");
     }
+}
+
+#[test]
+fn an_address_that_is_none_is_named_with_the_remedy() {
+    for (old, new) in [
+        ("10.1.1.2:7001", "10.1.1.2"),
+        ("10.1.1.1:7001", "10.1.1.1"),
+        ("[fd01::1]:7001", "fd01::1:7001 "),
+    ] {
+        let said = complaint(old, new);
+        let named = said.contains(&format!("`{new}`"));
+        assert!(named && said.contains("192.0.2.1:7001"), "{said}");
+    }
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    let said = complaint(
+        "[\"10.77.0.1/24\", \"fd77::1/64\"]",
+        "[\"10.77.0.1/24\"], mtu = 1",
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn a_pair_is_as_long_as_a_scenario_would_say() {
+    let text = GOOD.replace("threshold = 3.0", "pair_len = \"1.2 kB\"");
+    let config = NodeConfig::parse(&text, "a.toml").unwrap();
+    assert_eq!(config.probing.pair_len, 1200);
 }
 
 #[test]

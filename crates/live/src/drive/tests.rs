@@ -2,6 +2,9 @@ use super::*;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
+use crate::clock::processor_time;
+use crate::priority;
+
 /// Wakes at a fixed interval and reads bytes from a socket.
 struct Ticker {
     next: Time,
@@ -84,11 +87,35 @@ fn a_flood_of_input_does_not_starve_deadlines() {
     assert!(ticker.woken.len() >= 10);
     assert_eq!(report.inputs, ticker.inputs.len() as u64);
     assert!(ticker.inputs.is_sorted());
-    let first_input = ticker.inputs.first().copied().unwrap();
-    assert!(
-        ticker.woken.iter().any(|&t| t >= first_input),
-        "both are served"
-    );
+    let (first, last) = (ticker.inputs[0], *ticker.inputs.last().unwrap());
+    assert!(last.since(first) > ticker.interval * 5, "no flood");
+    // A tick that is late by more than its interval takes the next with it.
+    let between = ticker.woken.iter().filter(|t| (first..last).contains(t));
+    assert!(between.count() >= 5, "{:?} {first} {last}", ticker.woken);
+}
+
+#[test]
+fn a_realtime_loop_rests_though_one_deadline_follows_the_other() {
+    let driven = std::thread::spawn(|| {
+        let permitted = priority::realtime(1);
+        let mut driver = Driver::new(Clock::starting_now()).unwrap();
+        let mut ticker = Ticker::every(Duration(SPIN.0 / 3));
+        let used = processor_time();
+        let end = driver.clock().now() + Duration::from_millis(60);
+        let start = driver.clock().now();
+        let report = driver.run_until(&mut ticker, end).unwrap();
+        let used = processor_time().0 - used.0;
+        let share = used as f64 / driver.clock().now().since(start).0 as f64;
+        (permitted, share, report.rests)
+    });
+    let (permitted, share, rests) = driven.join().unwrap();
+    if let Err(error) = permitted {
+        // The runner shows standard error where the print macros would be captured.
+        let _ = writeln!(io::stderr(), "skipped: no real-time priority: {error}");
+        assert_eq!(rests, 0);
+        return;
+    }
+    assert!(share < 0.95 && rests > 0, "{share} with {rests} rests");
 }
 
 #[test]

@@ -8,49 +8,109 @@ use polypath_core::time::Time;
 
 use crate::clock::Clock;
 
-/// A `timerfd` on the run's clock, which is told only what it does not know yet.
+/// A `timerfd` on the run's clock, of which little is asked: it may fire too early, never too late.
+///
+/// A deadline that moves away with each packet thus costs a wake-up when the first one would have come,
+/// and no system call a packet.
 #[derive(Debug)]
 pub(super) struct Timer {
     clock: Clock,
     fd: TimerFd,
-    armed: Option<Time>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Off,
+    Armed(Time),
+    /// Readable until it is armed or disarmed.
+    Fired,
 }
 
 impl Timer {
     /// A timer that is not armed.
     pub(super) fn new(clock: Clock) -> io::Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        let armed = None;
-        Ok(Self { clock, fd, armed })
+        Ok(Self {
+            clock,
+            fd: TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?,
+            state: State::Off,
+        })
     }
 
-    /// Becomes readable at `at`; arming anew also takes back an expiry that nobody read.
-    pub(super) fn arm(&mut self, at: Time) -> io::Result<()> {
-        if self.armed != Some(at) {
-            let expiration = Expiration::OneShot(self.clock.timespec(at));
-            self.fd
-                .set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            self.armed = Some(at);
+    /// Becomes readable at `at` or at an earlier time for which it was armed; true if the kernel was told.
+    pub(super) fn arm(&mut self, at: Time) -> io::Result<bool> {
+        if matches!(self.state, State::Armed(armed) if armed <= at) {
+            return Ok(false);
         }
-        Ok(())
+        let expiration = Expiration::OneShot(self.clock.timespec(at));
+        self.fd
+            .set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+        self.state = State::Armed(at);
+        Ok(true)
     }
 
-    /// Never becomes readable until armed again.
-    pub(super) fn disarm(&mut self) -> io::Result<()> {
+    /// Never becomes readable until armed again; true if the kernel was told.
+    pub(super) fn disarm(&mut self) -> io::Result<bool> {
+        if self.state == State::Off {
+            return Ok(false);
+        }
         self.fd.unset()?;
-        self.armed = None;
-        Ok(())
+        self.state = State::Off;
+        Ok(true)
     }
 
     /// Notes that the timer has fired.
     pub(super) fn expired(&mut self) {
-        self.armed = None;
+        self.state = State::Fired;
     }
 }
 
 impl AsFd for Timer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use polypath_core::time::Duration;
+
+    fn is_readable(timer: &Timer) -> bool {
+        let mut fds = [PollFd::new(timer.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::ZERO).unwrap() == 1
+    }
+
+    #[test]
+    fn the_kernel_is_told_only_what_it_must_know() {
+        let clock = Clock::starting_now();
+        let mut timer = Timer::new(clock).unwrap();
+        let second = |n| Time::ZERO + Duration::from_secs(n);
+        assert!(!timer.disarm().unwrap());
+        assert!(timer.arm(second(100)).unwrap());
+        assert!(!timer.arm(second(200)).unwrap(), "it fires early enough");
+        assert!(timer.arm(second(50)).unwrap());
+        assert!(timer.disarm().unwrap());
+        assert!(!timer.disarm().unwrap());
+        assert!(timer.arm(second(200)).unwrap());
+    }
+
+    #[test]
+    fn a_timer_that_has_fired_is_silent_once_armed_or_disarmed() {
+        let clock = Clock::starting_now();
+        let mut timer = Timer::new(clock).unwrap();
+        for again in [Time::ZERO + Duration::from_secs(100), Time::ZERO] {
+            assert!(timer.arm(clock.now()).unwrap());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            assert!(is_readable(&timer));
+            timer.expired();
+            let told = match again {
+                Time::ZERO => timer.disarm(),
+                at => timer.arm(at),
+            };
+            assert!(told.unwrap() && !is_readable(&timer));
+        }
     }
 }

@@ -7,6 +7,7 @@ use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::tunnel::Input;
 
+use super::inbox::{Arrival, Inbox};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -25,17 +26,9 @@ struct Path {
 /// The sockets of all paths.
 pub(super) struct Paths {
     all: Vec<Path>,
+    inbox: Inbox,
     datagrams: PacketBuffer,
     clock: Clock,
-}
-
-/// A datagram that came on a path.
-pub(super) struct Arrival {
-    /// When the kernel received it.
-    pub(super) at: Time,
-    /// Where it came from.
-    pub(super) source: SocketAddr,
-    pub(super) input: Input,
 }
 
 impl Paths {
@@ -52,33 +45,38 @@ impl Paths {
             all: paths
                 .map(|(path, socket)| Path::new(path, socket))
                 .collect(),
+            inbox: Inbox::new(configs.len()),
             datagrams: PacketBuffer::new(max_datagram + 1),
             clock,
         }
     }
 
-    /// Reads the datagrams that wait at all paths, at most `budget` from each, in the order in which the
-    /// kernel received them.
-    pub(super) fn read(&mut self, budget: usize, arrivals: &mut Vec<Arrival>) -> io::Result<()> {
-        for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            for _ in 0..budget {
-                let space = self.datagrams.space();
-                let Some(received) = path.socket.receive(space, self.clock)? else {
-                    break;
-                };
-                path.stats.received.add(path.size(received.len));
-                arrivals.push(Arrival {
-                    at: received.at,
-                    source: received.from,
-                    input: Input::Datagram {
-                        path: id,
-                        datagram: self.datagrams.take(received.len),
-                    },
-                });
-            }
-        }
-        arrivals.sort_by_key(|arrival| arrival.at);
-        Ok(())
+    /// When the kernel received the next datagram of all paths, if it had received one by `until`.
+    pub(super) fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
+        let (all, datagrams, clock) = (&mut self.all, &mut self.datagrams, self.clock);
+        self.inbox.next_at(until, |id| {
+            let path = &mut all[id.index()];
+            let Some(received) = path.socket.receive(datagrams.space(), clock)? else {
+                return Ok(None);
+            };
+            path.stats.received.add(path.size(received.len));
+            let datagram = datagrams.take(received.len);
+            Ok(Some(Arrival {
+                at: received.at,
+                source: received.from,
+                input: Input::Datagram { path: id, datagram },
+            }))
+        })
+    }
+
+    /// The next datagram of all paths.
+    pub(super) fn take(&mut self) -> Option<Arrival> {
+        self.inbox.take()
+    }
+
+    /// Whether no datagram was read that is not yet taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.inbox.is_empty()
     }
 
     /// Sends `datagram` to the peer, if its address on the path is known.
@@ -88,10 +86,18 @@ impl Paths {
         }
     }
 
-    /// Takes `source` for the peer's address on a path whose configuration does not give it.
-    pub(super) fn learn(&mut self, path: PathId, source: SocketAddr) {
+    /// Notes an authentic datagram of the peer, whose `source` is its address on a path whose
+    /// configuration does not give it.
+    pub(super) fn hear(&mut self, path: PathId, source: SocketAddr) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.learn(source);
+            path.hear(source);
+        }
+    }
+
+    /// Logs which paths have brought nothing of the peer yet.
+    pub(super) fn tell_silent(&self) {
+        for path in self.all.iter().filter(|path| path.stats.authentic == 0) {
+            path.tell_silent();
         }
     }
 
@@ -132,11 +138,35 @@ impl Path {
         }
     }
 
-    fn learn(&mut self, source: SocketAddr) {
-        if self.learns && self.remote != Some(source) {
-            tracing::info!(path = self.stats.name, remote = %source, "the peer is found");
+    fn hear(&mut self, source: SocketAddr) {
+        let moved = self.learns && self.remote != Some(source);
+        if moved {
             self.remote = Some(source);
             self.stats.remote = Some(source);
+        }
+        if self.stats.authentic == 0 {
+            tracing::info!(path = self.stats.name, remote = %source, "the peer answers");
+        } else if moved {
+            tracing::info!(path = self.stats.name, remote = %source, "the peer has moved");
+        }
+        self.stats.authentic += 1;
+    }
+
+    fn tell_silent(&self) {
+        let (path, received) = (&self.stats.name, self.stats.received.packets);
+        if let Some(remote) = self.remote {
+            tracing::warn!(
+                path,
+                %remote,
+                received,
+                "no answer from the peer yet: does it run, and does a firewall let UDP through?"
+            );
+        } else {
+            tracing::warn!(
+                path,
+                received,
+                "the peer has not come yet: it must give this end's address as its `remote`"
+            );
         }
     }
 }
@@ -161,21 +191,32 @@ mod tests {
             .map(|c| PathSocket::open(c).unwrap())
             .collect();
         let targets: Vec<_> = sockets.iter().map(|s| s.local().unwrap()).collect();
-        let mut paths = Paths::new(&configs, sockets, 100, Clock::starting_now());
+        let clock = Clock::starting_now();
+        let mut paths = Paths::new(&configs, sockets, 100, clock);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel begins to take times shortly after the first socket asks for them.
         sleep(Duration::from_millis(50));
-        let order = [1, 0, 0, 1, 0, 1, 1, 0];
-        for (number, path) in (0..).zip(order) {
-            peer.send_to(&[number; 10], targets[path]).unwrap();
+        // More on one path than are read at once, so that the other's must wait for the rest.
+        let path_of = |number| usize::from(number == 5 || number == 33);
+        for number in 0..42_u8 {
+            peer.send_to(&[number; 10], targets[path_of(number)])
+                .unwrap();
             sleep(Duration::from_millis(1));
         }
-        let mut arrivals = Vec::new();
-        paths.read(16, &mut arrivals).unwrap();
-        let numbers = arrivals.iter().map(|arrival| match &arrival.input {
-            Input::Datagram { datagram, .. } => datagram[0],
-            Input::Packet(_) => unreachable!("paths carry datagrams"),
-        });
-        assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        let now = clock.now();
+        let mut numbers = Vec::new();
+        while let Some(at) = paths.next_at(now).unwrap() {
+            let arrival = paths.take().unwrap();
+            assert_eq!(arrival.at, at);
+            match &arrival.input {
+                Input::Datagram { datagram, path } => {
+                    assert_eq!(path.index(), path_of(datagram[0]));
+                    numbers.push(datagram[0]);
+                }
+                Input::Packet(_) => unreachable!("paths carry datagrams"),
+            }
+        }
+        assert_eq!(numbers, (0..42).collect::<Vec<_>>());
+        assert!(paths.is_empty());
     }
 }

@@ -1,16 +1,21 @@
 //! The descriptors of a node: where its machines' outputs go, and what was counted there.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use polypath_core::event::{DropReason, Event};
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
+use super::COMBINING_WINDOW;
 use super::events::EventFile;
+use super::inbox::Arrival;
 use super::paths::Paths;
+use super::timeline::Surroundings;
 use crate::buffer::PacketBuffer;
 use crate::stats::TunStats;
 use crate::tun::Tun;
@@ -20,6 +25,9 @@ pub(super) struct Ports {
     pub(super) tun: Tun,
     pub(super) tun_stats: TunStats,
     pub(super) paths: Paths,
+    pub(super) events: Option<EventFile>,
+    /// Packets that the endpoint dropped.
+    pub(super) dropped: BTreeMap<DropReason, u64>,
     packets: PacketBuffer,
     /// The reasons of rejection that the log has already.
     told: Vec<Reject>,
@@ -34,14 +42,21 @@ pub(super) struct Occasion {
 }
 
 impl Ports {
-    pub(super) fn new(tun: Tun, paths: Paths) -> Self {
+    pub(super) fn new(tun: Tun, paths: Paths, events: Option<EventFile>) -> Self {
         Self {
             packets: PacketBuffer::new(usize::from(tun.mtu())),
             tun,
             tun_stats: TunStats::default(),
             paths,
+            events,
+            dropped: BTreeMap::new(),
             told: Vec::new(),
         }
+    }
+
+    /// Writes the events that are still in memory.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.events.as_mut().map_or(Ok(()), EventFile::flush)
     }
 
     /// The next packet of an application, if one waits.
@@ -51,34 +66,6 @@ impl Ports {
         };
         self.tun_stats.from_applications.add(len);
         Ok(Some(self.packets.take(len)))
-    }
-
-    /// Does what a tunnel says.
-    pub(super) fn take(
-        &mut self,
-        occasion: Occasion,
-        said: Output,
-        events: Option<&mut EventFile>,
-    ) -> io::Result<()> {
-        match said {
-            Output::Packet(packet) => self.write_packet(&packet)?,
-            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
-            Output::Authenticated { path } => {
-                if let Some(source) = occasion.source {
-                    self.paths.learn(path, source);
-                }
-            }
-            Output::Event(event) => {
-                if let Some(file) = events {
-                    file.write(occasion.at, event)?;
-                }
-            }
-            Output::Session(SessionEvent::Rejected { path, reason }) => {
-                self.tell_rejected(path, reason, occasion.source);
-            }
-            Output::Session(event) => log(event),
-        }
-        Ok(())
     }
 
     /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
@@ -91,6 +78,14 @@ impl Ports {
         let remedy = match reason {
             Reject::WrongKey | Reject::BadMac => "; compare the keys in both nodes' files",
             Reject::StaleTimestamp => "; is the peer's clock set back?",
+            Reject::WrongPath => {
+                "; have both nodes' files their `[[path]]` tables in the same order?"
+            }
+            Reject::Throttled => "; somebody floods this node with handshakes",
+            Reject::BehindWindow => {
+                "; it came after more than 2048 newer ones of its path: the network holds datagrams back, \
+                 or somebody replays them"
+            }
             _ => "",
         };
         let (path, reason) = (path.0, reason.name());
@@ -100,6 +95,19 @@ impl Ports {
             ?source,
             "a datagram is rejected; further ones are only counted{remedy}"
         );
+    }
+
+    fn count_dropped(&mut self, reason: DropReason) {
+        let count = self.dropped.entry(reason).or_default();
+        *count += 1;
+        if reason == DropReason::BehindWindow && *count == 1 {
+            tracing::warn!(
+                window = COMBINING_WINDOW,
+                "a packet is dropped that came after so many newer ones that it may be a copy: the \
+                 delays of the paths differ too much for this rate; take the slowest path out of the \
+                 file (further ones are only counted)"
+            );
+        }
     }
 
     fn write_packet(&mut self, packet: &[u8]) -> io::Result<()> {
@@ -112,11 +120,56 @@ impl Ports {
     }
 }
 
+impl Surroundings for Ports {
+    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
+        self.paths.next_at(until)
+    }
+
+    fn take(&mut self) -> Option<Arrival> {
+        self.paths.take()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
+        match said {
+            Output::Packet(packet) => self.write_packet(&packet)?,
+            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
+            Output::Authenticated { path } => {
+                if let Some(source) = occasion.source {
+                    self.paths.hear(path, source);
+                }
+            }
+            Output::Event(event) => {
+                if let Event::Dropped { reason, .. } = event {
+                    self.count_dropped(reason);
+                }
+                if let Some(file) = &mut self.events {
+                    file.write(occasion.at, event)?;
+                }
+            }
+            Output::Session(SessionEvent::Rejected { path, reason }) => {
+                self.tell_rejected(path, reason, occasion.source);
+            }
+            Output::Session(event) => log(event),
+        }
+        Ok(())
+    }
+}
+
 fn log(event: SessionEvent) {
     match event {
         SessionEvent::Established { initiator } => tracing::info!(initiator, "session established"),
         SessionEvent::Expired => tracing::warn!("keys ran out; packets wait for the peer"),
         SessionEvent::Silent => tracing::warn!("the peer does not answer; a handshake follows"),
+        SessionEvent::PathsDiffer { own, peer } => tracing::warn!(
+            own,
+            peer,
+            "the peer has another number of paths: give both nodes' files the same `[[path]]` tables, in \
+             the same order; a path without a counterpart carries nothing"
+        ),
         SessionEvent::NoEntropy => tracing::error!("the random source failed"),
         // These come as often as somebody sends; the statistics have their numbers.
         SessionEvent::Initiated { attempt } => tracing::debug!(attempt, "handshake begun"),

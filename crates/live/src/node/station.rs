@@ -1,53 +1,48 @@
 //! A node as the drive loop sees it.
 
 use std::io;
-use std::net::SocketAddr;
 
-use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::time::Time;
+use polypath_core::machine::Deadline;
+use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
 
-use super::events::EventFile;
 use super::next_second;
-use super::paths::Arrival;
-use super::ports::{Occasion, Ports};
-use crate::drive::{BUDGET, Station, Token};
+use super::ports::Ports;
+use super::timeline::Timeline;
+use crate::drive::{Station, Token};
 use crate::stats::{self, Stats, StatsFile};
 
 /// The TUN device; the paths have their numbers.
 pub(super) const TUN: Token = Token(u32::MAX);
 
+/// How long a peer may be silent until the log says so: four tries of a handshake.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// A tunnel and its descriptors.
 pub(super) struct NodeStation {
-    tunnel: Tunnel,
+    tunnel: Timeline<Tunnel>,
     ports: Ports,
-    events: Option<EventFile>,
     stats: Option<StatsFile>,
-    /// Room for the datagrams that wait.
-    arrivals: Vec<Arrival>,
-    /// The latest time that the tunnel has seen.
-    last: Time,
     /// When files are written next, if there are any.
     report_at: Option<Time>,
+    /// Whether the log has that the statistics cannot be written.
+    told: bool,
+    /// When the log is to say from which paths nothing came.
+    silence_at: Option<Time>,
 }
 
 impl NodeStation {
-    pub(super) fn new(
-        tunnel: Tunnel,
-        ports: Ports,
-        events: Option<EventFile>,
-        stats: Option<StatsFile>,
-    ) -> Self {
-        let reports = events.is_some() || stats.is_some();
+    /// A station at `now`.
+    pub(super) fn new(tunnel: Tunnel, ports: Ports, stats: Option<StatsFile>, now: Time) -> Self {
+        let reports = ports.events.is_some() || stats.is_some();
         Self {
-            tunnel,
+            tunnel: Timeline::new(tunnel),
             ports,
-            events,
             stats,
-            arrivals: Vec::new(),
-            last: Time::ZERO,
             report_at: reports.then_some(Time::ZERO),
+            told: false,
+            silence_at: Some(now + PATIENCE),
         }
     }
 
@@ -61,80 +56,58 @@ impl NodeStation {
             drive: Some(drive),
             ..self.count(now)
         };
+        self.ports.flush()?;
         self.write(&stats)?;
         Ok(stats)
     }
 
     fn count(&self, now: Time) -> Stats {
+        let tunnel = self.tunnel.machine();
         Stats {
             version: stats::VERSION,
             at: now,
-            established: self.tunnel.is_established(),
+            established: tunnel.is_established(),
             tun: self.ports.tun_stats,
             paths: self.ports.paths.stats(),
-            session: stats::session(self.tunnel.counters()),
+            peer_paths: tunnel.peer_paths(),
+            dropped: self.ports.dropped.clone(),
+            session: stats::session(tunnel.counters()),
             drive: None,
         }
     }
 
-    fn write(&mut self, stats: &Stats) -> io::Result<()> {
-        if let Some(file) = &self.stats {
-            file.write(stats)?;
-        }
-        self.events.as_mut().map_or(Ok(()), EventFile::flush)
+    fn write(&self, stats: &Stats) -> io::Result<()> {
+        let Some(file) = &self.stats else {
+            return Ok(());
+        };
+        file.write(stats).map_err(|error| {
+            let path = file.path().display();
+            io::Error::new(error.kind(), format!("--stats {path}: {error}"))
+        })
     }
 
-    /// Takes the datagrams that wait and does what fell due before each, as if it had been done in time.
-    ///
-    /// A node that slept too long must not judge paths by the order in which it reads its sockets, nor
-    /// by a deadline that passed while what would have met it was waiting here.
-    fn catch_up(&mut self) -> io::Result<usize> {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        self.ports.paths.read(BUDGET, &mut arrivals)?;
-        let taken = arrivals.len();
-        for arrival in arrivals.drain(..) {
-            self.do_due(arrival.at)?;
-            self.wake(arrival.at, Some(arrival.source), Wake::Input(arrival.input))?;
-        }
-        self.arrivals = arrivals;
-        Ok(taken)
-    }
-
-    /// Wakes the tunnel at each of its deadlines up to `until`.
-    fn do_due(&mut self, until: Time) -> io::Result<()> {
-        while let Some(due) = self.tunnel.deadline().filter(|due| due.at <= until) {
-            self.wake(due.at, None, Wake::Timeout)?;
-            let moved = self.tunnel.deadline().is_none_or(|next| next.at > due.at);
-            if !moved {
-                // The drive loop counts it and slows down.
-                break;
+    /// Writes the files; packets must go on where statistics cannot be written for a while.
+    fn report(&mut self, now: Time) -> io::Result<()> {
+        self.ports.flush()?;
+        match self.write(&self.count(now)) {
+            Ok(()) => self.told = false,
+            Err(error) if !self.told => {
+                tracing::warn!("{error}; the node goes on, and tries again each second");
+                self.told = true;
             }
+            Err(_) => {}
         }
         Ok(())
     }
 
-    /// Wakes the tunnel at `at`, or at the latest time that it has seen: time never runs back for a
-    /// machine.
-    fn wake(&mut self, at: Time, source: Option<SocketAddr>, wake: Wake<Input>) -> io::Result<()> {
-        self.last = self.last.max(at);
-        let at = self.last;
-        let (ports, events) = (&mut self.ports, &mut self.events);
-        let mut result = Ok(());
-        step(&mut self.tunnel, at, wake, &mut |said| {
-            if result.is_ok() {
-                result = ports.take(Occasion { at, source }, said, events.as_mut());
-            }
-        });
-        result
-    }
-
-    /// Takes packets of applications, at most `budget`, and says how many.
-    fn take_packets(&mut self, now: Time, budget: usize) -> io::Result<usize> {
+    /// Takes packets of applications at `at`, at most `budget`, and says how many.
+    fn take_packets(&mut self, at: Time, budget: usize) -> io::Result<usize> {
         for taken in 0..budget {
             let Some(packet) = self.ports.read_packet()? else {
                 return Ok(taken);
             };
-            self.wake(now, None, Wake::Input(Input::Packet(packet)))?;
+            self.tunnel
+                .take_input(at, Input::Packet(packet), &mut self.ports)?;
         }
         Ok(budget)
     }
@@ -146,26 +119,32 @@ impl Station for NodeStation {
             at,
             why: "statistics",
         });
-        Deadline::earlier(self.tunnel.deadline(), report)
+        let silence = self.silence_at.map(|at| Deadline {
+            at,
+            why: "no answer yet",
+        });
+        let own = Deadline::earlier(report, silence);
+        Deadline::earlier(self.tunnel.deadline(), own)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        self.catch_up()?;
-        self.do_due(now)?;
+        self.tunnel.catch_up(now, &mut self.ports)?;
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
-            let stats = self.count(now);
-            self.write(&stats)?;
+            self.report(now)?;
+        }
+        if self.silence_at.take_if(|at| *at <= now).is_some() {
+            self.ports.paths.tell_silent();
         }
         Ok(())
     }
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
-        let datagrams = self.catch_up()?;
-        self.do_due(now)?;
+        let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
         if token != TUN {
             return Ok(datagrams);
         }
-        Ok(datagrams + self.take_packets(now, budget)?)
+        // Where datagrams are left, a packet counts as read before they came.
+        Ok(datagrams + self.take_packets(until, budget)?)
     }
 }

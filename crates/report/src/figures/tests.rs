@@ -13,8 +13,36 @@ fn a_time_out_counts_with_the_timeout_and_is_told() {
     };
     assert!(close(tcp.transfer.unwrap().mean, (4.0 + 5.0 + 10.0) / 3.0));
     assert_eq!((tcp.timed_out, ppd.timed_out), (1, 0));
-    assert_eq!(tcp.curves.len(), 2);
-    assert!(tcp.intact && ppd.intact);
+    assert_eq!(tcp.curves.len(), 3);
+    assert_eq!((tcp.intact, ppd.intact), (Some(true), Some(true)));
+    assert_eq!(ppd.difference.unwrap().bound, Bound::AtMost);
+}
+
+#[test]
+fn a_difference_says_on_which_side_the_truth_lies() {
+    let bound = |tcp: bool, ppd: bool| {
+        let mut experiment = experiment();
+        for (scheme, cut) in [(0, tcp), (1, ppd)] {
+            let last = experiment.schemes[scheme].transfers.last_mut().unwrap();
+            last.duration = (!cut).then_some(Duration::from_secs(3));
+        }
+        Figures::of(&experiment).schemes[1]
+            .difference
+            .unwrap()
+            .bound
+    };
+    assert_eq!(bound(false, false), Bound::Exact);
+    assert_eq!(bound(false, true), Bound::AtLeast);
+    assert_eq!(bound(true, false), Bound::AtMost);
+    assert_eq!(bound(true, true), Bound::Neither);
+}
+
+#[test]
+fn what_timed_out_in_a_round_of_its_own_is_no_part_of_a_difference() {
+    let mut experiment = experiment();
+    experiment.schemes[1].transfers.pop();
+    let difference = Figures::of(&experiment).schemes[1].difference.unwrap();
+    assert_eq!((difference.estimate.n, difference.bound), (2, Bound::Exact));
 }
 
 #[test]
@@ -22,12 +50,13 @@ fn differences_are_paired_by_round() {
     let mut experiment = experiment();
     experiment.schemes[1].transfers.reverse();
     let figures = Figures::of(&experiment);
-    let difference = figures.schemes[1].difference.unwrap();
+    let difference = figures.schemes[1].difference.unwrap().estimate;
     assert!(close(difference.mean, (-2.0 - 1.5 - 7.5) / 3.0));
     assert_eq!(difference.n, 3);
     assert_eq!(figures.schemes[0].difference, None);
     experiment.schemes[1].transfers.remove(0);
-    assert_eq!(Figures::of(&experiment).schemes[1].difference.unwrap().n, 2);
+    let fewer = Figures::of(&experiment).schemes[1].difference.unwrap();
+    assert_eq!(fewer.estimate.n, 2);
 }
 
 #[test]
@@ -49,8 +78,8 @@ fn a_corrupt_file_is_not_intact_and_nothing_is_no_success() {
     experiment.schemes[0].transfers[0].intact = false;
     experiment.schemes[1].transfers.clear();
     let figures = Figures::of(&experiment);
-    assert!(!figures.schemes[0].intact);
-    assert!(!figures.schemes[1].intact);
+    assert_eq!(figures.schemes[0].intact, Some(false));
+    assert_eq!(figures.schemes[1].intact, None);
     assert_eq!(figures.schemes[1].transfer, None);
 }
 

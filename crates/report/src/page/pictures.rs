@@ -44,9 +44,16 @@ fn hex(n: usize) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint.
-pub(super) fn playable(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+/// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint; none where no byte
+/// arrived.
+pub(super) fn playable(
+    experiment: &Experiment,
+    figures: &Figures,
+) -> Result<Option<String>, PageError> {
     let curves = || figures.schemes.iter().flat_map(|scheme| &scheme.curves);
+    if curves().all(|curve| curve.steps().is_empty()) {
+        return Ok(None);
+    }
     let end = greatest(curves().map(Curve::end));
     let transfers = experiment
         .schemes
@@ -71,6 +78,7 @@ pub(super) fn playable(experiment: &Experiment, figures: &Figures) -> Result<Str
         }
         Ok(())
     })
+    .map(Some)
 }
 
 /// Every transfer time as a dot, and the mean of each scheme with its interval.
@@ -140,8 +148,11 @@ fn draw_mean(
     )
 }
 
-/// The pre-buffer over the rate of the playout.
-pub(super) fn prebuffer(figures: &Figures) -> Result<String, PageError> {
+/// The pre-buffer over the rate of the playout; none where no transfer completed.
+pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, PageError> {
+    if figures.rates.is_empty() {
+        return Ok(None);
+    }
     let curve = |scheme: &SchemeFigures| -> Vec<(f64, f64)> {
         let wait = |rate: &f64| Some((rate * 8.0 / 1e3, scheme.prebuffer_at(*rate)?));
         figures.rates.iter().filter_map(wait).collect()
@@ -166,6 +177,7 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<String, PageError> {
         }
         Ok(())
     })
+    .map(Some)
 }
 
 /// For each scheme what each path brought to the client, second by second, and the switches.

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::locator::Source;
 use super::problem::{Problem, nearest, one_of, suggestion};
 use super::schema::{Schemas, greatest, spoken, text_of};
-use super::tree::{Entry, Node, Value};
+use super::tree::{Entry, Node, Origin, Value};
 
 /// Reports what the schema does not admit, and gives the tree with stand-ins in its place.
 pub(super) fn inspect(
@@ -35,19 +35,33 @@ struct Inspector<'a> {
 struct Refusal {
     message: String,
     remedy: String,
+    /// Where the reason stands, if not where the value begins.
+    origin: Option<Origin>,
+}
+
+impl Refusal {
+    fn new(message: String, remedy: String) -> Self {
+        let origin = None;
+        Self {
+            message,
+            remedy,
+            origin,
+        }
+    }
 }
 
 impl<'a> Inspector<'a> {
     /// The node as far as the schema admits it; `name` is what messages call it.
     fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
         self.examine(name, schema, node).unwrap_or_else(|refusal| {
-            self.report(node, refusal.message, refusal.remedy);
+            let origin = refusal.origin.unwrap_or(node.origin);
+            self.report(origin, refusal.message, refusal.remedy);
             self.schemas.stand_in(schema)
         })
     }
 
-    fn report(&mut self, node: &Node, message: String, remedy: String) {
-        let place = self.source.place(node.origin);
+    fn report(&mut self, origin: Origin, message: String, remedy: String) {
+        let place = self.source.place(origin);
         self.problems.push(Problem::new(place, message, remedy));
     }
 
@@ -56,10 +70,8 @@ impl<'a> Inspector<'a> {
             let Value::Text(text) = &node.value else {
                 return Err(self.wrong_type(name, schema, node));
             };
-            let checked = (notation.check)(text).map_err(|message| Refusal {
-                message: format!("`{name}`: {message}"),
-                remedy: String::new(),
-            });
+            let refuse = |message| Refusal::new(format!("`{name}`: {message}"), String::new());
+            let checked = (notation.check)(text).map_err(refuse);
             return checked.map(|()| node.clone());
         }
         let schema = self.schemas.resolve(schema);
@@ -85,13 +97,11 @@ impl<'a> Inspector<'a> {
     fn wrong_type(&self, name: &str, schema: &'a Json, node: &Node) -> Refusal {
         let inner = self.schemas.resolve(schema);
         let wanted = self.schemas.wanted(inner);
-        Refusal {
-            message: format!(
-                "`{name}` is {}, where {wanted} is wanted",
-                spoken(node.value.type_name())
-            ),
-            remedy: text_of(inner, "description").to_owned(),
-        }
+        let found = spoken(node.value.type_name());
+        Refusal::new(
+            format!("`{name}` is {found}, where {wanted} is wanted"),
+            text_of(inner, "description").to_owned(),
+        )
     }
 
     /// The alternative that the node is meant to be: by its type, then its tag, then its required keys.
@@ -106,17 +116,24 @@ impl<'a> Inspector<'a> {
         let fitting: Vec<&'a Json> = alternatives.iter().filter(admitting).copied().collect();
         if let Some((tag, words)) = self.schemas.tag(&fitting) {
             let known = words.iter().map(|(word, _)| *word);
-            let Some(Value::Text(text)) = node.entry(tag).map(|entry| &entry.value) else {
-                return Err(Refusal {
-                    message: format!("missing key `{tag}` in `{name}`"),
-                    remedy: one_of(known),
-                });
+            let Some(given) = node.entry(tag) else {
+                let message = format!("missing key `{tag}` in `{name}`");
+                return Err(Refusal::new(message, one_of(known)));
+            };
+            let refuse = |message, remedy| Refusal {
+                message,
+                remedy,
+                origin: Some(given.origin),
+            };
+            let Value::Text(text) = &given.value else {
+                let found = spoken(given.value.type_name());
+                let message = format!("`{tag}` is {found}, where a string is wanted");
+                return Err(refuse(message, one_of(known)));
             };
             let chosen = words.iter().find(|(word, _)| word == text);
-            return chosen.map(|(_, schema)| *schema).ok_or_else(|| Refusal {
-                message: format!("unknown {tag} `{text}`"),
-                remedy: suggestion(text, known),
-            });
+            let chosen = chosen.map(|(_, schema)| *schema);
+            let unknown = || refuse(format!("unknown {tag} `{text}`"), suggestion(text, known));
+            return chosen.ok_or_else(unknown);
         }
         let whole = |each: &&&'a Json| {
             let required = self.schemas.required(each);
@@ -147,6 +164,7 @@ impl<'a> Inspector<'a> {
         node: &Node,
     ) -> Node {
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+        let before = self.problems.len();
         for entry in entries {
             if let Some((key, inner)) = self.property(schema, entry, entries) {
                 let visited = self.visit(key, inner, &entry.node);
@@ -155,13 +173,22 @@ impl<'a> Inspector<'a> {
                 kept.push(entry.clone());
             }
         }
+        // A key that is missing beside one that is unknown may be that one, badly misspelt.
+        let unknown = entries.len() > kept.len() && self.problems.len() > before;
         for key in self.schemas.required(schema) {
             if kept.iter().any(|entry| entry.key == key) {
                 continue;
             }
             let inner = &schema["properties"][key];
             let remedy = sentence(inner).unwrap_or_default();
-            self.report(node, format!("missing key `{key}` in `{name}`"), remedy);
+            self.report(
+                node.origin,
+                format!("missing key `{key}` in `{name}`"),
+                remedy,
+            );
+            if let Some(problem) = self.problems.last_mut().filter(|_| unknown) {
+                problem.follows = true;
+            }
             let stand_in = self.schemas.stand_in(inner);
             kept.push(Entry::new(key, stand_in.origin, stand_in));
         }
@@ -214,27 +241,25 @@ fn check_word(name: &str, words: &[&str], node: &Node) -> Result<Node, Refusal> 
     let known = words.iter().copied();
     match &node.value {
         Value::Text(text) if words.contains(&text.as_str()) => Ok(node.clone()),
-        Value::Text(text) => Err(Refusal {
-            message: format!("`{text}` is not valid for `{name}`"),
-            remedy: suggestion(text, known),
-        }),
-        other => Err(Refusal {
-            message: format!(
-                "`{name}` is {}, where a string is wanted",
-                spoken(other.type_name())
-            ),
-            remedy: one_of(known),
-        }),
+        Value::Text(text) => {
+            let message = format!("`{text}` is not valid for `{name}`");
+            Err(Refusal::new(message, suggestion(text, known)))
+        }
+        other => {
+            let found = spoken(other.type_name());
+            let message = format!("`{name}` is {found}, where a string is wanted");
+            Err(Refusal::new(message, one_of(known)))
+        }
     }
 }
 
 fn check_range(name: &str, schema: &Json, number: f64, node: &Node) -> Result<Node, Refusal> {
     let least = schema.get("minimum").and_then(Json::as_f64);
     let refuse = |limit: String| {
-        Err(Refusal {
-            message: format!("`{name}` is {number}, but must be {limit}"),
-            remedy: text_of(schema, "description").to_owned(),
-        })
+        Err(Refusal::new(
+            format!("`{name}` is {number}, but must be {limit}"),
+            text_of(schema, "description").to_owned(),
+        ))
     };
     if !number.is_finite() {
         return refuse("a finite number".to_owned());

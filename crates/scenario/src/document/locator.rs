@@ -85,6 +85,16 @@ impl Locator {
         &self.source
     }
 
+    /// Whether the document or an override has the key itself.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.origins.contains_key(key)
+    }
+
+    /// Whether an override has set the key, or a table that holds it.
+    pub(super) fn is_overridden(&self, key: &str) -> bool {
+        self.has(key) && matches!(self.origin(key), Origin::Override(_))
+    }
+
     pub(super) fn is_stand_in(&self, key: &str) -> bool {
         self.origin(key) == Origin::StandIn
     }

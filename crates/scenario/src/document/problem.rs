@@ -8,6 +8,8 @@ use super::tree::Origin;
 /// Where a problem stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
+    /// In an argument `--set KEY=VALUE`.
+    Override(String),
     /// In a file, at a line and column that both count from 1.
     File {
         /// The file's name as the caller gave it.
@@ -17,13 +19,13 @@ pub enum Place {
         /// The column, in characters.
         column: usize,
     },
-    /// In an argument `--set KEY=VALUE`.
-    Override(String),
 }
 
 /// One thing that is wrong, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
+    /// Whether it may be the consequence of another, and go away with it.
+    pub follows: bool,
     /// Where it stands.
     pub place: Place,
     /// What is wrong.
@@ -32,7 +34,7 @@ pub struct Problem {
     pub remedy: String,
 }
 
-/// All that is wrong with a document, in the order of its lines; never empty.
+/// All that is wrong with a document; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(Vec<Problem>);
 
@@ -59,6 +61,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 impl Problem {
     pub(super) fn new(place: Place, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
+            follows: false,
             place,
             message: message.into(),
             remedy: remedy.into(),
@@ -80,16 +83,37 @@ impl Problems {
         }
     }
 
-    /// Reports a `name` at `key` that is none of the `known`, with the nearest of them as the remedy.
+    /// Reports that the values at `keys` do not go together, and what would; the place is that of the first
+    /// that an override has set, or else of the first that the document has.
+    ///
+    /// It is dropped where one of the values is a stand-in for one that was refused already.
+    pub fn report_among(
+        &mut self,
+        keys: &[&str],
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        if keys.iter().any(|key| self.locator.is_stand_in(key)) {
+            return;
+        }
+        let set = keys.iter().find(|key| self.locator.is_overridden(key));
+        let written = || keys.iter().find(|key| self.locator.has(key));
+        let key = set.or_else(written).or(keys.first());
+        let key = key.copied().unwrap_or_default();
+        self.found.push(self.locator.problem(key, message, remedy));
+    }
+
+    /// Reports, like [`Self::report_among`], a `name` that is none of the `known`, with the nearest of them
+    /// as the remedy.
     pub fn report_unknown<'a>(
         &mut self,
-        key: &str,
+        keys: &[&str],
         what: &str,
         name: &str,
         known: impl IntoIterator<Item = &'a str> + Clone,
     ) {
-        self.report(
-            key,
+        self.report_among(
+            keys,
             format!("unknown {what} `{name}`"),
             suggestion(name, known),
         );
@@ -150,7 +174,8 @@ impl Errors {
         Self(problems)
     }
 
-    /// The problems, in the order of the lines of the file, those of overrides last.
+    /// The problems: those of overrides, then those of the file in the order of its lines, then those that may
+    /// follow from others.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.0

@@ -7,7 +7,7 @@ use super::graph::Graph;
 use super::route::{RouteError, Router};
 use super::{Network, Run};
 use crate::check::{
-    check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
+    Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
 };
 use crate::document::Problems;
 
@@ -44,10 +44,10 @@ fn check_run(run: Run, problems: &mut Problems) {
 }
 
 fn check_links(network: &Network, problems: &mut Problems) {
-    let segment = network.tcp.segment;
+    let packets = [Largest::segment(network.tcp.segment)];
     if let Some(topology) = &network.topology {
         for (kind, link) in topology.link_kinds() {
-            check_link(&format!("topology.{kind}"), link, segment, problems);
+            check_link(&format!("topology.{kind}"), link, &packets, problems);
         }
     } else if network.links.is_empty() {
         let remedy = "add a `[topology]` or a `[[link]]`";
@@ -55,7 +55,7 @@ fn check_links(network: &Network, problems: &mut Problems) {
     }
     for (index, edge) in network.links.iter().enumerate() {
         let key = format!("link.{index}");
-        check_link(&key, &edge.link, segment, problems);
+        check_link(&key, &edge.link, &packets, problems);
         check_name(&format!("{key}.from"), &edge.from, problems);
         check_name(&format!("{key}.to"), &edge.to, problems);
         if edge.from == edge.to {
@@ -171,7 +171,7 @@ fn known_stops(
         let found = graph.find(stop);
         if found.is_none() {
             let nodes = graph.nodes.iter().map(String::as_str);
-            problems.report_unknown(key, "node", stop, nodes);
+            problems.report_unknown(&[key], "node", stop, nodes);
         }
         known.extend(found);
     }

@@ -1,20 +1,24 @@
 //! Handshakes: when one begins, which initiation is under way, which of the peer's are answered.
 
 use bytes::Bytes;
+use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 
 use crate::datagram::Handshake;
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
-use crate::handshake::{Agreed, Initiation, Opened};
+use crate::handshake::{Agreed, Initiation, Introduction, Opened};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
 use crate::noise::{Ephemeral, Identity, Mac};
+use crate::session::guard::Guard;
 
 /// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
 /// taken, or two ends would wait for each other where only one of them is heard.
 const STUBBORN_TRIES: u32 = 2;
+/// Draws of an index that nothing goes by yet; a source that takes more is not random.
+const DRAWS: u32 = 8;
 
 /// Why an initiation is not answered.
 pub(super) enum Refusal {
@@ -34,6 +38,8 @@ pub(super) struct Attempts {
     due: Time,
     tries: u32,
     seen: Seen,
+    guard: Guard,
+    paths: u8,
 }
 
 /// The wall clock, which this end never shows twice.
@@ -55,6 +61,7 @@ impl Attempts {
         private: PrivateKey,
         peer: PublicKey,
         wall_clock: u64,
+        paths: u8,
         entropy: BoxedEntropy,
     ) -> Self {
         let identity = Identity::new(private, peer);
@@ -71,6 +78,8 @@ impl Attempts {
             due: Time::ZERO,
             tries: 0,
             seen: Seen::default(),
+            guard: Guard::new(usize::from(paths)),
+            paths,
         }
     }
 
@@ -106,27 +115,29 @@ impl Attempts {
         Some(tries)
     }
 
-    /// Begins a handshake; nothing without entropy.
-    pub(super) fn begin(&mut self, now: Time) -> Option<Bytes> {
-        let (ephemeral, index) = self.draw().ok()?;
+    /// Begins a handshake under an index that is not `taken`; nothing without entropy.
+    pub(super) fn begin(&mut self, now: Time, taken: impl Fn(u32) -> bool) -> Option<Bytes> {
+        let ephemeral = self.draw_ephemeral().ok()?;
+        let own = self.introduce(taken).ok()?;
         let timestamp = self.clock.show(now);
-        let initiation = Initiation::begin(
-            &self.identity,
-            &mut self.theirs,
-            ephemeral,
-            timestamp,
-            index,
-        );
+        let initiation =
+            Initiation::begin(&self.identity, &mut self.theirs, ephemeral, timestamp, own);
         let initiation = self.under_way.insert(initiation.ok()?);
         Some(initiation.datagram.clone())
     }
 
     /// Reads the peer's initiation, from the cheapest check to the dearest.
-    pub(super) fn open(&mut self, message: &Handshake<'_>) -> Result<Opened, Refusal> {
-        self.admit(message).map_err(Refusal::Rejected)?;
-        let (ephemeral, _) = self.draw().map_err(|_| Refusal::NoEntropy)?;
+    pub(super) fn open(
+        &mut self,
+        now: Time,
+        path: PathId,
+        message: &Handshake<'_>,
+    ) -> Result<Opened, Refusal> {
+        self.admit(now, path, message).map_err(Refusal::Rejected)?;
+        let ephemeral = self.draw_ephemeral().map_err(|_| Refusal::NoEntropy)?;
         let opened = Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)?;
         if opened.timestamp <= self.seen.timestamp {
+            self.guard.remember_stale(message.ephemeral());
             return Err(Refusal::Rejected(Reject::StaleTimestamp));
         }
         self.seen.timestamp = opened.timestamp;
@@ -147,26 +158,32 @@ impl Attempts {
         self.identity.public < self.identity.peer
     }
 
-    fn admit(&mut self, message: &Handshake<'_>) -> Result<(), Reject> {
+    fn admit(&mut self, now: Time, path: PathId, message: &Handshake<'_>) -> Result<(), Reject> {
         if !self.mine.fits(message.covered, message.mac) {
             return Err(Reject::BadMac);
         }
         if self.seen.initiation == Some(message.ephemeral()) {
             return Err(Reject::HandshakeCopy);
         }
-        Ok(())
+        self.guard.admit(now, path, &message.ephemeral())
     }
 
-    /// Answers an initiation; nothing without entropy. The end with the larger key gives up its own one in
-    /// favour of the peer's. Were both to do so, neither handshake would end.
-    pub(super) fn answer(&mut self, now: Time, opened: Opened) -> Option<(u32, Bytes, Agreed)> {
-        let (_, index) = self.draw().ok()?;
-        let (response, agreed) = opened.answer(&mut self.theirs, index).ok()?;
+    /// Answers an initiation under an index that is not `taken`; nothing without entropy. The end with the
+    /// larger key gives up its own one in favour of the peer's. Were both to do so, neither handshake would
+    /// end.
+    pub(super) fn answer(
+        &mut self,
+        now: Time,
+        opened: Opened,
+        taken: impl Fn(u32) -> bool,
+    ) -> Option<(u32, Bytes, Agreed)> {
+        let own = self.introduce(taken).ok()?;
+        let (response, agreed) = opened.answer(&mut self.theirs, own).ok()?;
         if !self.is_first() {
             self.under_way = None;
             self.due = self.due.max(now + backoff(u32::MAX));
         }
-        Some((index, response, agreed))
+        Some((own.index, response, agreed))
     }
 
     /// Reads the response to the initiation under way.
@@ -194,12 +211,25 @@ impl Attempts {
         Ok((index, agreed.map_err(|_| Reject::Undecryptable)?))
     }
 
-    /// An ephemeral key and a session index.
-    fn draw(&mut self) -> Result<(Ephemeral, u32), EntropyError> {
-        let (mut ephemeral, mut index) = ([0; 32], [0; 4]);
+    fn draw_ephemeral(&mut self) -> Result<Ephemeral, EntropyError> {
+        let mut ephemeral = [0; 32];
         self.entropy.fill(&mut ephemeral)?;
-        self.entropy.fill(&mut index)?;
-        Ok((ephemeral, u32::from_be_bytes(index)))
+        Ok(ephemeral)
+    }
+
+    /// This end under a new index: neither `taken` nor that of the initiation under way.
+    fn introduce(&mut self, taken: impl Fn(u32) -> bool) -> Result<Introduction, EntropyError> {
+        let under_way = self.under_way.as_ref().map(|initiation| initiation.index);
+        for _ in 0..DRAWS {
+            let mut index = [0; 4];
+            self.entropy.fill(&mut index)?;
+            let index = u32::from_be_bytes(index);
+            if under_way != Some(index) && !taken(index) {
+                let paths = self.paths;
+                return Ok(Introduction { index, paths });
+            }
+        }
+        Err(EntropyError)
     }
 }
 

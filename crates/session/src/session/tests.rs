@@ -3,8 +3,10 @@ use polypath_core::rng::{Seed, Stream};
 use proptest::prelude::*;
 
 use crate::datagram::{INITIATION, RESPONSE, TRANSPORT};
+use crate::entropy::{Entropy, EntropyError};
 use net::{DELAY, Fate, Net, PATHS, WALL, config, end, faithful};
 
+mod attacks;
 mod net;
 
 fn seconds(n: u64) -> Time {
@@ -217,6 +219,61 @@ fn a_busy_session_renews_its_keys_by_count() {
     net.run(seconds(3));
     assert!(net.ends[0].session.counters().established >= 5);
     assert_eq!(net.frames(1).len(), 1000);
+}
+
+/// Draws indices of three bits, so that they soon collide.
+struct FewIndices(Stream);
+
+impl Entropy for FewIndices {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError> {
+        self.0.fill(bytes)?;
+        if let [rest @ .., last] = bytes
+            && rest.len() == 3
+        {
+            rest.fill(0);
+            *last &= 7;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn an_index_in_use_is_drawn_again() {
+    let mut net = Net::between_friends();
+    for (end, name) in net.ends.iter_mut().zip(["a", "b"]) {
+        let config = config(name, if name == "a" { "b" } else { "a" }, WALL);
+        let entropy = FewIndices(Seed(5).stream(name));
+        end.session = Session::new(config, Box::new(entropy));
+    }
+    let frames = 20_000_u32;
+    for n in 0..frames {
+        net.run(Time::ZERO + Duration::from_millis(200) * u64::from(n));
+        net.offer(0, 0, n.to_be_bytes().to_vec());
+    }
+    net.run(net.now + Duration::from_secs(1));
+    assert!(net.ends[0].session.counters().established > 30);
+    assert_eq!(net.frames(1).len(), frames as usize);
+}
+
+#[test]
+fn another_number_of_paths_is_told_once_by_both_ends() {
+    let mut three = config("b", "a", WALL);
+    three.reachable = vec![true; 3];
+    let mut net = Net::new(config("a", "b", WALL), three);
+    net.run(seconds(400));
+    for (who, own, peer) in [(0, 2, 3), (1, 3, 2)] {
+        let end = &net.ends[who];
+        assert!(end.session.counters().established > 2);
+        assert_eq!(end.session.peer_paths(), Some(peer));
+        let told = SessionEvent::PathsDiffer { own, peer };
+        let count = end.events.iter().filter(|event| **event == told).count();
+        assert_eq!(count, 1, "{:?}", end.events);
+    }
+    let mut net = Net::between_friends();
+    net.run(seconds(1));
+    assert_eq!(net.ends[0].session.peer_paths(), Some(PATHS));
+    let differ = |event: &SessionEvent| matches!(event, SessionEvent::PathsDiffer { .. });
+    assert!(!net.ends.iter().any(|end| end.events.iter().any(differ)));
 }
 
 #[test]

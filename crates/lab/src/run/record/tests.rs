@@ -1,5 +1,6 @@
 use polypath_core::time::Time;
 use polypath_link::Counters;
+use polypath_report::{Content, Source};
 use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use super::*;
@@ -39,7 +40,10 @@ fn fetched(digest: u8) -> Fetched {
 }
 
 const CLIP: Clip = Clip {
-    size: Bytes(100),
+    content: Content {
+        source: Source::Random,
+        size: Bytes(100),
+    },
     digest: [1; 32],
 };
 
@@ -55,7 +59,7 @@ fn each_round_has_its_own_background() {
         fetched: vec![&good, &bad],
         totals: marks.iter().collect(),
     };
-    let transfers = view.transfers(CLIP);
+    let transfers = view.transfers(&CLIP);
     let background: Vec<_> = transfers.iter().map(|t| t.background).collect();
     assert_eq!(background, [Some(Bytes(20)), Some(Bytes(60))]);
     assert_eq!([transfers[0].intact, transfers[1].intact], [true, false]);
@@ -71,7 +75,7 @@ fn without_background_there_is_none_to_compare() {
         fetched: vec![&good],
         totals: marks.iter().collect(),
     };
-    assert_eq!(view.transfers(CLIP)[0].background, None);
+    assert_eq!(view.transfers(&CLIP)[0].background, None);
     assert_eq!(view.background_goodput(), None);
 }
 
@@ -91,6 +95,6 @@ fn a_lab_without_transfers_has_a_record_too() {
     };
     let mut overlay = OverlayRecord::default();
     view.add_loads(&mut overlay);
-    assert_eq!(view.transfers(CLIP), []);
+    assert_eq!(view.transfers(&CLIP), []);
     assert_eq!(view.background_goodput(), None);
 }

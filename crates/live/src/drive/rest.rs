@@ -1,0 +1,82 @@
+//! Rest for a thread of real-time priority.
+//!
+//! Once such threads have used 95 % of a processor in a second, the kernel lets nothing of them run for
+//! the other 50 ms (`sched_rt_runtime_us`, or the deadline server of newer kernels). So the loop rests by
+//! itself, often and shortly, where deadlines that follow each other closely would keep it awake.
+
+use std::thread::sleep;
+
+use polypath_core::time::{Duration, Time};
+
+use crate::clock::{Clock, processor_time};
+use crate::priority;
+
+/// How often the loop looks at what it has used.
+const LOOK: Duration = Duration::from_millis(1);
+/// A tenth of the time is free, or is slept: with the time awake before, at most 91 % is used.
+const FREE: u64 = 10;
+
+/// What a thread has used of its processor.
+#[derive(Debug)]
+pub(super) struct Rest {
+    realtime: bool,
+    since: Time,
+    used: Duration,
+}
+
+impl Rest {
+    /// For the calling thread, from `now` on.
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            realtime: priority::is_realtime(),
+            since: now,
+            used: processor_time(),
+        }
+    }
+
+    /// Sleeps where the thread has a real-time priority and was hardly ever idle; true if so.
+    pub(super) fn take_if_due(&mut self, now: Time, clock: Clock) -> bool {
+        let elapsed = now.since(self.since);
+        if !self.realtime || elapsed < LOOK {
+            return false;
+        }
+        let used = processor_time();
+        let idle = Duration(elapsed.0.saturating_sub(used.0 - self.used.0));
+        let due = idle.0 < elapsed.0 / FREE;
+        if due {
+            sleep(std::time::Duration::from_nanos(elapsed.0 / FREE));
+        }
+        self.since = if due { clock.now() } else { now };
+        self.used = used;
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does nothing for 30 ms but look at the time; the share of the processor that this took, and how
+    /// often it rested.
+    fn spin(realtime: bool) -> (f64, u32) {
+        let clock = Clock::starting_now();
+        let mut rest = Rest::new(clock.now());
+        rest.realtime = realtime;
+        let (used, mut rests) = (processor_time(), 0);
+        let mut now = clock.now();
+        while now < Time::ZERO + Duration::from_millis(30) {
+            rests += u32::from(rest.take_if_due(now, clock));
+            now = clock.now();
+        }
+        let used = processor_time().0 - used.0;
+        (used as f64 / now.0 as f64, rests)
+    }
+
+    #[test]
+    fn a_realtime_thread_leaves_the_kernel_its_share() {
+        let (share, rests) = spin(true);
+        assert!(share < 0.95, "{share} with {rests} rests");
+        assert!(rests <= 30);
+        assert_eq!(spin(false).1, 0, "others may use what they get");
+    }
+}

@@ -1,0 +1,135 @@
+//! A machine that is woken as if each datagram and each deadline had been served in time.
+//!
+//! A node that slept too long must not judge paths by the order in which it reads its sockets, nor by a
+//! deadline that passed while what would have met it was waiting there. So deadlines go only as far as all
+//! datagrams that came before them have been taken, however many wait.
+
+use std::io;
+
+use polypath_core::machine::{Deadline, Machine, Wake, step};
+use polypath_core::time::Time;
+use polypath_session::tunnel::{Input, Output};
+
+use super::inbox::Arrival;
+use super::ports::Occasion;
+use crate::drive::BUDGET;
+
+/// What a node's machine lives among.
+pub(super) trait Surroundings {
+    /// When the next datagram came, if one had come by `until`.
+    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>>;
+    /// Takes the next datagram.
+    fn take(&mut self) -> Option<Arrival>;
+    /// Whether nothing was read that is not yet taken.
+    fn is_empty(&self) -> bool;
+    /// Does what the machine says.
+    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()>;
+}
+
+/// A machine and how far it has been brought.
+pub(super) struct Timeline<M> {
+    machine: M,
+    /// The latest time that the machine has seen.
+    last: Time,
+    /// The time of the last turn, where it left datagrams that were read.
+    left: Option<Time>,
+}
+
+impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
+    pub(super) fn new(machine: M) -> Self {
+        Self {
+            machine,
+            last: Time::ZERO,
+            left: None,
+        }
+    }
+
+    pub(super) fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// When the machine wants to be woken; at once, where datagrams are left that come before that.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let left = self.left.map(|at| Deadline {
+            at,
+            why: "datagrams wait",
+        });
+        left.or_else(|| self.machine.deadline())
+    }
+
+    /// Takes datagrams and does what is due, in the order of their times, until `now` or the end of a
+    /// turn; gives the number of datagrams, and how far it came. There is one turn at a time: applications'
+    /// packets are read between them.
+    pub(super) fn catch_up(
+        &mut self,
+        now: Time,
+        around: &mut impl Surroundings,
+    ) -> io::Result<(usize, Time)> {
+        let mut taken = 0;
+        let until = loop {
+            let Some(next) = around.next_at(now)? else {
+                break now;
+            };
+            if taken == BUDGET || self.left == Some(now) {
+                break next;
+            }
+            let Some(arrival) = around.take() else {
+                break now;
+            };
+            self.do_due(arrival.at, around)?;
+            let wake = Wake::Input(arrival.input);
+            let source = Some(arrival.source);
+            self.wake(Occasion { at: next, source }, wake, around)?;
+            taken += 1;
+        };
+        self.do_due(until, around)?;
+        self.left = (!around.is_empty()).then_some(now);
+        Ok((taken, until))
+    }
+
+    /// Wakes the machine with `input` at `at`, up to which it has been brought.
+    pub(super) fn take_input(
+        &mut self,
+        at: Time,
+        input: Input,
+        around: &mut impl Surroundings,
+    ) -> io::Result<()> {
+        let source = None;
+        self.wake(Occasion { at, source }, Wake::Input(input), around)
+    }
+
+    /// Wakes the machine at each of its deadlines up to `until`.
+    fn do_due(&mut self, until: Time, around: &mut impl Surroundings) -> io::Result<()> {
+        while let Some(due) = self.machine.deadline().filter(|due| due.at <= until) {
+            let (at, source) = (due.at, None);
+            self.wake(Occasion { at, source }, Wake::Timeout, around)?;
+            let moved = self.machine.deadline().is_none_or(|next| next.at > due.at);
+            if !moved {
+                // The drive loop counts it and slows down.
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Wakes the machine, and not before the latest time that it has seen: time never runs back for it.
+    fn wake(
+        &mut self,
+        occasion: Occasion,
+        wake: Wake<Input>,
+        around: &mut impl Surroundings,
+    ) -> io::Result<()> {
+        let at = self.last.max(occasion.at);
+        self.last = at;
+        let mut result = Ok(());
+        step(&mut self.machine, at, wake, &mut |said| {
+            if result.is_ok() {
+                result = around.say(Occasion { at, ..occasion }, said);
+            }
+        });
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! The greatest and least values of a scenario: beyond them a run would take hours, or its numbers no sense.
+
+use std::fmt::Display;
+
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+
+use super::leaf;
+use crate::background::{Background, LogNormal, Profile};
+use crate::document::Problems;
+use crate::path::{Link, Path, QueueLimit};
+use crate::scenario::{Scenario, Transfer};
+use crate::settings::Overlay;
+use crate::tcp::Tcp;
+
+/// The greatest file, on average or measured; the lab holds it in memory.
+const MOST_FILE: Bytes = Bytes(1_000_000_000);
+/// The longest span of time.
+const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
+/// The longest propagation delay: light takes less to Saturn and back at most times.
+const MOST_DELAY: Duration = Duration::from_secs(3600);
+/// The shortest interval at which something happens by itself.
+const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+/// The greatest rate.
+const MOST_RATE: Rate = Rate(1_000_000_000_000);
+/// The greatest queues.
+const MOST_PACKETS: u32 = 1_000_000;
+const MOST_QUEUE: Bytes = Bytes(10_000_000_000);
+/// The greatest number of links of a path, and of background hosts of all paths.
+const MOST_LINKS: usize = 256;
+const MOST_HOSTS: u64 = 100_000;
+/// The least time between two packets of a UDP source.
+const LEAST_GAP: Duration = Duration::from_micros(1);
+
+/// Reports all that is too great or too small.
+pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
+    check_transfer(&scenario.transfer, problems);
+    check_tcp(&scenario.tcp, problems);
+    check_overlay(&scenario.overlay, problems);
+    if let Background::Profiles(profiles) = &scenario.background {
+        for (name, profile) in profiles {
+            check_profile(&format!("background.{name}"), profile, problems);
+        }
+    }
+    for (path, key) in numbered("path", &scenario.paths) {
+        for (link, key) in numbered(&format!("{key}.link"), &path.links) {
+            check_link(&key, link, problems);
+        }
+        at_most(
+            &format!("{key}.link"),
+            "links",
+            path.hops(),
+            MOST_LINKS,
+            problems,
+        );
+    }
+    check_hosts(scenario, problems);
+    at_most_a_day("lab.lateness_bound", scenario.lab.lateness_bound, problems);
+}
+
+fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
+    of_size("transfer.size", transfer.size, MOST_FILE, problems);
+    for (key, span) in [
+        ("transfer.gap", transfer.gap),
+        ("transfer.timeout", transfer.timeout),
+        ("transfer.warm_up", transfer.warm_up),
+    ] {
+        at_most_a_day(key, span, problems);
+    }
+}
+
+fn check_tcp(tcp: &Tcp, problems: &mut Problems) {
+    at_least("tcp.min_rto", tcp.min_rto, LEAST_INTERVAL, problems);
+    for (key, span) in [
+        ("tcp.min_rto", tcp.min_rto),
+        ("tcp.initial_rto", tcp.initial_rto),
+        ("tcp.max_rto", tcp.max_rto),
+        ("tcp.tick", tcp.tick),
+    ] {
+        at_most_a_day(key, span, problems);
+    }
+}
+
+fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
+    let interval = overlay.pair_interval;
+    at_least("overlay.pair_interval", interval, LEAST_INTERVAL, problems);
+    at_most_a_day("overlay.pair_interval", interval, problems);
+}
+
+fn check_profile(key: &str, profile: &Profile, problems: &mut Problems) {
+    let host_link = profile.host_link;
+    check_line(
+        &format!("{key}.host_link"),
+        host_link.rate,
+        host_link.delay,
+        problems,
+    );
+    check_queue(&format!("{key}.host_link.queue"), host_link.queue, problems);
+    if let Some(tcp) = profile.tcp {
+        at_most_a_day(&format!("{key}.tcp.idle"), tcp.idle, problems);
+        check_files(&format!("{key}.tcp.file"), tcp.file, problems);
+    }
+    if let Some(udp) = profile.udp {
+        at_most_a_day(&format!("{key}.udp.on"), udp.on, problems);
+        at_most_a_day(&format!("{key}.udp.off"), udp.off, problems);
+        if udp.peak.transmission_time(udp.packet) < LEAST_GAP {
+            let message = format!(
+                "packets of {} at {} come less than {LEAST_GAP} apart",
+                udp.packet, udp.peak
+            );
+            let keys = [&format!("{key}.udp.peak"), &format!("{key}.udp.packet")];
+            let keys = keys.map(String::as_str);
+            problems.report_among(&keys, message, "lower `peak`, or make `packet` larger");
+        }
+    }
+}
+
+/// The mean of a log-normal distribution is exp(mu + sigma^2 / 2).
+fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
+    let mean = (file.mu + file.sigma * file.sigma / 2.0).exp();
+    if mean > MOST_FILE.0 as f64 {
+        let message = format!("the files have {mean:.1e} B on average, more than {MOST_FILE}");
+        let keys = [format!("{key}.sigma"), format!("{key}.mu")];
+        let keys = keys.each_ref().map(String::as_str);
+        let remedy = "lower `mu` or `sigma`: the mean is exp(mu + sigma^2 / 2)";
+        problems.report_among(&keys, message, remedy);
+    }
+}
+
+fn check_link(key: &str, link: &Link, problems: &mut Problems) {
+    check_line(key, link.rate, link.delay, problems);
+    check_queue(&format!("{key}.queue"), link.queue, problems);
+    if let Some(onoff) = link.onoff {
+        for (name, span) in [("up", onoff.up), ("down", onoff.down)] {
+            let key = format!("{key}.onoff.{name}");
+            at_least(&key, span, LEAST_INTERVAL, problems);
+            at_most_a_day(&key, span, problems);
+        }
+    }
+}
+
+fn check_line(key: &str, rate: Rate, delay: Duration, problems: &mut Problems) {
+    let rate_key = format!("{key}.rate");
+    at_most(&rate_key, leaf(&rate_key), rate, MOST_RATE, problems);
+    let delay_key = format!("{key}.delay");
+    at_most(&delay_key, leaf(&delay_key), delay, MOST_DELAY, problems);
+}
+
+fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
+    match queue {
+        QueueLimit::Packets(packets) if packets > MOST_PACKETS => {
+            let most = QueueLimit::Packets(MOST_PACKETS);
+            refuse(key, leaf(key), &queue, "at most", &most, problems);
+        }
+        QueueLimit::Packets(_) => {}
+        QueueLimit::Bytes(bytes) => of_size(key, bytes, MOST_QUEUE, problems),
+    }
+}
+
+/// Hosts stand at every inner node of every path.
+fn check_hosts(scenario: &Scenario, problems: &mut Problems) {
+    let hosts_of = |path: &Path| {
+        let nodes = (path.hops() as u64).saturating_sub(1);
+        scenario
+            .profile(path)
+            .map_or(0, |profile| u64::from(profile.hosts) * nodes)
+    };
+    let hosts = scenario.paths.iter().map(hosts_of).sum::<u64>();
+    if hosts > MOST_HOSTS {
+        let message = format!("all paths together have {hosts} background hosts");
+        let used = scenario.paths.iter().filter_map(|p| p.background.as_ref());
+        let keys: Vec<String> = used
+            .map(|name| format!("background.{name}.hosts"))
+            .collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let remedy = format!("{MOST_HOSTS} are possible; `hosts` counts at every inner node");
+        problems.report_among(&keys, message, remedy);
+    }
+}
+
+fn numbered<'a, T>(key: &str, items: &'a [T]) -> impl Iterator<Item = (&'a T, String)> {
+    let items = items.iter().enumerate();
+    items.map(move |(index, item)| (item, format!("{key}.{index}")))
+}
+
+fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
+    at_most(key, leaf(key), span, MOST_SPAN, problems);
+}
+
+fn of_size(key: &str, size: Bytes, most: Bytes, problems: &mut Problems) {
+    at_most(key, leaf(key), size, most, problems);
+}
+
+fn at_most<T: Copy + Ord + Display>(
+    key: &str,
+    name: &str,
+    value: T,
+    most: T,
+    problems: &mut Problems,
+) {
+    if value > most {
+        refuse(key, name, &value, "at most", &most, problems);
+    }
+}
+
+/// Zero is the business of other checks.
+fn at_least(key: &str, span: Duration, least: Duration, problems: &mut Problems) {
+    if span > Duration::ZERO && span < least {
+        refuse(key, leaf(key), &span, "at least", &least, problems);
+    }
+}
+
+fn refuse<T: Display>(
+    key: &str,
+    name: &str,
+    value: &T,
+    side: &str,
+    limit: &T,
+    problems: &mut Problems,
+) {
+    let message = format!("`{name}` is {value}, but must be {side} {limit}");
+    problems.report(key, message, "");
+}

@@ -1,0 +1,134 @@
+//! Handshake messages by people who know this end's public key, or who kept what they saw.
+
+use bytes::Bytes;
+use polypath_core::time::{Duration, Time};
+
+use super::net::{DELAY, Net, WALL, config, end, faithful, key};
+use super::seconds;
+use crate::datagram::{INITIATION, RESPONSE};
+use crate::event::{Reject, SessionEvent};
+use crate::noise::{MAC_LEN, Mac};
+
+/// `datagram` with one bit changed, and the MAC that `to` expects of it.
+fn forge(datagram: &Bytes, bit: usize, to: &str) -> Bytes {
+    let mut bytes = datagram.to_vec();
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    let covered = bytes.len() - MAC_LEN;
+    let mac = Mac::new(&key(to).public()).of(&bytes[..covered]);
+    bytes[covered..].copy_from_slice(&mac);
+    bytes.into()
+}
+
+fn initiations(net: &Net, who: usize) -> Vec<Bytes> {
+    let log = net.log.iter().filter(|entry| entry.0 == who);
+    let mut all: Vec<Bytes> = log
+        .map(|(_, _, datagram)| datagram.clone())
+        .filter(|datagram| datagram[0] == INITIATION)
+        .collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn no_bit_of_an_initiation_changes_unnoticed_though_the_mac_fits() {
+    let mut net = Net::between_friends();
+    net.fate = Box::new(|_, _, _| vec![]);
+    net.run(Time::ZERO);
+    let (path, good) = net.last(0, INITIATION);
+    let bits = 8..(good.len() - MAC_LEN) * 8;
+    for bit in bits.clone() {
+        // Slower than the limit on what initiations may cost.
+        net.run(net.now + Duration::from_millis(60));
+        let sent = net.ends[1].sent;
+        net.inject(1, path.0, forge(&good, bit, "b"));
+        assert_eq!(net.ends[1].sent, sent, "bit {bit} was answered");
+    }
+    let refused = net.rejected(1, Reject::Undecryptable) + net.rejected(1, Reject::WrongKey);
+    assert_eq!(refused, bits.len() as u64);
+    assert_eq!(net.rejected(1, Reject::Throttled), 0);
+    // By now end 1 has tried for long enough to take the other's initiation, whoever is first.
+    net.inject(1, path.0, good);
+    assert_eq!(net.last(1, RESPONSE).0, path, "the good one is answered");
+}
+
+#[test]
+fn no_bit_of_a_response_changes_unnoticed_though_the_mac_fits() {
+    let mut b = config("b", "a", WALL);
+    b.reachable.fill(false);
+    let mut net = Net::new(config("a", "b", WALL), b);
+    net.run(Time::ZERO + DELAY);
+    let (path, good) = net.last(1, RESPONSE);
+    let bits = 8..(good.len() - MAC_LEN) * 8;
+    for bit in bits.clone() {
+        net.inject(0, path.0, forge(&good, bit, "a"));
+    }
+    let index_bits = 32;
+    assert_eq!(net.rejected(0, Reject::UnknownIndex), index_bits);
+    assert_eq!(
+        net.rejected(0, Reject::Undecryptable),
+        bits.len() as u64 - index_bits
+    );
+    assert!(!net.ends[0].session.is_established());
+    net.inject(0, path.0, good);
+    assert!(net.ends[0].session.is_established(), "the good one serves");
+}
+
+#[test]
+fn a_flood_of_old_initiations_keeps_no_peer_out() {
+    let mut b = config("b", "a", WALL);
+    b.reachable.fill(false);
+    let mut net = Net::new(config("a", "b", WALL), b);
+    net.run(seconds(3600));
+    let old = initiations(&net, 0);
+    assert!(old.len() >= 30, "{}", old.len());
+    // The peer starts anew, with the flood on both paths from before its first message.
+    net.fate = Box::new(|_, _, _| vec![]);
+    let before = net.ends[1].events.len();
+    let replay = |net: &mut Net| {
+        for datagram in &old[..old.len() - 1] {
+            for path in [0, 1] {
+                net.inject(1, path, datagram.clone());
+            }
+        }
+    };
+    for _ in 0..50 {
+        net.run(net.now + Duration::from_millis(1));
+        replay(&mut net);
+    }
+    net.fate = faithful();
+    net.ends[0] = end(config("a", "b", WALL), 9);
+    for _ in 0..100 {
+        net.run(net.now + Duration::from_millis(1));
+        replay(&mut net);
+    }
+    let established = SessionEvent::Established { initiator: false };
+    assert!(
+        net.ends[1].events[before..].contains(&established),
+        "it took longer than {}",
+        DELAY * 5
+    );
+    let replayed = 150 * 2 * (old.len() as u64 - 1);
+    let counted = net.rejected(1, Reject::StaleTimestamp) + net.rejected(1, Reject::Throttled);
+    assert_eq!(counted, replayed, "each is counted");
+}
+
+#[test]
+fn a_flood_by_a_stranger_on_one_path_costs_little_and_keeps_no_peer_out() {
+    // The stranger knows the public key of `b`, and is in no hurry.
+    let mut stranger = Net::new(config("c", "b", WALL), config("d", "c", WALL));
+    stranger.fate = Box::new(|_, _, _| vec![]);
+    stranger.run(seconds(3600));
+    let flood = initiations(&stranger, 0);
+    assert!(flood.len() > 600, "{}", flood.len());
+    let mut b = config("b", "a", WALL);
+    b.reachable.fill(false);
+    let mut net = Net::new(config("a", "b", WALL), b);
+    for datagram in &flood {
+        net.inject(1, 0, datagram.clone());
+    }
+    assert_eq!(net.rejected(1, Reject::WrongKey), 20);
+    assert_eq!(net.rejected(1, Reject::Throttled), flood.len() as u64 - 20);
+    assert_eq!(net.ends[1].sent, 0);
+    net.run(Time::ZERO + DELAY * 3);
+    assert!(net.established(), "the peer comes by the other path");
+}
