@@ -18,6 +18,7 @@ mod report;
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
+use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
@@ -26,7 +27,7 @@ use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use agents::Agents;
 pub use port::{PortId, PortInput, Side};
-pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, path_load};
+pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 
 /// Events that one timeout handles at most: a driver that is an age behind gets the chance to do other things,
 /// and finds a deadline that has passed. An input cannot wait: it takes its place behind everything that is
@@ -65,6 +66,7 @@ pub struct World<X> {
     pub(crate) link_names: Vec<LinkName>,
     external: Slab<Option<X>>,
     next_event: Option<Time>,
+    overflow: Option<Overflow>,
 }
 
 /// An entry of the network, and the exit of the packets that come the other way.
@@ -90,6 +92,7 @@ impl<X: Payload> World<X> {
             link_names,
             external: Slab::default(),
             next_event,
+            overflow: None,
         }
     }
 
@@ -98,6 +101,13 @@ impl<X: Payload> World<X> {
         while self.next_event.is_some_and(|at| at <= until) {
             self.handle_timeout(until, out);
         }
+    }
+
+    /// The first queue that was to grow without end, if one was: what comes after it means nothing, and a run
+    /// should stop there.
+    #[must_use]
+    pub fn overflow(&self) -> Option<&Overflow> {
+        self.overflow.as_ref()
     }
 
     /// When the next external packet leaves at a port, of those on the last link of their path.
@@ -133,14 +143,16 @@ impl<X: Payload> World<X> {
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         match event {
-            Event::Arrival(packet) => match self.fabric.hop(at, packet) {
-                Ok(Some(arrived)) => self.arrive(at, arrived, out),
-                Ok(None) => {}
-                Err(lost) => self.lose(lost, out),
-            },
+            Event::Arrival(packet) => {
+                if let Some(arrived) = self.fabric.hop(at, packet) {
+                    self.arrive(at, arrived, out);
+                }
+            }
+            Event::Link(link) => self.fabric.wake_link(at, link),
             Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
             Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
+        self.settle_lost(at, out);
     }
 
     #[inline]
@@ -153,9 +165,12 @@ impl<X: Payload> World<X> {
                 self.agents.take_data(at, sink, data, &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(sink, arrived.size),
-            (Terminal::Port(port), Cargo::External(number)) => {
+            (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
-                if let Some(payload) = self.take_external(number) {
+                if let Some(mut payload) = self.take_external(number) {
+                    if ecn == Ecn::Ce {
+                        payload.mark_ce();
+                    }
                     out(WorldOutput::Deliver { port, payload });
                 }
             }
@@ -163,8 +178,24 @@ impl<X: Payload> World<X> {
         }
     }
 
-    fn lose(&mut self, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
-        if let Cargo::External(number) = lost.cargo
+    /// Says what was dropped on the way since it was last asked.
+    ///
+    /// TCP finds out for itself and nobody waits for a datagram: their losses show in the counters of the link.
+    #[inline]
+    fn settle_lost(&mut self, now: Time, out: &mut impl FnMut(WorldOutput<X>)) {
+        while let Some(lost) = self.fabric.take_lost() {
+            self.lose(now, lost, out);
+        }
+    }
+
+    fn lose(&mut self, now: Time, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
+        if lost.reason == DropReason::Overflow {
+            self.overflow.get_or_insert(Overflow {
+                link: self.link_names[lost.link as usize].name.clone(),
+                at: now,
+            });
+        }
+        if let Cargo::External(number, _) = lost.cargo
             && let Some(payload) = self.take_external(number)
         {
             let (link, reason) = (LinkId(lost.link), lost.reason);
@@ -199,14 +230,14 @@ impl<X: Payload> Machine for World<X> {
             return;
         };
         let size = u32::try_from(input.payload.len()).unwrap_or(u32::MAX);
+        let ecn = input.payload.ecn();
         let packet = Packet {
             cursor: port.route,
             size,
-            cargo: Cargo::External(self.external.put(Some(input.payload))),
+            cargo: Cargo::External(self.external.put(Some(input.payload)), ecn),
         };
-        if let Err(lost) = self.fabric.send(now, packet) {
-            self.lose(lost, out);
-        }
+        self.fabric.send(now, packet);
+        self.settle_lost(now, out);
         self.next_event = self.fabric.calendar.next_at();
     }
 
