@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod event;
 pub mod frame;
 pub mod machine;
+pub mod math;
 mod overlay;
 pub mod packet;
 pub mod policy;

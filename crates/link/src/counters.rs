@@ -1,40 +1,160 @@
 //! What a link has seen and done.
 
+use core::iter::Sum;
+use core::ops::Add;
+
+use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 
 use crate::link::DropReason;
 
 /// Totals of a link since the start of the run.
 ///
-/// A packet is counted when it arrives at the link, also what will happen to it later: it has been
-/// transmitted unless it found the queue full, and delivered unless it was dropped at all.
+/// A packet is counted when its fate is decided, also what will happen to it later: when it arrives, or with
+/// `CoDel` when it leaves the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived at the queue.
     pub packets_in: u64,
     /// Bytes that arrived at the queue.
     pub bytes_in: u64,
-    /// Bytes of the packets that found a place, and were transmitted.
+    /// Bytes that were transmitted.
     pub bytes_transmitted: u64,
     /// Packets that reach the far end.
     pub packets_delivered: u64,
     /// Bytes that reach the far end.
     pub bytes_delivered: u64,
-    /// Packets that found the queue full.
+    /// Packets whose ECN field the queue set to CE.
+    pub packets_marked: u64,
+    /// Sum of the times that the transmitted packets waited before their first bit left; over a span of time, divided
+    /// by that, it is the mean number of packets that wait (Little's law).
+    pub waited: Duration,
+    /// Packets that do not reach the far end.
+    pub drops: Drops,
+}
+
+/// Packets that a link dropped, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// They found the queue full.
     pub queue_full: u64,
-    /// Packets lost each for itself.
-    pub random_loss: u64,
-    /// Packets lost while the two-state process was down.
+    /// The queue was to grow beyond [`MOST_PACKETS`](crate::MOST_PACKETS).
+    pub overflow: u64,
+    /// RED picked them.
+    pub early: u64,
+    /// `CoDel` found that packets had waited too long.
+    pub sojourn: u64,
+    /// They were lost each for itself.
+    pub random: u64,
+    /// The Gilbert-Elliott chain lost them.
+    pub burst: u64,
+    /// The two-state process was down.
     pub down: u64,
-    /// Packets lost in a scheduled outage.
+    /// They fell into a scheduled outage.
     pub outage: u64,
+}
+
+impl Drops {
+    /// Drops for one reason.
+    #[must_use]
+    pub const fn of(&self, reason: DropReason) -> u64 {
+        match reason {
+            DropReason::QueueFull => self.queue_full,
+            DropReason::Overflow => self.overflow,
+            DropReason::Early => self.early,
+            DropReason::Sojourn => self.sojourn,
+            DropReason::Random => self.random,
+            DropReason::Burst => self.burst,
+            DropReason::Down => self.down,
+            DropReason::Outage => self.outage,
+        }
+    }
+
+    /// Drops at the queue.
+    #[must_use]
+    pub const fn queue(&self) -> u64 {
+        self.queue_full + self.overflow + self.early + self.sojourn
+    }
+
+    /// Drops for whatever reason.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.queue() + self.random + self.burst + self.down + self.outage
+    }
+
+    pub(crate) fn count(&mut self, reason: DropReason) {
+        let counter = match reason {
+            DropReason::QueueFull => &mut self.queue_full,
+            DropReason::Overflow => &mut self.overflow,
+            DropReason::Early => &mut self.early,
+            DropReason::Sojourn => &mut self.sojourn,
+            DropReason::Random => &mut self.random,
+            DropReason::Burst => &mut self.burst,
+            DropReason::Down => &mut self.down,
+            DropReason::Outage => &mut self.outage,
+        };
+        *counter += 1;
+    }
+
+    const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            queue_full: self.queue_full - earlier.queue_full,
+            overflow: self.overflow - earlier.overflow,
+            early: self.early - earlier.early,
+            sojourn: self.sojourn - earlier.sojourn,
+            random: self.random - earlier.random,
+            burst: self.burst - earlier.burst,
+            down: self.down - earlier.down,
+            outage: self.outage - earlier.outage,
+        }
+    }
+}
+
+impl Add for Drops {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            queue_full: self.queue_full + other.queue_full,
+            overflow: self.overflow + other.overflow,
+            early: self.early + other.early,
+            sojourn: self.sojourn + other.sojourn,
+            random: self.random + other.random,
+            burst: self.burst + other.burst,
+            down: self.down + other.down,
+            outage: self.outage + other.outage,
+        }
+    }
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            packets_in: self.packets_in + other.packets_in,
+            bytes_in: self.bytes_in + other.bytes_in,
+            bytes_transmitted: self.bytes_transmitted + other.bytes_transmitted,
+            packets_delivered: self.packets_delivered + other.packets_delivered,
+            bytes_delivered: self.bytes_delivered + other.bytes_delivered,
+            packets_marked: self.packets_marked + other.packets_marked,
+            waited: self.waited + other.waited,
+            drops: self.drops + other.drops,
+        }
+    }
+}
+
+impl Sum for Counters {
+    fn sum<I: Iterator<Item = Self>>(counters: I) -> Self {
+        counters.fold(Self::default(), Add::add)
+    }
 }
 
 impl Counters {
     /// Packets that do not reach the far end, for whatever reason.
     #[must_use]
     pub const fn packets_dropped(&self) -> u64 {
-        self.queue_full + self.random_loss + self.down + self.outage
+        self.drops.total()
     }
 
     /// What came in between `earlier` and `self`, both of the same link.
@@ -46,10 +166,9 @@ impl Counters {
             bytes_transmitted: self.bytes_transmitted - earlier.bytes_transmitted,
             packets_delivered: self.packets_delivered - earlier.packets_delivered,
             bytes_delivered: self.bytes_delivered - earlier.bytes_delivered,
-            queue_full: self.queue_full - earlier.queue_full,
-            random_loss: self.random_loss - earlier.random_loss,
-            down: self.down - earlier.down,
-            outage: self.outage - earlier.outage,
+            packets_marked: self.packets_marked - earlier.packets_marked,
+            waited: Duration(self.waited.0 - earlier.waited.0),
+            drops: self.drops.since(&earlier.drops),
         }
     }
 
@@ -59,23 +178,27 @@ impl Counters {
         self.bytes_transmitted as f64 * 8.0 / (rate.as_f64() * seconds)
     }
 
+    /// Mean number of packets that waited behind the one in transmission, over `seconds`.
+    #[must_use]
+    pub fn mean_waiting(&self, seconds: f64) -> f64 {
+        self.waited.as_secs_f64() / seconds
+    }
+
+    #[inline]
     pub(crate) fn count_arrival(&mut self, bytes: u64) {
         self.packets_in += 1;
         self.bytes_in += bytes;
     }
 
+    #[inline]
+    pub(crate) fn count_sent(&mut self, bytes: u64, waited: Duration) {
+        self.bytes_transmitted += bytes;
+        self.waited += waited;
+    }
+
+    #[inline]
     pub(crate) fn count_delivery(&mut self, bytes: u64) {
         self.packets_delivered += 1;
         self.bytes_delivered += bytes;
-    }
-
-    pub(crate) fn count_drop(&mut self, reason: DropReason) {
-        let counter = match reason {
-            DropReason::QueueFull => &mut self.queue_full,
-            DropReason::Random => &mut self.random_loss,
-            DropReason::Down => &mut self.down,
-            DropReason::Outage => &mut self.outage,
-        };
-        *counter += 1;
     }
 }

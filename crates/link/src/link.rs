@@ -1,29 +1,70 @@
 //! The link machine.
 
+mod held;
+
 use alloc::boxed::Box;
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_core::units::{Bytes, Rate};
+use polypath_core::units::Rate;
 
 use crate::config::{ConfigError, LinkConfig};
 use crate::counters::Counters;
 use crate::error::Errors;
-use crate::queue::Queue;
+use crate::line::{Line, Sent};
+use crate::queue::{Arrival, Discipline, Queue, QueueConfig, Verdict};
+use held::Held;
 
 /// Why a link drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
     /// It found the queue full.
     QueueFull,
+    /// The queue was to grow beyond [`MOST_PACKETS`](crate::MOST_PACKETS).
+    Overflow,
+    /// RED picked it.
+    Early,
+    /// `CoDel` found that packets had waited too long.
+    Sojourn,
     /// It was lost for itself, with the link's probability of loss.
     Random,
+    /// The Gilbert-Elliott chain lost it.
+    Burst,
     /// The two-state process was down.
     Down,
     /// It fell into a scheduled outage.
     Outage,
+}
+
+impl DropReason {
+    /// All reasons.
+    pub const ALL: [DropReason; 8] = [
+        DropReason::QueueFull,
+        DropReason::Overflow,
+        DropReason::Early,
+        DropReason::Sojourn,
+        DropReason::Random,
+        DropReason::Burst,
+        DropReason::Down,
+        DropReason::Outage,
+    ];
+
+    /// The name in reports and events.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::QueueFull => "queue_full",
+            DropReason::Overflow => "overflow",
+            DropReason::Early => "early",
+            DropReason::Sojourn => "sojourn",
+            DropReason::Random => "random",
+            DropReason::Burst => "burst",
+            DropReason::Down => "down",
+            DropReason::Outage => "outage",
+        }
+    }
 }
 
 /// What becomes of a packet.
@@ -33,10 +74,10 @@ pub enum Output<P> {
     Deliver {
         /// When its last bit arrives there; never earlier than that of the packet before.
         at: Time,
-        /// The packet.
+        /// The packet, with its ECN field set if the queue marked it.
         packet: P,
     },
-    /// It goes no further; said when it arrives at the link, also where it is lost on the wire later.
+    /// It goes no further; said when its fate is decided, also where it is lost on the wire later.
     Dropped {
         /// Why.
         reason: DropReason,
@@ -48,77 +89,77 @@ pub enum Output<P> {
 /// One direction of a link; the model is that of the [crate documentation](crate).
 #[derive(Clone, Debug)]
 pub struct Link<P> {
-    queue: Queue,
-    /// When the last bit of the last packet that was accepted leaves.
-    free_at: Time,
+    buffer: Buffer<P>,
+    wire: Wire,
     rate: Rate,
+}
+
+/// The packets between their arrival and the line.
+#[derive(Clone, Debug)]
+enum Buffer<P> {
+    /// Their fate is known when they arrive.
+    Foreseen(Discipline),
+    /// They are held until they leave.
+    Held(Box<Held<P>>),
+}
+
+/// What follows the queue: the line, its errors and its delay; and the totals.
+#[derive(Clone, Debug)]
+struct Wire {
+    line: Line,
     delay: Duration,
-    /// Size and transmission time of the packet before: most are of the same size, and a division is dear.
-    last: (u32, Duration),
     errors: Option<Box<Errors>>,
     counters: Counters,
-    packet: core::marker::PhantomData<fn(P) -> P>,
 }
 
 impl<P: Payload> Link<P> {
-    /// A link that draws from the streams `link/NAME/loss` and `link/NAME/onoff` of `seed`.
+    /// A link that draws from streams of `seed` that are called `link/NAME/...`: `loss`, `gilbert-elliott`, `onoff`
+    /// and `red`.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
-        Ok(Self {
-            queue: Queue::new(config.queue),
-            free_at: Time::ZERO,
-            rate: config.rate,
+        let buffer = match &config.queue {
+            QueueConfig::DropTail(limit) => Buffer::Foreseen(Discipline::drop_tail(*limit)),
+            QueueConfig::Red(red) => Buffer::Foreseen(Discipline::red(red, config, seed, name)),
+            QueueConfig::CoDel(codel) => Buffer::Held(Box::new(Held::new(*codel))),
+        };
+        let wire = Wire {
+            line: Line::new(&config.rate),
             delay: config.delay,
-            last: (0, Duration::ZERO),
             errors: Errors::new(config, seed, name).map(Box::new),
             counters: Counters::default(),
-            packet: core::marker::PhantomData,
+        };
+        Ok(Self {
+            buffer,
+            wire,
+            rate: config.rate.mean(),
         })
     }
 
     /// The totals since the start of the run.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.wire.counters
     }
 
-    /// The rate in bits per second.
+    /// The rate in bits per second, of a trace its mean.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// When the last bit of everything that was accepted so far leaves.
+    /// Packets in queue and transmission after `now`, which is not before the last input.
     #[must_use]
-    pub const fn busy_until(&self) -> Time {
-        self.free_at
+    pub fn queue_len(&self, now: Time) -> usize {
+        match &self.buffer {
+            Buffer::Foreseen(queue) => queue.len(now),
+            Buffer::Held(held) => held.len(self.wire.line.free_at() > now),
+        }
     }
 
-    #[inline]
-    fn transmission_time(&mut self, size: u32) -> Duration {
-        if self.last.0 != size {
-            self.last = (size, self.rate.transmission_time(Bytes(u64::from(size))));
-        }
-        self.last.1
-    }
-
-    /// When the packet arrives at the far end, or why it does not.
-    #[inline]
-    fn carry(&mut self, now: Time, size: u32) -> Result<Time, DropReason> {
-        self.counters.count_arrival(u64::from(size));
-        if !self.queue.has_place(now, size) {
-            return Err(DropReason::QueueFull);
-        }
-        self.free_at = now.max(self.free_at) + self.transmission_time(size);
-        self.queue.take(self.free_at, size);
-        self.counters.bytes_transmitted += u64::from(size);
-        if let Some(errors) = &mut self.errors
-            && let Some(reason) = errors.verdict(self.free_at)
-        {
-            return Err(reason);
-        }
-        self.counters.count_delivery(u64::from(size));
-        Ok(self.free_at + self.delay)
+    /// When the last bit of everything whose fate is known so far leaves.
+    #[must_use]
+    pub fn busy_until(&self) -> Time {
+        self.wire.line.free_at()
     }
 }
 
@@ -128,20 +169,87 @@ impl<P: Payload> Machine for Link<P> {
 
     #[inline]
     fn handle_input(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
-        let size = u32::try_from(packet.len()).unwrap_or(u32::MAX);
-        match self.carry(now, size) {
-            Ok(at) => out(Output::Deliver { at, packet }),
-            Err(reason) => {
-                self.counters.count_drop(reason);
-                out(Output::Dropped { reason, packet });
-            }
+        match &mut self.buffer {
+            Buffer::Foreseen(queue) => self.wire.take(now, packet, queue, out),
+            Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
         }
     }
 
-    /// A link has nothing to do between packets.
-    fn handle_timeout(&mut self, _now: Time, _out: &mut impl FnMut(Output<P>)) {}
-
-    fn deadline(&self) -> Option<Deadline> {
-        None
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        if let Buffer::Held(held) = &mut self.buffer {
+            held.advance(now, &mut self.wire, out);
+        }
     }
+
+    #[inline]
+    fn deadline(&self) -> Option<Deadline> {
+        match &self.buffer {
+            Buffer::Foreseen(_) => None,
+            Buffer::Held(held) => held.deadline(&self.wire.line),
+        }
+    }
+}
+
+impl Wire {
+    /// Takes a packet whose fate `queue` knows at once.
+    #[inline]
+    fn take<P: Payload>(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        queue: &mut Discipline,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let size = size_of(&packet);
+        self.counters.count_arrival(u64::from(size));
+        let arrival = Arrival {
+            at: now,
+            size,
+            ecn_capable: packet.ecn().is_capable(),
+        };
+        match queue.admit(&arrival) {
+            Verdict::Take => {}
+            Verdict::Mark => {
+                packet.mark_ce();
+                self.counters.packets_marked += 1;
+            }
+            Verdict::Drop(reason) => return self.drop(reason, packet, out),
+        }
+        let sent = self.line.send(now, size);
+        queue.take(sent.finish, size);
+        self.carry(now, sent, size, packet, out);
+    }
+
+    /// Carries a packet that was there since `ready` and was sent.
+    #[inline]
+    fn carry<P>(
+        &mut self,
+        ready: Time,
+        sent: Sent,
+        size: u32,
+        packet: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let bytes = u64::from(size);
+        self.counters.count_sent(bytes, sent.begin.since(ready));
+        if let Some(errors) = &mut self.errors
+            && let Some(reason) = errors.verdict(sent.finish)
+        {
+            return self.drop(reason, packet, out);
+        }
+        self.counters.count_delivery(bytes);
+        let at = sent.finish + self.delay;
+        out(Output::Deliver { at, packet });
+    }
+
+    #[inline]
+    fn drop<P>(&mut self, reason: DropReason, packet: P, out: &mut impl FnMut(Output<P>)) {
+        self.counters.drops.count(reason);
+        out(Output::Dropped { reason, packet });
+    }
+}
+
+#[inline]
+fn size_of<P: Payload>(packet: &P) -> u32 {
+    u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

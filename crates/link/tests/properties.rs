@@ -42,6 +42,7 @@ fn brute_force(limit: QueueLimit, arrivals: &[(Time, u32)]) -> Vec<Option<Time>>
         let fits = match limit {
             QueueLimit::Packets(limit) => held.len() < limit as usize,
             QueueLimit::Bytes(limit) => bytes + u64::from(size) <= limit.0,
+            QueueLimit::Unlimited => true,
         };
         fates.push(fits.then(|| {
             free_at = free_at.max(at) + RATE.transmission_time(Bytes(u64::from(size)));
@@ -70,7 +71,9 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, u32)>> {
 fn limits() -> impl Strategy<Value = QueueLimit> {
     prop_oneof![
         (1_u32..12).prop_map(QueueLimit::Packets),
+        (20_u32..60).prop_map(QueueLimit::Packets),
         (1_000_u64..8_000).prop_map(|n| QueueLimit::Bytes(Bytes(n))),
+        Just(QueueLimit::Unlimited),
     ]
 }
 
@@ -198,9 +201,9 @@ fn refuses_what_no_link_can_be() {
         change(&mut config);
         Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err()
     };
-    assert_eq!(broken(|c| c.rate = Rate(0)), ConfigError::ZeroRate);
+    assert_eq!(broken(|c| c.rate = Rate(0).into()), ConfigError::ZeroRate);
     assert_eq!(
-        broken(|c| c.queue = QueueLimit::Packets(0)),
+        broken(|c| c.queue = QueueLimit::Packets(0).into()),
         ConfigError::ZeroQueue
     );
     assert_eq!(broken(|c| c.loss = 1.5), ConfigError::LossRange);

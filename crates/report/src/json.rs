@@ -99,8 +99,9 @@ struct Prebuffer {
     prebuffer_n: usize,
 }
 
+/// A mean with half of its interval.
 #[derive(Serialize)]
-struct Spread {
+pub(crate) struct Spread {
     mean: Option<f64>,
     ci95: Option<f64>,
     n: usize,
@@ -189,7 +190,7 @@ fn scheme<'a>(record: &'a SchemeRecord, figures: &SchemeFigures) -> Scheme<'a> {
     }
 }
 
-fn spread(estimate: Option<Estimate>) -> Spread {
+pub(crate) fn spread(estimate: Option<Estimate>) -> Spread {
     Spread {
         mean: estimate.map(|estimate| rounded(estimate.mean)),
         ci95: estimate.and_then(|estimate| estimate.ci95).map(rounded),
@@ -238,7 +239,7 @@ fn seconds(span: Duration) -> f64 {
 }
 
 /// To six digits after the point: microseconds where the unit is the second.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 

@@ -8,6 +8,7 @@ pub mod figures;
 mod fixture;
 pub mod json;
 pub mod legend;
+pub mod network;
 pub mod page;
 pub mod playout;
 pub mod record;

@@ -121,7 +121,7 @@ pub fn prebuffer(experiment: &Experiment, figures: &Figures) -> io::Result<Vec<u
     write(rows)
 }
 
-fn write(rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<Vec<u8>> {
+pub(crate) fn write(rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.serialize(row)?;
@@ -129,7 +129,7 @@ fn write(rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<Vec<u8>> 
     writer.into_inner().map_err(csv::IntoInnerError::into_error)
 }
 
-fn seconds(value: f64) -> String {
+pub(crate) fn seconds(value: f64) -> String {
     format!("{value:.6}")
 }
 

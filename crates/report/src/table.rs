@@ -192,7 +192,7 @@ fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
     ]
 }
 
-fn table(header: &[&str]) -> Table {
+pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
@@ -205,7 +205,7 @@ fn table(header: &[&str]) -> Table {
 }
 
 /// Numbers, from column `first` on, stand on the right.
-fn align(table: &mut Table, first: usize) {
+pub(crate) fn align(table: &mut Table, first: usize) {
     for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -222,7 +222,7 @@ fn bounded(estimate: Option<(Bound, Estimate)>) -> String {
     format!("{mark}{}", spread(estimate.map(|(_, estimate)| estimate)))
 }
 
-fn spread(estimate: Option<Estimate>) -> String {
+pub(crate) fn spread(estimate: Option<Estimate>) -> String {
     match estimate {
         Some(Estimate {
             mean,

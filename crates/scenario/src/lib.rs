@@ -17,6 +17,7 @@ pub mod tcp;
 
 pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
 pub use network::Network;
+pub use parameters::parameters;
 pub use path::{Link, OnOff, Outage, Path, QueueLimit};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
 pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};

@@ -1,5 +1,6 @@
 //! A scenario as keys and values, for reports.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::background::Background;
@@ -10,15 +11,21 @@ impl Scenario {
     /// the paths name none.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
-        let mut found = Vec::new();
         let mut shown = self.clone();
         if shown.background == Background::Off {
             shown.paths.iter_mut().for_each(|p| p.background = None);
         }
-        let tree = serde_json::to_value(&shown).unwrap_or_default();
-        flatten(String::new(), &tree, &mut found);
-        found
+        parameters(&shown)
     }
+}
+
+/// Every value of a document by its dotted key, in the order of the keys.
+#[must_use]
+pub fn parameters(document: &impl Serialize) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let tree = serde_json::to_value(document).unwrap_or_default();
+    flatten(String::new(), &tree, &mut found);
+    found
 }
 
 fn flatten(key: String, value: &Value, found: &mut Vec<(String, String)>) {

@@ -36,7 +36,7 @@ fn main() {
         .links
         .iter()
         .flat_map(|l| &l.spans)
-        .map(|s| s.queue_full)
+        .map(|s| s.packets_dropped())
         .sum();
     println!(
         "{:.3} Mbit/s goodput, {drops} drops, {timeouts} timeouts, {hops} hops",

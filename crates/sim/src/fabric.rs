@@ -1,10 +1,14 @@
 //! What carries packets: links, routes, the packets under way and the calendar.
+//!
+//! A link mostly knows a packet's fate when it arrives there, so that a hop is one event. A link that holds its
+//! packets ([`polypath_link`], `CoDel`) is woken besides when its line is free for the next.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use polypath_core::frame::Payload;
-use polypath_core::machine::Machine;
+use polypath_core::machine::{Deadline, Wake, step};
+use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::{DropReason, Link, Output};
 
@@ -12,12 +16,15 @@ use crate::calendar::Calendar;
 use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
 use crate::tcp::Segment;
+use crate::timer::Timer;
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A packet comes to the end of a link.
     Arrival(u32),
+    /// A link that holds packets wants to be woken.
+    Link(u32),
     /// A background TCP source wants to be woken.
     Source(u32),
     /// A background TCP sink wants to be woken.
@@ -31,8 +38,27 @@ pub(crate) enum Event {
 pub(crate) enum Cargo {
     Segment(Segment),
     Datagram,
-    /// The payload of an external packet, by its number.
-    External(u32),
+    /// The payload of an external packet, by its number, and the ECN field of its header.
+    External(u32, Ecn),
+}
+
+impl Cargo {
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match self {
+            Self::Segment(segment) => segment.ecn,
+            Self::Datagram => Ecn::NotEct,
+            Self::External(_, ecn) => *ecn,
+        }
+    }
+
+    fn mark_ce(&mut self) {
+        match self {
+            Self::Segment(segment) => segment.mark_ce(),
+            Self::Datagram => {}
+            Self::External(_, ecn) => *ecn = Ecn::Ce,
+        }
+    }
 }
 
 /// A packet under way.
@@ -50,11 +76,26 @@ pub(crate) struct Packet {
 pub(crate) struct Parcel {
     packet: u32,
     size: u32,
+    ecn: Ecn,
+    marked: bool,
+    /// An external packet on the last link of its route.
+    leaves: bool,
 }
 
 impl Payload for Parcel {
+    #[inline]
     fn len(&self) -> usize {
         self.size as usize
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) {
+        self.marked = true;
     }
 }
 
@@ -81,7 +122,11 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<Parcel>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
+    /// What was dropped and nobody has taken yet.
+    lost: VecDeque<Lost>,
     packets: Slab<Packet>,
+    /// The wakes of the links that hold packets, as far as there are any.
+    wakes: Vec<Timer>,
     /// When the external packets on the last link of their route come to its end.
     departures: BinaryHeap<Reverse<Time>>,
 }
@@ -92,67 +137,98 @@ impl Fabric {
         self.departures.peek().map(|Reverse(at)| *at)
     }
 
+    /// The first packet that was dropped and that nobody has taken yet.
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> Option<Lost> {
+        self.lost.pop_front()
+    }
+
     /// Sends a packet from the start of its route.
     ///
     /// A route begins with a link: the packet never arrives before something falls due.
     #[inline]
-    pub(crate) fn send(&mut self, now: Time, packet: Packet) -> Result<(), Lost> {
+    pub(crate) fn send(&mut self, now: Time, packet: Packet) {
         let number = self.packets.put(packet);
-        self.hop(now, number).map(|_| ())
+        self.hop(now, number);
     }
 
     /// Takes a packet that came to the end of a link on to its next hop.
     #[inline]
-    pub(crate) fn hop(&mut self, now: Time, number: u32) -> Result<Option<Arrived>, Lost> {
+    pub(crate) fn hop(&mut self, now: Time, number: u32) -> Option<Arrived> {
         let packet = self.packets.get_mut(number);
-        let (size, sent, cargo) = (packet.size, packet.sent, packet.cargo);
+        let Packet {
+            size, sent, cargo, ..
+        } = *packet;
+        let is_external = matches!(cargo, Cargo::External(..));
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
-                let leaves =
-                    matches!(cargo, Cargo::External(_)) && self.routes.is_at_end(packet.cursor);
                 let parcel = Parcel {
                     packet: number,
                     size,
+                    ecn: cargo.ecn(),
+                    marked: false,
+                    leaves: is_external && self.routes.is_at_end(packet.cursor),
                 };
-                let at = self.carry(now, link, parcel).map_err(|reason| Lost {
-                    link,
-                    reason,
-                    cargo,
-                })?;
-                if leaves {
-                    self.departures.push(Reverse(at));
-                }
-                Ok(None)
+                self.step(now, link, Wake::Input(parcel));
+                None
             }
             Hop::End(end) => {
-                if matches!(cargo, Cargo::External(_)) {
+                if is_external {
                     self.departures.pop();
                 }
                 self.packets.release(number);
-                Ok(Some(Arrived {
+                Some(Arrived {
                     end,
                     cargo,
                     size,
                     sent,
-                }))
+                })
             }
         }
     }
 
+    /// Wakes a link that holds packets.
+    pub(crate) fn wake_link(&mut self, now: Time, link: u32) {
+        if self.wakes[link as usize].expires(now) {
+            self.step(now, link, Wake::Timeout);
+        }
+    }
+
     #[inline]
-    fn carry(&mut self, now: Time, link: u32, parcel: Parcel) -> Result<Time, DropReason> {
-        let mut result = Ok(now);
+    fn step(&mut self, now: Time, link: u32, wake: Wake<Parcel>) {
         let (calendar, packets) = (&mut self.calendar, &mut self.packets);
-        self.links[link as usize].handle_input(now, parcel, &mut |output| match output {
-            Output::Deliver { at, packet } => {
-                calendar.schedule(at, Event::Arrival(packet.packet));
-                result = Ok(at);
+        let (departures, lost) = (&mut self.departures, &mut self.lost);
+        let mut settle = |output: Output<Parcel>| match output {
+            Output::Deliver { at, packet: parcel } => {
+                calendar.schedule(at, Event::Arrival(parcel.packet));
+                if parcel.marked {
+                    packets.get_mut(parcel.packet).cargo.mark_ce();
+                }
+                if parcel.leaves {
+                    departures.push(Reverse(at));
+                }
             }
             Output::Dropped { reason, packet } => {
-                packets.release(packet.packet);
-                result = Err(reason);
+                let cargo = packets.release(packet.packet).cargo;
+                lost.push_back(Lost {
+                    link,
+                    reason,
+                    cargo,
+                });
             }
-        });
-        result
+        };
+        let machine = &mut self.links[link as usize];
+        if let Some(deadline) = step(machine, now, wake, &mut settle) {
+            self.arm(link, deadline);
+        }
+    }
+
+    fn arm(&mut self, link: u32, deadline: Deadline) {
+        let place = link as usize;
+        if self.wakes.len() <= place {
+            self.wakes.resize_with(place + 1, Timer::default);
+        }
+        let event = Event::Link(link);
+        self.wakes[place].arm(Some(deadline), &mut self.calendar, event);
     }
 }

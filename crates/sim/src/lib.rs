@@ -61,4 +61,4 @@ pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
     SchemeOutcome, run, run_network,
 };
-pub use world::{PortId, PortInput, Side, World, WorldOutput};
+pub use world::{Delays, FlowCounters, PortId, PortInput, Side, World, WorldOutput};

@@ -19,6 +19,7 @@ mod report;
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
+use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
@@ -29,7 +30,7 @@ pub(crate) use agents::Agents;
 pub use flow::{Delays, FlowCounters, FlowReport};
 pub(crate) use flow::{FlowKind, FlowName};
 pub use port::{PortId, PortInput, Side};
-pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, path_load};
+pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 
 /// Events that one timeout handles at most: a driver that is an age behind gets the chance to do other things,
 /// and finds a deadline that has passed. An input cannot wait: it takes its place behind everything that is
@@ -68,6 +69,7 @@ pub struct World<X> {
     pub(crate) names: Names,
     external: Slab<Option<X>>,
     next_event: Option<Time>,
+    overflow: Option<Overflow>,
 }
 
 /// What the parts of a network are called, by their numbers.
@@ -95,6 +97,7 @@ impl<X: Payload> World<X> {
             names,
             external: Slab::default(),
             next_event,
+            overflow: None,
         }
     }
 
@@ -103,6 +106,13 @@ impl<X: Payload> World<X> {
         while self.next_event.is_some_and(|at| at <= until) {
             self.handle_timeout(until, out);
         }
+    }
+
+    /// The first queue that was to grow without end, if one was: what comes after it means nothing, and a run
+    /// should stop there.
+    #[must_use]
+    pub fn overflow(&self) -> Option<&Overflow> {
+        self.overflow.as_ref()
     }
 
     /// When the next external packet leaves at a port, of those on the last link of their path.
@@ -138,15 +148,17 @@ impl<X: Payload> World<X> {
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         match event {
-            Event::Arrival(packet) => match self.fabric.hop(at, packet) {
-                Ok(Some(arrived)) => self.arrive(at, arrived, out),
-                Ok(None) => {}
-                Err(lost) => self.lose(lost, out),
-            },
+            Event::Arrival(packet) => {
+                if let Some(arrived) = self.fabric.hop(at, packet) {
+                    self.arrive(at, arrived, out);
+                }
+            }
+            Event::Link(link) => self.fabric.wake_link(at, link),
             Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
             Event::Sink(sink) => self.agents.wake_sink(at, sink, &mut self.fabric),
             Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
+        self.settle_lost(at, out);
     }
 
     #[inline]
@@ -161,9 +173,12 @@ impl<X: Payload> World<X> {
                     .take_data(at, sink, (data, sent), &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &arrived),
-            (Terminal::Port(port), Cargo::External(number)) => {
+            (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
-                if let Some(payload) = self.take_external(number) {
+                if let Some(mut payload) = self.take_external(number) {
+                    if ecn == Ecn::Ce {
+                        payload.mark_ce();
+                    }
                     out(WorldOutput::Deliver { port, payload });
                 }
             }
@@ -171,8 +186,24 @@ impl<X: Payload> World<X> {
         }
     }
 
-    fn lose(&mut self, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
-        if let Cargo::External(number) = lost.cargo
+    /// Says what was dropped on the way since it was last asked.
+    ///
+    /// TCP finds out for itself and nobody waits for a datagram: their losses show in the counters of the link.
+    #[inline]
+    fn settle_lost(&mut self, now: Time, out: &mut impl FnMut(WorldOutput<X>)) {
+        while let Some(lost) = self.fabric.take_lost() {
+            self.lose(now, lost, out);
+        }
+    }
+
+    fn lose(&mut self, now: Time, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
+        if lost.reason == DropReason::Overflow {
+            self.overflow.get_or_insert(Overflow {
+                link: self.names.links[lost.link as usize].name.clone(),
+                at: now,
+            });
+        }
+        if let Cargo::External(number, _) = lost.cargo
             && let Some(payload) = self.take_external(number)
         {
             let (link, reason) = (LinkId(lost.link), lost.reason);
@@ -207,15 +238,15 @@ impl<X: Payload> Machine for World<X> {
             return;
         };
         let size = u32::try_from(input.payload.len()).unwrap_or(u32::MAX);
+        let ecn = input.payload.ecn();
         let packet = Packet {
             cursor: port.route,
             size,
             sent: now,
-            cargo: Cargo::External(self.external.put(Some(input.payload))),
+            cargo: Cargo::External(self.external.put(Some(input.payload)), ecn),
         };
-        if let Err(lost) = self.fabric.send(now, packet) {
-            self.lose(lost, out);
-        }
+        self.fabric.send(now, packet);
+        self.settle_lost(now, out);
         self.next_event = self.fabric.calendar.next_at();
     }
 

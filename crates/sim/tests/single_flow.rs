@@ -145,7 +145,7 @@ fn agrees_with_ns2() {
         let flow = Flow::new(queue).run();
         let stats = flow.sender.stats();
         let goodput = f64::from(flow.sender.acknowledged()) * 8000.0 / END.as_secs_f64() / 1e6;
-        let drops = flow.there.counters().queue_full;
+        let drops = flow.there.counters().drops.queue_full;
         println!("L {queue}: {goodput:.4} Mbit/s, {drops} drops, {stats:?}");
         within("goodput", queue, goodput, reference.goodput_mbits, 0.03);
         within("drops", queue, drops as f64, reference.drops as f64, 0.10);

@@ -20,10 +20,11 @@ pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {
 pub(super) fn link(link: &scenario::Link) -> LinkConfig {
     let since_start = |span: Duration| Time::ZERO + span;
     LinkConfig {
-        rate: link.rate,
+        rate: link.rate.into(),
         delay: link.delay,
-        queue: queue(link.queue),
+        queue: queue(link.queue).into(),
         loss: link.loss,
+        gilbert_elliott: None,
         on_off: link.onoff.map(|o| OnOff {
             up: o.up,
             down: o.down,

@@ -149,6 +149,14 @@ fn run_span(
     }
 }
 
+impl NetworkOutcome {
+    /// When the span of this number begins.
+    #[must_use]
+    pub fn begin_of(&self, span: usize) -> Time {
+        self.start + Duration(self.span.as_nanos() * span as u64)
+    }
+}
+
 impl FlowOutcome {
     fn new(flow: &crate::world::FlowReport<'_>) -> Self {
         Self {

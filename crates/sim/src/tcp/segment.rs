@@ -142,6 +142,18 @@ impl Payload for Segment {
     fn len(&self) -> usize {
         self.size as usize
     }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) {
+        if self.ecn.is_capable() {
+            self.ecn = Ecn::Ce;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -209,8 +209,7 @@ impl Agents {
                 sent: at,
                 cargo: Cargo::Datagram,
             };
-            // A loss shows in the counters of the link; nobody waits for a datagram.
-            let _ = fabric.send(at, packet);
+            fabric.send(at, packet);
         });
         source.rearm(number, fabric, Event::Datagrams);
     }
@@ -259,6 +258,5 @@ fn send_segment(at: Time, route: Cursor, segment: Segment, fabric: &mut Fabric) 
         sent: at,
         cargo: Cargo::Segment(segment),
     };
-    // A loss shows in the counters of the link; TCP finds out for itself.
-    let _ = fabric.send(at, packet);
+    fabric.send(at, packet);
 }

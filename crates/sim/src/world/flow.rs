@@ -1,6 +1,7 @@
 //! What can be read off the flows of a network.
 
-use core::ops::Sub;
+use core::iter::Sum;
+use core::ops::{Add, Sub};
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Duration;
@@ -89,6 +90,27 @@ impl Sub for FlowCounters {
             goodput: self.goodput - earlier.goodput,
             delays: self.delays - earlier.delays,
         }
+    }
+}
+
+impl Add for FlowCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sender: self.sender + other.sender,
+            goodput: self.goodput + other.goodput,
+            delays: Delays {
+                count: self.delays.count + other.delays.count,
+                sum: self.delays.sum + other.delays.sum,
+            },
+        }
+    }
+}
+
+impl Sum for FlowCounters {
+    fn sum<I: Iterator<Item = Self>>(counters: I) -> Self {
+        counters.fold(Self::default(), Add::add)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What can be read off a simulated network.
 
 use polypath_core::frame::{PathId, Payload};
+use polypath_core::time::Time;
 use polypath_core::units::Rate;
-use polypath_link::Counters;
+use polypath_link::{Counters, MOST_PACKETS};
 
 use super::{Side, World};
 
@@ -75,6 +76,19 @@ pub struct LinkReport<'a> {
     pub rate: Rate,
     /// Its totals.
     pub counters: Counters,
+}
+
+/// A queue was to grow beyond what any queue may hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the queue of link `{link}` held {MOST_PACKETS} packets at {at} and was to hold more; lower the load or give the \
+     queue a limit"
+)]
+pub struct Overflow {
+    /// The name of the link.
+    pub link: String,
+    /// When it happened.
+    pub at: Time,
 }
 
 /// What background traffic has brought to its sinks, in bytes since the start of the run.

@@ -1,0 +1,34 @@
+//! Functions beyond the four operations, with the same result on every platform.
+//!
+//! What an operating system's library or a processor computes differs in the last bit from the next one's,
+//! and a simulation grows that into another run.
+
+/// The square root.
+#[must_use]
+pub fn sqrt(x: f64) -> f64 {
+    libm::sqrt(x)
+}
+
+/// The greatest whole number that is not above `x`.
+#[must_use]
+pub fn floor(x: f64) -> f64 {
+    libm::floor(x)
+}
+
+/// e to the power of `x`.
+#[must_use]
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}
+
+/// `base` to the power of `exponent`.
+#[must_use]
+pub fn pow(base: f64, exponent: f64) -> f64 {
+    libm::pow(base, exponent)
+}
+
+/// The cube root.
+#[must_use]
+pub fn cbrt(x: f64) -> f64 {
+    libm::cbrt(x)
+}

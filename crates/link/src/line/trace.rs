@@ -1,0 +1,169 @@
+//! A line whose rate was recorded: the packet-delivery traces of Mahimahi.
+//!
+//! Each point in time of a trace is an opportunity to deliver 1500 bytes; the trace repeats. The bytes of a
+//! packet may span several opportunities, and several packets may share one. What nobody waits for when an
+//! opportunity comes is lost, the rest of an opportunity that was used in part included. A packet that arrives
+//! at the time of an opportunity comes too late for it (Mahimahi, `link_queue.cc`: opportunities that are due are
+//! used before a packet joins the queue).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{Bytes, Rate};
+
+use super::Sent;
+
+/// What one opportunity delivers.
+pub const OPPORTUNITY: Bytes = Bytes(1500);
+
+const OPPORTUNITY_BYTES: u32 = 1500;
+
+/// A recorded rate: opportunities to deliver [`OPPORTUNITY`] bytes, again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Since the start of a period, never decreasing; the last is the end of the period.
+    at: Arc<[Duration]>,
+}
+
+/// Why points in time are no trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// Nothing would ever be delivered.
+    #[error("a trace needs an opportunity")]
+    Empty,
+    /// The opportunity at this position, from 0, comes before its predecessor.
+    #[error("opportunity {0} of the trace is earlier than the one before")]
+    Disorder(usize),
+    /// It would repeat without time passing.
+    #[error("a trace must last longer than no time")]
+    NoTime,
+}
+
+impl Trace {
+    /// A trace of opportunities at times since its start; it repeats after the last.
+    pub fn new(at: impl IntoIterator<Item = Duration>) -> Result<Self, TraceError> {
+        let at: Vec<Duration> = at.into_iter().collect();
+        if let Some(place) = at.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(TraceError::Disorder(place + 1));
+        }
+        match at.last() {
+            None => Err(TraceError::Empty),
+            Some(&Duration::ZERO) => Err(TraceError::NoTime),
+            Some(_) => Ok(Self { at: at.into() }),
+        }
+    }
+
+    /// After what time it repeats.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.at[self.at.len() - 1]
+    }
+
+    /// The mean rate in bits per second, rounded down.
+    #[must_use]
+    pub fn mean_rate(&self) -> Rate {
+        let bytes = Bytes(OPPORTUNITY.0.saturating_mul(self.at.len() as u64));
+        Rate::average(bytes, self.period()).unwrap_or(Rate(u64::MAX))
+    }
+}
+
+/// A line that sends at the opportunities of a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Opportunities {
+    trace: Trace,
+    position: Position,
+    pub(super) free_at: Time,
+}
+
+/// An opportunity, and how many bytes are left of it.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// When its period began.
+    base: Time,
+    index: usize,
+    left: u32,
+}
+
+impl Opportunities {
+    pub(super) fn new(trace: Trace) -> Self {
+        Self {
+            trace,
+            position: Position {
+                base: Time::ZERO,
+                index: 0,
+                left: OPPORTUNITY_BYTES,
+            },
+            free_at: Time::ZERO,
+        }
+    }
+
+    pub(super) fn begin(&self, ready: Time) -> Time {
+        self.trace.time_of(self.next(ready))
+    }
+
+    pub(super) fn send(&mut self, ready: Time, size: u32) -> Sent {
+        let mut position = self.next(ready);
+        let begin = self.trace.time_of(position);
+        let mut rest = size;
+        loop {
+            let part = rest.min(position.left);
+            position.left -= part;
+            rest -= part;
+            if rest == 0 {
+                break;
+            }
+            position = self.trace.after(position);
+        }
+        self.position = position;
+        self.free_at = self.trace.time_of(position);
+        Sent {
+            begin,
+            finish: self.free_at,
+        }
+    }
+
+    /// The first opportunity with anything left that comes after `ready`.
+    fn next(&self, ready: Time) -> Position {
+        if self.trace.time_of(self.position) <= ready {
+            return self.trace.first_after(ready);
+        }
+        match self.position.left {
+            0 => self.trace.after(self.position),
+            _ => self.position,
+        }
+    }
+}
+
+impl Trace {
+    fn time_of(&self, position: Position) -> Time {
+        position.base + self.at[position.index]
+    }
+
+    fn after(&self, position: Position) -> Position {
+        let last = position.index + 1 == self.at.len();
+        let (base, index) = if last {
+            (position.base + self.period(), 0)
+        } else {
+            (position.base, position.index + 1)
+        };
+        Position {
+            base,
+            index,
+            left: OPPORTUNITY_BYTES,
+        }
+    }
+
+    /// The first opportunity later than `time`, however many periods there are in between.
+    fn first_after(&self, time: Time) -> Position {
+        let into = Duration(time.0 % self.period().0);
+        Position {
+            base: time - into,
+            index: self.at.partition_point(|at| *at <= into),
+            left: OPPORTUNITY_BYTES,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The packets of a link whose queue decides when they leave.
+
+use polypath_core::frame::Payload;
+use polypath_core::machine::Deadline;
+use polypath_core::time::Time;
+
+use super::{DropReason, Output, Wire, size_of};
+use crate::line::Line;
+use crate::queue::codel::{CoDel, Fifo};
+use crate::queue::{CoDelConfig, QueueLimit};
+
+/// A queue under `CoDel`.
+#[derive(Clone, Debug)]
+pub(super) struct Held<P> {
+    limit: QueueLimit,
+    codel: CoDel,
+    queue: Fifo<P>,
+    /// The size of the packet that was sent last.
+    last_size: u32,
+}
+
+impl<P: Payload> Held<P> {
+    pub(super) fn new(config: CoDelConfig) -> Self {
+        Self {
+            limit: config.limit,
+            codel: CoDel::new(config),
+            queue: Fifo::default(),
+            last_size: 0,
+        }
+    }
+
+    /// Packets in the queue, and in transmission if the line is busy.
+    pub(super) fn len(&self, busy: bool) -> usize {
+        self.queue.len() + usize::from(busy)
+    }
+
+    /// Takes a packet that arrives, after all that is due.
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        packet: P,
+        wire: &mut Wire,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        self.advance(now, wire, out);
+        let size = size_of(&packet);
+        wire.counters.count_arrival(u64::from(size));
+        let busy = wire.line.free_at() > now;
+        let in_transmission = if busy { u64::from(self.last_size) } else { 0 };
+        let bytes = self.queue.bytes() + in_transmission;
+        if let Some(reason) = self.limit.refuses(self.len(busy), bytes, size) {
+            return wire.drop(reason, packet, out);
+        }
+        if self.len(busy) == 0 {
+            self.codel.run_dry();
+        }
+        self.queue.push(packet, size, now);
+        self.advance(now, wire, out);
+    }
+
+    /// Sends everything whose turn comes at `now` or before, each at its own time.
+    pub(super) fn advance(&mut self, now: Time, wire: &mut Wire, out: &mut impl FnMut(Output<P>)) {
+        while let Some(at) = self.next_turn(&wire.line)
+            && at <= now
+        {
+            let (codel, queue) = (&mut self.codel, &mut self.queue);
+            let mut drop = |packet| wire.drop(DropReason::Sojourn, packet, out);
+            let Some(passed) = codel.dequeue(at, queue, &mut drop) else {
+                break;
+            };
+            wire.counters.packets_marked += u64::from(passed.marked);
+            self.last_size = passed.size;
+            let sent = wire.line.send(passed.since, passed.size);
+            wire.carry(passed.since, sent, passed.size, passed.packet, out);
+        }
+    }
+
+    pub(super) fn deadline(&self, line: &Line) -> Option<Deadline> {
+        self.next_turn(line).map(|at| Deadline {
+            at,
+            why: "the line is free for a packet that waits",
+        })
+    }
+
+    fn next_turn(&self, line: &Line) -> Option<Time> {
+        Some(line.begin(self.queue.first_since()?))
+    }
+}

@@ -1,0 +1,61 @@
+//! The report of a simulated network: its flows and links, with confidence intervals.
+//!
+//! Of a single run the values of an estimate are the means of its spans (batch means); of several replicas they
+//! are the means of the replicas, each from a seed of its own.
+
+mod csv;
+mod figures;
+mod json;
+mod table;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use polypath_scenario::Network;
+use polypath_sim::NetworkOutcome;
+
+pub use figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures, jain_index};
+
+/// A network and what came out of it.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkRecord<'a> {
+    /// What was run.
+    pub network: &'a Network,
+    /// The outcome of each replica, by its seed.
+    pub replicas: &'a [(u64, NetworkOutcome)],
+}
+
+/// The files of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenNetwork {
+    /// The content of `report.json`.
+    pub text: String,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+/// The figures as tables, each mean with half of its 95 % confidence interval.
+#[must_use]
+pub fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> String {
+    table::render(record, figures)
+}
+
+/// Writes `report.json`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.
+///
+/// # Errors
+/// Where `dir` or a file in it cannot be written.
+pub fn write(
+    dir: &Path,
+    record: NetworkRecord<'_>,
+    figures: &NetworkFigures,
+) -> io::Result<WrittenNetwork> {
+    std::fs::create_dir_all(dir)?;
+    let text = json::render(record, figures)?;
+    std::fs::write(dir.join("report.json"), &text)?;
+    std::fs::write(dir.join("flows.csv"), csv::flows(record)?)?;
+    std::fs::write(dir.join("links.csv"), csv::links(record)?)?;
+    Ok(WrittenNetwork {
+        text,
+        folder: dir.to_owned(),
+    })
+}

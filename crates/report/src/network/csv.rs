@@ -1,0 +1,102 @@
+//! Sheets: every flow and link in every span of every replica.
+
+use std::io;
+
+use polypath_link::{Counters, DropReason};
+use serde::Serialize;
+
+use super::NetworkRecord;
+use crate::sheets;
+
+/// `flows.csv`.
+pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Row<'a> {
+        seed: u64,
+        flow: &'a str,
+        span: usize,
+        start_s: String,
+        goodput_bytes: u64,
+        sent_packets: u64,
+        retransmitted_packets: u64,
+        timeouts: u64,
+        arrived_packets: u64,
+        delay_mean_s: Option<String>,
+        window_mean_segments: Option<String>,
+    }
+    let mut rows = Vec::new();
+    for (seed, outcome) in record.replicas {
+        for flow in &outcome.flows {
+            for (span, (counters, window)) in flow.spans.iter().zip(&flow.windows).enumerate() {
+                rows.push(Row {
+                    seed: *seed,
+                    flow: &flow.name,
+                    span,
+                    start_s: sheets::seconds(outcome.begin_of(span).as_secs_f64()),
+                    goodput_bytes: counters.goodput,
+                    sent_packets: counters.sender.sent,
+                    retransmitted_packets: counters.sender.retransmitted,
+                    timeouts: counters.sender.timeouts,
+                    arrived_packets: counters.delays.count,
+                    delay_mean_s: counters.delays.mean().map(|delay| format!("{delay:.9}")),
+                    window_mean_segments: window.map(|window| format!("{window:.3}")),
+                });
+            }
+        }
+    }
+    sheets::write(rows)
+}
+
+/// `links.csv`.
+pub(super) fn links(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Row<'a> {
+        seed: u64,
+        link: &'a str,
+        span: usize,
+        start_s: String,
+        packets_in: u64,
+        bytes_in: u64,
+        bytes_transmitted: u64,
+        packets_delivered: u64,
+        packets_marked: u64,
+        packets_dropped: u64,
+        dropped_for: String,
+        mean_waiting_packets: String,
+    }
+    let mut rows = Vec::new();
+    for (seed, outcome) in record.replicas {
+        for link in &outcome.links {
+            for (span, counters) in link.spans.iter().enumerate() {
+                rows.push(Row {
+                    seed: *seed,
+                    link: &link.name,
+                    span,
+                    start_s: sheets::seconds(outcome.begin_of(span).as_secs_f64()),
+                    packets_in: counters.packets_in,
+                    bytes_in: counters.bytes_in,
+                    bytes_transmitted: counters.bytes_transmitted,
+                    packets_delivered: counters.packets_delivered,
+                    packets_marked: counters.packets_marked,
+                    packets_dropped: counters.packets_dropped(),
+                    dropped_for: reasons(counters),
+                    mean_waiting_packets: format!(
+                        "{:.6}",
+                        counters.mean_waiting(outcome.span.as_secs_f64())
+                    ),
+                });
+            }
+        }
+    }
+    sheets::write(rows)
+}
+
+/// The reasons for which packets were dropped, each with their number.
+fn reasons(counters: &Counters) -> String {
+    let counts = DropReason::ALL.map(|reason| (reason, counters.drops.of(reason)));
+    let found = counts.iter().filter(|(_, count)| *count > 0);
+    let words: Vec<String> = found
+        .map(|(reason, count)| format!("{} {count}", reason.name()))
+        .collect();
+    words.join("; ")
+}

@@ -1,0 +1,239 @@
+//! From counters to means and their intervals.
+
+use polypath_core::units::Rate;
+use polypath_link::Counters;
+use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
+
+use super::NetworkRecord;
+use crate::statistics::Estimate;
+
+/// All figures of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkFigures {
+    /// The flows of each `[[flow]]` of the file together.
+    pub groups: Vec<GroupFigures>,
+    /// The flows.
+    pub flows: Vec<FlowFigures>,
+    /// The links.
+    pub links: Vec<LinkFigures>,
+}
+
+/// What equal flows do together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupFigures {
+    /// Their name in the file.
+    pub name: String,
+    /// How many there are.
+    pub count: usize,
+    /// The sum of their goodputs in bits per second.
+    pub goodput: Option<Estimate>,
+    /// How evenly they share it (Jain's index of their mean goodputs, 1 for equal shares).
+    pub fairness: Option<f64>,
+    /// What they sent.
+    pub totals: FlowCounters,
+    /// The mean one-way delay of their packets in seconds.
+    pub delay: Option<Estimate>,
+    /// The mean congestion window of one of them in segments.
+    pub window: Option<Estimate>,
+}
+
+/// What a flow does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowFigures {
+    /// Its name.
+    pub name: String,
+    /// What its receiving application gets, in bits per second.
+    pub goodput: Option<Estimate>,
+    /// The mean one-way delay of its packets in seconds.
+    pub delay: Option<Estimate>,
+    /// Its mean congestion window in segments.
+    pub window: Option<Estimate>,
+    /// What it did, over all replicas.
+    pub totals: FlowCounters,
+}
+
+/// What one direction of a link does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkFigures {
+    /// Its name.
+    pub name: String,
+    /// Its rate.
+    pub rate: Rate,
+    /// The share of the time in which it transmits.
+    pub load: Option<Estimate>,
+    /// The share of the packets that arrive at it which do not reach its end.
+    pub loss: Option<Estimate>,
+    /// The mean number of packets that wait behind the one in transmission.
+    pub waiting: Option<Estimate>,
+    /// What it did, over all replicas.
+    pub totals: Counters,
+}
+
+/// Jain's index of fairness: (sum x)^2 / (n sum x^2), 1 for equal shares and 1/n for a single one; nothing where
+/// nobody has a share (Jain, Chiu and Hawe 1984).
+#[must_use]
+pub fn jain_index(shares: &[f64]) -> Option<f64> {
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    let sum: f64 = shares.iter().sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+impl NetworkFigures {
+    /// The figures of all replicas together.
+    #[must_use]
+    pub fn of(record: NetworkRecord<'_>) -> Self {
+        let replicas: Vec<&NetworkOutcome> = record.replicas.iter().map(|(_, r)| r).collect();
+        let Some(first) = replicas.first() else {
+            return Self {
+                groups: Vec::new(),
+                flows: Vec::new(),
+                links: Vec::new(),
+            };
+        };
+        let seconds = first.span.as_secs_f64();
+        let flow = |number: usize| -> Series<'_> {
+            let flows = replicas.iter().map(|r| &r.flows[number]);
+            Series::of(flows.collect(), seconds)
+        };
+        let mut groups = Vec::new();
+        let mut begin = 0;
+        for group in &record.network.flows {
+            let count = group.count as usize;
+            let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
+            groups.push(group_figures(&group.name, &members));
+            begin += count;
+        }
+        let links = |number: usize| {
+            let outcomes: Vec<&LinkOutcome> = replicas.iter().map(|r| &r.links[number]).collect();
+            link_figures(&outcomes, seconds)
+        };
+        Self {
+            groups,
+            flows: (0..first.flows.len()).map(|n| flow(n).figures()).collect(),
+            links: (0..first.links.len()).map(links).collect(),
+        }
+    }
+}
+
+/// The samples of one flow: its spans in the only run, or its replicas.
+struct Series<'a> {
+    name: &'a str,
+    /// The length of a sample in seconds.
+    seconds: f64,
+    samples: Vec<(FlowCounters, Option<f64>)>,
+}
+
+impl<'a> Series<'a> {
+    fn of(replicas: Vec<&'a FlowOutcome>, span: f64) -> Self {
+        let name = &replicas[0].name;
+        if let [only] = replicas[..] {
+            let samples = only.spans.iter().copied().zip(only.windows.iter().copied());
+            return Self {
+                name,
+                seconds: span,
+                samples: samples.collect(),
+            };
+        }
+        let whole = |flow: &&FlowOutcome| {
+            let windows: Vec<f64> = flow.windows.iter().flatten().copied().collect();
+            let sum = flow.spans.iter().copied().sum();
+            (sum, mean(&windows))
+        };
+        Self {
+            name,
+            seconds: span * replicas[0].spans.len() as f64,
+            samples: replicas.iter().map(whole).collect(),
+        }
+    }
+
+    fn goodputs(&self) -> Vec<f64> {
+        let rate = |(counters, _): &(FlowCounters, _)| counters.goodput as f64 * 8.0 / self.seconds;
+        self.samples.iter().map(rate).collect()
+    }
+
+    fn totals(&self) -> FlowCounters {
+        self.samples.iter().map(|(counters, _)| *counters).sum()
+    }
+
+    fn figures(&self) -> FlowFigures {
+        let delays: Vec<f64> = self
+            .samples
+            .iter()
+            .filter_map(|(c, _)| c.delays.mean())
+            .collect();
+        let windows: Vec<f64> = self.samples.iter().filter_map(|(_, w)| *w).collect();
+        FlowFigures {
+            name: self.name.to_owned(),
+            goodput: Estimate::of(&self.goodputs()),
+            delay: Estimate::of(&delays),
+            window: Estimate::of(&windows),
+            totals: self.totals(),
+        }
+    }
+}
+
+fn group_figures(name: &str, members: &[Series<'_>]) -> GroupFigures {
+    let samples = members.first().map_or(0, |series| series.samples.len());
+    let (mut goodputs, mut delays, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+    for sample in 0..samples {
+        let counters: FlowCounters = members.iter().map(|m| m.samples[sample].0).sum();
+        goodputs.push(counters.goodput as f64 * 8.0 / members[0].seconds);
+        delays.extend(counters.delays.mean());
+        let open: Vec<f64> = members.iter().filter_map(|m| m.samples[sample].1).collect();
+        windows.extend(mean(&open));
+    }
+    let shares: Vec<f64> = members.iter().filter_map(|m| mean(&m.goodputs())).collect();
+    GroupFigures {
+        name: name.to_owned(),
+        count: members.len(),
+        goodput: Estimate::of(&goodputs),
+        fairness: jain_index(&shares),
+        totals: members.iter().map(Series::totals).sum(),
+        delay: Estimate::of(&delays),
+        window: Estimate::of(&windows),
+    }
+}
+
+fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
+    let first = replicas[0];
+    let (samples, seconds): (Vec<Counters>, f64) = if let [only] = replicas {
+        (only.spans.clone(), span)
+    } else {
+        let whole = |link: &&LinkOutcome| link.spans.iter().copied().sum();
+        let seconds = span * first.spans.len() as f64;
+        (replicas.iter().map(whole).collect(), seconds)
+    };
+    let loads: Vec<f64> = samples
+        .iter()
+        .map(|c| c.load(first.rate, seconds))
+        .collect();
+    let waiting: Vec<f64> = samples.iter().map(|c| c.mean_waiting(seconds)).collect();
+    let losses: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|c| (c.packets_dropped() as f64, c.packets_in as f64))
+        .collect();
+    LinkFigures {
+        name: first.name.clone(),
+        rate: first.rate,
+        load: Estimate::of(&loads),
+        loss: Estimate::of_ratio(&losses),
+        waiting: Estimate::of(&waiting),
+        totals: samples.iter().copied().sum(),
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_one_for_equal_shares_and_one_nth_for_one() {
+        assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_index(&[0.0]), None);
+    }
+}

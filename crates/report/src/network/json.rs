@@ -1,0 +1,146 @@
+//! `report.json` of a network: times in seconds, rates in bits a second; `ci95` is half the width of the 95 %
+//! interval; what does not exist is null. Equal runs give equal bytes.
+
+use polypath_link::DropReason;
+use polypath_scenario::parameters;
+use serde::Serialize;
+
+use super::NetworkRecord;
+use super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
+use crate::json::{Spread, rounded, spread};
+
+/// The version of the form; it changes when a key changes its meaning.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    name: &'a str,
+    title: &'a str,
+    seeds: Vec<u64>,
+    warm_up_s: f64,
+    duration_s: f64,
+    groups: Vec<Group<'a>>,
+    flows: Vec<Flow<'a>>,
+    links: Vec<Link<'a>>,
+    parameters: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct Group<'a> {
+    name: &'a str,
+    flows: usize,
+    goodput_bits_s: Spread,
+    jain_index: Option<f64>,
+    delay_s: Spread,
+    window_segments: Spread,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+#[derive(Serialize)]
+struct Flow<'a> {
+    name: &'a str,
+    goodput_bits_s: Spread,
+    delay_s: Spread,
+    window_segments: Spread,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+#[derive(Serialize)]
+struct Totals {
+    goodput_bytes: u64,
+    sent_packets: u64,
+    retransmitted_packets: u64,
+    timeouts: u64,
+    arrived_packets: u64,
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    name: &'a str,
+    rate_bits_s: u64,
+    load: Spread,
+    loss: Spread,
+    packets_in: u64,
+    packets_delivered: u64,
+    packets_marked: u64,
+    mean_waiting_packets: Spread,
+    drops: serde_json::Map<String, serde_json::Value>,
+}
+
+pub(super) fn render(
+    record: NetworkRecord<'_>,
+    figures: &NetworkFigures,
+) -> serde_json::Result<String> {
+    let network = record.network;
+    let report = Report {
+        version: VERSION,
+        name: &network.name,
+        title: &network.title,
+        seeds: record.replicas.iter().map(|(seed, _)| *seed).collect(),
+        warm_up_s: network.run.warm_up.as_secs_f64(),
+        duration_s: network.run.duration.as_secs_f64(),
+        groups: figures.groups.iter().map(group).collect(),
+        flows: figures.flows.iter().map(flow).collect(),
+        links: figures.links.iter().map(link).collect(),
+        parameters: parameters(network)
+            .into_iter()
+            .map(|(key, value)| (key, value.into()))
+            .collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&report)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn group(figures: &GroupFigures) -> Group<'_> {
+    Group {
+        name: &figures.name,
+        flows: figures.count,
+        goodput_bits_s: spread(figures.goodput),
+        jain_index: figures.fairness.map(rounded),
+        delay_s: spread(figures.delay),
+        window_segments: spread(figures.window),
+        totals: totals(&figures.totals),
+    }
+}
+
+fn flow(figures: &FlowFigures) -> Flow<'_> {
+    Flow {
+        name: &figures.name,
+        goodput_bits_s: spread(figures.goodput),
+        delay_s: spread(figures.delay),
+        window_segments: spread(figures.window),
+        totals: totals(&figures.totals),
+    }
+}
+
+fn totals(counters: &polypath_sim::FlowCounters) -> Totals {
+    Totals {
+        goodput_bytes: counters.goodput,
+        sent_packets: counters.sender.sent,
+        retransmitted_packets: counters.sender.retransmitted,
+        timeouts: counters.sender.timeouts,
+        arrived_packets: counters.delays.count,
+    }
+}
+
+fn link(figures: &LinkFigures) -> Link<'_> {
+    let totals = &figures.totals;
+    Link {
+        name: &figures.name,
+        rate_bits_s: figures.rate.0,
+        load: spread(figures.load),
+        loss: spread(figures.loss),
+        packets_in: totals.packets_in,
+        packets_delivered: totals.packets_delivered,
+        packets_marked: totals.packets_marked,
+        mean_waiting_packets: spread(figures.waiting),
+        drops: DropReason::ALL
+            .map(|reason| (reason.name().to_owned(), totals.drops.of(reason).into()))
+            .into_iter()
+            .collect(),
+    }
+}
