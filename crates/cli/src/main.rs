@@ -8,6 +8,7 @@ mod key;
 mod lab;
 mod node;
 mod outcome;
+mod output;
 mod progress;
 mod scenario;
 mod schema;

@@ -1,12 +1,12 @@
 //! What `sim` and `lab` leave behind: the report's folder, and a table or JSON on standard output.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use polypath_report::{Experiment, Figures, table};
 
 use crate::failure::Failure;
+use crate::output::print;
 use crate::scenario::Format;
 
 /// Writes the report and prints it; fails where the run is invalid, or no transfer came to its end.
@@ -17,29 +17,13 @@ pub(crate) fn report(experiment: &Experiment, out: &Path, format: Format) -> Res
     print(&match format {
         Format::Table => {
             let table = table::render(experiment, &figures);
-            let page = written.page.display();
-            format!(
-                "{table}\nreport: {page} (`polypath {} --help` says what each column means)\n",
-                experiment.mode
-            )
+            let (face, page) = (experiment.mode, written.page.display());
+            let help = format!("`polypath {face} --help` says what each column means");
+            format!("{table}\n{help}\nreport: {page}\n")
         }
         Format::Json => written.text,
     })?;
     judge(experiment)
-}
-
-/// Prints to standard output; a reader that has gone away has seen enough.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut output = io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(anyhow::Error::from(error)
-            .context("cannot print the report")
-            .into()),
-        _ => Ok(()),
-    }
 }
 
 fn judge(experiment: &Experiment) -> Result<(), Failure> {

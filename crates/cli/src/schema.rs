@@ -4,6 +4,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::failure::Failure;
+use crate::output::print;
 
 /// Arguments of `polypath schema`.
 #[derive(Debug, clap::Args)]
@@ -27,9 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         File::Scenario => polypath_scenario::Scenario::schema(),
         File::Node => polypath_live::config::NodeConfig::schema(),
     };
-    println!(
-        "{}",
-        serde_json::to_string_pretty(&schema).context("writing the schema")?
-    );
-    Ok(())
+    let mut text = serde_json::to_string_pretty(&schema).context("writing the schema")?;
+    text.push('\n');
+    print(&text)
 }

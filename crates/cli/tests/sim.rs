@@ -216,6 +216,43 @@ fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
 }
 
 #[test]
+fn a_reader_that_leaves_a_schema_does_no_harm() {
+    let mut command = polypath();
+    let mut child = command
+        .args(["schema", "scenario"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), errors.as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn the_table_ends_with_the_report_and_the_help_explains_its_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = polypath();
+    command.arg("sim").arg(demo()).arg("--out").arg(dir.path());
+    command.args(["--set", "background=off", "--set", "transfer.count=2"]);
+    let table = printed(&command.output().unwrap());
+    assert!(
+        table.contains("n = 2 transfers a scheme of 100 kB, simulated;"),
+        "{table}"
+    );
+    let last = format!("report: {}/report.html", dir.path().display());
+    assert_eq!(table.lines().last(), Some(last.as_str()));
+    let help = printed(&polypath().args(["sim", "--help"]).output().unwrap());
+    for column in ["minus tcp", "pre-buffer", "harm", "load"] {
+        assert!(
+            table.contains(column) && help.contains(column),
+            "{column}: {help}"
+        );
+    }
+}
+
+#[test]
 fn schemas_are_json_and_name_the_keys() {
     for (file, key) in [("scenario", "transfer"), ("node", "peer")] {
         let schema = printed(&polypath().args(["schema", file]).output().unwrap());

@@ -20,7 +20,8 @@
 //! run is invalid; the bound is five times wider where the system refuses a real-time priority.
 //!
 //! *What is left behind.* Nothing: the namespaces and devices live as long as descriptors and processes
-//! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory.
+//! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory,
+//! which the next lab removes where this one was killed.
 
 mod clip;
 pub mod emulation;

@@ -13,7 +13,7 @@ pub const LEGEND: [(&str, &str); 17] = [
     ),
     (
         "minus tcp",
-        "seconds less than plain TCP took in the same round, the mean of the pairs: below 0 is faster",
+        "the transfer's seconds less those of plain TCP in the same round, the mean of the pairs: below 0 is faster",
     ),
     (
         "timed out",

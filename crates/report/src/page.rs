@@ -102,6 +102,10 @@ mod tests {
         assert_eq!(pictures(&experiment), (2 + 2, true));
         all(&mut experiment, |transfer| transfer.progress.clear());
         assert_eq!(pictures(&experiment), (1 + 2, true));
+        for scheme in &mut experiment.schemes {
+            scheme.overlay = crate::record::OverlayRecord::default();
+        }
+        assert_eq!(pictures(&experiment), (1, true));
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn a_short_clip_is_transferred_whole_and_the_report_says_so() {
     ];
     let (mut command, directory) = lab(&sets);
     let clip = directory.path().join("film.ts");
-    fs::write(&clip, [7; 40_000]).unwrap();
+    fs::write(&clip, vec![7; 40_000]).unwrap();
     let output = command.arg("--clip").arg(&clip).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = report(&output);

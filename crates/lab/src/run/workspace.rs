@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
 use tempfile::TempDir;
@@ -44,7 +44,6 @@ impl Workspace {
     }
 
     fn temporary(parent: &Path) -> io::Result<Self> {
-        remove_leftovers(parent)?;
         let mut builder = tempfile::Builder::new();
         builder
             .prefix(PREFIX)
@@ -52,6 +51,8 @@ impl Workspace {
         let directory = builder.tempdir_in(parent)?;
         let lock = File::open(directory.path())?;
         lock.lock()?;
+        // A new directory bears the present time.
+        remove_leftovers(parent, lock.metadata()?.modified()?)?;
         Ok(Self::Temporary {
             directory,
             _lock: lock,
@@ -85,10 +86,10 @@ fn claim(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Removes the temporary directories of labs that no longer run.
-fn remove_leftovers(parent: &Path) -> io::Result<()> {
+fn remove_leftovers(parent: &Path, now: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(parent)?.flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if is_ours && is_abandoned(&entry.path()) {
+        if is_ours && is_abandoned(&entry.path(), now) {
             // Another lab that starts now may be faster, and it may be another user's.
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -97,23 +98,20 @@ fn remove_leftovers(parent: &Path) -> io::Result<()> {
 }
 
 /// Whether nobody has locked a directory that is old enough for it.
-fn is_abandoned(directory: &Path) -> bool {
+fn is_abandoned(directory: &Path, now: SystemTime) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY);
     let Ok(opened) = options.open(directory) else {
         return false;
     };
-    let age = opened
-        .metadata()
-        .and_then(|m| m.modified())
-        .map(|t| t.elapsed().unwrap_or_default());
+    let changed = opened.metadata().and_then(|m| m.modified());
+    let age = changed.map(|changed| now.duration_since(changed).unwrap_or_default());
     age.is_ok_and(|age| age > SETTLED) && opened.try_lock().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::SystemTime;
 
     #[test]
     fn a_temporary_one_is_private_and_goes_away() {
@@ -148,8 +146,8 @@ mod tests {
             path
         };
         let age = |path: &Path| {
-            let hour_ago = SystemTime::now() - Duration::from_secs(3600);
-            File::open(path).unwrap().set_modified(hour_ago).unwrap();
+            let long_ago = SystemTime::UNIX_EPOCH;
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
         };
         let left = make("polypath-lab-left");
         let foreign = make("somebody-elses");

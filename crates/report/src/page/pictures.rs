@@ -180,7 +180,8 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, PageError> 
     .map(Some)
 }
 
-/// For each scheme what each path brought to the client, second by second, and the switches.
+/// For each scheme what each path brought to the client, second by second, and the switches; no picture where
+/// nothing came at all.
 pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, PageError> {
     let paths = || {
         experiment
@@ -189,6 +190,9 @@ pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, PageErr
             .flat_map(|scheme| &scheme.overlay.paths)
     };
     let bins = || paths().flat_map(|path| &path.forward.arrivals);
+    if bins().all(|bytes| bytes.0 == 0) {
+        return Ok(Vec::new());
+    }
     let top = greatest(bins().map(|bytes| bytes.0 as f64 * 8.0 / 1e3));
     let end = greatest(paths().map(|path| path.forward.arrivals.len() as f64));
     let schemes = experiment.schemes.iter();
