@@ -35,8 +35,8 @@ pub(crate) struct Args {
 
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let scenario = args.scenario.read()?;
-    let out = args.scenario.out(&scenario, "lab")?;
+    let scenario = args.scenario.read_transfers()?;
+    let out = args.scenario.out(&scenario.name, "lab")?;
     if let Some(clip) = args.clip.as_ref().filter(|clip| !clip.is_file()) {
         return Err(Failure::input(format!(
             "{}: no file to transfer",

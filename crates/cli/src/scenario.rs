@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use polypath_report::legend;
-use polypath_scenario::Scenario;
 use polypath_scenario::document::Override;
+use polypath_scenario::{Experiment, Scenario};
 
 use crate::failure::Failure;
 
@@ -46,20 +46,34 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
-    /// Reads and checks the scenario.
-    pub(crate) fn read(&self) -> Result<Scenario, Failure> {
+    /// Reads and checks the file, with `more` overrides after those of the command line.
+    pub(crate) fn read(&self, more: &[Override]) -> Result<Experiment, Failure> {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        let mut scenario =
-            Scenario::parse(&text, &name, &self.overrides).map_err(Failure::input)?;
-        scenario.seed = self.seed.unwrap_or(scenario.seed);
-        Ok(scenario)
+        let overrides = [&self.overrides[..], more].concat();
+        let mut experiment = Experiment::parse(&text, &name, &overrides).map_err(Failure::input)?;
+        if let Some(seed) = self.seed {
+            *experiment.seed_mut() = seed;
+        }
+        Ok(experiment)
+    }
+
+    /// Reads and checks a file with transfers over paths.
+    pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
+        match self.read(&[])? {
+            Experiment::Transfers(scenario) => Ok(*scenario),
+            Experiment::Network(_) => Err(Failure::input(format!(
+                "{} describes flows over a network, and the lab carries transfers over paths: run it with \
+                 `polypath sim`, or look at scenarios/demo.toml for a file that the lab can run",
+                self.scenario.display()
+            ))),
+        }
     }
 
     /// The folder for the report, made now: a run of minutes must not fail at its end for want of it.
-    pub(crate) fn out(&self, scenario: &Scenario, face: &str) -> Result<PathBuf, Failure> {
-        let default = || Path::new("out").join(format!("{}-{face}", scenario.name));
+    pub(crate) fn out(&self, name: &str, face: &str) -> Result<PathBuf, Failure> {
+        let default = || Path::new("out").join(format!("{name}-{face}"));
         let out = self.out.clone().unwrap_or_else(default);
         let probe = out.join(".writable");
         let writable = fs::create_dir_all(&out)

@@ -1,12 +1,15 @@
 //! `polypath sim`: a scenario in virtual time.
 
+use std::path::Path;
+
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
-use polypath_scenario::Scenario;
+use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{Observer, SimEvent};
 
 use crate::failure::Failure;
+use crate::network;
 use crate::outcome;
 use crate::progress;
 use crate::scenario;
@@ -17,18 +20,38 @@ use crate::scenario;
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
+    #[command(flatten)]
+    replication: network::Replication,
+    /// End the run of a network after so many seconds of its time, whatever the file says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
 }
 
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let scenario = args.scenario.read()?;
-    let out = args.scenario.out(&scenario, "sim")?;
-    let mut watched = Watched::new(&scenario);
-    let outcome = polypath_sim::run(&scenario, Seed(scenario.seed), &mut watched);
+    let seconds = args.seconds.map(|n| format!("run.duration={n} s").parse());
+    let seconds = seconds.transpose().map_err(Failure::input)?;
+    let experiment = args.scenario.read(seconds.as_slice())?;
+    let out = args.scenario.out(experiment.name(), "sim")?;
+    match experiment {
+        Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
+        Experiment::Network(network) => {
+            network::run(&network, args.replication, &out, args.scenario.format)
+        }
+    }
+}
+
+fn run_transfers(scenario: &Scenario, out: &Path, args: &Args) -> Result<(), Failure> {
+    if args.replication.replicas > 1 {
+        let message = "--replicas is for networks; transfers have transfer.count";
+        return Err(Failure::input(message));
+    }
+    let mut watched = Watched::new(scenario);
+    let outcome = polypath_sim::run(scenario, Seed(scenario.seed), &mut watched);
     let outcome = outcome.map_err(Failure::input)?;
     watched.bar.finish();
-    let experiment = watched.observer.finish(&scenario, &outcome);
-    outcome::report(&experiment, &out, args.scenario.format)
+    let experiment = watched.observer.finish(scenario, &outcome);
+    outcome::report(&experiment, out, args.scenario.format)
 }
 
 /// The report's observer, with a progress bar over the transfers.

@@ -25,6 +25,14 @@ pub use locator::Locator;
 pub use overrides::{Override, ParseOverrideError};
 pub use problem::{Errors, Place, Problem, Problems, nearest};
 
+/// The keys at the top of a TOML text, as far as it can be read.
+#[must_use]
+pub fn top_level_keys(text: &str) -> Vec<String> {
+    let (table, _) = toml::de::DeTable::parse_recoverable(text);
+    let keys = table.get_ref().keys();
+    keys.map(|key| key.get_ref().to_string()).collect()
+}
+
 /// Reads `text`, with the overrides applied, as a `T`; the locator finds the lines of its keys.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ pub mod background;
 mod check;
 pub mod document;
 mod endpoint;
+mod experiment;
 pub mod network;
 mod parameters;
 pub mod path;
@@ -16,6 +17,7 @@ pub mod settings;
 pub mod tcp;
 
 pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
+pub use experiment::Experiment;
 pub use network::Network;
 pub use parameters::parameters;
 pub use path::{Link, OnOff, Outage, Path, QueueLimit};

@@ -63,7 +63,7 @@ fn unknown_keys_are_named_with_the_nearest_one_and_the_line() {
     );
     let said = complaint("probe-and-switch", "probe-and-swich");
     assert!(
-        said.contains("a.toml:7:") && said.contains("`probe-and-switch`"),
+        said.contains("a.toml:8:") && said.contains("`probe-and-switch`"),
         "{said}"
     );
 }

@@ -92,8 +92,8 @@ impl NetworkFigures {
         };
         let seconds = first.span.as_secs_f64();
         let flow = |number: usize| -> Series<'_> {
-            let flows = replicas.iter().map(|r| &r.flows[number]);
-            Series::of(flows.collect(), seconds)
+            let flows: Vec<_> = replicas.iter().map(|r| &r.flows[number]).collect();
+            Series::of(&flows, seconds)
         };
         let mut groups = Vec::new();
         let mut begin = 0;
@@ -124,9 +124,9 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    fn of(replicas: Vec<&'a FlowOutcome>, span: f64) -> Self {
+    fn of(replicas: &[&'a FlowOutcome], span: f64) -> Self {
         let name = &replicas[0].name;
-        if let [only] = replicas[..] {
+        if let [only] = replicas {
             let samples = only.spans.iter().copied().zip(only.windows.iter().copied());
             return Self {
                 name,

@@ -1,0 +1,66 @@
+//! Either kind of scenario file.
+
+use crate::document::{self, Errors, Override};
+use crate::network::Network;
+use crate::scenario::Scenario;
+
+/// The keys that only a network has.
+const OF_NETWORKS: [&str; 4] = ["flow", "link", "run", "topology"];
+
+/// What a scenario file describes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Experiment {
+    /// Transfers over given paths, once per scheme.
+    Transfers(Box<Scenario>),
+    /// Flows over any network.
+    Network(Box<Network>),
+}
+
+impl Experiment {
+    /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or `flow` at its top
+    /// is a network.
+    ///
+    /// # Errors
+    /// All problems at once, each with its line and the remedy.
+    pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Errors> {
+        let keys = document::top_level_keys(text);
+        if keys.iter().any(|key| OF_NETWORKS.contains(&key.as_str())) {
+            let network = Network::parse(text, file_name, overrides)?;
+            return Ok(Self::Network(Box::new(network)));
+        }
+        let scenario = Scenario::parse(text, file_name, overrides)?;
+        Ok(Self::Transfers(Box::new(scenario)))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Transfers(scenario) => &scenario.name,
+            Self::Network(network) => &network.name,
+        }
+    }
+
+    /// Its root seed.
+    pub const fn seed_mut(&mut self) -> &mut u64 {
+        match self {
+            Self::Transfers(scenario) => &mut scenario.seed,
+            Self::Network(network) => &mut network.seed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_keys() {
+        let demo = include_str!("../../../scenarios/demo.toml");
+        let race = include_str!("../../../scenarios/race.toml");
+        let parse = |text| Experiment::parse(text, "x.toml", &[]).unwrap();
+        assert!(matches!(parse(demo), Experiment::Transfers(_)));
+        assert!(matches!(parse(race), Experiment::Network(_)));
+        assert_eq!(parse(race).name(), "race");
+    }
+}
