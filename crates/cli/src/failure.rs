@@ -20,6 +20,11 @@ impl Failure {
         Self::Input(anyhow::anyhow!("{message}"))
     }
 
+    /// Why a run ended before its end.
+    pub(crate) fn run(message: impl Display) -> Self {
+        Self::Run(anyhow::anyhow!("{message}"))
+    }
+
     /// Prints the message and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let (code, error) = match self {

@@ -14,6 +14,7 @@ mod progress;
 mod scenario;
 mod schema;
 mod sim;
+mod sweep;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

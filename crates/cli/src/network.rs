@@ -19,7 +19,7 @@ use crate::progress;
 use crate::scenario::Format;
 
 /// Parts of one replica that progress is counted in.
-const PARTS: u64 = 1000;
+pub(crate) const PARTS: u64 = 1000;
 /// How often progress is looked at.
 const GLANCE: Duration = Duration::from_millis(100);
 
@@ -42,8 +42,14 @@ pub(crate) fn run(
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = seeds(network.seed, replication.replicas);
-    let outcomes = run_all(network, &seeds, jobs(replication.jobs, seeds.len()))?;
-    let replicas: Vec<(u64, NetworkOutcome)> = seeds.into_iter().zip(outcomes).collect();
+    let parts = AtomicU64::new(0);
+    let work = |number: usize| run_one(network, seeds[number], &parts).map_err(Failure::run);
+    let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
+    let outcomes = in_order(seeds.len(), replication.jobs, &work, &mut || {
+        bar.advance("simulating", parts.load(Ordering::Relaxed));
+    })?;
+    bar.finish();
+    let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,
         replicas: &replicas,
@@ -62,7 +68,7 @@ pub(crate) fn run(
 }
 
 /// The root seed for a single run, or one that follows from it for each replica.
-fn seeds(root: u64, replicas: u32) -> Vec<u64> {
+pub(crate) fn seeds(root: u64, replicas: u32) -> Vec<u64> {
     if replicas == 1 {
         return vec![root];
     }
@@ -75,46 +81,57 @@ fn jobs(wanted: Option<u16>, replicas: usize) -> usize {
     wanted.map_or_else(cores, usize::from).min(replicas)
 }
 
-/// The outcomes in the order of the seeds, whatever the number of threads.
-fn run_all(network: &Network, seeds: &[u64], jobs: usize) -> Result<Vec<NetworkOutcome>, Failure> {
-    let (next, parts) = (AtomicUsize::new(0), AtomicU64::new(0));
+/// Does `count` pieces of work on several threads; the results stand in the order of their numbers, whatever
+/// the number of threads. The first that fails ends it all. `glance` is called now and then meanwhile.
+pub(crate) fn in_order<T: Send>(
+    count: usize,
+    wanted_jobs: Option<u16>,
+    work: &(impl Fn(usize) -> Result<T, Failure> + Sync),
+    glance: &mut impl FnMut(),
+) -> Result<Vec<T>, Failure> {
+    let next = AtomicUsize::new(0);
     let (results, finished) = mpsc::channel();
-    let mut outcomes: Vec<Option<NetworkOutcome>> = seeds.iter().map(|_| None).collect();
+    let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let mut failure = None;
     thread::scope(|scope| {
-        for _ in 0..jobs {
-            let (results, next, parts) = (results.clone(), &next, &parts);
+        for _ in 0..jobs(wanted_jobs, count) {
+            let (results, next) = (results.clone(), &next);
             scope.spawn(move || {
-                while let Some(number) = take(next, seeds.len()) {
-                    let outcome = run_one(network, seeds[number], parts);
-                    // Nobody listens any more once a replica has failed.
-                    if results.send((number, outcome)).is_err() {
-                        break;
-                    }
+                while let Some(number) = take(next, count) {
+                    // The receiver lives as long as this scope.
+                    let _ = results.send((number, work(number)));
                 }
             });
         }
         drop(results);
-        let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
         loop {
             match finished.recv_timeout(GLANCE) {
-                Ok((number, outcome)) => outcomes[number] = Some(outcome.map_err(Failure::input)?),
+                Ok((number, Ok(result))) => done[number] = Some(result),
+                Ok((_, Err(error))) => {
+                    next.store(count, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            bar.advance("simulating", parts.load(Ordering::Relaxed));
+            glance();
         }
-        bar.finish();
-        Ok(())
-    })
-    .map(|()| outcomes.into_iter().flatten().collect())
+    });
+    failure.map_or_else(|| Ok(done.into_iter().flatten().collect()), Err)
 }
 
+/// The number of the next piece of work, if there is one.
 fn take(next: &AtomicUsize, end: usize) -> Option<usize> {
     let number = next.fetch_add(1, Ordering::Relaxed);
     (number < end).then_some(number)
 }
 
-fn run_one(network: &Network, seed: u64, parts: &AtomicU64) -> Result<NetworkOutcome, RunError> {
+/// Runs one replica, and adds how far it has come to `parts`.
+pub(crate) fn run_one(
+    network: &Network,
+    seed: u64,
+    parts: &AtomicU64,
+) -> Result<NetworkOutcome, RunError> {
     let mut told = 0;
     let end = network.run.duration.as_nanos().max(1);
     run_network(network, Seed(seed), &mut |now: Time| {

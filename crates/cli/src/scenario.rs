@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use polypath_report::legend;
-use polypath_scenario::document::Override;
+use polypath_scenario::document::{Override, grid};
 use polypath_scenario::{Experiment, Scenario};
 
 use crate::failure::Failure;
@@ -30,6 +30,16 @@ pub(crate) struct Args {
     pub(crate) format: Format,
 }
 
+/// A file that was read and checked.
+pub(crate) struct Read {
+    /// Its text.
+    pub(crate) text: String,
+    /// What was set on the command line.
+    pub(crate) overrides: Vec<String>,
+    /// Each point of its sweep, never none: what is set there, and what is then described.
+    pub(crate) points: Vec<(Vec<Override>, Experiment)>,
+}
+
 /// What is printed on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -46,24 +56,35 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
-    /// Reads and checks the file, with `more` overrides after those of the command line.
-    pub(crate) fn read(&self, more: &[Override]) -> Result<Experiment, Failure> {
+    /// Reads and checks the file, with `more` overrides after those of the command line: every point of its sweep,
+    /// a single one without a sweep.
+    pub(crate) fn read(&self, more: &[Override]) -> Result<Read, Failure> {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
         let overrides = [&self.overrides[..], more].concat();
-        let mut experiment = Experiment::parse(&text, &name, &overrides).map_err(Failure::input)?;
-        if let Some(seed) = self.seed {
-            *experiment.seed_mut() = seed;
+        let mut points = Vec::new();
+        for set in grid(&text, &name).map_err(Failure::input)? {
+            let all = [&overrides[..], &set].concat();
+            let mut experiment = Experiment::parse(&text, &name, &all).map_err(Failure::input)?;
+            if let Some(seed) = self.seed {
+                *experiment.seed_mut() = seed;
+            }
+            points.push((set, experiment));
         }
-        Ok(experiment)
+        let overrides = overrides.iter().map(ToString::to_string).collect();
+        Ok(Read {
+            text,
+            overrides,
+            points,
+        })
     }
 
     /// Reads and checks a file with transfers over paths.
     pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
-        match self.read(&[])? {
-            Experiment::Transfers(scenario) => Ok(*scenario),
-            Experiment::Network(_) => Err(Failure::input(format!(
+        match self.read(&[])?.points.into_iter().next() {
+            Some((_, Experiment::Transfers(scenario))) => Ok(*scenario),
+            _ => Err(Failure::input(format!(
                 "{} describes flows over a network, and the lab carries transfers over paths: run it with \
                  `polypath sim`, or look at scenarios/demo.toml for a file that the lab can run",
                 self.scenario.display()

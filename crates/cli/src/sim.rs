@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::network;
 use crate::outcome;
 use crate::progress;
-use crate::scenario;
+use crate::scenario::{self, Read};
+use crate::sweep::{self, Plan, Point};
 
 /// Arguments of `polypath sim`.
 #[derive(Debug, clap::Args)]
@@ -31,9 +32,21 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let seconds = args.seconds.map(|n| format!("run.duration={n} s").parse());
     let seconds = seconds.transpose().map_err(Failure::input)?;
-    let experiment = args.scenario.read(seconds.as_slice())?;
-    let out = args.scenario.out(experiment.name(), "sim")?;
-    match experiment {
+    let Read {
+        text,
+        overrides,
+        mut points,
+    } = args.scenario.read(seconds.as_slice())?;
+    let out = args.scenario.out(points[0].1.name(), "sim")?;
+    if points.len() > 1 {
+        let plan = Plan {
+            text: &text,
+            overrides,
+        };
+        let points: Vec<Point> = points.into_iter().filter_map(Point::of).collect();
+        return sweep::run(&points, &plan, args.replication, &out, args.scenario.format);
+    }
+    match points.swap_remove(0).1 {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
         Experiment::Network(network) => {
             network::run(&network, args.replication, &out, args.scenario.format)

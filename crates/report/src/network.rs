@@ -6,6 +6,7 @@
 mod csv;
 mod figures;
 mod json;
+pub mod sweep;
 mod table;
 
 use std::io;
@@ -38,6 +39,14 @@ pub struct WrittenNetwork {
 #[must_use]
 pub fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> String {
     table::render(record, figures)
+}
+
+/// The content of `report.json`.
+///
+/// # Errors
+/// Never in practice: the figures are numbers and text.
+pub fn json(record: NetworkRecord<'_>, figures: &NetworkFigures) -> serde_json::Result<String> {
+    json::render(record, figures)
 }
 
 /// Writes `report.json`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.

@@ -7,6 +7,7 @@
 //! the caller's checks say about a stand-in is dropped.
 
 mod deserialize;
+mod grid;
 mod inspect;
 mod locator;
 mod notation;
@@ -21,6 +22,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+pub use grid::grid;
 pub use locator::Locator;
 pub use overrides::{Override, ParseOverrideError};
 pub use problem::{Errors, Place, Problem, Problems, nearest};

@@ -14,6 +14,7 @@ mod parameters;
 pub mod path;
 pub mod scenario;
 pub mod settings;
+mod sweep;
 pub mod tcp;
 
 pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
@@ -23,4 +24,5 @@ pub use parameters::parameters;
 pub use path::{Link, OnOff, Outage, Path, QueueLimit};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
 pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};
+pub use sweep::Sweep;
 pub use tcp::{Tcp, TcpVariant};

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Errors, Override, read_checked};
+use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 pub use flow::{Flow, Traffic};
 pub use graph::{Edge, Graph, GraphLink};
@@ -50,6 +51,9 @@ pub struct Network {
     /// The traffic.
     #[serde(rename = "flow")]
     pub flows: Vec<Flow>,
+    /// Parameters to be varied: every combination is a run.
+    #[serde(default, skip_serializing)]
+    pub sweep: Sweep,
 }
 
 /// The span of a run.

@@ -10,10 +10,19 @@ use super::tree::{Entry, Node, Origin, Value, parse_override};
 /// A value that takes the place of the file's: `transfer.count=5`, `path.0.background=light`.
 ///
 /// The value is read as TOML, or else as a string, so that `background=off` needs no quotes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Override {
     key: String,
-    value: String,
+    value: Given,
+}
+
+/// A value as it was given.
+#[derive(Clone, Debug)]
+enum Given {
+    /// On the command line.
+    Text(String),
+    /// In a file, where it has its line.
+    Node(Node),
 }
 
 /// Why an override could not be read.
@@ -28,7 +37,7 @@ impl FromStr for Override {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => Ok(Self {
                 key: key.trim().to_owned(),
-                value: value.trim().to_owned(),
+                value: Given::Text(value.trim().to_owned()),
             }),
             _ => Err(ParseOverrideError(text.to_owned())),
         }
@@ -37,7 +46,35 @@ impl FromStr for Override {
 
 impl fmt::Display for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.key, self.value)
+        let key = &self.key;
+        match &self.value {
+            Given::Text(text) => write!(f, "{key}={text}"),
+            Given::Node(node) => write!(f, "{key}={}", node.value),
+        }
+    }
+}
+
+impl Override {
+    pub(super) fn new(key: &str, value: Node) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: Given::Node(value),
+        }
+    }
+
+    /// The key, such as `transfer.count`.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The value as text.
+    #[must_use]
+    pub fn value(&self) -> String {
+        match &self.value {
+            Given::Text(text) => text.clone(),
+            Given::Node(node) => node.value.to_string(),
+        }
     }
 }
 
@@ -49,9 +86,12 @@ pub(super) fn apply(
     problems: &mut Vec<Problem>,
 ) {
     for (number, each) in overrides.iter().enumerate() {
-        let value = parse_override(&each.value, number);
+        let value = match &each.value {
+            Given::Text(text) => parse_override(text, number),
+            Given::Node(node) => node.clone(),
+        };
+        let place = source.place(value.origin);
         if let Err((message, remedy)) = put(root, &each.key, value) {
-            let place = source.place(Origin::Override(number));
             problems.push(Problem::new(place, message, remedy));
         }
     }

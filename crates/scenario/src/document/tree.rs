@@ -1,5 +1,6 @@
 //! A TOML document as a tree that knows where each value stands.
 
+use std::fmt;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -157,6 +158,26 @@ impl Entry {
             key: key.to_owned(),
             origin,
             node,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) | Value::Datetime(text) => f.write_str(text),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number}"),
+            Value::Boolean(boolean) => write!(f, "{boolean}"),
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.value.to_string()).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Value::Table(entries) => {
+                let entry = |entry: &Entry| format!("{} = {}", entry.key, entry.node.value);
+                let entries: Vec<String> = entries.iter().map(entry).collect();
+                write!(f, "{{ {} }}", entries.join(", "))
+            }
         }
     }
 }
