@@ -236,6 +236,3 @@ impl Spacing {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
