@@ -45,8 +45,12 @@ impl Args {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        let mut scenario =
-            Scenario::parse(&text, &name, &self.overrides).map_err(Failure::input)?;
+        let mut files = |file: &str| {
+            let path = self.scenario.with_file_name(file);
+            fs::read_to_string(path).map_err(|error| error.to_string())
+        };
+        let mut scenario = Scenario::parse_with(&text, &name, &self.overrides, &mut files)
+            .map_err(Failure::input)?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         Ok(scenario)
     }

@@ -11,13 +11,17 @@ mod endpoint;
 pub mod network;
 mod parameters;
 pub mod path;
+pub mod queue;
 pub mod scenario;
 pub mod settings;
 pub mod tcp;
+pub mod trace;
 
 pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
 pub use network::Network;
-pub use path::{Link, OnOff, Outage, Path, QueueLimit};
+pub use path::{GilbertElliott, Link, OnOff, Outage, Path};
+pub use queue::{ActiveQueue, Queue, QueueLimit};
 pub use scenario::{SCHEMA_VERSION, Scenario, Scheme, Transfer};
 pub use settings::{CongestionControl, Encapsulation, Lab, Overlay};
 pub use tcp::{Tcp, TcpVariant};
+pub use trace::{Files, Trace};

@@ -80,6 +80,22 @@ impl Problems {
         }
     }
 
+    /// Reports that `line` of another file, which the document names, is wrong.
+    pub(crate) fn report_in(
+        &mut self,
+        file: &str,
+        line: usize,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let place = Place::File {
+            name: file.to_owned(),
+            line,
+            column: 1,
+        };
+        self.found.push(Problem::new(place, message, remedy));
+    }
+
     /// Reports a `name` at `key` that is none of the `known`, with the nearest of them as the remedy.
     pub fn report_unknown<'a>(
         &mut self,

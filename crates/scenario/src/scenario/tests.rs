@@ -24,7 +24,7 @@ fn the_demo_is_valid_and_says_what_it_means() {
     assert_eq!(demo.paths.len(), 2);
     assert_eq!(demo.paths[1].hops(), 5);
     assert_eq!(demo.profile(&demo.paths[0]).unwrap().hosts, 20);
-    assert_eq!(demo.paths[0].links[0].queue, QueueLimit::Packets(50));
+    assert_eq!(demo.paths[0].links[0].queue, QueueLimit::Packets(50).into());
     let names: Vec<String> = demo.paths[0].expanded().map(|(name, _)| name).collect();
     assert_eq!(names[0], "path1/core.0");
     assert_eq!(names[4], "path1/core.4");
