@@ -29,17 +29,22 @@
 //! the set-up costs one round-trip time more than the data.
 
 mod client;
+mod congestion;
 mod event;
+mod overhead;
 mod ranges;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod segment;
 mod sender;
 mod server;
 mod window;
 
 pub use client::{Client, ClientInput};
+pub use congestion::{Congestion, CongestionControl, Cubic, Reduced, Reno};
 pub use event::{RecoveryKind, TcpEvent, TcpOutput};
+pub use overhead::Overhead;
 pub use polypath_scenario::TcpVariant as Variant;
 pub use ranges::{Range, RangeSet};
 pub use receiver::Receiver;

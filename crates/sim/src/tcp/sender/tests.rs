@@ -39,7 +39,7 @@ impl Trace {
 
     /// What may be under way.
     fn window(&self) -> u32 {
-        self.sender.window.segments()
+        self.sender.window.whole() + self.sender.recovery.inflation
     }
 
     /// Three round trips of 100 ms: 9 segments acknowledged, a window of 11.
@@ -83,7 +83,7 @@ fn slow_start_doubles_and_ends_at_the_receiver_window() {
 fn three_duplicates_retransmit_halve_and_inflate() {
     let mut trace = Trace::new(100, |_| {});
     trace.open_to_eleven();
-    assert_eq!((trace.sender.next, trace.window()), (20, 11));
+    assert_eq!((trace.sender.sequence.next, trace.window()), (20, 11));
     assert_eq!(trace.ack(400, 9), [20], "limited transmit");
     assert_eq!(trace.ack(400, 9), [21]);
     assert_eq!(trace.ack(400, 9), [9], "fast retransmit");
