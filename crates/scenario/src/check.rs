@@ -84,6 +84,9 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
         problems.report(&at("segment"), message, "it includes 40 B of headers");
     }
     check_packet(&at("ack"), tcp.ack, problems);
+    if let Some(delay) = tcp.delayed_ack {
+        positive(&at("delayed_ack"), delay, problems);
+    }
     positive(&at("min_rto"), tcp.min_rto, problems);
     positive(&at("tick"), tcp.tick, problems);
     for (key, timeout) in [

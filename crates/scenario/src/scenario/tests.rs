@@ -74,6 +74,7 @@ fn impossible_values_are_all_named_with_their_remedies() {
             "transfer.size=0 B",
             "transfer.timeout=0 s",
             "tcp.segment=40 B",
+            "tcp.delayed_ack=0 s",
             "tcp.max_rto=100 ms",
             "overlay.threshold=-1",
             "overlay.pair_len=99 B",
