@@ -62,11 +62,16 @@ impl Args {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
+        let mut files = |file: &str| {
+            let path = self.scenario.with_file_name(file);
+            fs::read_to_string(path).map_err(|error| error.to_string())
+        };
         let overrides = [&self.overrides[..], more].concat();
         let mut points = Vec::new();
         for set in grid(&text, &name).map_err(Failure::input)? {
             let all = [&overrides[..], &set].concat();
-            let mut experiment = Experiment::parse(&text, &name, &all).map_err(Failure::input)?;
+            let mut experiment =
+                Experiment::parse_with(&text, &name, &all, &mut files).map_err(Failure::input)?;
             if let Some(seed) = self.seed {
                 *experiment.seed_mut() = seed;
             }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
-use crate::line::{LineRate, Trace};
+use crate::line::{LineRate, Trace, TraceError};
 use crate::queue::{CoDelConfig, QueueConfig, QueueLimit, RedConfig};
 
 /// A two-state Markov process: exponential sojourns up and down, beginning up.
@@ -193,6 +193,9 @@ pub enum ConfigError {
     /// RED cannot tell how many packets would have passed in an idle time.
     #[error("the mean packet of RED must have a size")]
     RedMeanPacket,
+    /// A recorded rate is none.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// `CoDel` would drop without end.
     #[error("the interval of CoDel must be more than zero")]
     CoDelInterval,

@@ -193,7 +193,7 @@ impl Counters {
     #[inline]
     pub(crate) fn count_sent(&mut self, bytes: u64, waited: Duration) {
         self.bytes_transmitted += bytes;
-        self.waited += waited;
+        self.waited.0 += waited.0;
     }
 
     #[inline]

@@ -14,7 +14,9 @@ use crate::config::{ConfigError, LinkConfig};
 use crate::counters::Counters;
 use crate::error::Errors;
 use crate::line::{Line, Sent};
-use crate::queue::{Arrival, Discipline, Queue, QueueConfig, Verdict};
+use crate::queue::{
+    Arrival, BytePlaces, PacketPlaces, Queue, QueueConfig, QueueLimit, Red, Verdict,
+};
 use held::Held;
 
 /// Why a link drops a packet.
@@ -97,9 +99,13 @@ pub struct Link<P> {
 /// The packets between their arrival and the line.
 #[derive(Clone, Debug)]
 enum Buffer<P> {
-    /// Their fate is known when they arrive.
-    Foreseen(Discipline),
-    /// They are held until they leave.
+    /// Drop-tail by packets: their fate is known when they arrive.
+    Packets(PacketPlaces),
+    /// Drop-tail by bytes: likewise.
+    Bytes(Box<BytePlaces>),
+    /// RED: likewise.
+    Red(Box<Red>),
+    /// `CoDel`: they are held until they leave.
     Held(Box<Held<P>>),
 }
 
@@ -118,8 +124,8 @@ impl<P: Payload> Link<P> {
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
         let buffer = match &config.queue {
-            QueueConfig::DropTail(limit) => Buffer::Foreseen(Discipline::drop_tail(*limit)),
-            QueueConfig::Red(red) => Buffer::Foreseen(Discipline::red(red, config, seed, name)),
+            QueueConfig::DropTail(limit) => Buffer::drop_tail(*limit),
+            QueueConfig::Red(red) => Buffer::Red(Box::new(Red::new(red, config, seed, name))),
             QueueConfig::CoDel(codel) => Buffer::Held(Box::new(Held::new(*codel))),
         };
         let wire = Wire {
@@ -151,7 +157,9 @@ impl<P: Payload> Link<P> {
     #[must_use]
     pub fn queue_len(&self, now: Time) -> usize {
         match &self.buffer {
-            Buffer::Foreseen(queue) => queue.len(now),
+            Buffer::Packets(queue) => queue.len(now),
+            Buffer::Bytes(queue) => queue.len(now),
+            Buffer::Red(queue) => queue.len(now),
             Buffer::Held(held) => held.len(self.wire.line.free_at() > now),
         }
     }
@@ -170,7 +178,9 @@ impl<P: Payload> Machine for Link<P> {
     #[inline]
     fn handle_input(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
-            Buffer::Foreseen(queue) => self.wire.take(now, packet, queue, out),
+            Buffer::Packets(queue) => self.wire.take(now, packet, queue, out),
+            Buffer::Bytes(queue) => self.wire.take(now, packet, &mut **queue, out),
+            Buffer::Red(queue) => self.wire.take(now, packet, &mut **queue, out),
             Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
         }
     }
@@ -184,8 +194,18 @@ impl<P: Payload> Machine for Link<P> {
     #[inline]
     fn deadline(&self) -> Option<Deadline> {
         match &self.buffer {
-            Buffer::Foreseen(_) => None,
             Buffer::Held(held) => held.deadline(&self.wire.line),
+            Buffer::Packets(_) | Buffer::Bytes(_) | Buffer::Red(_) => None,
+        }
+    }
+}
+
+impl<P> Buffer<P> {
+    fn drop_tail(limit: QueueLimit) -> Self {
+        match limit {
+            QueueLimit::Packets(limit) => Self::Packets(PacketPlaces::new(limit)),
+            QueueLimit::Bytes(_) => Self::Bytes(Box::new(BytePlaces::new(limit))),
+            QueueLimit::Unlimited => Self::Packets(PacketPlaces::new(u32::MAX)),
         }
     }
 }
@@ -197,7 +217,7 @@ impl Wire {
         &mut self,
         now: Time,
         mut packet: P,
-        queue: &mut Discipline,
+        queue: &mut impl Queue,
         out: &mut impl FnMut(Output<P>),
     ) {
         let size = size_of(&packet);
@@ -231,7 +251,8 @@ impl Wire {
         out: &mut impl FnMut(Output<P>),
     ) {
         let bytes = u64::from(size);
-        self.counters.count_sent(bytes, sent.begin.since(ready));
+        self.counters
+            .count_sent(bytes, Duration(sent.begin.0 - ready.0));
         if let Some(errors) = &mut self.errors
             && let Some(reason) = errors.verdict(sent.finish)
         {

@@ -8,16 +8,12 @@ pub(crate) mod codel;
 mod drop_tail;
 mod red;
 
-use alloc::boxed::Box;
-
-use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
-use crate::config::LinkConfig;
 use crate::link::DropReason;
-use drop_tail::{BytePlaces, PacketPlaces};
-use red::Red;
+pub(crate) use drop_tail::{BytePlaces, PacketPlaces};
+pub(crate) use red::Red;
 
 /// The packets that a queue holds at most, whatever its limit is: a queue that grows without end is to stop the
 /// run with its name, and not the machine.
@@ -169,56 +165,6 @@ pub(crate) trait Queue {
 
     /// Packets that hold a place after `now`.
     fn len(&self, now: Time) -> usize;
-}
-
-/// The disciplines that decide when a packet arrives.
-#[derive(Clone, Debug)]
-pub(crate) enum Discipline {
-    Packets(PacketPlaces),
-    Bytes(Box<BytePlaces>),
-    Red(Box<Red>),
-}
-
-impl Discipline {
-    pub(crate) fn drop_tail(limit: QueueLimit) -> Self {
-        match limit {
-            QueueLimit::Packets(limit) => Self::Packets(PacketPlaces::new(limit)),
-            QueueLimit::Bytes(_) => Self::Bytes(Box::new(BytePlaces::new(limit))),
-            QueueLimit::Unlimited => Self::Packets(PacketPlaces::new(u32::MAX)),
-        }
-    }
-
-    pub(crate) fn red(red: &RedConfig, link: &LinkConfig, seed: Seed, name: &str) -> Self {
-        Self::Red(Box::new(Red::new(red, link, seed, name)))
-    }
-}
-
-impl Queue for Discipline {
-    #[inline]
-    fn admit(&mut self, arrival: &Arrival) -> Verdict {
-        match self {
-            Self::Packets(queue) => queue.admit(arrival),
-            Self::Bytes(queue) => queue.admit(arrival),
-            Self::Red(queue) => queue.admit(arrival),
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, finish: Time, size: u32) {
-        match self {
-            Self::Packets(queue) => queue.take(finish, size),
-            Self::Bytes(queue) => queue.take(finish, size),
-            Self::Red(queue) => queue.take(finish, size),
-        }
-    }
-
-    fn len(&self, now: Time) -> usize {
-        match self {
-            Self::Packets(queue) => queue.len(now),
-            Self::Bytes(queue) => queue.len(now),
-            Self::Red(queue) => queue.len(now),
-        }
-    }
 }
 
 impl QueueLimit {

@@ -4,7 +4,10 @@ use polypath_core::machine::{Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
-use polypath_link::{ConfigError, DropReason, Link, LinkConfig, OnOff, Outage, Output, QueueLimit};
+use polypath_link::{
+    CoDelConfig, ConfigError, DropReason, GilbertElliott, Link, LinkConfig, OnOff, Outage, Output,
+    QueueConfig, QueueLimit, RedConfig,
+};
 use proptest::prelude::*;
 
 const RATE: Rate = Rate::from_mbits(10);
@@ -116,8 +119,14 @@ proptest! {
         loss in 0.0..=1.0,
         on_off in proptest::option::of((1_u64..5, 1_u64..5)),
         outage in proptest::option::of(0_u64..20),
+        chain in proptest::option::of((0.0..=1.0, 0.0..=1.0)),
+        red: bool,
     ) {
         let mut config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
+        if red {
+            config.queue = QueueConfig::Red(RedConfig::new(QueueLimit::Packets(5)));
+        }
+        config.gilbert_elliott = chain.map(|(p, r)| GilbertElliott { p, r, good: 0.1, bad: 0.9 });
         config.loss = loss;
         config.on_off = on_off.map(|(up, down)| OnOff {
             up: Duration::from_millis(up),
@@ -205,6 +214,40 @@ fn refuses_what_no_link_can_be() {
     assert_eq!(
         broken(|c| c.queue = QueueLimit::Packets(0).into()),
         ConfigError::ZeroQueue
+    );
+    let limit = QueueLimit::Packets(5);
+    let red = |change: fn(&mut RedConfig)| {
+        let mut red = RedConfig::new(QueueLimit::Packets(5));
+        change(&mut red);
+        let config = LinkConfig::new(RATE, DELAY, QueueConfig::Red(red));
+        Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err()
+    };
+    assert_eq!(red(|r| r.min_th = Some(0.0)), ConfigError::RedThresholds);
+    assert_eq!(
+        red(|r| (r.min_th, r.max_th) = (Some(5.0), Some(5.0))),
+        ConfigError::RedThresholds
+    );
+    assert_eq!(red(|r| r.max_p = 0.0), ConfigError::RedShares);
+    assert_eq!(red(|r| r.weight = Some(1.5)), ConfigError::RedShares);
+    assert_eq!(
+        red(|r| r.mean_packet = Bytes(0)),
+        ConfigError::RedMeanPacket
+    );
+    let hasty = CoDelConfig {
+        interval: Duration::ZERO,
+        ..CoDelConfig::new(limit)
+    };
+    let config = LinkConfig::new(RATE, DELAY, QueueConfig::CoDel(hasty));
+    let refused = Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err();
+    assert_eq!(refused, ConfigError::CoDelInterval);
+    assert_eq!(
+        broken(|c| c.gilbert_elliott = Some(GilbertElliott {
+            p: 0.1,
+            r: -0.1,
+            good: 0.0,
+            bad: 1.0
+        })),
+        ConfigError::LossRange
     );
     assert_eq!(broken(|c| c.loss = 1.5), ConfigError::LossRange);
     assert_eq!(broken(|c| c.loss = f64::NAN), ConfigError::LossRange);

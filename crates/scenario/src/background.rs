@@ -14,7 +14,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::path::QueueLimit;
+use crate::queue::QueueLimit;
 
 /// The background traffic of a scenario: none, or profiles by name.
 #[derive(Clone, Debug, PartialEq)]

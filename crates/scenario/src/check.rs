@@ -11,7 +11,8 @@ use polypath_core::units::{Bytes, Rate};
 
 use crate::background::{Background, HostLink, Profile};
 use crate::document::Problems;
-use crate::path::{Link, Path, QueueLimit};
+use crate::path::{Link, Path};
+use crate::queue::{ActiveQueue, Queue, QueueLimit};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
@@ -88,6 +89,9 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
         problems.report(&at("segment"), message, "it includes 40 B of headers");
     }
     check_packet(&at("ack"), tcp.ack, problems);
+    if let Some(delay) = tcp.delayed_ack {
+        positive(&at("delayed_ack"), delay, problems);
+    }
     positive(&at("min_rto"), tcp.min_rto, problems);
     positive(&at("tick"), tcp.tick, problems);
     for (key, timeout) in [
@@ -237,10 +241,8 @@ fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Pr
 
 pub(crate) fn check_link(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
-    check_rate(&format!("{key}.rate"), link.rate, problems);
-    for packet in packets {
-        check_queue(&format!("{key}.queue"), link.queue, packet, problems);
-    }
+    check_line(key, link, problems);
+    check_discipline(&format!("{key}.queue"), link.queue, packets, problems);
     if let Some(onoff) = link.onoff {
         positive(&format!("{key}.onoff.up"), onoff.up, problems);
         positive(&format!("{key}.onoff.down"), onoff.down, problems);
@@ -289,7 +291,79 @@ fn check_queue(key: &str, queue: QueueLimit, packet: &Largest, problems: &mut Pr
             among.extend(keys.iter().map(String::as_str));
             problems.report_among(&among, message, "the packet in transmission counts");
         }
-        QueueLimit::Packets(_) | QueueLimit::Bytes(_) => {}
+        QueueLimit::Packets(_) | QueueLimit::Bytes(_) | QueueLimit::Unlimited => {}
+    }
+}
+
+fn check_line(key: &str, link: &Link, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    match (link.rate, &link.trace) {
+        (Some(rate), None) => check_rate(&at("rate"), rate, problems),
+        (None, Some(_)) => {}
+        (None, None) => {
+            let remedy = "give it a `rate` or a `trace`";
+            problems.report(&at("rate"), "the link has no rate", remedy);
+        }
+        (Some(_), Some(_)) => {
+            let message = "`rate` and `trace` exclude each other";
+            problems.report(&at("rate"), message, "remove one");
+        }
+    }
+    if link.trace.is_none() && link.trace_back.is_some() {
+        let message = "`trace_back` is the way back of a `trace`";
+        problems.report(&at("trace_back"), message, "call it `trace`");
+    }
+}
+
+fn check_discipline(key: &str, queue: Queue, packets: &[Largest], problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    let limit_key = match queue {
+        Queue::Active(_) => at("limit"),
+        _ => key.to_owned(),
+    };
+    for packet in packets {
+        check_queue(&limit_key, queue.limit(), packet, problems);
+    }
+    let Queue::Active(active) = queue else {
+        return;
+    };
+    match active {
+        ActiveQueue::Red {
+            min_th,
+            max_th,
+            max_p,
+            weight,
+            mean_packet,
+            ..
+        } => {
+            let values = [
+                ("min_th", min_th),
+                ("max_th", max_th),
+                ("max_p", Some(max_p)),
+                ("weight", weight),
+            ];
+            for (leaf, value) in values {
+                if value.is_some_and(|value| value <= 0.0) {
+                    let message = format!("`{leaf}` is not more than zero");
+                    problems.report(&at(leaf), message, "leave it out for the default");
+                }
+            }
+            if let (Some(min), Some(max)) = (min_th, max_th)
+                && max <= min
+            {
+                let message = format!("{max} is not above `min_th`, {min}");
+                problems.report(&at("max_th"), message, "3 `min_th` is usual");
+            }
+            check_packet(&at("mean_packet"), mean_packet, problems);
+        }
+        ActiveQueue::CoDel {
+            interval,
+            max_packet,
+            ..
+        } => {
+            positive(&at("interval"), interval, problems);
+            check_packet(&at("max_packet"), max_packet, problems);
+        }
     }
 }
 

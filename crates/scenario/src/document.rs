@@ -59,6 +59,21 @@ pub fn read_checked<T: DeserializeOwned + JsonSchema>(
     overrides: &[Override],
     check: impl FnOnce(&T, &mut Problems),
 ) -> Result<(T, Locator), Errors> {
+    read_completed(text, file_name, overrides, |value, problems| {
+        check(value, problems);
+    })
+}
+
+/// Reads like [`read_checked`], and lets `complete` add what stands in other files.
+///
+/// # Errors
+/// As [`read_checked`].
+pub(crate) fn read_completed<T: DeserializeOwned + JsonSchema>(
+    text: &str,
+    file_name: &str,
+    overrides: &[Override],
+    complete: impl FnOnce(&mut T, &mut Problems),
+) -> Result<(T, Locator), Errors> {
     let source = locator::Source::new(file_name, overrides);
     let mut found = Vec::new();
     let mut root = tree::parse(text, &source)?;
@@ -67,8 +82,8 @@ pub fn read_checked<T: DeserializeOwned + JsonSchema>(
     let root = inspect::inspect(schema.as_value(), &root, &source, &mut found);
     let mut problems = Problems::new(Locator::new(source, &root), found);
     match deserialize::from_node(&root) {
-        Ok(value) => {
-            check(&value, &mut problems);
+        Ok(mut value) => {
+            complete(&mut value, &mut problems);
             problems.finish().map(|locator| (value, locator))
         }
         Err(failure) => {

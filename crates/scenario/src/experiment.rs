@@ -3,6 +3,7 @@
 use crate::document::{self, Errors, Override};
 use crate::network::Network;
 use crate::scenario::Scenario;
+use crate::trace::{Files, no_files};
 
 /// The keys that only a network has.
 const OF_NETWORKS: [&str; 4] = ["flow", "link", "run", "topology"];
@@ -23,12 +24,25 @@ impl Experiment {
     /// # Errors
     /// All problems at once, each with its line and the remedy.
     pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Errors> {
+        Self::parse_with(text, file_name, overrides, &mut no_files)
+    }
+
+    /// Reads a file like [`Experiment::parse`], with the files that it names (`trace`) from `files`.
+    ///
+    /// # Errors
+    /// All problems at once, those of the files, too, each with its line and the remedy.
+    pub fn parse_with(
+        text: &str,
+        file_name: &str,
+        overrides: &[Override],
+        files: &mut Files<'_>,
+    ) -> Result<Self, Errors> {
         let keys = document::top_level_keys(text);
         if keys.iter().any(|key| OF_NETWORKS.contains(&key.as_str())) {
-            let network = Network::parse(text, file_name, overrides)?;
+            let network = Network::parse_with(text, file_name, overrides, files)?;
             return Ok(Self::Network(Box::new(network)));
         }
-        let scenario = Scenario::parse(text, file_name, overrides)?;
+        let scenario = Scenario::parse_with(text, file_name, overrides, files)?;
         Ok(Self::Transfers(Box::new(scenario)))
     }
 

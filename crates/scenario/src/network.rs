@@ -14,9 +14,10 @@ use polypath_core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Errors, Override, read_checked};
+use crate::document::{Errors, Override, read_completed};
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
+use crate::trace::{Files, TraceReader, no_files};
 pub use flow::{Flow, Traffic};
 pub use graph::{Edge, Graph, GraphLink};
 pub use preset::Topology;
@@ -77,7 +78,31 @@ impl Network {
     /// # Errors
     /// All problems at once, each with its line and the remedy.
     pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Errors> {
-        read_checked(text, file_name, overrides, check::check).map(|(network, _)| network)
+        Self::parse_with(text, file_name, overrides, &mut no_files)
+    }
+
+    /// Reads a network like [`Network::parse`], with the files that it names (`trace`) from `files`.
+    ///
+    /// # Errors
+    /// All problems at once, those of the files, too, each with its line and the remedy.
+    pub fn parse_with(
+        text: &str,
+        file_name: &str,
+        overrides: &[Override],
+        files: &mut Files<'_>,
+    ) -> Result<Self, Errors> {
+        let complete = |network: &mut Self, problems: &mut _| {
+            check::check(network, problems);
+            let mut traces = TraceReader::new(files);
+            let topology = network.topology.iter_mut();
+            for (kind, link) in topology.flat_map(Topology::link_kinds_mut) {
+                traces.fill(&format!("topology.{kind}"), link, problems);
+            }
+            for (edge, n) in network.links.iter_mut().zip(0..) {
+                traces.fill(&format!("link.{n}"), &mut edge.link, problems);
+            }
+        };
+        read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
     }
 
     /// The JSON schema of the file, for editors.

@@ -2,15 +2,13 @@
 //!
 //! The nodes of a path of `k` links are v0 (the server), v1 to v(k-1) (inner nodes) and vk (the client).
 
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
-
 use polypath_core::time::Duration;
-use polypath_core::units::{Bytes, Rate};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use polypath_core::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::queue::Queue;
+use crate::trace::Trace;
 
 /// The name of a link that was given none.
 const UNNAMED: &str = "link";
@@ -40,16 +38,26 @@ pub struct Link {
     #[serde(default = "default_repeat")]
     #[schemars(range(min = 1, max = 64))]
     pub repeat: u32,
-    /// The rate of each direction.
-    pub rate: Rate,
+    /// The rate of each direction, where it is constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The file with the recorded rate of each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+    /// The file with the recorded rate of the direction back (to the server, or from `to` to `from`), if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_back: Option<Trace>,
     /// The propagation delay of each direction.
     pub delay: Duration,
-    /// The room of each direction's drop-tail queue.
-    pub queue: QueueLimit,
+    /// Each direction's queue: the room of a drop-tail queue, or a table with another discipline.
+    pub queue: Queue,
     /// The probability that a packet is lost, independently of the others.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
+    /// Losses in runs of packets, by a two-state Markov chain that steps with every packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gilbert_elliott: Option<GilbertElliott>,
     /// Two-state Markov outages: everything is lost while the link is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onoff: Option<OnOff>,
@@ -68,6 +76,26 @@ pub struct OnOff {
     pub down: Duration,
 }
 
+/// A two-state Markov chain that steps with every packet (Gilbert 1960, Elliott 1963); all values are probabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// From the good state to the bad one, with each packet.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub p: f64,
+    /// From the bad state to the good one, with each packet; runs of losses have a mean of 1 / r.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub r: f64,
+    /// The loss in the good state.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub good: f64,
+    /// The loss in the bad state.
+    #[serde(default = "certain")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub bad: f64,
+}
+
 /// A scheduled silence: the link loses everything from one point in time to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -79,20 +107,19 @@ pub struct Outage {
     pub until: Option<Duration>,
 }
 
-/// The room of a queue; the packet in transmission counts, as in ns-2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In packets of any size.
-    Packets(u32),
-    /// In bytes.
-    Bytes(Bytes),
-}
-
 impl Link {
     /// Whether it was given a name.
     #[must_use]
     pub fn has_name(&self) -> bool {
         self.name != UNNAMED
+    }
+
+    /// The direction back as a link of its own.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let mut link = self.clone();
+        link.trace = link.trace_back.take().or(link.trace);
+        link
     }
 }
 
@@ -123,69 +150,14 @@ impl Path {
     }
 }
 
-impl FromStr for QueueLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let trimmed = text.trim();
-        let packets = trimmed
-            .strip_suffix("packets")
-            .or(trimmed.strip_suffix("packet"));
-        let remedy = || format!("`{text}` is not a queue limit: write \"50 packets\" or \"64 kB\"");
-        // Digits alone can only be too many.
-        let too_large = |number: &str| {
-            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            is_number.then(|| format!("`{text}` is too large"))
-        };
-        match packets {
-            Some(number) => number
-                .trim()
-                .parse()
-                .map(QueueLimit::Packets)
-                .map_err(|_| too_large(number.trim()).unwrap_or_else(remedy)),
-            None => trimmed.parse().map(QueueLimit::Bytes).map_err(|_| remedy()),
-        }
-    }
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Packets(n) => write!(f, "{n} packets"),
-            QueueLimit::Bytes(bytes) => write!(f, "{bytes}"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for QueueLimit {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        String::deserialize(d)?.parse().map_err(D::Error::custom)
-    }
-}
-
-impl Serialize for QueueLimit {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
-    }
-}
-
-impl JsonSchema for QueueLimit {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueLimit".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "a number of packets or a size: \"50 packets\", \"64 kB\""
-        })
-    }
-}
-
 fn default_name() -> String {
     UNNAMED.to_owned()
 }
 
 fn default_repeat() -> u32 {
     1
+}
+
+fn certain() -> f64 {
+    1.0
 }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Profile};
 use crate::check::check;
-use crate::document::{Errors, Override, read_checked};
+use crate::document::{Errors, Override, read_completed};
 use crate::path::Path;
 use crate::settings::{Lab, Overlay};
 use crate::tcp::Tcp;
+use crate::trace::{Files, TraceReader, no_files};
 
 /// The version of the scenario file's form that this program reads.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -108,7 +109,29 @@ impl Scenario {
     /// # Errors
     /// All problems at once, each with its line and the remedy.
     pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Scenario, Errors> {
-        read_checked(text, file_name, overrides, check).map(|(scenario, _)| scenario)
+        Self::parse_with(text, file_name, overrides, &mut no_files)
+    }
+
+    /// Reads a scenario like [`Scenario::parse`], with the files that it names (`trace`) from `files`.
+    ///
+    /// # Errors
+    /// All problems at once, those of the files, too, each with its line and the remedy.
+    pub fn parse_with(
+        text: &str,
+        file_name: &str,
+        overrides: &[Override],
+        files: &mut Files<'_>,
+    ) -> Result<Scenario, Errors> {
+        let complete = |scenario: &mut Scenario, problems: &mut _| {
+            check(scenario, problems);
+            let mut traces = TraceReader::new(files);
+            for (path, n) in scenario.paths.iter_mut().zip(0..) {
+                for (link, m) in path.links.iter_mut().zip(0..) {
+                    traces.fill(&format!("path.{n}.link.{m}"), link, problems);
+                }
+            }
+        };
+        read_completed(text, file_name, overrides, complete).map(|(scenario, _)| scenario)
     }
 
     /// The JSON schema of the file, for editors.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
-use polypath_sim::tcp::{Receiver, Rto, Segment, Sender, TcpConfig};
+use polypath_sim::tcp::{Receiver, Rto, Segment, Sender, TcpConfig, TcpOutput, Variant};
 
 const SEGMENTS: u64 = 100_000;
 const HOP: Duration = Duration::from_micros(80);
@@ -16,23 +16,29 @@ fn carry(config: TcpConfig, lost_every: u64) -> u32 {
     let mut receiver = Receiver::new(&config);
     let mut flying: VecDeque<Segment> = VecDeque::new();
     let mut now = Time::ZERO;
-    sender.start(now, &mut |output| flying.extend(output.segment()));
+    sender.start(now, &mut |output| fly(output, &mut flying));
     let mut left = 0_u64;
     while left < SEGMENTS {
         now += HOP;
         let Some(segment) = flying.pop_front() else {
             now = sender.deadline().map_or(now, |d| d.at);
-            sender.handle_timeout(now, &mut |output| flying.extend(output.segment()));
+            sender.handle_timeout(now, &mut |output| fly(output, &mut flying));
             continue;
         };
         left += 1;
         if !left.is_multiple_of(lost_every) {
             receiver.handle_input(now, segment, &mut |ack| {
-                sender.handle_input(now, ack, &mut |output| flying.extend(output.segment()));
+                sender.handle_input(now, ack, &mut |output| fly(output, &mut flying));
             });
         }
     }
     sender.acknowledged()
+}
+
+fn fly(output: TcpOutput, flying: &mut VecDeque<Segment>) {
+    if let TcpOutput::Segment(segment) = output {
+        flying.push_back(segment);
+    }
 }
 
 fn connection(c: &mut Criterion) {
@@ -44,6 +50,11 @@ fn connection(c: &mut Criterion) {
     };
     group.bench_function("reno/lossless", |b| b.iter(|| carry(config, u64::MAX)));
     group.bench_function("reno/one in 500 lost", |b| b.iter(|| carry(config, 500)));
+    for (name, variant) in [("sack", Variant::Sack), ("cubic", Variant::Cubic)] {
+        let config = TcpConfig { variant, ..config };
+        let name = format!("{name}/one in 500 lost");
+        group.bench_function(name, |b| b.iter(|| carry(config, 500)));
+    }
     group.finish();
 }
 

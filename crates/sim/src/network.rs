@@ -127,11 +127,10 @@ impl Network {
         };
         let last = path.hops().saturating_sub(1);
         for (position, (name, link)) in path.expanded().enumerate() {
-            let config = convert::link(link);
             let inner = position > 0 && position < last;
-            for (side, links) in [
-                (Side::Client, &mut chain.to_client),
-                (Side::Server, &mut chain.to_server),
+            for (side, links, link) in [
+                (Side::Client, &mut chain.to_client, link),
+                (Side::Server, &mut chain.to_server, &link.reversed()),
             ] {
                 let name = LinkName {
                     name: name.clone(),
@@ -139,6 +138,10 @@ impl Network {
                     towards: Some(side),
                     inner,
                 };
+                let config = convert::link(link).map_err(|source| BuildError::Link {
+                    name: name.name.clone(),
+                    source,
+                })?;
                 links.push(self.add_link(&config, name)?);
             }
         }

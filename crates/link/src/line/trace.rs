@@ -164,6 +164,3 @@ impl Trace {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -209,6 +209,3 @@ impl<P: Payload> Head<P> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

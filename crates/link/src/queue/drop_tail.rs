@@ -25,7 +25,7 @@ pub(crate) struct PacketPlaces {
 }
 
 impl PacketPlaces {
-    pub(super) fn new(limit: u32) -> Self {
+    pub(crate) fn new(limit: u32) -> Self {
         let most = limit.min(MOST_PACKETS) as usize;
         Self {
             finish: vec![Time::ZERO; most.min(FIRST)],
@@ -91,7 +91,7 @@ pub(crate) struct BytePlaces {
 }
 
 impl BytePlaces {
-    pub(super) fn new(limit: QueueLimit) -> Self {
+    pub(crate) fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             backlog: Backlog::default(),

@@ -76,7 +76,7 @@ struct Spacing {
 }
 
 impl Red {
-    pub(super) fn new(red: &RedConfig, link: &LinkConfig, seed: Seed, name: &str) -> Self {
+    pub(crate) fn new(red: &RedConfig, link: &LinkConfig, seed: Seed, name: &str) -> Self {
         let mean_packet = red.mean_packet.0 as f64;
         let packets_per_second = link.rate.mean().as_f64() / (8.0 * mean_packet);
         let counts_bytes = matches!(red.limit, QueueLimit::Bytes(_));
@@ -236,6 +236,3 @@ impl Spacing {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

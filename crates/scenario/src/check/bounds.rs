@@ -8,7 +8,8 @@ use polypath_core::units::{Bytes, Rate};
 use super::leaf;
 use crate::background::{Background, LogNormal, Profile};
 use crate::document::Problems;
-use crate::path::{Link, Path, QueueLimit};
+use crate::path::{Link, Path};
+use crate::queue::{Queue, QueueLimit};
 use crate::scenario::{Scenario, Transfer};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
@@ -128,8 +129,12 @@ fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
 }
 
 fn check_link(key: &str, link: &Link, problems: &mut Problems) {
-    check_line(key, link.rate, link.delay, problems);
-    check_queue(&format!("{key}.queue"), link.queue, problems);
+    check_line(key, link.rate.unwrap_or(Rate(0)), link.delay, problems);
+    let queue_key = match link.queue {
+        Queue::Active(_) => format!("{key}.queue.limit"),
+        Queue::DropTail(_) => format!("{key}.queue"),
+    };
+    check_queue(&queue_key, link.queue.limit(), problems);
     if let Some(onoff) = link.onoff {
         for (name, span) in [("up", onoff.up), ("down", onoff.down)] {
             let key = format!("{key}.onoff.{name}");
@@ -152,7 +157,7 @@ fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
             let most = QueueLimit::Packets(MOST_PACKETS);
             refuse(key, leaf(key), &queue, "at most", &most, problems);
         }
-        QueueLimit::Packets(_) => {}
+        QueueLimit::Packets(_) | QueueLimit::Unlimited => {}
         QueueLimit::Bytes(bytes) => of_size(key, bytes, MOST_QUEUE, problems),
     }
 }

@@ -3,7 +3,7 @@
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
-use crate::path::QueueLimit;
+use crate::queue::QueueLimit;
 
 /// A notation: how to check a text, and a text that is valid.
 pub(super) struct Notation {

@@ -83,6 +83,22 @@ impl Problems {
         }
     }
 
+    /// Reports that `line` of another file, which the document names, is wrong.
+    pub(crate) fn report_in(
+        &mut self,
+        file: &str,
+        line: usize,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let place = Place::File {
+            name: file.to_owned(),
+            line,
+            column: 1,
+        };
+        self.found.push(Problem::new(place, message, remedy));
+    }
+
     /// Reports that the values at `keys` do not go together, and what would; the place is that of the first
     /// that an override has set, or else of the first that the document has.
     ///

@@ -95,14 +95,22 @@ impl<'a> Schemas<'a> {
 
     /// The types that the schema admits, in words.
     pub(super) fn wanted(self, schema: &'a Json) -> String {
-        let schema = self.resolve(schema);
-        let alternatives = Self::alternatives(schema).unwrap_or_else(|| vec![schema]);
-        let types = alternatives
-            .into_iter()
-            .flat_map(|each| Self::types(self.resolve(each)));
+        let types = self.all_types(schema).into_iter();
         let mut names: Vec<&str> = types.filter(|name| *name != "null").map(spoken).collect();
         names.dedup();
         names.join(" or ")
+    }
+
+    /// The types that the schema, or one of its alternatives, names.
+    fn all_types(self, schema: &'a Json) -> Vec<&'a str> {
+        let schema = self.resolve(schema);
+        match Self::alternatives(schema) {
+            Some(list) => list
+                .into_iter()
+                .flat_map(|each| self.all_types(each))
+                .collect(),
+            None => Self::types(schema),
+        }
     }
 
     /// The keys that a table must have.

@@ -86,7 +86,7 @@ impl Graph {
             };
             self.add(last, next, name.clone(), link);
             if !simplex {
-                self.add(next, last, format!("{name}/back"), link);
+                self.add(next, last, format!("{name}/back"), &link.reversed());
             }
             last = next;
         }

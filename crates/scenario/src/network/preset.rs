@@ -80,6 +80,22 @@ impl Topology {
         }
     }
 
+    pub(super) fn link_kinds_mut(&mut self) -> Vec<(&'static str, &mut Link)> {
+        match self {
+            Self::Dumbbell {
+                access, bottleneck, ..
+            }
+            | Self::Merge {
+                access, bottleneck, ..
+            } => vec![("access", access), ("bottleneck", bottleneck)],
+            Self::Chain { core, access, .. } => {
+                let access = access.iter_mut().map(|link| ("access", link));
+                std::iter::once(("core", core)).chain(access).collect()
+            }
+            Self::ParallelPaths { core, .. } => vec![("core", core)],
+        }
+    }
+
     pub(super) fn add_to(&self, graph: &mut Graph) {
         match self {
             Self::Dumbbell {

@@ -24,7 +24,7 @@ fn the_demo_is_valid_and_says_what_it_means() {
     assert_eq!(demo.paths.len(), 2);
     assert_eq!(demo.paths[1].hops(), 5);
     assert_eq!(demo.profile(&demo.paths[0]).unwrap().hosts, 20);
-    assert_eq!(demo.paths[0].links[0].queue, QueueLimit::Packets(50));
+    assert_eq!(demo.paths[0].links[0].queue, QueueLimit::Packets(50).into());
     let names: Vec<String> = demo.paths[0].expanded().map(|(name, _)| name).collect();
     assert_eq!(names[0], "path1/core.0");
     assert_eq!(names[4], "path1/core.4");
@@ -74,6 +74,7 @@ fn impossible_values_are_all_named_with_their_remedies() {
             "transfer.size=0 B",
             "transfer.timeout=0 s",
             "tcp.segment=40 B",
+            "tcp.delayed_ack=0 s",
             "tcp.max_rto=100 ms",
             "overlay.threshold=-1",
             "overlay.pair_len=99 B",

@@ -37,7 +37,11 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
             towards: None,
             inner: false,
         };
-        built.add_link(&convert::link(&link.link), name)?;
+        let config = convert::link(&link.link).map_err(|source| BuildError::Link {
+            name: link.name.clone(),
+            source,
+        })?;
+        built.add_link(&config, name)?;
     }
     let mut router = Router::new(&graph);
     for flow in &network.flows {

@@ -116,16 +116,17 @@ impl Receiver {
     }
 
     /// The ACK for what has arrived so far.
+    #[inline]
     pub fn ack(&mut self) -> Segment {
         self.window.edge = self
             .window
             .edge
             .max(self.next.saturating_add(self.window.wanted));
-        let sack = self.out_of_order.blocks(self.next);
+        let (sack, sack_size) = self.out_of_order.blocks(self.next);
         Segment {
             connection: self.connection,
             number: self.next,
-            size: self.ack_size + sack.size(),
+            size: self.ack_size + sack_size,
             window: self.window.edge - self.next,
             sack,
             kind: SegmentKind::Ack,

@@ -1,4 +1,10 @@
-//! The sending side of a connection: Reno congestion control and retransmission.
+//! The sending side of a connection.
+
+mod cumulative;
+mod recovery;
+mod retransmission;
+mod selective;
+mod transmission;
 
 use core::ops::{Add, AddAssign, Sub};
 
@@ -6,13 +12,13 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
 use super::TcpConfig;
-use super::event::TcpOutput;
+use super::event::{TcpEvent, TcpOutput};
+use super::overhead::Overhead;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::window::Window;
-
-/// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
-const LOSS_THRESHOLD: u32 = 3;
+use recovery::Recovery;
+use retransmission::Retransmission;
 
 /// What a sender has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,91 +61,97 @@ impl Sub for SenderStats {
     }
 }
 
-/// A segment that is being timed.
-#[derive(Clone, Copy, Debug)]
-struct Timing {
-    number: u32,
-    sent: Time,
-}
-
-/// Sends segments `0..total` of one connection; takes cumulative ACKs by [`SegmentKind::Ack`].
+/// Sends segments `0..total` of one connection; takes ACKs by [`SegmentKind::Ack`].
 #[derive(Clone, Debug)]
 pub struct Sender {
     connection: u32,
     config: TcpConfig,
-    /// One past the last segment to send.
-    total: u32,
+    sequence: Sequence,
+    window: Window,
+    recovery: Recovery,
+    retransmission: Retransmission,
+    /// Whether the next new segment says that the window was reduced (RFC 3168, 6.1.2).
+    tells_reduction: bool,
+    overhead: Option<Box<Overhead>>,
+    stats: SenderStats,
+    observed: bool,
+}
+
+/// Where a sender is in its sequence space.
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
     /// The first unacknowledged segment.
     una: u32,
     /// The next segment to send; behind `max` after a timeout.
     next: u32,
     /// One past the highest segment that was sent.
     max: u32,
-    window: Window,
-    recovery: Recovery,
-    retransmission: Retransmission,
-    stats: SenderStats,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Recovery {
-    duplicates: u32,
-    /// From a fast retransmit to the next new ACK or timeout.
-    fast: bool,
-    /// One past the highest segment that was sent when the window was last reduced: until all before it
-    /// is acknowledged and more, a loss has been answered already.
-    point: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Retransmission {
-    rto: Rto,
-    expires: Option<Time>,
-    timing: Option<Timing>,
+    /// One past the last segment to send.
+    total: u32,
+    /// One past the last segment that the receiver window lets send.
+    edge: u32,
 }
 
 impl Sender {
+    /// The length of a file without end.
+    pub const ENDLESS: u32 = u32::MAX;
+
     /// A sender that has sent nothing, and does nothing before it is started.
     #[must_use]
     pub fn new(connection: u32, total: u32, config: TcpConfig, rto: Rto) -> Self {
         Self {
             connection,
             config,
-            total,
-            una: 0,
-            next: 0,
-            max: 0,
-            window: Window::new(&config),
-            recovery: Recovery::default(),
-            retransmission: Retransmission {
-                rto,
-                expires: None,
-                timing: None,
+            sequence: Sequence {
+                una: 0,
+                next: 0,
+                max: 0,
+                total,
+                edge: config.receiver_window.max(1),
             },
+            window: Window::new(&config),
+            recovery: Recovery::new(config.variant),
+            retransmission: Retransmission::new(rto),
+            tells_reduction: false,
+            overhead: None,
             stats: SenderStats::default(),
+            observed: false,
         }
+    }
+
+    /// Makes it take a random time before it sends.
+    #[must_use]
+    pub fn with_overhead(mut self, overhead: Overhead) -> Self {
+        self.overhead = Some(Box::new(overhead));
+        self
+    }
+
+    /// Makes it say events, or no longer. Without them it costs nothing to be able to.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
     }
 
     /// Sends the initial window.
     pub fn start(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        self.send_window(now, out);
+        self.report_window(out);
+        self.send_more(now, u32::MAX, out);
     }
 
     /// Sends nothing new any more: what was sent becomes the whole file.
     pub fn truncate(&mut self) {
-        self.total = self.total.min(self.max);
+        self.sequence.total = self.sequence.total.min(self.sequence.max);
     }
 
     /// True once every segment is acknowledged.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.una >= self.total
+        self.sequence.una >= self.sequence.total
     }
 
     /// The first segment that is not acknowledged.
     #[must_use]
     pub const fn acknowledged(&self) -> u32 {
-        self.una
+        self.sequence.una
     }
 
     /// The congestion window in segments.
@@ -154,121 +166,72 @@ impl Sender {
         self.stats
     }
 
-    fn take_new_ack(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
-        let acknowledged = self.una;
-        self.window.deflate();
-        self.recovery.duplicates = 0;
-        self.recovery.fast = false;
-        self.una = number;
-        self.next = self.next.max(number);
-        if let Some(timing) = self.retransmission.timing
-            && number > timing.number
-        {
-            self.retransmission.timing = None;
-            self.retransmission.rto.sample(timing.sent, now);
+    #[inline]
+    fn take_ack(&mut self, now: Time, ack: &Segment, out: &mut impl FnMut(TcpOutput)) {
+        let edge = ack.number.saturating_add(ack.window);
+        let updates_window = edge > self.sequence.edge;
+        self.sequence.edge = self.sequence.edge.max(edge);
+        if ack.ecn_flags.echo {
+            self.take_echo(ack.number, out);
         }
-        if self.config.syn && acknowledged == 0 {
-            self.window.open(&self.config, self.stats.timeouts > 0);
-        } else {
-            self.window.grow();
+        if self.recovery.scoreboard.is_some() {
+            self.take_selective(now, ack, out);
+        } else if ack.number > self.sequence.una {
+            self.take_new_ack(now, ack, out);
+        } else if self.sequence.una < self.sequence.max && !updates_window {
+            self.take_duplicate_ack(now, out);
+        } else if updates_window {
+            self.send_more(now, u32::MAX, out);
         }
-        self.restart_timer(now);
-        self.send_window(now, out);
     }
 
-    fn take_duplicate_ack(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        self.recovery.duplicates += 1;
-        if self.recovery.duplicates < LOSS_THRESHOLD {
-            if self.config.limited_transmit {
-                self.send_beyond_window(now, out);
-            }
+    /// A receiver echoes a mark: the window is reduced once for all marks and losses of a window
+    /// (RFC 3168, 6.1.2).
+    fn take_echo(&mut self, number: u32, out: &mut impl FnMut(TcpOutput)) {
+        if !self.config.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
-        if self.recovery.duplicates == LOSS_THRESHOLD {
-            self.retransmit_fast(now, out);
-        } else if self.recovery.fast {
-            self.window.inflate(1);
-        }
-        self.send_window(now, out);
+        self.window.reduce(self.in_use());
+        self.recovery.answer_mark(self.sequence.max);
+        self.tells_reduction = true;
+        self.report(TcpEvent::EcnReduction, out);
     }
 
-    /// Fast retransmit (RFC 5681, 3.2), once for all losses of a window.
-    fn retransmit_fast(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        if self.recovery.point.is_some_and(|point| self.una <= point) {
-            return;
-        }
-        self.recovery.point = Some(self.max);
-        self.recovery.fast = true;
-        self.window.halve();
-        self.window.inflate(LOSS_THRESHOLD);
-        self.retransmission.timing = None;
-        self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
-        self.transmit(now, self.una, out);
+    /// What may be outstanding, in segments.
+    fn in_use(&self) -> f64 {
+        let inflated = self.window.cwnd() + f64::from(self.recovery.inflation);
+        inflated.min(f64::from(self.sequence.edge - self.sequence.una))
     }
 
-    /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
-    fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        let beyond = self
-            .window
-            .segments()
-            .saturating_add(self.recovery.duplicates);
-        let limit = self
-            .una
-            .saturating_add(beyond)
-            .min(self.una.saturating_add(self.config.receiver_window));
-        if self.next < limit && self.next < self.total {
-            self.transmit(now, self.next, out);
-            self.next += 1;
-        }
-    }
-
-    fn send_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        let limit = self.una.saturating_add(self.window.segments());
-        while self.next < limit.min(self.total) {
-            self.transmit(now, self.next, out);
-            self.next += 1;
-        }
-    }
-
-    fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
-        self.stats.sent += 1;
-        if number < self.max {
-            self.stats.retransmitted += 1;
-        } else {
-            self.max = number + 1;
-            let timing = Timing { number, sent: now };
-            self.retransmission.timing.get_or_insert(timing);
-        }
-        if self.retransmission.expires.is_none() {
-            self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
-        }
-        let size = match number {
-            0 if self.config.syn => self.config.ack,
-            _ => self.config.segment,
-        };
-        let segment = Segment::new(SegmentKind::Data, self.connection, number, size);
-        out(TcpOutput::Segment(segment));
-    }
-
-    /// The timer runs while anything is unacknowledged (RFC 6298, 5.2 and 5.3).
-    fn restart_timer(&mut self, now: Time) {
-        let outstanding = self.una < self.max;
-        self.retransmission.expires = outstanding.then(|| now + self.retransmission.rto.timeout());
-    }
-
-    /// Go-back-N from the first unacknowledged segment (RFC 6298, 5.4 to 5.6).
+    /// The retransmission timer has expired (RFC 6298, 5.4 to 5.6): go-back-N from the first
+    /// unacknowledged segment, past what is known to have arrived.
     fn expire(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.stats.timeouts += 1;
-        self.recovery = Recovery {
-            point: Some(self.max),
-            ..Recovery::default()
+        self.recovery.inflation = 0;
+        self.window.restart(self.in_use());
+        self.tells_reduction = self.config.ecn;
+        self.retransmission.back_off(now);
+        let next = self.retransmission.rto.timeout();
+        self.report(TcpEvent::Timeout { next }, out);
+        let kind = self.recovery.begin_timeout(self.sequence.max);
+        self.report_recovery(kind, out);
+        self.sequence.next = self.sequence.una;
+        self.send_more(now, u32::MAX, out);
+    }
+
+    #[inline]
+    fn report(&self, event: TcpEvent, out: &mut impl FnMut(TcpOutput)) {
+        if self.observed {
+            out(TcpOutput::Event(event));
+        }
+    }
+
+    fn report_window(&self, out: &mut impl FnMut(TcpOutput)) {
+        let event = TcpEvent::Window {
+            cwnd: self.window.cwnd(),
+            ssthresh: self.window.ssthresh(),
         };
-        self.window.restart();
-        self.retransmission.timing = None;
-        self.retransmission.rto.back_off();
-        self.retransmission.expires = Some(now + self.retransmission.rto.timeout());
-        self.next = self.una;
-        self.send_window(now, out);
+        self.report(event, out);
     }
 }
 
@@ -276,30 +239,46 @@ impl Machine for Sender {
     type Input = Segment;
     type Output = TcpOutput;
 
+    #[inline]
     fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         let ours = ack.connection == self.connection && ack.kind == SegmentKind::Ack;
-        if !ours || ack.number > self.max {
+        if !ours || ack.number > self.sequence.max || ack.number < self.sequence.una {
             return;
         }
-        if ack.number > self.una {
-            self.take_new_ack(now, ack.number, out);
-        } else if ack.number == self.una && self.una < self.max {
-            self.take_duplicate_ack(now, out);
+        let before = (self.window.cwnd(), self.window.ssthresh());
+        self.take_ack(now, &ack, out);
+        if self.observed && before != (self.window.cwnd(), self.window.ssthresh()) {
+            self.report_window(out);
         }
     }
 
+    /// The retransmission timer first, then what was put off.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if self.retransmission.expires.is_some_and(|at| at <= now) {
             self.expire(now, out);
+            self.report_window(out);
+        }
+        if let Some(overhead) = &mut self.overhead
+            && overhead.expires(now)
+        {
+            self.send_allowed(now, u32::MAX, out);
         }
     }
 
+    #[inline]
     fn deadline(&self) -> Option<Deadline> {
-        let at = self.retransmission.expires?;
-        Some(Deadline {
+        let retransmission = self.retransmission.expires.map(|at| Deadline {
             at,
             why: "retransmission timeout",
-        })
+        });
+        let Some(overhead) = &self.overhead else {
+            return retransmission;
+        };
+        let send = overhead.pending().map(|at| Deadline {
+            at,
+            why: "send overhead",
+        });
+        Deadline::earlier(retransmission, send)
     }
 }
 

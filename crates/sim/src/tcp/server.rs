@@ -16,6 +16,7 @@ pub struct Server {
     segments: u32,
     connection: u32,
     phase: Phase,
+    observed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +47,15 @@ impl Server {
             segments,
             connection: 0,
             phase: Phase::Closed,
+            observed: false,
+        }
+    }
+
+    /// Makes the senders of all connections say events, or no longer.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
+        if let Phase::Sending(sender) = &mut self.phase {
+            sender.observe(observed);
         }
     }
 
@@ -74,13 +84,19 @@ impl Server {
         out(self.segment(SegmentKind::SynAck).into());
     }
 
-    fn take_request(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+    /// The client asks for the file, and says how large its window is.
+    fn take_request(&mut self, now: Time, window: u32, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.phase {
             Phase::Opening(opening) => {
                 opening.acknowledge(now);
                 let (config, rto) = opening.begin_data(self.config);
+                let config = TcpConfig {
+                    receiver_window: window,
+                    ..config
+                };
                 let sender = Sender::new(self.connection, self.segments, config, rto);
                 let mut sender = Box::new(sender);
+                sender.observe(self.observed);
                 sender.start(now, out);
                 self.phase = Phase::Sending(sender);
             }
@@ -134,7 +150,7 @@ impl Machine for Server {
             return;
         }
         match (segment.kind, &mut self.phase) {
-            (SegmentKind::Request, _) => self.take_request(now, out),
+            (SegmentKind::Request, _) => self.take_request(now, segment.window, out),
             (SegmentKind::Reset, _) => self.phase = Phase::Closed,
             (SegmentKind::Ack, Phase::Opening(opening)) => opening.acknowledge(now),
             (SegmentKind::Ack, Phase::Sending(sender)) => sender.handle_input(now, segment, out),

@@ -1,90 +1,85 @@
-//! The congestion window of Reno (RFC 5681), in segments.
+//! The congestion window and the slow start threshold, in segments.
+
+use polypath_core::time::{Duration, Time};
 
 use super::TcpConfig;
+use super::congestion::{Congestion, CongestionControl};
 
-/// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
-const LEAST_SSTHRESH: f64 = 2.0;
-
-/// Congestion window and slow start threshold.
+/// The window of one connection; never below one segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     cwnd: f64,
     ssthresh: f64,
-    receiver: f64,
-    /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
-    inflation: u32,
+    control: Congestion,
 }
 
 impl Window {
-    /// The initial window, or one segment if the first is a SYN.
+    /// The initial window, or one segment if the first is a SYN; the threshold is the receiver window.
     pub(super) fn new(config: &TcpConfig) -> Self {
-        let receiver = f64::from(config.receiver_window);
         let initial = if config.syn { 1 } else { config.initial_window };
         Self {
-            cwnd: f64::from(initial),
-            ssthresh: receiver,
-            receiver,
-            inflation: 0,
+            cwnd: f64::from(initial.max(1)),
+            ssthresh: f64::from(config.receiver_window),
+            control: Congestion::new(config.variant),
         }
     }
 
+    #[inline]
     pub(super) const fn cwnd(&self) -> f64 {
         self.cwnd
     }
 
-    /// What may be outstanding, in whole segments.
+    pub(super) const fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// The congestion window in whole segments.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a window is a small positive number"
+        reason = "`as` truncates, which is what is wanted of a small positive number"
     )]
-    pub(super) fn segments(&self) -> u32 {
-        (self.cwnd.floor() + f64::from(self.inflation)).min(self.receiver) as u32
+    #[inline]
+    pub(super) const fn whole(&self) -> u32 {
+        self.cwnd as u32
     }
 
-    /// The SYN is acknowledged; one that was lost leaves a window of one segment (RFC 5681, 3.1).
-    pub(super) fn open(&mut self, config: &TcpConfig, syn_was_lost: bool) {
-        let initial = if syn_was_lost {
-            1
-        } else {
-            config.initial_window
-        };
-        self.cwnd = f64::from(initial);
+    /// The SYN is acknowledged.
+    pub(super) fn open(&mut self, segments: u32) {
+        self.cwnd = f64::from(segments.max(1));
     }
 
     /// Slow start below the threshold, congestion avoidance from it on (RFC 5681, 3.1).
-    pub(super) fn grow(&mut self) {
-        self.cwnd += if self.cwnd < self.ssthresh {
-            1.0
+    #[inline]
+    pub(super) fn grow(&mut self, now: Time, acked: u32) {
+        self.cwnd = if self.cwnd < self.ssthresh {
+            self.cwnd + 1.0
         } else {
-            1.0 / self.cwnd
+            self.control.avoid(now, self.cwnd, acked)
         };
     }
 
-    /// Answers a fast retransmit (RFC 5681, 3.2).
-    pub(super) fn halve(&mut self) {
-        let half = self.half();
-        self.ssthresh = half.max(LEAST_SSTHRESH);
-        self.cwnd = half.max(1.0);
+    /// Answers a fast retransmit (RFC 5681, 3.2) or a congestion mark (RFC 3168, 6.1.2).
+    pub(super) fn reduce(&mut self, in_use: f64) {
+        let reduced = self.control.reduce(in_use);
+        self.cwnd = reduced.cwnd;
+        self.ssthresh = reduced.ssthresh;
     }
 
-    /// Answers a timeout (RFC 5681, 3.1).
-    pub(super) fn restart(&mut self) {
-        self.deflate();
-        self.ssthresh = self.half().max(LEAST_SSTHRESH);
+    /// Answers a timeout (RFC 5681, 3.1), and any loss where there is no fast recovery.
+    pub(super) fn restart(&mut self, in_use: f64) {
+        self.ssthresh = self.control.restart(in_use);
         self.cwnd = 1.0;
     }
 
-    pub(super) fn inflate(&mut self, segments: u32) {
-        self.inflation += segments;
+    /// Takes segments back that have left the network (RFC 6582, 3.2, step 3).
+    pub(super) fn deflate(&mut self, segments: u32) {
+        self.cwnd = (self.cwnd - f64::from(segments)).max(1.0);
     }
 
-    pub(super) fn deflate(&mut self) {
-        self.inflation = 0;
-    }
-
-    /// Half of what may be outstanding, in whole segments.
-    fn half(&self) -> f64 {
-        f64::from(self.segments() / 2)
+    /// Takes a measured round-trip time.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        self.control.sample(rtt);
     }
 }

@@ -158,6 +158,7 @@ mod tests {
                 *length = (*length).max(data.number + 1);
                 let ack = Segment {
                     kind: SegmentKind::Ack,
+                    window: config.tcp.receiver_window,
                     number: data.number + 1,
                     ..data
                 };

@@ -58,18 +58,18 @@ impl OutOfOrder {
         next
     }
 
-    /// The ranges that changed last, most recent first.
+    /// The ranges that changed last, most recent first, and the bytes that they take in a header.
     #[inline]
-    pub(super) fn blocks(&self, acknowledged: u32) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
+    pub(super) fn blocks(&self, acknowledged: u32) -> (SackBlocks, u32) {
         if self.held.is_empty() {
-            return blocks;
+            return (SackBlocks::default(), 0);
         }
+        let mut blocks = SackBlocks::default();
         for number in self.recent.iter().flatten() {
             if let Some(range) = self.held.find(*number) {
                 blocks.push(acknowledged, range);
             }
         }
-        blocks
+        (blocks, blocks.size())
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
-use crate::tcp::Receiver;
+use crate::tcp::event::RecoveryKind;
+use crate::tcp::{Overhead, Receiver};
 use polypath_core::machine::{Wake, step};
 use polypath_core::time::Duration;
 use proptest::prelude::*;
@@ -39,7 +40,7 @@ impl Trace {
 
     /// What may be under way.
     fn window(&self) -> u32 {
-        self.sender.window.segments()
+        self.sender.window.whole() + self.sender.recovery.inflation
     }
 
     /// Three round trips of 100 ms: 9 segments acknowledged, a window of 11.
@@ -83,7 +84,7 @@ fn slow_start_doubles_and_ends_at_the_receiver_window() {
 fn three_duplicates_retransmit_halve_and_inflate() {
     let mut trace = Trace::new(100, |_| {});
     trace.open_to_eleven();
-    assert_eq!((trace.sender.next, trace.window()), (20, 11));
+    assert_eq!((trace.sender.sequence.next, trace.window()), (20, 11));
     assert_eq!(trace.ack(400, 9), [20], "limited transmit");
     assert_eq!(trace.ack(400, 9), [21]);
     assert_eq!(trace.ack(400, 9), [9], "fast retransmit");
@@ -157,6 +158,97 @@ fn a_syn_is_alone_and_small_and_opens_the_initial_window() {
     assert_eq!(trace.sent, [0]);
     assert_eq!(trace.ack(100, 1), [1, 2]);
     assert_eq!(trace.ack(200, 2), [3, 4]);
+}
+
+/// What an observed sender says of the ACK of `number` at `ms`.
+fn events(sender: &mut Sender, ms: u64, number: u32) -> Vec<TcpEvent> {
+    let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
+    ack.window = 20;
+    let mut events = Vec::new();
+    sender.handle_input(Time(ms * MS), ack, &mut |output| {
+        if let TcpOutput::Event(event) = output {
+            events.push(event);
+        }
+    });
+    events
+}
+
+#[test]
+fn an_observed_sender_says_what_happens_to_its_window() {
+    let mut trace = Trace::new(100, |_| {});
+    trace.open_to_eleven();
+    let sender = &mut trace.sender;
+    assert_eq!(events(sender, 350, 9), [], "nobody looks");
+    sender.observe(true);
+    assert_eq!(events(sender, 350, 9), [], "limited transmit");
+    let window = |cwnd, ssthresh| TcpEvent::Window { cwnd, ssthresh };
+    let kind = RecoveryKind::Fast;
+    assert_eq!(
+        events(sender, 400, 9),
+        [
+            TcpEvent::RecoveryEntered { kind, until: 22 },
+            window(5.5, 5.0)
+        ]
+    );
+    assert_eq!(events(sender, 400, 9), [], "inflation is not the window");
+    assert_eq!(
+        events(sender, 500, 22),
+        [
+            TcpEvent::RecoveryLeft { kind },
+            window(5.5 + 1.0 / 5.5, 5.0)
+        ]
+    );
+    let rtt = Duration::from_millis(100);
+    let rto = Duration::from_millis(200);
+    let said = events(sender, 600, 23);
+    assert_eq!(said[0], TcpEvent::RttSample { rtt, rto });
+}
+
+#[test]
+fn an_overhead_delays_what_acks_release_and_one_delay_runs_at_a_time() {
+    let stream = polypath_core::rng::Seed(1).stream("overhead");
+    let greatest = Duration::from_millis(5);
+    let config = TcpConfig {
+        syn: false,
+        ..TcpConfig::default()
+    };
+    let sender = Sender::new(1, 100, config, Rto::new(config.rto));
+    let mut sender = sender.with_overhead(Overhead::new(greatest, stream));
+    let mut sent = Vec::new();
+    sender.start(Time::ZERO, &mut |o| sent.extend(number_of(o)));
+    assert_eq!(sent, NOTHING);
+    let at = sender.deadline().expect("a delay runs").at;
+    assert!(at <= Time::ZERO + greatest);
+    sender.handle_timeout(at, &mut |o| sent.extend(number_of(o)));
+    assert_eq!(sent, [0, 1], "what the window holds goes at once");
+    for number in [1, 2] {
+        let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
+        ack.window = 20;
+        let now = Time(100 * MS + u64::from(number));
+        sender.handle_input(now, ack, &mut |o| sent.extend(number_of(o)));
+    }
+    assert_eq!(sent, [0, 1]);
+    let at = sender.deadline().expect("a delay runs").at;
+    sender.handle_timeout(at, &mut |o| sent.extend(number_of(o)));
+    assert_eq!(sent, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn the_newest_receiver_window_holds_and_a_larger_one_is_no_duplicate() {
+    let mut trace = Trace::new(100, |c| {
+        c.receiver_window = 3;
+        c.initial_window = 10;
+    });
+    let update = |trace: &mut Trace, number, window| {
+        let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
+        ack.window = window;
+        trace.wake(Time(100 * MS), Wake::Input(ack))
+    };
+    assert_eq!(trace.sent, [0, 1, 2]);
+    assert_eq!(update(&mut trace, 1, 3), [3]);
+    assert_eq!(update(&mut trace, 1, 5), [4, 5]);
+    assert_eq!(trace.sender.recovery.duplicates, 0);
+    assert_eq!(update(&mut trace, 2, 4), NOTHING, "the edge stays at 6");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+use super::*;
+use crate::Scenario;
+
+/// A scenario whose one link has `queue`; what it says stands in line 10.
+fn parse(queue: &str) -> Result<Queue, Vec<String>> {
+    let text = format!(
+        r#"schema = 1
+name = "queues"
+schemes = ["tcp"]
+transfer = {{ size = "10 kB", count = 1 }}
+[[path]]
+name = "p"
+[[path.link]]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = {queue}
+gilbert_elliott = {{ p = 0.01, r = 0.2 }}
+"#
+    );
+    match Scenario::parse(&text, "s.toml", &[]) {
+        Ok(scenario) => Ok(scenario.paths[0].links[0].queue),
+        Err(errors) => Err(errors.problems().iter().map(ToString::to_string).collect()),
+    }
+}
+
+#[test]
+fn a_text_is_drop_tail_and_a_table_another_discipline() {
+    for (text, limit) in [
+        ("50 packets", QueueLimit::Packets(50)),
+        ("64 kB", QueueLimit::Bytes(Bytes(64_000))),
+        ("unlimited", QueueLimit::Unlimited),
+    ] {
+        assert_eq!(parse(&format!("{text:?}")), Ok(Queue::DropTail(limit)));
+        assert_eq!(limit.to_string(), text);
+    }
+    let codel = parse(r#"{ kind = "codel", limit = "100 packets", ecn = true }"#);
+    let expected = ActiveQueue::CoDel {
+        limit: QueueLimit::Packets(100),
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: true,
+        max_packet: Bytes(1500),
+    };
+    assert_eq!(codel, Ok(Queue::Active(expected)));
+    let red = parse(r#"{ kind = "red", limit = "100 kB", min_th = 5, gentle = false }"#);
+    let expected = ActiveQueue::Red {
+        limit: QueueLimit::Bytes(Bytes(100_000)),
+        min_th: Some(5.0),
+        max_th: None,
+        max_p: 0.1,
+        weight: None,
+        gentle: false,
+        wait: true,
+        ecn: false,
+        mean_packet: Bytes(500),
+    };
+    assert_eq!(red, Ok(Queue::Active(expected)));
+}
+
+#[test]
+fn mistakes_are_named_with_their_line_and_the_remedy() {
+    for (queue, wanted) in [
+        (
+            r#""50 pakets""#,
+            "s.toml:10:9: `queue`: `50 pakets` is not a queue limit: write \"50 packets\", \"64 kB\" or \"unlimited\"",
+        ),
+        (
+            "50",
+            "s.toml:10:9: `queue` is an integer, where a string or a table is wanted",
+        ),
+        (
+            r#"{ kind = "coddle", limit = "5 packets" }"#,
+            "s.toml:10:18: unknown kind `coddle`; did you mean `codel`?",
+        ),
+        (
+            r#"{ kind = "red", limit = "5 packets", maxth = 3 }"#,
+            "s.toml:10:46: unknown key `maxth`; did you mean `max_th`?",
+        ),
+        (
+            r#"{ kind = "codel" }"#,
+            "s.toml:10:9: missing key `limit` in `queue`",
+        ),
+        (
+            r#"{ kind = "codel", limit = "0 packets" }"#,
+            "s.toml:10:35: `limit` is zero; the packet in transmission counts: 1 packet is the least",
+        ),
+        (
+            r#"{ kind = "codel", limit = "5 packets", interval = "0 s" }"#,
+            "s.toml:10:59: `interval` is zero; it must be longer",
+        ),
+        (
+            r#"{ kind = "red", limit = "5 packets", max_p = 0 }"#,
+            "s.toml:10:54: `max_p` is not more than zero; leave it out for the default",
+        ),
+        (
+            r#"{ kind = "red", limit = "5 packets", min_th = 5, max_th = 5 }"#,
+            "s.toml:10:67: 5 is not above `min_th`, 5; 3 `min_th` is usual",
+        ),
+        (
+            r#"{ kind = "red", limit = "5 packets", weight = 1.5 }"#,
+            "s.toml:10:55: `weight` is 1.5, but must be at most 1",
+        ),
+        (
+            r#"{ kind = "red", limit = "5 packets", mean_packet = "0 B" }"#,
+            "s.toml:10:60: `mean_packet` is zero; it must be at least 1 B",
+        ),
+    ] {
+        let found = parse(queue).unwrap_err();
+        assert!(found[0].starts_with(wanted), "{found:?}\nnot {wanted}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+}

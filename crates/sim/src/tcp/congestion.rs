@@ -1,0 +1,93 @@
+//! How a congestion window grows and shrinks.
+
+mod cubic;
+mod reno;
+
+use polypath_core::time::{Duration, Time};
+use polypath_scenario::TcpVariant;
+
+pub use cubic::Cubic;
+pub use reno::Reno;
+
+/// Least slow start threshold after a loss, in segments (RFC 5681, equation 4).
+const LEAST_SSTHRESH: f64 = 2.0;
+
+/// What a loss or a congestion mark leaves of a window, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reduced {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow start threshold.
+    pub ssthresh: f64,
+}
+
+/// Growth of a window in congestion avoidance, and its reduction; slow start is the same for all.
+///
+/// `in_use` is what may be outstanding: the congestion window, or the receiver window if that is smaller.
+pub trait CongestionControl {
+    /// The congestion window after an ACK for `acked` new segments.
+    fn avoid(&mut self, now: Time, cwnd: f64, acked: u32) -> f64;
+
+    /// Answers a fast retransmit or a mark.
+    fn reduce(&mut self, in_use: f64) -> Reduced;
+
+    /// Answers a timeout: the threshold of the slow start that follows.
+    fn restart(&mut self, in_use: f64) -> f64;
+
+    /// Takes a measured round-trip time.
+    fn sample(&mut self, rtt: Duration);
+}
+
+/// A congestion control of either kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Congestion {
+    /// RFC 5681.
+    Reno(Reno),
+    /// RFC 9438.
+    Cubic(Cubic),
+}
+
+impl Congestion {
+    /// The congestion control of a variant.
+    #[must_use]
+    pub fn new(variant: TcpVariant) -> Self {
+        match variant {
+            TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno | TcpVariant::Sack => {
+                Self::Reno(Reno)
+            }
+            TcpVariant::Cubic => Self::Cubic(Cubic::default()),
+        }
+    }
+}
+
+impl CongestionControl for Congestion {
+    #[inline]
+    fn avoid(&mut self, now: Time, cwnd: f64, acked: u32) -> f64 {
+        match self {
+            Self::Reno(reno) => reno.avoid(now, cwnd, acked),
+            Self::Cubic(cubic) => cubic.avoid(now, cwnd, acked),
+        }
+    }
+
+    fn reduce(&mut self, in_use: f64) -> Reduced {
+        match self {
+            Self::Reno(reno) => reno.reduce(in_use),
+            Self::Cubic(cubic) => cubic.reduce(in_use),
+        }
+    }
+
+    fn restart(&mut self, in_use: f64) -> f64 {
+        match self {
+            Self::Reno(reno) => reno.restart(in_use),
+            Self::Cubic(cubic) => cubic.restart(in_use),
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, rtt: Duration) {
+        match self {
+            Self::Reno(reno) => reno.sample(rtt),
+            Self::Cubic(cubic) => cubic.sample(rtt),
+        }
+    }
+}

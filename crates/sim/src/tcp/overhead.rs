@@ -1,0 +1,47 @@
+//! A random time that a host takes before it sends.
+
+use polypath_core::rng::Stream;
+use polypath_core::time::{Duration, Time};
+
+/// Delays what an ACK lets a sender send by a uniform random time, one delay at a time (ns-2's
+/// `overhead_`). Retransmissions that three duplicate ACKs call for, and limited transmit, do not wait.
+///
+/// Without it the packets of flows with equal rates keep their places in a drop-tail queue, and the same
+/// flow loses again and again (Floyd and Jacobson 1991, "On traffic phase effects").
+#[derive(Clone, Debug)]
+pub struct Overhead {
+    greatest: Duration,
+    stream: Stream,
+    pending: Option<Time>,
+}
+
+impl Overhead {
+    /// Delays of up to `greatest`, drawn from `stream`.
+    #[must_use]
+    pub const fn new(greatest: Duration, stream: Stream) -> Self {
+        Self {
+            greatest,
+            stream,
+            pending: None,
+        }
+    }
+
+    /// Draws a delay, unless one is running.
+    pub(super) fn put_off(&mut self, now: Time) {
+        if self.pending.is_none() {
+            let delay = self.greatest.as_secs_f64() * self.stream.uniform();
+            // A delay of nothing would make the machine due at the time it was woken.
+            let delay = Duration::from_secs_f64(delay).max(Duration(1));
+            self.pending = Some(now + delay);
+        }
+    }
+
+    /// True if a delay ends now.
+    pub(super) fn expires(&mut self, now: Time) -> bool {
+        self.pending.take_if(|at| *at <= now).is_some()
+    }
+
+    pub(super) const fn pending(&self) -> Option<Time> {
+        self.pending
+    }
+}

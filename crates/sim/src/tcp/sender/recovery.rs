@@ -1,0 +1,144 @@
+//! What a sender remembers of losses.
+
+use polypath_core::time::Time;
+
+use super::Sender;
+use crate::tcp::Variant;
+use crate::tcp::event::{RecoveryKind, TcpEvent, TcpOutput};
+use crate::tcp::scoreboard::Scoreboard;
+
+/// The state of loss recovery.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    /// Duplicate ACKs since the last new one.
+    pub(super) duplicates: u32,
+    /// The recovery that has not ended.
+    pub(super) state: Option<RecoveryKind>,
+    /// One past the highest segment that was sent when the window was last reduced.
+    pub(super) point: Option<u32>,
+    /// Whether it was reduced for a mark, so that the first loss of that window is repaired without a
+    /// second reduction.
+    for_mark: bool,
+    /// Segments that duplicate ACKs have shown to have left the network during fast recovery.
+    pub(super) inflation: u32,
+    /// Whether a partial ACK of this recovery has restarted the timer.
+    pub(super) partial: bool,
+    /// What was selectively acknowledged, if that is known.
+    pub(super) scoreboard: Option<Box<Scoreboard>>,
+}
+
+impl Recovery {
+    pub(super) fn new(variant: Variant) -> Self {
+        Self {
+            duplicates: 0,
+            state: None,
+            point: None,
+            for_mark: false,
+            inflation: 0,
+            partial: false,
+            scoreboard: variant.selective().then(Box::default),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_fast(&self) -> bool {
+        self.state == Some(RecoveryKind::Fast)
+    }
+
+    /// True if the loss of `una` has been answered already: all losses of a window are one sign of
+    /// congestion (ns-2's `bugFix_`, the `recover` of RFC 6582).
+    pub(super) fn is_answered(&self, una: u32) -> bool {
+        let Some(point) = self.point else {
+            return false;
+        };
+        // A scoreboard counts no duplicate that stands for old data, so that the point itself is new.
+        una < point || (una == point && self.scoreboard.is_none())
+    }
+
+    /// The window is reduced for a mark.
+    pub(super) fn answer_mark(&mut self, max: u32) {
+        self.point = Some(max);
+        self.for_mark = true;
+    }
+
+    /// True, once, if the window was reduced for a mark and not yet for a loss.
+    pub(super) fn take_mark(&mut self) -> bool {
+        std::mem::take(&mut self.for_mark)
+    }
+
+    /// A timeout ends whatever went on.
+    pub(super) fn begin_timeout(&mut self, max: u32) -> RecoveryKind {
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.for_mark = false;
+        self.begin(RecoveryKind::Timeout, max)
+    }
+
+    pub(super) fn begin(&mut self, kind: RecoveryKind, max: u32) -> RecoveryKind {
+        self.state = Some(kind);
+        self.point = Some(max);
+        self.partial = false;
+        kind
+    }
+}
+
+impl Sender {
+    /// Takes an ACK of new data in: `una` moves, the timer restarts, a round trip may be measured.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
+        self.sequence.una = number;
+        self.sequence.next = self.sequence.next.max(number);
+        self.recovery.duplicates = 0;
+        if let Some(rtt) = self.retransmission.measure(now, number) {
+            self.window.sample(rtt);
+            let rto = self.retransmission.rto.timeout();
+            self.report(TcpEvent::RttSample { rtt, rto }, out);
+        }
+        // The timer runs while anything is unacknowledged (RFC 6298, 5.2 and 5.3).
+        if number < self.sequence.max {
+            self.retransmission.restart(now);
+        } else {
+            self.retransmission.stop();
+        }
+    }
+
+    /// The window grows for an ACK of new data, but not by one that echoes a mark (RFC 3168, 6.1.2).
+    #[inline]
+    pub(super) fn grow(&mut self, now: Time, from: u32, echo: bool) {
+        if self.config.syn && from == 0 {
+            // A SYN that was lost leaves a window of one segment (RFC 5681, 3.1).
+            let lost = self.stats.timeouts > 0;
+            self.window
+                .open(if lost { 1 } else { self.config.initial_window });
+        } else if !(echo && self.config.ecn) {
+            self.window.grow(now, self.sequence.una - from);
+        }
+    }
+
+    /// A recovery whose window was under way is over.
+    #[inline]
+    pub(super) fn leave_recovery(&mut self, out: &mut impl FnMut(TcpOutput)) {
+        self.recovery.inflation = 0;
+        if let Some(kind) = self.recovery.state.take() {
+            self.report(TcpEvent::RecoveryLeft { kind }, out);
+        }
+    }
+
+    /// Leaves a slow start after a loss, if all that was sent before the loss is acknowledged.
+    #[inline]
+    pub(super) fn leave_slow_start(&mut self, out: &mut impl FnMut(TcpOutput)) {
+        if self.recovery.state.is_some()
+            && self
+                .recovery
+                .point
+                .is_some_and(|point| self.sequence.una >= point)
+        {
+            self.leave_recovery(out);
+        }
+    }
+
+    pub(super) fn report_recovery(&self, kind: RecoveryKind, out: &mut impl FnMut(TcpOutput)) {
+        let until = self.sequence.max;
+        self.report(TcpEvent::RecoveryEntered { kind, until }, out);
+    }
+}

@@ -1,0 +1,126 @@
+//! Loss recovery by selective acknowledgments (RFC 6675); step numbers are those of its section 5.
+
+use polypath_core::time::Time;
+
+use super::Sender;
+use super::cumulative::LOSS_THRESHOLD;
+use crate::tcp::event::{RecoveryKind, TcpOutput};
+use crate::tcp::scoreboard::{Next, Outstanding, Scoreboard};
+use crate::tcp::segment::Segment;
+
+impl Sender {
+    pub(super) fn take_selective(
+        &mut self,
+        now: Time,
+        ack: &Segment,
+        out: &mut impl FnMut(TcpOutput),
+    ) {
+        let (blocks, max) = (ack.sack.iter(ack.number), self.sequence.max);
+        let is_duplicate = !ack.sack.is_empty() && self.board().update(blocks, max);
+        if self.recovery.is_fast() {
+            return self.take_in_recovery(now, ack.number, out);
+        }
+        if ack.number > self.sequence.una {
+            let from = self.sequence.una;
+            self.advance(now, ack.number, out);
+            self.board().advance(ack.number);
+            self.leave_slow_start(out);
+            self.grow(now, from, ack.ecn_flags.echo);
+            self.send_more(now, u32::MAX, out);
+        } else if is_duplicate {
+            self.take_selective_duplicate(now, out);
+        } else {
+            // What it says may be a larger receiver window.
+            self.send_more(now, u32::MAX, out);
+        }
+    }
+
+    /// An ACK tells that something arrived beyond a hole (steps 1 to 3).
+    fn take_selective_duplicate(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        self.recovery.duplicates += 1;
+        let una = self.sequence.una;
+        let is_lost = self.recovery.duplicates >= LOSS_THRESHOLD || self.board().is_lost(una);
+        let is_answered = self.recovery.is_answered(una);
+        if is_lost && (!is_answered || self.recovery.take_mark()) {
+            self.recover_selectively(now, is_answered, out);
+        } else if self.recovery.state.is_some() {
+            // After a timeout duplicates are signs of old losses, which go-back-N repairs.
+            self.send_more(now, u32::MAX, out);
+        } else if self.config.limited_transmit && self.recovery.duplicates < LOSS_THRESHOLD {
+            self.send_beyond_window(now, out);
+        }
+    }
+
+    /// Begins fast recovery (step 4).
+    fn recover_selectively(
+        &mut self,
+        now: Time,
+        is_answered: bool,
+        out: &mut impl FnMut(TcpOutput),
+    ) {
+        let point = self.recovery.point.filter(|_| is_answered);
+        if !is_answered {
+            self.window.reduce(self.in_use());
+            self.tells_reduction = self.config.ecn;
+        }
+        let until = point.unwrap_or(self.sequence.max);
+        let kind = self.recovery.begin(RecoveryKind::Fast, until);
+        self.report_recovery(kind, out);
+        self.retransmission.begin_anew(now);
+        let una = self.sequence.una;
+        self.board().begin(una);
+        self.transmit(now, una, out);
+        self.send_more(now, u32::MAX, out);
+    }
+
+    /// Steps A to C.
+    fn take_in_recovery(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
+        if number > self.sequence.una {
+            self.advance(now, number, out);
+            self.board().advance(number);
+            self.leave_slow_start(out);
+        }
+        self.send_more(now, u32::MAX, out);
+    }
+
+    /// Fills the pipe (step C).
+    pub(super) fn send_selectively(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        let mut pipe = self.pipe();
+        while pipe < self.window.whole() {
+            let at = self.outstanding();
+            match self.board().next(at) {
+                Some(Next::Again(number)) => self.transmit(now, number, out),
+                Some(Next::New) => {
+                    self.transmit(now, at.max, out);
+                    self.sequence.next = self.sequence.max;
+                }
+                None => return,
+            }
+            pipe += 1;
+        }
+    }
+
+    /// True if [`Self::send_selectively`] may send.
+    pub(super) fn may_send_selectively(&mut self) -> bool {
+        self.pipe() < self.window.whole()
+    }
+
+    fn pipe(&mut self) -> u32 {
+        let at = self.outstanding();
+        self.board().pipe(at)
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        let sequence = &self.sequence;
+        Outstanding {
+            una: sequence.una,
+            max: sequence.max,
+            has_new: sequence.max < sequence.total.min(sequence.edge),
+        }
+    }
+
+    /// The scoreboard, which every sender with selective acknowledgments has.
+    fn board(&mut self) -> &mut Scoreboard {
+        self.recovery.scoreboard.get_or_insert_default()
+    }
+}

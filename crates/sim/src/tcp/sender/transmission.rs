@@ -1,0 +1,115 @@
+//! What a sender may send, and sending it.
+
+use polypath_core::packet::Ecn;
+use polypath_core::time::Time;
+
+use super::Sender;
+use crate::tcp::event::TcpOutput;
+use crate::tcp::segment::{Segment, SegmentKind};
+
+impl Sender {
+    /// Sends what is allowed, up to `burst` segments, now or after the overhead of the host.
+    #[inline]
+    pub(super) fn send_more(&mut self, now: Time, burst: u32, out: &mut impl FnMut(TcpOutput)) {
+        if self.overhead.is_some() {
+            self.put_off(now);
+        } else {
+            self.send_allowed(now, burst, out);
+        }
+    }
+
+    fn put_off(&mut self, now: Time) {
+        let may_send = if self.recovers_selectively() {
+            self.may_send_selectively()
+        } else {
+            self.sequence.next < self.limit()
+        };
+        if may_send && let Some(overhead) = &mut self.overhead {
+            overhead.put_off(now);
+        }
+    }
+
+    #[inline]
+    pub(super) fn send_allowed(&mut self, now: Time, burst: u32, out: &mut impl FnMut(TcpOutput)) {
+        if self.recovers_selectively() {
+            return self.send_selectively(now, out);
+        }
+        let limit = self.limit();
+        let mut left = burst;
+        while self.sequence.next < limit && left > 0 {
+            left -= 1;
+            self.send_next(now, out);
+        }
+    }
+
+    #[inline]
+    fn recovers_selectively(&self) -> bool {
+        self.recovery.is_fast() && self.recovery.scoreboard.is_some()
+    }
+
+    /// Limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs.
+    pub(super) fn send_beyond_window(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        let beyond = self.window.whole().saturating_add(self.recovery.duplicates);
+        if self.sequence.next < self.limit_of(beyond) {
+            self.send_next(now, out);
+        }
+    }
+
+    /// One past the last segment that may be sent.
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.limit_of(self.window.whole().saturating_add(self.recovery.inflation))
+    }
+
+    #[inline]
+    fn limit_of(&self, window: u32) -> u32 {
+        let sequence = &self.sequence;
+        let by_window = sequence.una.saturating_add(window);
+        by_window.min(sequence.edge).min(sequence.total)
+    }
+
+    /// Sends the next segment; after a timeout that is the next one that has not arrived.
+    #[inline]
+    fn send_next(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        let number = self.sequence.next;
+        self.sequence.next = number + 1;
+        if number < self.sequence.max
+            && let Some(board) = &self.recovery.scoreboard
+        {
+            let missing = board.first_missing(number);
+            if missing > number {
+                self.sequence.next = missing;
+                return;
+            }
+        }
+        self.transmit(now, number, out);
+    }
+
+    #[inline]
+    pub(super) fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
+        let size = match number {
+            0 if self.config.syn => self.config.ack,
+            _ => self.config.segment,
+        };
+        let mut segment = Segment::new(SegmentKind::Data, self.connection, number, size);
+        self.stats.sent += 1;
+        if number < self.sequence.max {
+            self.stats.retransmitted += 1;
+            self.retransmission.note_again(now, number);
+        } else {
+            self.sequence.max = number + 1;
+            self.retransmission.note_new(now, number);
+            self.declare_ecn(&mut segment);
+        }
+        out(TcpOutput::Segment(segment));
+    }
+
+    /// New data is ECN-capable; neither a SYN nor what is sent again is (RFC 3168, 6.1.1 and 6.1.5).
+    #[inline]
+    fn declare_ecn(&mut self, segment: &mut Segment) {
+        if self.config.ecn && !(self.config.syn && segment.number == 0) {
+            segment.ecn = Ecn::Ect0;
+            segment.ecn_flags.reduced = std::mem::take(&mut self.tells_reduction);
+        }
+    }
+}

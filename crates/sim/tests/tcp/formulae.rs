@@ -1,0 +1,70 @@
+//! TCP against the formulae of its own documents.
+
+use polypath_core::time::Duration;
+use polypath_sim::tcp::Variant;
+
+use crate::assert_near;
+use crate::harness::{Experiment, Harm, Outcome};
+
+fn run(variant: Variant, delay: Duration, harm: Harm) -> Outcome {
+    let experiment = Experiment {
+        variant,
+        delayed_ack: false,
+        mbits: 1000,
+        delay,
+        queue: 10_000,
+        harm,
+        seconds: 400,
+        seed: 1,
+    };
+    experiment.run()
+}
+
+/// The mean window of a run, in segments of 8000 bits.
+fn mean_window(outcome: &Outcome, rtt: f64) -> f64 {
+    outcome.goodput_mbits * 1e6 / 8000.0 * rtt
+}
+
+/// One loss in 10 000 segments over 200 ms: CUBIC's window is 1.054 RTT^(3/4) / p^(3/4) (RFC 9438, equation
+/// 6), 315 segments where Reno has 122.
+#[test]
+fn cubic_has_its_mean_window_where_round_trips_are_long() {
+    let outcome = run(
+        Variant::Cubic,
+        Duration::from_millis(100),
+        Harm::LossEvery(10_000),
+    );
+    let expected = 1.054 * (0.2_f64 / 1e-4).powf(0.75);
+    assert_near("window", mean_window(&outcome, 0.2), expected, 0.05);
+}
+
+/// One loss in 1000 segments over 20 ms: below Reno's window, CUBIC has that, sqrt(3 / 2 p) (RFC 9438, 4.3).
+#[test]
+fn cubic_has_the_window_of_reno_where_that_is_larger() {
+    let delay = Duration::from_millis(10);
+    let outcome = run(Variant::Cubic, delay, Harm::LossEvery(1000));
+    assert_near("window", mean_window(&outcome, 0.02), 38.7, 0.07);
+}
+
+/// A loss in every 1000 segments halves the window of Reno from sqrt(8 / 3 p) (Mathis et al. 1997).
+#[test]
+fn reno_has_its_mean_window() {
+    let delay = Duration::from_millis(10);
+    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+        let outcome = run(variant, delay, Harm::LossEvery(1000));
+        assert_near("window", mean_window(&outcome, 0.02), 38.7, 0.05);
+    }
+}
+
+/// A mark is answered like a loss, and nothing is sent again (RFC 3168).
+#[test]
+fn marks_reduce_the_window_like_losses_and_lose_nothing() {
+    let delay = Duration::from_millis(10);
+    for variant in [Variant::Reno, Variant::Sack, Variant::Cubic] {
+        let lost = run(variant, delay, Harm::LossEvery(1000));
+        let marked = run(variant, delay, Harm::MarkEvery(1000));
+        let (goodput, of_lost) = (marked.goodput_mbits, lost.goodput_mbits);
+        assert_near("goodput", goodput, of_lost, 0.05);
+        assert_eq!((marked.drops, marked.stats.retransmitted), (0, 0));
+    }
+}
