@@ -20,7 +20,7 @@ use polypath_scenario::{Scenario, Scheme};
 use crate::lane::Lane;
 use crate::network::BuildError;
 use crate::observer::{Observer, SimEvent};
-use crate::world::{BackgroundBytes, Direction, LinkName, path_load};
+use crate::world::{BackgroundBytes, Direction, LinkName, Overflow, path_load};
 
 pub use network::{FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, run_network};
 
@@ -30,6 +30,9 @@ pub enum RunError {
     /// The network is impossible.
     #[error(transparent)]
     Network(#[from] BuildError),
+    /// A queue without a limit outgrew what memory is for.
+    #[error(transparent)]
+    Overflow(#[from] Overflow),
     /// The overlay is impossible.
     #[error("overlay: {0}")]
     Overlay(#[from] polypath_core::endpoint::ConfigError),

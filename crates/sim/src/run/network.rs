@@ -8,7 +8,7 @@ use polypath_scenario::Network;
 
 use super::RunError;
 use crate::network::{Nothing, build_graph};
-use crate::world::{FlowCounters, World};
+use crate::world::{FlowCounters, Overflow, World};
 
 /// How often a span looks at the congestion windows.
 const SAMPLES: u32 = 50;
@@ -71,7 +71,7 @@ pub struct LinkOutcome {
 /// Runs a network from its start to its end.
 ///
 /// # Errors
-/// Where no such network can be built.
+/// Where no such network can be built, or a queue without a limit grows beyond memory.
 pub fn run_network(
     network: &Network,
     seed: Seed,
@@ -81,7 +81,7 @@ pub fn run_network(
     let start = Time::ZERO + network.run.warm_up;
     let spans = network.run.batches;
     let span = Duration((network.run.duration - network.run.warm_up).as_nanos() / u64::from(spans));
-    run_warm_up(&mut world, start, span, observer);
+    run_warm_up(&mut world, start, span, observer)?;
     let mut outcome = NetworkOutcome {
         start,
         span,
@@ -90,7 +90,7 @@ pub fn run_network(
     };
     for number in 0..spans {
         let begin = start + span * u64::from(number);
-        run_span(&mut world, begin, &mut outcome, observer);
+        run_span(&mut world, begin, &mut outcome, observer)?;
     }
     Ok(outcome)
 }
@@ -100,14 +100,25 @@ fn run_warm_up(
     end: Time,
     span: Duration,
     observer: &mut impl NetworkObserver,
-) {
+) -> Result<(), Overflow> {
     let step = Duration(span.as_nanos() / u64::from(SAMPLES)).max(Duration(1));
     let mut now = Time::ZERO;
     while now < end {
         now = end.min(now + step);
-        world.run_until(now, &mut |_| {});
-        observer.on_progress(now);
+        advance(world, now, observer)?;
     }
+    Ok(())
+}
+
+/// Runs on until `now`, unless a queue outgrew its bounds before.
+fn advance(
+    world: &mut World<Nothing>,
+    now: Time,
+    observer: &mut impl NetworkObserver,
+) -> Result<(), Overflow> {
+    world.run_until(now, &mut |_| {});
+    observer.on_progress(now);
+    world.overflow().cloned().map_or(Ok(()), Err)
 }
 
 /// Runs one span and adds what it brought.
@@ -116,7 +127,7 @@ fn run_span(
     begin: Time,
     outcome: &mut NetworkOutcome,
     observer: &mut impl NetworkObserver,
-) {
+) -> Result<(), Overflow> {
     let flows: Vec<FlowCounters> = world.flows().map(|flow| flow.counters).collect();
     let links: Vec<Counters> = world.links().map(|link| link.counters).collect();
     let mut windows = vec![(0.0, 0_u32); flows.len()];
@@ -128,14 +139,13 @@ fn run_span(
             } else {
                 Duration(share)
             };
-        world.run_until(now, &mut |_| {});
+        advance(world, now, observer)?;
         for ((sum, count), flow) in windows.iter_mut().zip(world.flows()) {
             if let Some(window) = flow.congestion_window {
                 *sum += window;
                 *count += 1;
             }
         }
-        observer.on_progress(now);
     }
     for ((flow, before), after) in outcome.flows.iter_mut().zip(flows).zip(world.flows()) {
         flow.spans.push(after.counters - before);
@@ -147,6 +157,7 @@ fn run_span(
     for ((link, before), after) in outcome.links.iter_mut().zip(links).zip(world.links()) {
         link.spans.push(after.counters.since(&before));
     }
+    Ok(())
 }
 
 impl NetworkOutcome {
