@@ -29,6 +29,7 @@ use ports::Ports;
 use station::NodeStation;
 
 mod events;
+mod hearing;
 mod inbox;
 mod paths;
 mod ports;
@@ -46,7 +47,7 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// Where to write counters ([`Stats`]), each second and at the end.
     pub stats: Option<PathBuf>,
-    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run.
+    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the future.
     pub origin_ns: Option<u64>,
 }
 
@@ -74,6 +75,16 @@ pub enum NodeError {
     /// The peer's key is this node's own.
     #[error("`peer.public_key` is this node's own key: give that of the peer")]
     OwnKey,
+    /// Time zero is still to come, and a node's time would stand still until then.
+    #[error(
+        "--origin-ns {origin}: that is in the future, now is {now}; give a time that has passed"
+    )]
+    Origin {
+        /// Time zero.
+        origin: u64,
+        /// The time of the start.
+        now: u64,
+    },
     /// A file that is to be written.
     #[error(
         "{option} {path}: {source}; name a file in a directory that exists and can be written",
@@ -110,9 +121,7 @@ pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
 impl Node {
     /// Opens all that `config` names, in the network namespace of the calling thread.
     pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
-        let clock = options
-            .origin_ns
-            .map_or_else(Clock::starting_now, Clock::starting_at);
+        let clock = clock(options.origin_ns)?;
         let private_key = private_key(config)?;
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
@@ -131,7 +140,7 @@ impl Node {
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
-        let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
+        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, config.policy);
         let ports = Ports::new(tun, paths, events);
         let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
@@ -150,6 +159,16 @@ impl Node {
         let now = self.driver.clock().now();
         Ok(self.station.finish(now, stats::drive(&report))?)
     }
+}
+
+fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
+    let now = Clock::starting_now();
+    let origin = origin_ns.unwrap_or(now.origin_ns());
+    if origin > now.origin_ns() {
+        let now = now.origin_ns();
+        return Err(NodeError::Origin { origin, now });
+    }
+    Ok(Clock::starting_at(origin))
 }
 
 fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
