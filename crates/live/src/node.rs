@@ -72,9 +72,6 @@ pub enum NodeError {
          interfaces (`ip link set DEV mtu 1500`) or take the IPv6 addresses from `node.tun.addresses`"
     )]
     Mtu(u16),
-    /// The peer's key is this node's own.
-    #[error("`peer.public_key` is this node's own key: give that of the peer")]
-    OwnKey,
     /// Time zero is still to come, and a node's time would stand still until then.
     #[error(
         "--origin-ns {origin}: that is in the future, now is {now}; give a time that has passed"
@@ -122,7 +119,7 @@ impl Node {
     /// Opens all that `config` names, in the network namespace of the calling thread.
     pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
         let clock = clock(options.origin_ns)?;
-        let private_key = private_key(config)?;
+        let private_key = keys::load(&config.node.key_file)?;
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(stats_file).transpose()?;
@@ -177,14 +174,6 @@ fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
         path: path.to_owned(),
         source,
     })
-}
-
-fn private_key(config: &NodeConfig) -> Result<PrivateKey, NodeError> {
-    let key = keys::load(&config.node.key_file)?;
-    if key.public() == config.peer.public_key {
-        return Err(NodeError::OwnKey);
-    }
-    Ok(key)
 }
 
 fn session(
