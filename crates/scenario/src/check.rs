@@ -38,6 +38,10 @@ pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
         problems.report("schema", message, "this program reads `schema = 1`");
     }
     check_name("name", &scenario.name, problems);
+    if scenario.title.chars().any(char::is_control) {
+        let message = "`title` has a control character, which a terminal would obey";
+        problems.report("title", message, "write it in one line of plain text");
+    }
     check_schemes(scenario, problems);
     check_transfer(scenario, problems);
     check_tcp(&scenario.tcp, problems);
