@@ -10,13 +10,10 @@ use polypath_lab::{LabError, LabOptions, Progress};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::outcome;
 use crate::progress;
 use crate::scenario;
-
-/// The exit code of a run that was told to stop: it failed.
-const INTERRUPTED: i32 = 1;
 
 /// Arguments of `polypath lab`.
 #[derive(Debug, clap::Args)]
@@ -55,14 +52,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
     over.store(true, Ordering::Relaxed);
     bar.finish();
-    let experiment = experiment.map_err(|error| match error {
+    let experiment = experiment.map_err(|error| {
+        out.discard();
+        failure_of(error)
+    })?;
+    let report = outcome::write(&experiment, out.path())?;
+    outcome::print(&experiment, &report, args.scenario.format)
+}
+
+fn failure_of(error: LabError) -> Failure {
+    match error {
         LabError::Refused(_) | LabError::Device(_) => Failure::Machine(error.into()),
         LabError::Scenario(_) | LabError::Clip(_) | LabError::Keep(_) => {
             Failure::Input(error.into())
         }
         error => Failure::Run(error.into()),
-    })?;
-    outcome::report(&experiment, &out, args.scenario.format)
+    }
 }
 
 /// Has the signals by which a lab is stopped end the program from the time on at which the flag is set: the

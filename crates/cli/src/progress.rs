@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polypath_core::time::Time;
 
 /// Redraws a second.
 const REDRAW_HZ: u8 = 5;
@@ -19,7 +20,7 @@ pub(crate) struct Indicator {
     /// Work that is known to be long is shown at once.
     is_long: bool,
     /// Where to write lines, if standard error is no terminal.
-    lines: Option<Box<dyn Write>>,
+    lines: Option<Box<dyn Write + Send>>,
     /// Since the start.
     next_line: Duration,
 }
@@ -41,7 +42,8 @@ impl Indicator {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        let lines = (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write>);
+        let lines =
+            (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write + Send>);
         let next_line = if is_long { Duration::ZERO } else { INTERVAL };
         Self {
             bar,
@@ -60,6 +62,22 @@ impl Indicator {
         if self.bar.elapsed() >= self.next_line {
             self.next_line = self.bar.elapsed() + INTERVAL;
             self.write(&format!("{what}: {steps} of {}", self.steps));
+        }
+    }
+
+    /// Moves on to `steps` transfers, where the simulation is at `at`, which moves between two transfers, too.
+    pub(crate) fn advance_at(&mut self, steps: u64, at: Time) {
+        let seconds = at.0 / 1_000_000_000;
+        self.bar
+            .set_message(format!("transfers, at {seconds} s simulated,"));
+        self.bar.set_position(steps);
+        self.draw();
+        if self.bar.elapsed() >= self.next_line {
+            self.next_line = self.bar.elapsed() + INTERVAL;
+            let of = self.steps;
+            self.write(&format!(
+                "transfers: {steps} of {of}, at {seconds} s simulated"
+            ));
         }
     }
 
