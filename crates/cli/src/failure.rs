@@ -39,10 +39,9 @@ impl Failure {
 /// Says something on standard error, each line of it as the program's; where nobody listens there is nobody
 /// to tell.
 pub(crate) fn tell(words: &str) {
-    let lines: String = plain(words)
-        .lines()
-        .map(|line| format!("polypath: {line}\n"))
-        .collect();
+    let words = plain(words);
+    let lines: Vec<&str> = words.lines().collect();
+    let lines = format!("polypath: {}\n", lines.join("\npolypath: "));
     let _ = io::stderr().write_all(lines.as_bytes());
 }
 

@@ -85,9 +85,9 @@ fn item<'a>(items: &'a mut [Node], part: &str) -> Result<&'a mut Node, (String, 
     if let Some(position) = position.or_else(named) {
         return Ok(&mut items[position]);
     }
-    let names = items.iter().filter_map(name).map(str::to_owned);
+    let words = items.iter().filter_map(name).map(str::to_owned);
     let numbers = (0..items.len()).map(|n| n.to_string());
-    let known: Vec<String> = names.chain(numbers).collect();
+    let known: Vec<String> = words.chain(numbers).collect();
     let message = format!("no list entry `{part}` (they count from 0)");
     Err((message, suggestion(part, known.iter().map(String::as_str))))
 }
