@@ -61,7 +61,7 @@ pub enum Progress {
 ///
 /// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
 /// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]). Temporary files of a lab that was killed
-/// are removed by the next.
+/// are removed by the first that begins ten seconds later or more.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
@@ -188,7 +188,8 @@ impl Lab {
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
         warn::about_networks(&emulated.networks, &self.scenario);
-        warn::about_nodes(&files, &self.scenario);
+        let bound = record::lateness_bound(&self.scenario, emulated.realtime);
+        warn::about_nodes(&files, &self.scenario, bound);
         let collected = Collected {
             clip: self.clip,
             emulated,
