@@ -1,6 +1,7 @@
 //! `polypath lab`: a scenario in real time, between real programs.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,11 +35,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let scenario = args.scenario.read()?;
     let out = args.scenario.out(&scenario, "lab")?;
-    if let Some(clip) = args.clip.as_ref().filter(|clip| !clip.is_file()) {
-        return Err(Failure::input(format!(
-            "{}: no file to transfer",
-            clip.display()
-        )));
+    if let Some(clip) = &args.clip {
+        check_clip(clip).inspect_err(|_| out.discard())?;
+    }
+    if let Some(keep) = args
+        .keep
+        .as_ref()
+        .filter(|keep| keep.exists() && !keep.is_dir())
+    {
+        out.discard();
+        let message = format!("--keep {}: it is no folder", keep.display());
+        return Err(Failure::input(message));
     }
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let options = LabOptions {
@@ -58,6 +65,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     let report = outcome::write(&experiment, out.path())?;
     outcome::print(&experiment, &report, args.scenario.format)
+}
+
+/// Says what a clip is where it is no file.
+fn check_clip(clip: &Path) -> Result<(), Failure> {
+    let why = match fs::metadata(clip) {
+        Ok(found) if found.is_file() => return Ok(()),
+        Ok(found) if found.is_dir() => "it is a folder".to_owned(),
+        Ok(_) => "it is a device, a pipe or a socket".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let clip = clip.display();
+    Err(Failure::input(format!(
+        "--clip {clip}: no file to transfer: {why}"
+    )))
 }
 
 fn failure_of(error: LabError) -> Failure {

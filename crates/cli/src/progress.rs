@@ -1,9 +1,10 @@
 //! Progress on standard error: a bar on a terminal, and elsewhere a line now and then.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use polypath_core::time::Time;
 
 /// Redraws a second.
@@ -38,9 +39,9 @@ impl Indicator {
 
     fn new(steps: u64, is_long: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
-        let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed, about {eta} left";
+        let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed{left}";
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", write_left));
         }
         let lines =
             (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write + Send>);
@@ -106,5 +107,13 @@ impl Indicator {
             // Whoever does not read it does not want it.
             let _ = writeln!(lines, "polypath: {line}");
         }
+    }
+}
+
+/// How long it may still take, once there is anything to tell it by.
+fn write_left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // A line that cannot be written is not drawn either.
+        let _ = write!(text, ", about {} left", HumanDuration(state.eta()));
     }
 }
