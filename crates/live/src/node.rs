@@ -4,6 +4,11 @@
 //! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
 //! and with the times in which the kernel received them, and deadlines in between at their own time, so
 //! that a node that is woken late decides as one that is woken in time, however many datagrams wait.
+//!
+//! The price of that order: whoever floods one path faster than the node reads holds up the datagrams of
+//! all paths, by as long as it takes to read what waits in that path's socket (4 MB), junk included. Junk
+//! costs its reading and a look at its header, or one hash, but for the few initiations that the session
+//! reads in a time.
 
 use std::io;
 use std::path::{Path, PathBuf};
