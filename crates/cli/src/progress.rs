@@ -39,7 +39,7 @@ impl Indicator {
 
     fn new(steps: u64, is_long: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
-        let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed{left}";
+        let template = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.with_key("left", write_left));
         }
