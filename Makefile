@@ -3,7 +3,8 @@
 SCENARIO ?= scenarios/demo.toml
 OUT ?= out/demo
 CLIP ?=
-POLYPATH := target/release/polypath
+# Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
+POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
 .PHONY: demo test check bench setup build fmt clippy doc wasm licences clean
 

@@ -1,7 +1,11 @@
 //! Why a command failed, as an exit code and a message.
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// The exit code of a run that was told to stop: it failed.
+pub(crate) const INTERRUPTED: i32 = 1;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -32,9 +36,33 @@ impl Failure {
             Self::Input(error) => (2, error),
             Self::Machine(error) => (3, error),
         };
-        eprintln!("polypath: {}", in_words(error));
+        tell(&in_words(error));
         ExitCode::from(code)
     }
+}
+
+/// Says something on standard error, each line of it as the program's; where nobody listens there is nobody
+/// to tell.
+pub(crate) fn tell(words: &str) {
+    let words = plain(words);
+    let lines: Vec<&str> = words.lines().collect();
+    let lines = format!("polypath: {}\n", lines.join("\npolypath: "));
+    let _ = io::stderr().write_all(lines.as_bytes());
+}
+
+/// Without what would steer a terminal: messages quote files and arguments.
+fn plain(words: &str) -> String {
+    let steers = |c: char| c.is_control() && c != '\n';
+    words
+        .chars()
+        .map(|c| {
+            if steers(c) {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 /// An error and its causes, each once: some messages name their cause themselves.

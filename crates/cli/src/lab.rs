@@ -1,6 +1,7 @@
 //! `polypath lab`: a scenario in real time, between real programs.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,13 +11,10 @@ use polypath_lab::{LabError, LabOptions, Progress};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::outcome;
 use crate::progress;
 use crate::scenario;
-
-/// The exit code of a run that was told to stop: it failed.
-const INTERRUPTED: i32 = 1;
 
 /// Arguments of `polypath lab`.
 #[derive(Debug, clap::Args)]
@@ -37,11 +35,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let scenario = args.scenario.read_transfers()?;
     let out = args.scenario.out(&scenario.name, "lab")?;
-    if let Some(clip) = args.clip.as_ref().filter(|clip| !clip.is_file()) {
-        return Err(Failure::input(format!(
-            "{}: no file to transfer",
-            clip.display()
-        )));
+    if let Some(clip) = &args.clip {
+        check_clip(clip).inspect_err(|_| out.discard())?;
+    }
+    if let Some(keep) = args
+        .keep
+        .as_ref()
+        .filter(|keep| keep.exists() && !keep.is_dir())
+    {
+        out.discard();
+        let message = format!("--keep {}: it is no folder", keep.display());
+        return Err(Failure::input(message));
     }
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let options = LabOptions {
@@ -55,14 +59,36 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
     over.store(true, Ordering::Relaxed);
     bar.finish();
-    let experiment = experiment.map_err(|error| match error {
+    let experiment = experiment.map_err(|error| {
+        out.discard();
+        failure_of(error)
+    })?;
+    let report = outcome::write(&experiment, out.path())?;
+    outcome::print(&experiment, &report, args.scenario.format)
+}
+
+/// Says what a clip is where it is no file.
+fn check_clip(clip: &Path) -> Result<(), Failure> {
+    let why = match fs::metadata(clip) {
+        Ok(found) if found.is_file() => return Ok(()),
+        Ok(found) if found.is_dir() => "it is a folder".to_owned(),
+        Ok(_) => "it is a device, a pipe or a socket".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let clip = clip.display();
+    Err(Failure::input(format!(
+        "--clip {clip}: no file to transfer: {why}"
+    )))
+}
+
+fn failure_of(error: LabError) -> Failure {
+    match error {
         LabError::Refused(_) | LabError::Device(_) => Failure::Machine(error.into()),
         LabError::Scenario(_) | LabError::Clip(_) | LabError::Keep(_) => {
             Failure::Input(error.into())
         }
         error => Failure::Run(error.into()),
-    })?;
-    outcome::report(&experiment, &out, args.scenario.format)
+    }
 }
 
 /// Has the signals by which a lab is stopped end the program from the time on at which the flag is set: the

@@ -15,11 +15,14 @@ mod scenario;
 mod schema;
 mod sim;
 mod sweep;
+mod watch;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser, Subcommand};
+use polypath_scenario::document::nearest;
 
 /// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
 #[derive(Debug, Parser)]
@@ -49,9 +52,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| suggest(error).exit());
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
+        // It would tell on standard error that standard error cannot be written, and panic.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("POLYPATH_LOG")
@@ -69,4 +74,19 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Names the command that is nearest to one that does not exist, where clap's own measure finds none.
+fn suggest(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let cli = Cli::command();
+        let known = cli.get_subcommands().map(clap::Command::get_name);
+        if let Some(meant) = nearest(given, known) {
+            let meant = ContextValue::Strings(vec![meant.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, meant);
+        }
+    }
+    error
 }

@@ -1,6 +1,5 @@
 //! `polypath sim` of a network: one run or several replicas, on several threads.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -16,7 +15,8 @@ use polypath_sim::{NetworkOutcome, RunError, run_network};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress;
-use crate::scenario::Format;
+use crate::scenario::{Folder, Format};
+use crate::watch::Interrupts;
 
 /// Parts of one replica that progress is counted in.
 pub(crate) const PARTS: u64 = 1000;
@@ -38,14 +38,16 @@ pub(crate) struct Replication {
 pub(crate) fn run(
     network: &Network,
     replication: Replication,
-    out: &Path,
+    out: &Folder,
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = seeds(network.seed, replication.replicas);
     let parts = AtomicU64::new(0);
     let work = |number: usize| run_one(network, seeds[number], &parts).map_err(Failure::run);
     let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
+    let interrupts = Interrupts::register().context("watching for signals")?;
     let outcomes = in_order(seeds.len(), replication.jobs, &work, &mut || {
+        interrupts.obey(&bar, out);
         bar.advance("simulating", parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
@@ -55,8 +57,9 @@ pub(crate) fn run(
         replicas: &replicas,
     };
     let figures = NetworkFigures::of(record);
-    let written = write(out, record, &figures)
-        .with_context(|| format!("cannot write the report to {}", out.display()))?;
+    let path = out.path();
+    let written = write(path, record, &figures)
+        .with_context(|| format!("cannot write the report to {}", path.display()))?;
     let folder = written.folder.display();
     print(&match format {
         Format::Table => format!(

@@ -12,13 +12,15 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// The node's file; `polypath schema node` prints its schema.
     config: PathBuf,
-    /// Write every decision to this file, one JSON object a line.
+    /// Write every decision to this file, one JSON object a line. Where it is a FIFO, a slow reader holds the
+    /// node up.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Write counters to this file each second and at the end, as JSON.
+    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one experiment.
+    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one experiment;
+    /// it must have passed.
     #[arg(long, value_name = "NS")]
     origin_ns: Option<u64>,
 }

@@ -3,26 +3,42 @@
 use std::path::Path;
 
 use anyhow::Context;
-use polypath_report::{Experiment, Figures, table};
+use polypath_report::{Experiment, Figures, Written, table};
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output;
 use crate::scenario::Format;
 
-/// Writes the report and prints it; fails where the run is invalid, or no transfer came to its end.
-pub(crate) fn report(experiment: &Experiment, out: &Path, format: Format) -> Result<(), Failure> {
+/// A report that is written.
+pub(crate) struct Report {
+    figures: Figures,
+    written: Written,
+}
+
+/// Writes the report.
+pub(crate) fn write(experiment: &Experiment, out: &Path) -> Result<Report, Failure> {
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
         .with_context(|| format!("cannot write the report to {}", out.display()))?;
-    print(&match format {
+    Ok(Report { figures, written })
+}
+
+/// Prints a report; fails where the run is invalid, or no transfer came to its end.
+pub(crate) fn print(
+    experiment: &Experiment,
+    report: &Report,
+    format: Format,
+) -> Result<(), Failure> {
+    let Report { figures, written } = report;
+    match format {
         Format::Table => {
-            let table = table::render(experiment, &figures);
+            let table = table::render(experiment, figures);
             let (face, page) = (experiment.mode, written.page.display());
             let help = format!("`polypath {face} --help` says what each column means");
-            format!("{table}\n{help}\nreport: {page}\n")
+            output::print(&format!("{table}\n{help}\nreport: {page}\n"))?;
         }
-        Format::Json => written.text,
-    })?;
+        Format::Json => output::print(&written.text)?,
+    }
     judge(experiment)
 }
 

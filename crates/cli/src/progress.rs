@@ -1,9 +1,11 @@
 //! Progress on standard error: a bar on a terminal, and elsewhere a line now and then.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use polypath_core::time::Time;
 
 /// Redraws a second.
 const REDRAW_HZ: u8 = 5;
@@ -19,7 +21,7 @@ pub(crate) struct Indicator {
     /// Work that is known to be long is shown at once.
     is_long: bool,
     /// Where to write lines, if standard error is no terminal.
-    lines: Option<Box<dyn Write>>,
+    lines: Option<Box<dyn Write + Send>>,
     /// Since the start.
     next_line: Duration,
 }
@@ -37,11 +39,12 @@ impl Indicator {
 
     fn new(steps: u64, is_long: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
-        let template = "{msg} {bar:40} {pos}/{len}, {elapsed} elapsed, about {eta} left";
+        let template = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", write_left));
         }
-        let lines = (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write>);
+        let lines =
+            (!io::stderr().is_terminal()).then(|| Box::new(io::stderr()) as Box<dyn Write + Send>);
         let next_line = if is_long { Duration::ZERO } else { INTERVAL };
         Self {
             bar,
@@ -60,6 +63,22 @@ impl Indicator {
         if self.bar.elapsed() >= self.next_line {
             self.next_line = self.bar.elapsed() + INTERVAL;
             self.write(&format!("{what}: {steps} of {}", self.steps));
+        }
+    }
+
+    /// Moves on to `steps` transfers, where the simulation is at `at`, which moves between two transfers, too.
+    pub(crate) fn advance_at(&mut self, steps: u64, at: Time) {
+        let seconds = at.0 / 1_000_000_000;
+        self.bar
+            .set_message(format!("transfers, at {seconds} s simulated,"));
+        self.bar.set_position(steps);
+        self.draw();
+        if self.bar.elapsed() >= self.next_line {
+            self.next_line = self.bar.elapsed() + INTERVAL;
+            let of = self.steps;
+            self.write(&format!(
+                "transfers: {steps} of {of}, at {seconds} s simulated"
+            ));
         }
     }
 
@@ -88,5 +107,13 @@ impl Indicator {
             // Whoever does not read it does not want it.
             let _ = writeln!(lines, "polypath: {line}");
         }
+    }
+}
+
+/// How long it may still take, once there is anything to tell it by.
+fn write_left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // A line that cannot be written is not drawn either.
+        let _ = write!(text, ", about {} left", HumanDuration(state.eta()));
     }
 }

@@ -1,6 +1,7 @@
 //! The arguments that `sim` and `lab` share, and the scenario that they name.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// The scenario file.
     scenario: PathBuf,
-    /// A value that takes the place of the file's, such as background=off or transfer.count=5.
+    /// A value that takes the place of the file's, such as background=off or transfer.count=5; an entry of a
+    /// list goes by its name or by its position from 0: path.path2.background=light is path.1.background=light.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
     /// The root seed, instead of the file's.
@@ -98,19 +100,54 @@ impl Args {
     }
 
     /// The folder for the report, made now: a run of minutes must not fail at its end for want of it.
-    pub(crate) fn out(&self, name: &str, face: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn out(&self, name: &str, face: &str) -> Result<Folder, Failure> {
         let default = || Path::new("out").join(format!("{name}-{face}"));
         let out = self.out.clone().unwrap_or_else(default);
-        let probe = out.join(".writable");
-        let writable = fs::create_dir_all(&out)
-            .and_then(|()| fs::write(&probe, []))
-            .and_then(|()| fs::remove_file(&probe));
-        match writable {
-            Ok(()) => Ok(out),
-            Err(error) => Err(Failure::input(format!(
+        Folder::open(&out).map_err(|error| {
+            Failure::input(format!(
                 "cannot write the report to {}: {error}; choose another folder with --out",
                 out.display()
-            ))),
+            ))
+        })
+    }
+}
+
+/// A folder that can be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// It and the folders around it, as far as they were not there before; the innermost first.
+    made: Vec<PathBuf>,
+}
+
+impl Folder {
+    fn open(path: &Path) -> io::Result<Self> {
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made = path.ancestors().take_while(missing);
+        let folder = Self {
+            path: path.to_owned(),
+            made: made.map(Path::to_owned).collect(),
+        };
+        let probe = path.join(".writable");
+        let writable = fs::create_dir_all(path)
+            .and_then(|()| fs::write(&probe, []))
+            .and_then(|()| fs::remove_file(&probe));
+        if writable.is_err() {
+            folder.discard();
         }
+        writable.map(|()| folder)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes what opening it has made, as far as it is empty.
+    pub(crate) fn discard(&self) {
+        // What is not empty, or gone, is left as it is.
+        self.made
+            .iter()
+            .all(|folder| fs::remove_dir(folder).is_ok());
     }
 }

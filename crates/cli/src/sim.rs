@@ -1,7 +1,6 @@
 //! `polypath sim`: a scenario in virtual time.
 
-use std::path::Path;
-
+use anyhow::Context;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
@@ -11,9 +10,9 @@ use polypath_sim::{Observer, SimEvent};
 use crate::failure::Failure;
 use crate::network;
 use crate::outcome;
-use crate::progress;
-use crate::scenario::{self, Read};
+use crate::scenario::{self, Folder, Read};
 use crate::sweep::{self, Plan, Point};
+use crate::watch::Watch;
 
 /// Arguments of `polypath sim`.
 #[derive(Debug, clap::Args)]
@@ -38,58 +37,52 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         mut points,
     } = args.scenario.read(seconds.as_slice())?;
     let out = args.scenario.out(points[0].1.name(), "sim")?;
+    let format = args.scenario.format;
     if points.len() > 1 {
         let plan = Plan {
             text: &text,
             overrides,
         };
         let points: Vec<Point> = points.into_iter().filter_map(Point::of).collect();
-        return sweep::run(&points, &plan, args.replication, &out, args.scenario.format);
+        return sweep::run(&points, &plan, args.replication, &out, format);
     }
     match points.swap_remove(0).1 {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
-        Experiment::Network(network) => {
-            network::run(&network, args.replication, &out, args.scenario.format)
-        }
+        Experiment::Network(network) => network::run(&network, args.replication, &out, format),
     }
+    .inspect_err(|_| out.discard())
 }
 
-fn run_transfers(scenario: &Scenario, out: &Path, args: &Args) -> Result<(), Failure> {
+fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), Failure> {
     if args.replication.replicas > 1 {
         let message = "--replicas is for networks; transfers have transfer.count";
         return Err(Failure::input(message));
     }
-    let mut watched = Watched::new(scenario);
+    let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
+    let mut watched = Watched {
+        observer: Simulated::new(scenario),
+        watch: Watch::start(transfers, out.clone()).context("watching the simulation")?,
+    };
     let outcome = polypath_sim::run(scenario, Seed(scenario.seed), &mut watched);
-    let outcome = outcome.map_err(Failure::input)?;
-    watched.bar.finish();
-    let experiment = watched.observer.finish(scenario, &outcome);
-    outcome::report(&experiment, out, args.scenario.format)
+    let Watched { observer, watch } = watched;
+    let experiment = observer.finish(scenario, &outcome.map_err(Failure::input)?);
+    let written = outcome::write(&experiment, out.path());
+    // An interrupt ends the program until all that is to be kept is written.
+    drop(watch);
+    outcome::print(&experiment, &written?, args.scenario.format)
 }
 
-/// The report's observer, with a progress bar over the transfers.
+/// The report's observer, and who watches it.
 struct Watched {
     observer: Simulated,
-    bar: progress::Indicator,
-    finished: u64,
-}
-
-impl Watched {
-    fn new(scenario: &Scenario) -> Self {
-        let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
-        Self {
-            observer: Simulated::new(scenario),
-            bar: progress::Indicator::perhaps_short(transfers),
-            finished: 0,
-        }
-    }
+    watch: Watch,
 }
 
 impl Observer for Watched {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
+        self.watch.reach(at);
         if matches!(event, SimEvent::TransferFinished { .. }) {
-            self.finished += 1;
-            self.bar.advance("transfers", self.finished);
+            self.watch.finish_transfer();
         }
         self.observer.on_event(scheme, at, event);
     }

@@ -15,11 +15,12 @@ use polypath_scenario::document::Override;
 use polypath_scenario::{Experiment, Network};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::network::{PARTS, Replication, in_order, run_one, seeds};
 use crate::output::print;
 use crate::progress;
-use crate::scenario::Format;
+use crate::scenario::{Folder, Format};
+use crate::watch::Interrupts;
 
 /// One combination: what is set, and the network that it gives.
 pub(crate) struct Point {
@@ -58,27 +59,29 @@ pub(crate) fn run(
     points: &[Point],
     plan: &Plan<'_>,
     replication: Replication,
-    out: &Path,
+    out: &Folder,
     format: Format,
 ) -> Result<(), Failure> {
-    let store = Store::open(out, plan, points, replication)?;
+    let store = Store::open(out.path(), plan, points, replication)?;
     let missing: Vec<usize> = (0..points.len()).filter(|n| !store.has(*n)).collect();
     let done = points.len() - missing.len();
     if done > 0 {
-        eprintln!(
-            "polypath: {done} of {} points are finished already",
+        tell(&format!(
+            "{done} of {} points are finished already",
             points.len()
-        );
+        ));
     }
     let parts = AtomicU64::new(0);
     let work = |index: usize| run_point(&store, missing[index], points, replication, &parts);
     let total = missing.len() as u64 * PARTS * u64::from(replication.replicas);
     let mut bar = progress::Indicator::perhaps_short(total);
+    let interrupts = Interrupts::register().context("watching for signals")?;
     in_order(missing.len(), replication.jobs, &work, &mut || {
+        interrupts.obey(&bar, out);
         bar.advance("simulating", parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
-    report(&store, points, out, format)
+    report(&store, points, out.path(), format)
 }
 
 fn run_point(

@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use common::{polypath, printed};
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
+use tempfile::TempDir;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-nodes");
 
@@ -62,12 +65,61 @@ fn await_log(file: &Path, what: &str, times: usize) -> String {
     panic!("`{what}` is not said {times} times: {log}");
 }
 
-/// Two namespaces, joined by the links that the files of docs/two-nodes expect.
-fn joined() -> (Namespace, Namespace) {
-    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
-    a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
-    (a, b)
+/// Two namespaces, joined by the links that the files of docs/two-nodes expect, and these files.
+struct Site {
+    a: Namespace,
+    b: Namespace,
+    files: Files,
+}
+
+impl Site {
+    /// Nothing where this machine cannot have it.
+    fn new() -> Option<Self> {
+        if !can_test() {
+            return None;
+        }
+        let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
+        a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+        let files = Files::new();
+        Some(Self { a, b, files })
+    }
+
+    fn start_a(&self) -> Node {
+        Node::start(&self.a, &self.files.a)
+    }
+
+    fn start_b(&self) -> Node {
+        Node::start(&self.b, &self.files.b)
+    }
+}
+
+/// The files of docs/two-nodes, each with the other's key.
+struct Files {
+    directory: TempDir,
+    a: PathBuf,
+    b: PathBuf,
+}
+
+impl Files {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        configure(directory.path());
+        let [a, b] = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
+        Self { directory, a, b }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+/// Replaces the first `old` in `file` by `new`.
+fn edit(file: &Path, old: &str, new: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    let edited = text.replacen(old, new, 1);
+    assert_ne!(edited, text, "{old}");
+    fs::write(file, edited).unwrap();
 }
 
 /// Makes keys and puts the files of docs/two-nodes into `directory`, each with the other's key.
@@ -131,51 +183,36 @@ fn fetch(namespace: &Namespace, host: &str, to: &Path) -> Vec<u8> {
 
 #[test]
 fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
-    if !can_test() {
-        return;
-    }
-    let (a, b) = joined();
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let _a = Node::start(&a, &directory.path().join("a.toml"));
-    let _b = Node::start(&b, &directory.path().join("b.toml"));
-    await_answer(&b, "10.77.0.1");
-    await_answer(&b, "fd77::1");
+    let Some(site) = Site::new() else { return };
+    let (_a, _b) = (site.start_a(), site.start_b());
+    let (a, b) = (&site.a, &site.b);
+    await_answer(b, "10.77.0.1");
+    await_answer(b, "fd77::1");
     // A period that divides no buffer, so that a part that is missing or doubled shows.
     let content: Vec<u8> = (0..=250).cycle().take(500_000).collect();
-    let server = serve(&a, content.clone());
-    let to = directory.path().join("fetched");
+    let server = serve(a, content.clone());
+    let to = site.files.path("fetched");
     for host in ["10.77.0.1", "[fd77::1]"] {
-        assert!(fetch(&b, host, &to) == content, "{host}");
+        assert!(fetch(b, host, &to) == content, "{host}");
     }
     server.join().unwrap();
 }
 
 #[test]
 fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
-    if !can_test() {
-        return;
-    }
-    let (a, b) = joined();
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
-    for file in &files {
-        let text = fs::read_to_string(file).unwrap();
+    let Some(site) = Site::new() else { return };
+    for file in [&site.files.a, &site.files.b] {
         // As much as the links carry, which leaves nothing for the headers of the overlay.
-        let larger = text.replacen("\"pp0\",", "\"pp0\", mtu = 1500,", 1);
-        assert_ne!(larger, text);
-        fs::write(file, larger).unwrap();
+        edit(file, "\"pp0\",", "\"pp0\", mtu = 1500,");
     }
-    let _a = Node::start(&a, &files[0]);
-    let _b = Node::start(&b, &files[1]);
-    await_log(&files[0], "datagrams will be fragmented", 1);
-    await_answer(&b, "10.77.0.1");
+    let (_a, _b) = (site.start_a(), site.start_b());
+    await_log(&site.files.a, "datagrams will be fragmented", 1);
+    await_answer(&site.b, "10.77.0.1");
     let ping = |size: &str, address: &str| {
         let mut command = Command::new("ping");
         command.args(["-n", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do"]);
         command.args(["-s", size, address]);
-        b.output(&mut command)
+        site.b.output(&mut command)
     };
     for (size, address) in [("1472", "10.77.0.1"), ("1452", "fd77::1")] {
         let said = ping(size, address).unwrap();
@@ -186,19 +223,13 @@ fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
 
 #[test]
 fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
-    if !can_test() {
-        return;
-    }
-    let (a, b) = joined();
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
-    let _a = Node::start(&a, &files[0]);
-    let log = await_log(&files[0], "no answer from the peer yet", 2);
+    let Some(site) = Site::new() else { return };
+    let _a = site.start_a();
+    let log = await_log(&site.files.a, "no answer from the peer yet", 2);
     assert!(log.contains("uplink1") && log.contains("uplink2"), "{log}");
     assert!(!log.contains("the peer answers"), "{log}");
-    let _b = Node::start(&b, &files[1]);
-    let log = await_log(&files[0], "the peer answers", 2);
+    let _b = site.start_b();
+    let log = await_log(&site.files.a, "the peer answers", 2);
     assert_eq!(
         log.matches("no answer from the peer yet").count(),
         2,
@@ -208,40 +239,31 @@ fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
 
 #[test]
 fn another_number_of_paths_at_the_peer_is_told() {
-    if !can_test() {
-        return;
-    }
-    let (a, b) = joined();
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let files = ["a.toml", "b.toml"].map(|name| directory.path().join(name));
-    let text = fs::read_to_string(&files[1]).unwrap();
+    let Some(site) = Site::new() else { return };
+    let text = fs::read_to_string(&site.files.b).unwrap();
     let second = text.rfind("[[path]]").unwrap();
-    fs::write(&files[1], &text[..second]).unwrap();
-    let _a = Node::start(&a, &files[0]);
-    let _b = Node::start(&b, &files[1]);
+    fs::write(&site.files.b, &text[..second]).unwrap();
+    let (_a, _b) = (site.start_a(), site.start_b());
     let told = "the peer has another number of paths";
-    let (log_a, log_b) = (await_log(&files[0], told, 1), await_log(&files[1], told, 1));
+    let (log_a, log_b) = (
+        await_log(&site.files.a, told, 1),
+        await_log(&site.files.b, told, 1),
+    );
     assert!(log_a.contains("own=2 peer=1"), "{log_a}");
     assert!(log_b.contains("own=1 peer=2"), "{log_b}");
 }
 
 #[test]
 fn a_node_goes_on_while_its_statistics_cannot_be_written() {
-    if !can_test() {
-        return;
-    }
-    let (a, _b) = joined();
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let file = directory.path().join("a.toml");
-    let folder = directory.path().join("statistics");
+    let Some(site) = Site::new() else { return };
+    let file = &site.files.a;
+    let folder = site.files.path("statistics");
     let stats = folder.join("a.json");
     fs::create_dir(&folder).unwrap();
-    let _a = Node::start_with(&a, &file, Some(&stats));
-    await_log(&file, "ready", 1);
-    fs::rename(&folder, directory.path().join("elsewhere")).unwrap();
-    let log = await_log(&file, "tries again each second", 1);
+    let _a = Node::start_with(&site.a, file, Some(&stats));
+    await_log(file, "ready", 1);
+    fs::rename(&folder, site.files.path("elsewhere")).unwrap();
+    let log = await_log(file, "tries again each second", 1);
     assert!(
         log.contains(&format!("--stats {}", stats.display())),
         "{log}"
@@ -254,37 +276,89 @@ fn a_node_goes_on_while_its_statistics_cannot_be_written() {
     assert!(written, "it has ended, or gave up");
 }
 
+/// What a node of `file` says that ends with `code`.
+fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
+    let mut command = polypath();
+    let output = command.arg("node").arg(file).args(arguments).output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
 #[test]
 fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let nowhere = directory.path().join("none/file.json");
+    let files = Files::new();
+    let (nowhere, fifo) = (files.path("none/file.json"), files.path("fifo"));
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
     for (option, path) in [
         ("--stats", nowhere.as_path()),
-        ("--stats", directory.path()),
-        ("--events", nowhere.as_path()),
+        ("--stats", files.directory.path()),
+        ("--stats", &fifo),
+        ("--events", &nowhere),
+        ("--events", &fifo),
     ] {
-        let mut command = polypath();
-        command.arg("node").arg(directory.path().join("a.toml"));
-        let output = command.arg(option).arg(path).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = refusal(&files.a, &[option.as_ref(), path.as_ref()], 2);
         let named = format!("{option} {}", path.display());
         assert!(said.contains(&named), "{said}");
     }
+    assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn an_origin_in_the_future_is_refused() {
+    let files = Files::new();
+    let origin = u64::MAX.to_string();
+    let said = refusal(&files.a, &["--origin-ns".as_ref(), origin.as_ref()], 2);
+    assert!(
+        said.contains("--origin-ns") && said.contains("future"),
+        "{said}"
+    );
 }
 
 #[test]
 fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
-    let directory = tempfile::tempdir().unwrap();
-    configure(directory.path());
-    let file = directory.path().join("a.toml");
-    let text = fs::read_to_string(&file).unwrap();
+    let files = Files::new();
+    let text = fs::read_to_string(&files.a).unwrap();
     let line = text.lines().position(|l| l.starts_with("local")).unwrap() + 1;
-    fs::write(&file, text.replacen("local =", "locla =", 1)).unwrap();
-    let output = polypath().arg("node").arg(&file).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    edit(&files.a, "local =", "locla =");
+    let said = refusal(&files.a, &[], 2);
     assert!(said.contains(&format!("a.toml:{line}:")), "{said}");
     assert!(said.contains("locla") && said.contains("local"), "{said}");
+}
+
+#[test]
+fn the_name_of_another_interface_is_refused_for_the_tun_device() {
+    let Some(site) = Site::new() else { return };
+    edit(&site.files.a, "\"pp0\"", "\"p1\"");
+    let _a = site.start_a();
+    let log = await_log(&site.files.a, "`p1` is the name of an interface", 1);
+    assert!(log.contains("node.tun.name"), "{log}");
+}
+
+#[test]
+fn an_uplink_that_falls_silent_is_told_and_its_return_too() {
+    let Some(site) = Site::new() else { return };
+    let (_a, _b) = (site.start_a(), site.start_b());
+    await_log(&site.files.a, "the peer answers", 2);
+    let mut ping = Command::new("ping");
+    ping.args(["-n", "-q", "-i", "0.1", "10.77.0.1"]);
+    let _ping = Node(site.b.spawn(ping.stdout(Stdio::null())).unwrap());
+    let set = |state: &str| {
+        let mut command = Command::new("ip");
+        command.args(["link", "set", "p1", state]);
+        site.a.output(&mut command).unwrap();
+    };
+    set("down");
+    for file in [&site.files.a, &site.files.b] {
+        let log = await_log(file, "nothing of the peer comes here any more", 1);
+        let told = log.lines().find(|line| line.contains("any more")).unwrap();
+        assert!(told.contains("WARN") && told.contains("uplink1"), "{told}");
+    }
+    set("up");
+    for file in [&site.files.a, &site.files.b] {
+        let log = await_log(file, "the peer is heard here again", 1);
+        assert_eq!(log.matches("any more").count(), 1, "{log}");
+    }
 }

@@ -5,10 +5,16 @@ mod common;
 mod demo;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use common::{polypath, printed};
 use demo::{demo, one_loaded_path};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Simulates and reads the report; `out` is a folder for it.
@@ -213,6 +219,87 @@ fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
         .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+/// A simulation that takes minutes, with its folders in `dir`; it has begun when its folder is there.
+fn long_simulation(dir: &Path) -> Child {
+    let mut command = polypath();
+    command.arg("sim").arg(demo()).current_dir(dir);
+    command.args(["--set", "transfer.count=100000", "--out", "a/b"]);
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..600 {
+        if dir.join("a/b").exists() {
+            break;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+#[test]
+fn an_interrupt_ends_a_simulation_and_leaves_no_empty_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = long_simulation(dir.path());
+    // The signals are caught from a moment after the folder is made.
+    sleep(Duration::from_millis(500));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.ends_with("polypath: interrupted\n"), "{said}");
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn a_long_simulation_says_how_far_it_is_without_a_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = long_simulation(dir.path());
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.starts_with("polypath: transfers: "), "{line}");
+    assert!(line.ends_with(" s simulated\n"), "{line}");
+}
+
+#[test]
+fn mistakes_are_told_by_exit_code_where_nobody_listens() {
+    let mut command = polypath();
+    let mut child = command
+        .args(["sim", "no-such-file.toml"])
+        .stdin(Stdio::null())
+        .stderr(broken_pipe())
+        .spawn()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+/// The writing end of a pipe that nobody reads.
+fn broken_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn each_mistake_bears_the_program_s_name_and_steers_no_terminal() {
+    let mut command = polypath();
+    command.arg("sim").arg(demo());
+    command.args(["--set", "seeed=1", "--set", "path.\u{1b}[2J.x=2"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 2));
+    assert!(said.lines().all(|line| line.starts_with("polypath: --set")));
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_misspelt_command_is_answered_with_the_nearest() {
+    let output = polypath().arg("smi").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("'sim'"), "{said}");
 }
 
 #[test]

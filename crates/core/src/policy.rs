@@ -33,7 +33,7 @@ pub struct Plan {
 /// The paths as a policy sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// Those that can be sent on; today all that are configured.
+    /// Those that can be sent on.
     pub usable: PathSet,
 }
 

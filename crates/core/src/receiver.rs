@@ -1,9 +1,10 @@
 //! The receiving half of an endpoint: the first copy wins, probes are compared with data, delta T is
 //! measured, and a switch is asked for.
 //!
-//! Epochs: the receiver knows the epoch of the newest data that arrived. It asks for the next one, and
-//! until a packet of that arrives, no pair votes. A data packet newer than all before it tells the
-//! sender's epoch, whatever it is: a sender that was restarted begins at 0 again.
+//! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe stood for. It asks
+//! for the next one, and until a packet of that arrives, no pair votes. A packet newer than all before it tells the
+//! sender's epoch, whatever it is: a sender that was restarted begins at 0 again, with sequence numbers ahead of
+//! all before. Data that comes late on a slow path tells nothing new.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,6 +23,8 @@ use crate::window::{SlidingWindow, Verdict};
 pub struct Receiver {
     seen: SlidingWindow,
     epoch: Epoch,
+    /// The highest sequence number of data and probes, which count the same packets.
+    newest: u64,
     comparison: Comparison,
     request: Option<SwitchRequest>,
     delta_t: Vec<DeltaT>,
@@ -34,6 +37,7 @@ impl Receiver {
         Self {
             seen: SlidingWindow::new(config.window),
             epoch: Epoch::default(),
+            newest: 0,
             comparison: Comparison::new(config.probing.threshold),
             request: None,
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
@@ -49,7 +53,6 @@ impl Receiver {
         payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let newest = header.sequence >= self.seen.end();
         let verdict = self.seen.accept(header.sequence);
         #[expect(
             clippy::cast_possible_truncation,
@@ -68,12 +71,12 @@ impl Receiver {
         }));
         out(Output::Deliver(payload));
         self.comparison.on_data(&self.seen);
-        self.note_epoch(now, header.epoch, newest);
+        self.note_epoch(now, header);
     }
 
     /// Takes a probe that stands for a data packet of `data_len` bytes.
     pub fn on_probe(&mut self, now: Time, header: Header, data_len: u16) {
-        self.note_epoch(now, header.epoch, false);
+        self.note_epoch(now, header);
         if header.epoch != self.epoch || self.request.is_some() {
             return;
         }
@@ -135,8 +138,9 @@ impl Receiver {
         Deadline::earlier(self.comparison.next_deadline(), request)
     }
 
-    /// Notes the epoch of a packet that arrived; `newest` says that the sender can be in no later one.
-    fn note_epoch(&mut self, now: Time, epoch: Epoch, newest: bool) {
+    /// Notes the epoch of data or of a probe; that of the newest packet is the sender's, whatever it was before.
+    fn note_epoch(&mut self, now: Time, header: Header) {
+        let epoch = header.epoch;
         if let Some(request) = &mut self.request {
             if epoch < request.epoch() {
                 request.on_older_epoch(now);
@@ -144,6 +148,8 @@ impl Receiver {
                 self.request = None;
             }
         }
+        let newest = header.sequence >= self.newest;
+        self.newest = self.newest.max(header.sequence);
         if epoch > self.epoch || (newest && epoch != self.epoch) {
             self.epoch = epoch;
             self.comparison.clear();

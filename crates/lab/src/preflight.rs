@@ -1,5 +1,6 @@
 //! Whether a lab can run here, and what to do where it cannot.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,13 +17,13 @@ const TUN: &str = "/dev/net/tun";
 /// Why a lab cannot run here, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// A program is missing.
-    #[error("the lab needs `{program}`: apt-get install {package}")]
-    Program {
-        /// The program.
-        program: &'static str,
-        /// The Debian package that brings it.
-        package: &'static str,
+    /// Programs are missing.
+    #[error("the lab needs {programs}, not found in PATH: apt-get install {packages}")]
+    Programs {
+        /// The programs.
+        programs: String,
+        /// The Debian packages that bring them.
+        packages: String,
     },
     /// Network namespaces cannot be made.
     #[error(
@@ -50,8 +51,10 @@ pub struct Footing {
 ///
 /// It asks for a namespace, the TUN driver, `ip`, `ss`, the HTTP server and the HTTP client.
 pub fn preflight() -> Result<Footing, Refusal> {
-    if let Some(missing) = program::ALL.into_iter().find(|p| p.find().is_none()) {
-        return Err(missing.into());
+    let missing = program::ALL.into_iter().filter(|p| p.find().is_none());
+    let missing: Vec<Program> = missing.collect();
+    if !missing.is_empty() {
+        return Err(Refusal::of(&missing));
     }
     let namespace = Namespace::new().map_err(Refusal::Namespace)?;
     namespace
@@ -71,7 +74,7 @@ pub fn preflight() -> Result<Footing, Refusal> {
 pub fn can_test() -> bool {
     let ping = match program::PING.find() {
         Some(_) => Ok(()),
-        None => Err(program::PING.into()),
+        None => Err(Refusal::of(&[program::PING])),
     };
     let refusal = ping.and_then(|()| preflight().map(|_| ())).err();
     if let Some(refusal) = &refusal {
@@ -100,11 +103,14 @@ pub fn enter_user_namespace() -> Result<(), Refusal> {
     enter().map_err(Refusal::Namespace)
 }
 
-impl From<Program> for Refusal {
-    fn from(missing: Program) -> Self {
-        Self::Program {
-            program: missing.name(),
-            package: missing.package(),
+impl Refusal {
+    fn of(missing: &[Program]) -> Self {
+        let programs: Vec<String> = missing.iter().map(|p| format!("`{}`", p.name())).collect();
+        // Each package once.
+        let packages: BTreeSet<&str> = missing.iter().map(|p| p.package()).collect();
+        Self::Programs {
+            programs: programs.join(", "),
+            packages: packages.into_iter().collect::<Vec<&str>>().join(" "),
         }
     }
 }
@@ -115,8 +121,11 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_remedy() {
-        let missing = Refusal::from(program::HTTP_SERVER).to_string();
-        assert!(missing.contains("apt-get install lighttpd"), "{missing}");
+        let missing = Refusal::of(&[program::IP, program::SS, program::HTTP_SERVER]).to_string();
+        assert_eq!(
+            missing,
+            "the lab needs `ip`, `ss`, `lighttpd`, not found in PATH: apt-get install iproute2 lighttpd"
+        );
         let tun = Refusal::Tun(io::ErrorKind::PermissionDenied.into()).to_string();
         assert!(tun.contains("chmod 0666 /dev/net/tun"), "{tun}");
     }
@@ -131,9 +140,11 @@ mod tests {
         match preflight() {
             Ok(_) => assert!(device().is_some()),
             // A program may be missing where devices can be made.
-            Err(Refusal::Program { program, .. }) => {
-                let found = program::ALL.into_iter().find(|p| p.name() == program);
-                assert!(found.is_some_and(|p| p.find().is_none()), "{program}");
+            Err(Refusal::Programs { programs, .. }) => {
+                for program in program::ALL {
+                    let is_named = programs.contains(&format!("`{}`", program.name()));
+                    assert_eq!(program.find().is_none(), is_named, "{programs}");
+                }
             }
             Err(refusal) => assert!(device().is_none(), "{refusal}"),
         }

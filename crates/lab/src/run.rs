@@ -61,7 +61,7 @@ pub enum Progress {
 ///
 /// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
 /// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]). Temporary files of a lab that was killed
-/// are removed by the next.
+/// are removed by the first that begins ten seconds later or more.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
@@ -155,8 +155,8 @@ impl Lab {
 
     /// Makes the scenario's transfers, round by round, from the end of the warm-up on.
     ///
-    /// A transfer that fails or times out is a result. This fails where a program or the emulated network has
-    /// ended, where the HTTP client cannot be run, and when the lab is told to stop.
+    /// A transfer that times out is a result. This fails where a program or the emulated network has ended,
+    /// where the HTTP client cannot be run or fails otherwise, and when the lab is told to stop.
     pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
@@ -188,7 +188,8 @@ impl Lab {
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
         warn::about_networks(&emulated.networks, &self.scenario);
-        warn::about_nodes(&files, &self.scenario);
+        let bound = record::lateness_bound(&self.scenario, emulated.realtime);
+        warn::about_nodes(&files, &self.scenario, bound);
         let collected = Collected {
             clip: self.clip,
             emulated,
@@ -202,9 +203,11 @@ impl Lab {
     /// A transfer of every scheme, and the gap that follows the last of them.
     fn transfer_once(&mut self) -> Result<(), LabError> {
         let transfer = &self.scenario.transfer;
-        let round = foreground::round(&self.sites, self.clock, transfer.timeout, &self.interrupt)?;
-        self.observed.rounds.push(round);
+        let round = foreground::round(&self.sites, self.clock, transfer.timeout, &self.interrupt);
+        // A transfer fails where a program has ended, which is then the cause to be told.
+        self.interrupt.check()?;
         self.check()?;
+        self.observed.rounds.push(round?);
         let next = self.clock.now() + self.scenario.transfer.gap;
         Ok(self.interrupt.sleep_until(self.clock, next)?)
     }

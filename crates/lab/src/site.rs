@@ -46,7 +46,7 @@ pub(crate) struct Programs<'a> {
 pub(crate) struct Site {
     // Programs end before the namespaces that they run in.
     nodes: [Node; 2],
-    _server: Server,
+    server: Server,
     ends: Ends,
 }
 
@@ -78,7 +78,7 @@ impl Site {
         let server = Server::start(ends.at(Side::Server), directory, programs.documents)?;
         Ok(Self {
             nodes,
-            _server: server,
+            server,
             ends,
         })
     }
@@ -125,9 +125,10 @@ impl Site {
         self.ends.at(Side::Client)
     }
 
-    /// Fails where a node has ended.
+    /// Fails where a node or the HTTP server has ended.
     pub(crate) fn check(&mut self) -> io::Result<()> {
-        self.nodes.iter_mut().try_for_each(Node::check)
+        self.nodes.iter_mut().try_for_each(Node::check)?;
+        self.server.check()
     }
 
     /// Ends the programs, and says where the nodes' files are: the server's, the client's.

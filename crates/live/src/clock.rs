@@ -23,7 +23,9 @@ impl Clock {
         Self::starting_at(monotonic_ns())
     }
 
-    /// A clock whose time zero is `origin_ns` nanoseconds on `CLOCK_MONOTONIC`, past or to come.
+    /// A clock whose time zero is `origin_ns` nanoseconds on `CLOCK_MONOTONIC`.
+    ///
+    /// Before an origin that is still to come, time stands still at zero; a node refuses that.
     #[must_use]
     pub const fn starting_at(origin_ns: u64) -> Self {
         Self { origin_ns }

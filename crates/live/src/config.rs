@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::policy::PolicyConfig;
-use polypath_scenario::document::{self, Errors};
+use polypath_scenario::document::{self, Errors, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -118,16 +118,20 @@ pub enum LoadError {
 }
 
 impl NodeConfig {
-    /// Loads the file `path`, and finds the key file beside it.
+    /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
             path: path.to_owned(),
             source,
         })?;
-        let mut config = Self::parse(&text, &path.display().to_string())?;
-        if let Some(directory) = path.parent() {
-            config.node.key_file = directory.join(&config.node.key_file);
-        }
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let name = path.display().to_string();
+        let check = |config: &Self, problems: &mut Problems| {
+            check::check(config, problems);
+            check::check_key(config, &directory.join(&config.node.key_file), problems);
+        };
+        let (mut config, _) = document::read_checked(&text, &name, &[], check)?;
+        config.node.key_file = directory.join(&config.node.key_file);
         Ok(config)
     }
 

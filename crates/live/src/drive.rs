@@ -53,6 +53,12 @@ pub trait Station {
     /// When the station next wants to be woken, if at all.
     fn deadline(&self) -> Option<Deadline>;
 
+    /// Whether inputs were read that are not yet taken: the station is then woken at once, as for a
+    /// deadline, and no lateness counts.
+    fn has_backlog(&self) -> bool {
+        false
+    }
+
     /// Does what is due at `now`.
     fn handle_timeout(&mut self, now: Time) -> io::Result<()>;
 
@@ -83,6 +89,8 @@ pub struct Driver {
     timer: Timer,
     listener: StopListener,
     stop: StopHandle,
+    /// When the drive began: what was due before could not be met, and is late from then on.
+    begun: Time,
     report: DriveReport,
 }
 
@@ -100,6 +108,7 @@ impl Driver {
             timer,
             listener,
             stop,
+            begun: Time::ZERO,
             report: DriveReport::default(),
         })
     }
@@ -133,7 +142,8 @@ impl Driver {
         nix::sys::prctl::set_timerslack(1)?;
         self.report = DriveReport::default();
         let mut events = [EpollEvent::empty(); EVENTS];
-        let mut rest = Rest::new(self.clock.now());
+        self.begun = self.clock.now();
+        let mut rest = Rest::new(self.begun);
         loop {
             let now = self.clock.now();
             if now >= end {
@@ -158,10 +168,16 @@ impl Driver {
 
     /// Wakes the station if its deadline has come; false where it then did not move on.
     fn do_due(&mut self, station: &mut impl Station, now: Time) -> io::Result<bool> {
+        if station.has_backlog() {
+            station.handle_timeout(now)?;
+            return Ok(true);
+        }
         let Some(due) = station.deadline().filter(|d| d.at <= now) else {
             return Ok(true);
         };
-        self.report.lateness.record(now.since(due.at));
+        self.report
+            .lateness
+            .record(now.since(due.at.max(self.begun)));
         station.handle_timeout(now)?;
         let moved = station.deadline().is_none_or(|next| next.at > due.at);
         if !moved {
@@ -187,6 +203,9 @@ impl Driver {
             // A machine that is stuck must not turn into a busy poll, nor may a timer that has fired.
             self.timer.disarm()?;
             return Ok(EpollTimeout::from(1_u16));
+        }
+        if station.has_backlog() {
+            return Ok(EpollTimeout::ZERO);
         }
         if next == Time::MAX {
             self.timer.disarm()?;

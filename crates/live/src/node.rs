@@ -4,6 +4,11 @@
 //! bytes. A packet goes out before the next is read. Datagrams of all paths meet the machines in the order
 //! and with the times in which the kernel received them, and deadlines in between at their own time, so
 //! that a node that is woken late decides as one that is woken in time, however many datagrams wait.
+//!
+//! The price of that order: whoever floods one path faster than the node reads holds up the datagrams of
+//! all paths, by as long as it takes to read what waits in that path's socket (4 MB), junk included. Junk
+//! costs its reading and a look at its header, or one hash, but for the few initiations that the session
+//! reads in a time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +34,7 @@ use ports::Ports;
 use station::NodeStation;
 
 mod events;
+mod hearing;
 mod inbox;
 mod paths;
 mod ports;
@@ -46,7 +52,7 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// Where to write counters ([`Stats`]), each second and at the end.
     pub stats: Option<PathBuf>,
-    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run.
+    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the future.
     pub origin_ns: Option<u64>,
 }
 
@@ -71,9 +77,16 @@ pub enum NodeError {
          interfaces (`ip link set DEV mtu 1500`) or take the IPv6 addresses from `node.tun.addresses`"
     )]
     Mtu(u16),
-    /// The peer's key is this node's own.
-    #[error("`peer.public_key` is this node's own key: give that of the peer")]
-    OwnKey,
+    /// Time zero is still to come, and a node's time would stand still until then.
+    #[error(
+        "--origin-ns {origin}: that is in the future, now is {now}; give a time that has passed"
+    )]
+    Origin {
+        /// Time zero.
+        origin: u64,
+        /// The time of the start.
+        now: u64,
+    },
     /// A file that is to be written.
     #[error(
         "{option} {path}: {source}; name a file in a directory that exists and can be written",
@@ -110,10 +123,8 @@ pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
 impl Node {
     /// Opens all that `config` names, in the network namespace of the calling thread.
     pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
-        let clock = options
-            .origin_ns
-            .map_or_else(Clock::starting_now, Clock::starting_at);
-        let private_key = private_key(config)?;
+        let clock = clock(options.origin_ns)?;
+        let private_key = keys::load(&config.node.key_file)?;
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(stats_file).transpose()?;
@@ -131,7 +142,7 @@ impl Node {
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
-        let paths = Paths::new(&config.paths, sockets, max_datagram, clock);
+        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, config.policy);
         let ports = Ports::new(tun, paths, events);
         let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
@@ -152,20 +163,22 @@ impl Node {
     }
 }
 
+fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
+    let now = Clock::starting_now();
+    let origin = origin_ns.unwrap_or(now.origin_ns());
+    if origin > now.origin_ns() {
+        let now = now.origin_ns();
+        return Err(NodeError::Origin { origin, now });
+    }
+    Ok(Clock::starting_at(origin))
+}
+
 fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
     StatsFile::new(path).map_err(|source| NodeError::File {
         option: "--stats",
         path: path.to_owned(),
         source,
     })
-}
-
-fn private_key(config: &NodeConfig) -> Result<PrivateKey, NodeError> {
-    let key = keys::load(&config.node.key_file)?;
-    if key.public() == config.peer.public_key {
-        return Err(NodeError::OwnKey);
-    }
-    Ok(key)
 }
 
 fn session(

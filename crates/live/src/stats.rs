@@ -1,16 +1,17 @@
 //! What a node counted, for its statistics file.
 
+mod file;
+
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use polypath_core::event::DropReason;
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+pub use file::{Kind, StatsFile, kind_of};
 
 use crate::drive::DriveReport;
 
@@ -46,7 +47,7 @@ pub struct TunStats {
 }
 
 /// What went through a path's socket, all datagrams included: handshakes, path checks, frames.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PathStats {
     /// The path's name.
     pub name: String,
@@ -58,6 +59,8 @@ pub struct PathStats {
     pub received: Volume,
     /// Received from the peer, as its seal proves, and new.
     pub authentic: u64,
+    /// How many seconds ago the last of those came.
+    pub last_heard_s: Option<f64>,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
     /// Datagrams for a peer whose address was not known yet.
@@ -117,74 +120,4 @@ pub fn drive(report: &DriveReport) -> Value {
         "stuck": report.stuck,
         "rests": report.rests,
     })
-}
-
-/// A file that is replaced as a whole, so that a reader never sees half of it.
-#[derive(Clone, Debug)]
-pub struct StatsFile {
-    path: PathBuf,
-    draft: PathBuf,
-}
-
-impl StatsFile {
-    /// The file `path`, in whose directory a draft is written first; fails where that cannot be.
-    pub fn new(path: &Path) -> io::Result<Self> {
-        if path.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".new");
-        let draft = PathBuf::from(draft);
-        fs::File::create(&draft)?;
-        fs::remove_file(&draft)?;
-        let path = path.to_owned();
-        Ok(Self { path, draft })
-    }
-
-    /// The file's name.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Replaces the file.
-    pub fn write(&self, stats: &Stats) -> io::Result<()> {
-        let mut file = fs::File::create(&self.draft)?;
-        serde_json::to_writer_pretty(&mut file, stats)?;
-        file.write_all(b"\n")?;
-        fs::rename(&self.draft, &self.path)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_is_replaced_whole() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("stats.json");
-        assert!(StatsFile::new(directory.path()).is_err());
-        assert!(StatsFile::new(&directory.path().join("none/stats.json")).is_err());
-        let file = StatsFile::new(&path).unwrap();
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-        let stats = Stats {
-            version: VERSION,
-            at: Time(5),
-            established: true,
-            tun: TunStats::default(),
-            paths: vec![PathStats::default()],
-            peer_paths: Some(1),
-            dropped: [(DropReason::BehindWindow, 3)].into(),
-            session: session(&Counters::default()),
-            drive: Some(drive(&DriveReport::default())),
-        };
-        file.write(&stats).unwrap();
-        file.write(&stats).unwrap();
-        let read: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_eq!(read["at"], 5);
-        assert_eq!(read["session"]["rejected"]["replayed"], 0);
-        assert_eq!(read["dropped"]["behind-window"], 3);
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-    }
 }

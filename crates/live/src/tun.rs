@@ -10,6 +10,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use nix::net::if_::if_nametoindex;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 pub use prefix::{ParsePrefixError, Prefix};
@@ -48,6 +49,14 @@ pub enum TunError {
     /// Another program has the device.
     #[error("TUN device `{name}` is in use: choose another name or stop the program that has it")]
     InUse {
+        /// The device's name.
+        name: String,
+    },
+    /// An interface of another kind has the name.
+    #[error(
+        "`{name}` is the name of an interface that is no TUN device: choose another for `node.tun.name`"
+    )]
+    Taken {
         /// The device's name.
         name: String,
     },
@@ -158,6 +167,9 @@ impl TunError {
             io::ErrorKind::NotFound => Self::Missing,
             io::ErrorKind::PermissionDenied => Self::NotPermitted { name },
             io::ErrorKind::ResourceBusy => Self::InUse { name },
+            io::ErrorKind::InvalidInput if if_nametoindex(name.as_str()).is_ok() => {
+                Self::Taken { name }
+            }
             _ => Self::Other { name, source },
         }
     }

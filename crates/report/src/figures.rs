@@ -178,12 +178,11 @@ fn times(scheme: &SchemeRecord, timeout: Duration) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The rounds with the bytes that the background delivered in them.
+/// The rounds with the bytes that the background delivered in them; a round in which it was starved counts.
 fn background(scheme: &SchemeRecord) -> Vec<(u32, f64)> {
-    let delivered = |bytes: Bytes| (bytes.0 > 0).then_some(bytes.0 as f64);
     let transfers = scheme.transfers.iter();
     transfers
-        .filter_map(|transfer| Some((transfer.round, transfer.background.and_then(delivered)?)))
+        .filter_map(|transfer| Some((transfer.round, transfer.background?.0 as f64)))
         .collect()
 }
 

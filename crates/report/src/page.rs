@@ -75,6 +75,8 @@ mod tests {
         let page = render(&experiment, &Figures::of(&experiment)).unwrap();
         assert!(page.contains("A small &lt;experiment&gt;"));
         assert_eq!(page.matches("<svg").count(), 3 + 2);
+        // What scales it to the width of the page.
+        assert_eq!(page.matches(" viewBox=\"0 0 ").count(), 3 + 2);
         for outside in ["<script", "src=", "href=", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }
@@ -106,6 +108,22 @@ mod tests {
             scheme.overlay = crate::record::OverlayRecord::default();
         }
         assert_eq!(pictures(&experiment), (1, true));
+    }
+
+    #[test]
+    fn the_throughput_begins_with_the_first_transfer() {
+        let mut experiment = experiment();
+        assert!((pictures::first_second(&experiment) - 20.0).abs() < 1e-9);
+        let begins_at = |experiment: &Experiment, second: &str| {
+            let picture = &pictures::throughput(experiment).unwrap()[0];
+            let label = format!(">\n{second}\n<");
+            picture.contains(&label)
+        };
+        assert!(!begins_at(&experiment, "10") && begins_at(&experiment, "30"));
+        for transfer in experiment.schemes.iter_mut().flat_map(|s| &mut s.transfers) {
+            transfer.started = polypath_core::time::Time::ZERO;
+        }
+        assert!(begins_at(&experiment, "10"));
     }
 
     #[test]

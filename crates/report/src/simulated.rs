@@ -104,11 +104,12 @@ impl Observed {
 
     fn end_round(&mut self, background: Bytes) {
         if let Some(transfer) = self.transfers.last_mut() {
-            transfer.background = Some(background).filter(|bytes| bytes.0 > 0);
+            transfer.background = Some(background);
         }
     }
 
-    fn finish(self, outcome: &SchemeOutcome, span: Duration) -> SchemeRecord {
+    fn finish(mut self, outcome: &SchemeOutcome, span: Duration) -> SchemeRecord {
+        self.drop_background_unless_loaded();
         let mut overlay = self.recorder.finish();
         for (path, id) in overlay.paths.iter_mut().zip((0..).map(PathId)) {
             path.forward.load = outcome.path_load(id, Side::Client);
@@ -121,5 +122,47 @@ impl Observed {
             background_goodput: Rate::average(Bytes(outcome.background.total()), span)
                 .filter(|rate| rate.0 > 0),
         }
+    }
+
+    /// Background that delivered nothing in any round is none; a round without any is one of harm.
+    fn drop_background_unless_loaded(&mut self) {
+        let delivered = |transfer: &Transfer| transfer.background.is_some_and(|b| b > Bytes(0));
+        if !self.transfers.iter().any(delivered) {
+            for transfer in &mut self.transfers {
+                transfer.background = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed(backgrounds: [u64; 2]) -> Vec<Option<Bytes>> {
+        let mut seen = Observed {
+            recorder: Recorder::new(["path1"]),
+            transfers: Vec::new(),
+        };
+        for (round, background) in (0..).zip(backgrounds) {
+            seen.transfers.push(Transfer {
+                round,
+                started: Time::ZERO,
+                duration: None,
+                size: Bytes(1),
+                intact: false,
+                progress: Vec::new(),
+                background: None,
+            });
+            seen.end_round(Bytes(background));
+        }
+        seen.drop_background_unless_loaded();
+        seen.transfers.iter().map(|t| t.background).collect()
+    }
+
+    #[test]
+    fn no_background_is_decided_for_all_rounds_at_once() {
+        assert_eq!(observed([0, 7]), [Some(Bytes(0)), Some(Bytes(7))]);
+        assert_eq!(observed([0, 0]), [None, None]);
     }
 }

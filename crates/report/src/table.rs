@@ -1,6 +1,7 @@
 //! The report as text for a terminal.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
@@ -31,22 +32,27 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
     let mut text = format!("{}\n", heading(experiment));
     let _ = writeln!(
         text,
-        "{}, seed {}, n = {rounds} transfers a scheme of {}; +- is half of the 95 % interval\n",
+        "{}, seed {}, n = {rounds} transfers a scheme of {};\n+- is half of the 95 % interval\n",
         experiment.mode, experiment.seed, experiment.content
     );
-    let _ = writeln!(text, "{}\n", schemes(experiment, figures));
+    let (left, right) = (1..FIRST_COLUMNS, FIRST_COLUMNS..SCHEME_COLUMNS.len());
+    for columns in [left, right] {
+        let _ = writeln!(text, "{}\n", schemes(experiment, figures, &columns));
+    }
     let _ = writeln!(text, "{}", paths(experiment));
     if figures.schemes.iter().any(|scheme| scheme.timed_out > 0) {
         let timeout = experiment.timeout;
         let _ = writeln!(
             text,
-            "\ntransfers that timed out count as {timeout}: the truth is more where >= stands, less where <= \
-             stands, either where ~ stands"
+            "\ntransfers that timed out count as {timeout}: the truth is more where >= stands,\n\
+             less where <= stands, either where ~ stands"
         );
     }
     if let Some(lateness) = &experiment.lateness {
         let _ = writeln!(text, "\n{}", lateness_line(lateness));
     }
+    // A title or the name of a file is not to steer the terminal.
+    text.retain(|c| c == '\n' || !c.is_control());
     text
 }
 
@@ -74,14 +80,19 @@ pub fn lateness_line(lateness: &Lateness) -> String {
     )
 }
 
-fn schemes(experiment: &Experiment, figures: &Figures) -> Table {
-    let mut table = table(&SCHEME_COLUMNS);
+/// These columns, behind the names of the schemes.
+fn schemes(experiment: &Experiment, figures: &Figures, columns: &Range<usize>) -> Table {
+    let first = |cells: &[String]| [&cells[..1], &cells[columns.clone()]].concat();
+    let mut table = table(&first(&SCHEME_COLUMNS.map(str::to_owned)));
     for (record, figures) in experiment.schemes.iter().zip(&figures.schemes) {
-        table.add_row(scheme_row(record, figures));
+        table.add_row(first(&scheme_row(record, figures)));
     }
     align(&mut table, 1);
     table
 }
+
+/// So many columns of the table of schemes fit, beside one another, into 80 characters.
+const FIRST_COLUMNS: usize = 5;
 
 /// The columns of the table of schemes.
 pub const SCHEME_COLUMNS: [&str; 10] = [
@@ -137,7 +148,7 @@ fn intact(record: &SchemeRecord, figures: &SchemeFigures) -> &'static str {
 }
 
 fn paths(experiment: &Experiment) -> Table {
-    let mut table = table(&PATH_COLUMNS);
+    let mut table = table(&PATH_COLUMNS.map(str::to_owned));
     for row in path_rows(experiment) {
         table.add_row(row);
     }
@@ -153,7 +164,7 @@ pub const PATH_COLUMNS: [&str; 10] = [
     "frames",
     "bytes\nkB",
     "lost\n%",
-    "delay p50\nms",
+    "delay\np50 ms",
     "p95\nms",
     "p99\nms",
     "load\n%",
@@ -192,14 +203,16 @@ fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
     ]
 }
 
-pub(crate) fn table(header: &[&str]) -> Table {
+pub(crate) fn table(header: &[String]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(header);
     for column in table.column_iter_mut() {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+        column
+            .set_constraint(ColumnConstraint::ContentWidth)
+            .set_padding((0, 1));
     }
     table
 }
@@ -247,6 +260,29 @@ mod tests {
     fn the_terminal_shows_units_intervals_seed_and_number() {
         let experiment = experiment();
         insta::assert_snapshot!(render(&experiment, &Figures::of(&experiment)));
+    }
+
+    #[test]
+    fn it_fits_into_80_columns() {
+        let experiment = experiment();
+        let text = render(&experiment, &Figures::of(&experiment));
+        let tables = text.lines().filter(|line| line.starts_with(['─', ' ']));
+        let widths: Vec<usize> = tables.map(|line| line.chars().count()).collect();
+        assert!(
+            !widths.is_empty() && widths.iter().all(|width| *width <= 80),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_title_steers_the_terminal() {
+        let mut experiment = experiment();
+        experiment.title = "\u{1b}[2Jgone".to_owned();
+        let text = render(&experiment, &Figures::of(&experiment));
+        assert!(
+            text.contains("[2Jgone") && !text.contains('\u{1b}'),
+            "{text}"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ const LEAST_LOADED_LINKS: usize = 3;
 
 /// Reports all that is wrong with a scenario whose types are right.
 pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
-    check_form(scenario.schema, &scenario.name, problems);
+    check_form(scenario.schema, &scenario.name, &scenario.title, problems);
     check_schemes(scenario, problems);
     check_transfer(scenario, problems);
     check_tcp("tcp", &scenario.tcp, problems);
@@ -71,13 +71,17 @@ fn check_transfer(scenario: &Scenario, problems: &mut Problems) {
     positive("transfer.timeout", transfer.timeout, problems);
 }
 
-/// Checks what every file begins with: the version of its form and its name.
-pub(crate) fn check_form(schema: u32, name: &str, problems: &mut Problems) {
+/// Checks what every file begins with: the version of its form, its name and its title.
+pub(crate) fn check_form(schema: u32, name: &str, title: &str, problems: &mut Problems) {
     if schema != SCHEMA_VERSION {
         let message = format!("schema {schema} is not known");
         problems.report("schema", message, "this program reads `schema = 1`");
     }
     check_name("name", name, problems);
+    if title.chars().any(char::is_control) {
+        let message = "`title` has a control character, which a terminal would obey";
+        problems.report("title", message, "write it in one line of plain text");
+    }
 }
 
 /// Checks the end hosts at `key`.

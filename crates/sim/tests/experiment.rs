@@ -154,8 +154,20 @@ fn a_path_that_goes_silent_in_mid_transfer_is_survived_by_those_that_have_anothe
     assert_eq!(gave_up, [0, 1]);
 }
 
+/// What the client's endpoint of PPD-TCP3 says that `wanted` picks.
+fn seen_by_client(log: &Log, wanted: impl Fn(&Event) -> bool) -> usize {
+    let of_client = |event: &SimEvent| match event {
+        SimEvent::Overlay { side, event } => *side == Side::Client && wanted(event),
+        _ => false,
+    };
+    let seen = log
+        .iter()
+        .filter(|(scheme, _, e)| *scheme == 3 && of_client(e));
+    seen.count()
+}
+
 #[test]
-fn the_other_path_is_the_active_one_in_the_end_if_it_alone_is_idle() {
+fn the_idle_path_is_the_active_one_in_the_end_and_was_compared() {
     for loaded in [0, 1] {
         let scenario = scenario(|s| s.paths[1 - loaded].background = None);
         let (_, log) = logged(&scenario, 1);
@@ -168,22 +180,15 @@ fn the_other_path_is_the_active_one_in_the_end_if_it_alone_is_idle() {
         });
         let idle = PathId(u8::try_from(1 - loaded).unwrap());
         assert_eq!(active.unwrap_or(PathId(0)), idle);
-        let probes = log.iter().filter(|(scheme, _, event)| {
-            let probe = matches!(
-                event,
-                SimEvent::Overlay {
-                    side: Side::Client,
-                    event: Event::FrameIn {
-                        kind: FrameKind::Probe,
-                        ..
-                    },
-                }
-            );
-            probe && *scheme == 3
-        });
+        let probe = |event: &Event| {
+            let kind = FrameKind::Probe;
+            matches!(event, Event::FrameIn { kind: k, .. } if *k == kind)
+        };
+        assert!(seen_by_client(&log, probe) > 100, "{loaded}");
+        let measured = seen_by_client(&log, |event| matches!(event, Event::DeltaT { .. }));
         assert!(
-            probes.count() > 100,
-            "the idle path won without a comparison"
+            measured > 4,
+            "{measured}: without delta T no probe is compared"
         );
     }
 }

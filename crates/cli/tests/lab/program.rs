@@ -114,8 +114,14 @@ fn an_unusable_clip_or_folder_is_bad_input() {
         );
     };
     refused("--clip", |path| fs::write(path, []).unwrap(), "empty");
-    refused("--clip", |_| {}, "no file to transfer");
-    refused("--keep", |path| fs::write(path, []).unwrap(), "cannot keep");
+    refused("--clip", |_| {}, "no file to transfer: No such file");
+    let folder = |path: &Path| fs::create_dir(path).unwrap();
+    refused("--clip", folder, "no file to transfer: it is a folder");
+    refused(
+        "--keep",
+        |path| fs::write(path, []).unwrap(),
+        "it is no folder",
+    );
     let used = |path: &Path| fs::create_dir_all(path.join("before")).unwrap();
     refused("--keep", used, "name a new folder");
 }

@@ -13,8 +13,8 @@ use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
 
-/// Most probes whose timers run at once; further ones are not compared. At a millisecond of delta T this
-/// is a million packets a second.
+/// Most probes whose timers run at once; further ones are not compared. With a threshold of 2 this is half a million
+/// packets a second at a delta T of 1 ms, and 11 000 at 46 ms.
 const CAPACITY: usize = 1024;
 
 /// The probes that came before their data packets, and what they say.

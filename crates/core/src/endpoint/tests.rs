@@ -286,6 +286,34 @@ fn pairs_of_an_older_epoch_do_not_vote() {
 }
 
 #[test]
+fn late_data_of_an_older_epoch_does_not_end_the_vote_of_the_newer() {
+    let (mut a, mut b) = measured_pair();
+    let old = send(&mut a, at(10), 1, Kind::Data);
+    let late = of_kind(&old, FrameKind::Data)[0];
+    let request = late.carrying(FIRST, Body::Switch { to: SECOND });
+    let epoch = Epoch(1);
+    receive(&mut a, at(20), Frame { epoch, ..request });
+    let new = send(&mut a, at(21), 2, Kind::Data);
+    let probe = of_kind(&new, FrameKind::Probe)[0];
+    assert_eq!(probe.epoch, epoch);
+    // A third path would carry it in as short a time; delta T is known of the second.
+    let probe = Frame {
+        path: SECOND,
+        ..probe
+    };
+    receive(&mut b, at(30), probe);
+    let vote = Some(at(46));
+    assert_eq!(b.deadline().map(|d| d.at), vote, "twice delta T from now");
+    assert_eq!(delivered(&receive(&mut b, at(31), late)), [1]);
+    assert_eq!(b.deadline().map(|d| d.at), vote);
+    receive(&mut b, at(32), of_kind(&old, FrameKind::Probe)[0]);
+    assert_eq!(b.deadline().map(|d| d.at), vote, "an old probe votes not");
+    let requests = frames(&wake(&mut b, at(46), Wake::Timeout));
+    assert!(requests.iter().all(|f| f.epoch == Epoch(2)), "{requests:?}");
+    assert!(!requests.is_empty());
+}
+
+#[test]
 fn without_a_measured_pair_no_probe_votes() {
     let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
     let (mut a, mut b) = (endpoint(probing), endpoint(probing));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use polypath_core::time::{Duration, Time};
@@ -17,6 +17,9 @@ use crate::program;
 const STOP_INTERVAL: u8 = 50;
 /// How long the client may take to end by itself after the transfer's timeout.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The exit code by which curl says that a transfer took longer than it may.
+const TIMED_OUT: i32 = 28;
 
 /// How often a client that has closed its output is asked whether it has ended.
 const END_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
@@ -41,7 +44,7 @@ pub(crate) struct Fetch<'a> {
 pub(crate) struct Fetched {
     /// When the client began to connect.
     pub(crate) started: Time,
-    /// From then to the last byte; none if the transfer failed or took too long.
+    /// From then to the last byte; none if the transfer took too long.
     pub(crate) duration: Option<Duration>,
     /// The SHA-256 of what arrived.
     pub(crate) digest: [u8; 32],
@@ -56,18 +59,23 @@ struct Received {
 }
 
 impl Fetch<'_> {
-    /// Fetches, and fails only where the client could not be run or the lab is to stop
-    /// (`Interrupted`); a transfer that fails is a result.
+    /// Fetches; a transfer that takes too long is a result. Fails where the client could not be run, with
+    /// its own words where it failed for any other reason, and where the lab is to stop (`Interrupted`).
     pub(crate) fn run(&self) -> io::Result<Fetched> {
         let begun = self.clock.now();
         let mut child = self.namespace.spawn(&mut self.command())?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let received = self.receive(stdout, begun + self.timeout + GRACE);
-        if received.is_err() {
-            child.kill()?;
+        match self.receive(stdout, begun + self.timeout + GRACE) {
+            Ok(received) => {
+                let total = finish(&mut child, self.clock)?;
+                Ok(assemble(begun, received, total))
+            }
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                Err(error)
+            }
         }
-        let total = finish(&mut child, self.clock)?;
-        Ok(assemble(begun, received?, total))
     }
 
     fn command(&self) -> Command {
@@ -78,6 +86,7 @@ impl Fetch<'_> {
             "--noproxy",
             "*",
             "--silent",
+            "--show-error",
             "--no-buffer",
             "--fail",
         ]);
@@ -126,7 +135,7 @@ fn is_readable(stdout: &ChildStdout) -> io::Result<bool> {
 }
 
 /// Waits for the client, which has closed its output; the time that the transfer took by its own account,
-/// if it succeeded. A client that does not end within [`GRACE`] is killed and has failed.
+/// none if it took too long. Fails where the client did, or does not end within [`GRACE`] and is killed.
 fn finish(child: &mut Child, clock: Clock) -> io::Result<Option<Duration>> {
     let limit = clock.now() + GRACE;
     while child.try_wait()?.is_none() && clock.now() < limit {
@@ -134,16 +143,30 @@ fn finish(child: &mut Child, clock: Clock) -> io::Result<Option<Duration>> {
     }
     // Without effect on one that has ended.
     child.kill()?;
-    let success = child.wait()?.success();
+    let status = child.wait()?;
     let mut said = String::new();
     if let Some(stderr) = &mut child.stderr {
         stderr.read_to_string(&mut said)?;
     }
-    let seconds = said
-        .lines()
-        .last()
-        .and_then(|line| line.trim().parse().ok());
-    Ok(seconds.filter(|_| success).map(Duration::from_secs_f64))
+    match status.code() {
+        Some(0) => {
+            let line = said.lines().last().unwrap_or_default();
+            let seconds = line.trim().parse().map_err(|_| failed(status, &said))?;
+            Ok(Some(Duration::from_secs_f64(seconds)))
+        }
+        Some(TIMED_OUT) => Ok(None),
+        _ => Err(failed(status, &said)),
+    }
+}
+
+/// The failure of the client, in its own words where it has any.
+fn failed(status: ExitStatus, said: &str) -> io::Error {
+    let name = program::HTTP_CLIENT.name();
+    let prefix = format!("{name}: ");
+    match said.lines().find(|line| line.starts_with(&prefix)) {
+        Some(words) => io::Error::other(words.to_owned()),
+        None => io::Error::other(format!("{prefix}{status}")),
+    }
 }
 
 /// Places what arrived relative to the moment at which the client began to connect: its own account of
@@ -191,7 +214,8 @@ mod tests {
     fn a_client_that_does_not_end_is_ended() {
         let clock = Clock::starting_now();
         let mut stuck = client("echo 0.5 >&2; exec sleep 60");
-        assert_eq!(finish(&mut stuck, clock).unwrap(), None);
+        let error = finish(&mut stuck, clock).unwrap_err().to_string();
+        assert!(error.starts_with("curl: signal: 9"), "{error}");
         assert!(clock.now().since(Time::ZERO) < Duration::from_secs(30));
         let mut ended = client("echo 0.5 >&2");
         let took = finish(&mut ended, clock).unwrap();
@@ -199,7 +223,20 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_transfer_counts_from_its_start() {
+    fn only_a_time_out_is_called_one() {
+        let clock = Clock::starting_now();
+        let end = |script: &str| finish(&mut client(script), clock);
+        let timed_out = "echo 'curl: (28) Operation timed out' >&2; echo 6.0 >&2; exit 28";
+        assert_eq!(end(timed_out).unwrap(), None);
+        let refused = "echo 'curl: (7) Could not connect' >&2; echo 0.1 >&2; exit 7";
+        let error = end(refused).unwrap_err().to_string();
+        assert_eq!(error, "curl: (7) Could not connect");
+        let error = end("exit 2").unwrap_err().to_string();
+        assert_eq!(error, "curl: exit status: 2");
+    }
+
+    #[test]
+    fn a_transfer_that_took_too_long_counts_from_its_start() {
         let chunks = vec![(Time(3_000_000_000), 10)];
         let fetched = assemble(Time(1_000_000_000), received(chunks), None);
         assert_eq!(fetched.duration, None);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 
@@ -15,10 +15,14 @@ use crate::program;
 const ATTEMPTS: u32 = 250;
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
+/// How many lines of its log tell why a server has ended.
+const LAST_LINES: usize = 5;
+
 /// A running HTTP server, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
+    log: PathBuf,
 }
 
 impl Server {
@@ -40,15 +44,33 @@ impl Server {
             .stdout(log.try_clone()?)
             .stderr(log);
         let child = namespace.spawn(&mut command)?;
-        let mut server = Self { child };
+        let mut server = Self { child, log: path };
         if server.listens(namespace)? {
             return Ok(server);
         }
-        let said = fs::read_to_string(path).unwrap_or_default();
-        Err(io::Error::other(format!(
-            "it does not start: {}",
-            said.trim()
-        )))
+        Err(server.failed("it does not start"))
+    }
+
+    /// Fails, with what the server said last, where it has ended.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.failed(&status.to_string())),
+        }
+    }
+
+    /// Ends the server behind the back of whoever relies on it.
+    #[cfg(test)]
+    pub(crate) fn end(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn failed(&self, how: &str) -> io::Error {
+        let said = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = said.trim().lines().rev().take(LAST_LINES).collect();
+        let last: Vec<&str> = lines.into_iter().rev().collect();
+        io::Error::other(format!("the HTTP server: {how}: {}", last.join("\n")))
     }
 
     /// Waits until the server listens; false where it ends or takes too long.

@@ -13,7 +13,7 @@ use crate::preflight::can_test;
 struct Bench {
     client: Namespace,
     content: Vec<u8>,
-    _server: Server,
+    server: Server,
     _directory: tempfile::TempDir,
 }
 
@@ -34,7 +34,7 @@ fn bench(len: usize) -> Option<Bench> {
     Some(Bench {
         client,
         content,
-        _server: server,
+        server,
         _directory: directory,
     })
 }
@@ -78,16 +78,16 @@ fn a_file_arrives_whole_with_its_progress() {
 }
 
 #[test]
-fn a_transfer_that_fails_is_a_result() {
+fn a_transfer_that_times_out_is_a_result_and_one_that_fails_is_an_error() {
     let Some(bench) = bench(10) else { return };
     let missing = fetch(
         &bench,
         "http://10.9.0.1:8080/other",
         Duration::from_secs(5),
         false,
-    )
-    .unwrap();
-    assert_eq!(missing.duration, None);
+    );
+    let error = missing.unwrap_err().to_string();
+    assert!(error.contains("404"), "{error}");
     let silent = fetch(
         &bench,
         "http://10.9.0.77:8080/clip",
@@ -104,4 +104,13 @@ fn a_transfer_ends_when_the_lab_is_to_stop() {
     let url = "http://10.9.0.77:8080/clip";
     let stopped = fetch(&bench, url, Duration::from_secs(60), true).unwrap_err();
     assert_eq!(stopped.kind(), std::io::ErrorKind::Interrupted);
+}
+
+#[test]
+fn a_server_that_has_ended_is_noticed() {
+    let Some(mut bench) = bench(10) else { return };
+    bench.server.check().unwrap();
+    bench.server.end();
+    let error = bench.server.check().unwrap_err().to_string();
+    assert!(error.contains("the HTTP server: signal: 9"), "{error}");
 }

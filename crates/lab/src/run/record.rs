@@ -140,17 +140,22 @@ fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Opt
 }
 
 fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {
-    let bound = scenario.lab.lateness_bound;
     let measured = &emulated.lateness;
     Lateness {
         p50: measured.quantile(0.5),
         p99: measured.quantile(0.99),
         max: measured.max(),
-        bound: if emulated.realtime {
-            bound
-        } else {
-            bound * WITHOUT_PRIORITY
-        },
+        bound: lateness_bound(scenario, emulated.realtime),
+    }
+}
+
+/// The bound on the 99th percentile of the lateness.
+pub(super) fn lateness_bound(scenario: &Scenario, realtime: bool) -> Duration {
+    let bound = scenario.lab.lateness_bound;
+    if realtime {
+        bound
+    } else {
+        bound * WITHOUT_PRIORITY
     }
 }
 

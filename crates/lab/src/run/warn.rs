@@ -1,5 +1,6 @@
 //! What does not make a run invalid, and yet may explain its result.
 
+use polypath_core::time::Duration;
 use polypath_scenario::Scenario;
 
 use crate::network::Network;
@@ -29,9 +30,8 @@ pub(super) fn about_networks(networks: &[Network], scenario: &Scenario) {
     }
 }
 
-/// Warns of nodes that met their deadlines later than the emulation may.
-pub(super) fn about_nodes(files: &[[Files; 2]], scenario: &Scenario) {
-    let bound = scenario.lab.lateness_bound;
+/// Warns of nodes that met their deadlines later than the emulation may, whose bound this is.
+pub(super) fn about_nodes(files: &[[Files; 2]], scenario: &Scenario, bound: Duration) {
     for (files, scheme) in files.iter().zip(&scenario.schemes) {
         for file in files {
             match file.lateness() {

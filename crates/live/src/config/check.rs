@@ -1,12 +1,15 @@
 //! What no schema can state about a node's configuration.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use polypath_core::endpoint::LEAST_PAIR_LEN;
 use polypath_core::policy::PathSet;
 use polypath_scenario::document::Problems;
 
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, TunDevice};
+use crate::keys;
+use crate::tun::Prefix;
 
 /// The longest interface name (`IFNAMSIZ` less the terminating zero), in bytes.
 const LONGEST_NAME: usize = 15;
@@ -26,12 +29,22 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     }
 }
 
+/// Reports a peer's key that is this node's own, which is in the file `own`. Whether that can be read at
+/// all is told when the node opens it.
+pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems) {
+    if keys::load(own).is_ok_and(|own| own.public() == config.peer.public_key) {
+        let remedy = "give that which `polypath key` printed for the peer";
+        problems.report("peer.public_key", "this is the node's own key", remedy);
+    }
+}
+
 fn check_tun(tun: &TunDevice, problems: &mut Problems) {
     check_interface("node.tun.name", &tun.name, problems);
-    if tun.addresses.is_empty() {
-        let remedy = "give it one: addresses = [\"10.77.0.1/24\"]";
-        problems.report("node.tun.addresses", "the device has no address", remedy);
+    if tun.name == "lo" {
+        let remedy = "choose one that no interface has, as \"pp0\"";
+        problems.report("node.tun.name", "`lo` is the loopback interface", remedy);
     }
+    check_overlay(&tun.addresses, problems);
     let least = least_mtu(tun);
     if tun.mtu.is_some_and(|mtu| mtu < least) {
         let remedy = format!("use {least} or more, or leave it out");
@@ -47,6 +60,25 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
             "a queue of 0 packets drops all",
             "use 1 or more",
         );
+    }
+}
+
+fn check_overlay(addresses: &[Prefix], problems: &mut Problems) {
+    let key = "node.tun.addresses";
+    if addresses.is_empty() {
+        let remedy = "give it one: addresses = [\"10.77.0.1/24\"]";
+        problems.report(key, "the device has no address", remedy);
+    }
+    let mut seen = BTreeSet::new();
+    for address in addresses.iter().map(Prefix::address) {
+        if address.is_unspecified() || address.is_multicast() {
+            let message = format!("{address} cannot be the address of a device");
+            let remedy = "give the one that this end has in the overlay, as \"10.77.0.1/24\"";
+            problems.report(key, message, remedy);
+        } else if !seen.insert(address) {
+            let message = format!("the address {address} is given twice");
+            problems.report(key, message, "leave one of them out");
+        }
     }
 }
 

@@ -89,6 +89,9 @@ fn impossible_values_are_refused_with_their_line() {
         ("threshold = 3.0", "pair_len = \"1 MB\"", "a.toml:10:"),
         ("threshold = 3.0", "pair_len = 1000", "a.toml:10:"),
         ("10.1.1.2:7001", "10.1.1.1:7001", "a.toml:14:"),
+        ("\"pp0\"", "\"lo\"", "a.toml:4:"),
+        ("10.77.0.1/24", "0.0.0.0/0", "a.toml:4:"),
+        ("fd77::1/64", "10.77.0.1/8", "a.toml:4:"),
     ];
     for (old, new, place) in cases {
         let said = complaint(old, new);
@@ -151,6 +154,21 @@ fn the_key_file_is_beside_the_configuration() {
     assert_eq!(config.node.key_file, directory.path().join("a.key"));
     let missing = NodeConfig::load(&directory.path().join("b.toml"));
     assert!(matches!(missing, Err(LoadError::Read { .. })));
+}
+
+#[test]
+fn the_nodes_own_key_as_the_peers_is_told_with_its_line_and_all_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = crate::keys::generate(&directory.path().join("a.key")).unwrap();
+    let path = directory.path().join("a.toml");
+    let text = GOOD.replace(KEY, &own.to_string()).replace("3.0", "-3.0");
+    std::fs::write(&path, text).unwrap();
+    let said = NodeConfig::load(&path).unwrap_err().to_string();
+    assert!(
+        said.contains("a.toml:6:") && said.contains("own key"),
+        "{said}"
+    );
+    assert!(said.contains("a.toml:10:"), "{said}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ mod tests {
     fn a_realtime_thread_leaves_the_kernel_its_share() {
         let (share, rests) = spin(true);
         assert!(share < 0.95, "{share} with {rests} rests");
-        assert!(rests <= 30);
+        assert!(rests > 0);
         assert_eq!(spin(false).1, 0, "others may use what they get");
     }
 }

@@ -197,3 +197,53 @@ fn a_signal_ends_the_drive() {
     driver.run(&mut idle).unwrap();
     sender.join().unwrap();
 }
+
+#[test]
+fn what_was_due_before_the_drive_began_is_not_late() {
+    let now = Clock::starting_now().origin_ns();
+    let origin = now - Duration::from_secs(18).as_nanos();
+    let mut driver = Driver::new(Clock::starting_at(origin)).unwrap();
+    let mut ticker = Ticker::every(Duration::from_millis(1));
+    ticker.end = Some((5, driver.stop_handle()));
+    let report = driver.run(&mut ticker).unwrap();
+    assert_eq!(report.lateness.count(), 5);
+    assert!(report.lateness.max() < Duration::from_secs(1));
+}
+
+/// Has read inputs that it takes one at a time.
+struct Backlog {
+    left: u32,
+    stop: StopHandle,
+}
+
+impl Station for Backlog {
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.left > 0
+    }
+
+    fn handle_timeout(&mut self, _: Time) -> io::Result<()> {
+        self.left -= 1;
+        if self.left == 0 {
+            self.stop.stop();
+        }
+        Ok(())
+    }
+
+    fn handle_readable(&mut self, _: Token, _: Time, _: usize) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_backlog_is_taken_at_once_and_counts_as_no_deadline() {
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    let stop = driver.stop_handle();
+    let mut station = Backlog { left: 100, stop };
+    let report = driver.run(&mut station).unwrap();
+    assert_eq!(station.left, 0);
+    assert_eq!((report.lateness.count(), report.stuck), (0, 0));
+}

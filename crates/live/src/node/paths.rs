@@ -4,9 +4,11 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Time;
 use polypath_session::tunnel::Input;
 
+use super::hearing::{Change, Hearing};
 use super::inbox::{Arrival, Inbox};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
@@ -27,6 +29,7 @@ struct Path {
 pub(super) struct Paths {
     all: Vec<Path>,
     inbox: Inbox,
+    hearing: Hearing,
     datagrams: PacketBuffer,
     clock: Clock,
 }
@@ -39,6 +42,7 @@ impl Paths {
         sockets: Vec<PathSocket>,
         max_datagram: usize,
         clock: Clock,
+        policy: PolicyConfig,
     ) -> Self {
         let paths = configs.iter().zip(sockets);
         Self {
@@ -46,6 +50,7 @@ impl Paths {
                 .map(|(path, socket)| Path::new(path, socket))
                 .collect(),
             inbox: Inbox::new(configs.len()),
+            hearing: Hearing::new(configs.len(), policy),
             datagrams: PacketBuffer::new(max_datagram + 1),
             clock,
         }
@@ -86,12 +91,14 @@ impl Paths {
         }
     }
 
-    /// Notes an authentic datagram of the peer, whose `source` is its address on a path whose
-    /// configuration does not give it.
-    pub(super) fn hear(&mut self, path: PathId, source: SocketAddr) {
+    /// Notes an authentic datagram of the peer that came at `at`, whose `source` is its address on a path
+    /// whose configuration does not give it.
+    pub(super) fn hear(&mut self, path: PathId, source: SocketAddr, at: Time) {
         if let Some(path) = self.all.get_mut(path.index()) {
             path.hear(source);
         }
+        let all = &self.all;
+        self.hearing.hear(path, at, |change| tell(all, change, at));
     }
 
     /// Logs which paths have brought nothing of the peer yet.
@@ -101,8 +108,14 @@ impl Paths {
         }
     }
 
-    pub(super) fn stats(&self) -> Vec<PathStats> {
-        self.all.iter().map(|path| path.stats.clone()).collect()
+    /// What was counted by `now`.
+    pub(super) fn stats(&self, now: Time) -> Vec<PathStats> {
+        let paths = (0..).map(PathId).zip(&self.all);
+        let stats = paths.map(|(id, path)| PathStats {
+            last_heard_s: self.hearing.last(id).map(|at| now.since(at).as_secs_f64()),
+            ..path.stats.clone()
+        });
+        stats.collect()
     }
 }
 
@@ -171,6 +184,25 @@ impl Path {
     }
 }
 
+/// Logs what has changed about one of `paths` at `at`.
+fn tell(paths: &[Path], change: Change, at: Time) {
+    let name = |path: PathId| paths.get(path.index()).map(|path| &path.stats.name);
+    let seconds = |last: Time| at.since(last).as_nanos() / 1_000_000_000;
+    match change {
+        Change::Silent { path, last } => tracing::warn!(
+            path = name(path),
+            seconds = seconds(last),
+            "nothing of the peer comes here any more, while other paths bring its datagrams: is the \
+             uplink down at one end, or has the peer another policy?"
+        ),
+        Change::Back { path, last } => tracing::info!(
+            path = name(path),
+            seconds = seconds(last),
+            "the peer is heard here again"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +224,7 @@ mod tests {
             .collect();
         let targets: Vec<_> = sockets.iter().map(|s| s.local().unwrap()).collect();
         let clock = Clock::starting_now();
-        let mut paths = Paths::new(&configs, sockets, 100, clock);
+        let mut paths = Paths::new(&configs, sockets, 100, clock, PolicyConfig::DuplicateAll {});
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel begins to take times shortly after the first socket asks for them.
         sleep(Duration::from_millis(50));

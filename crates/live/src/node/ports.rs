@@ -88,7 +88,17 @@ impl Ports {
             }
             _ => "",
         };
+        let healthy = is_benign(reason);
         let (path, reason) = (path.0, reason.name());
+        if healthy {
+            tracing::debug!(
+                path,
+                reason,
+                ?source,
+                "a datagram is dropped, as happens between healthy nodes"
+            );
+            return;
+        }
         tracing::warn!(
             path,
             reason,
@@ -139,7 +149,7 @@ impl Surroundings for Ports {
             Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
             Output::Authenticated { path } => {
                 if let Some(source) = occasion.source {
-                    self.paths.hear(path, source);
+                    self.paths.hear(path, source, occasion.at);
                 }
             }
             Output::Event(event) => {
@@ -157,6 +167,15 @@ impl Surroundings for Ports {
         }
         Ok(())
     }
+}
+
+/// Whether datagrams are rejected for `reason` between two healthy nodes, too: handshake messages go over
+/// all paths, both ends may begin one at once, and an end that started anew no longer has the old keys.
+const fn is_benign(reason: Reject) -> bool {
+    matches!(
+        reason,
+        Reject::HandshakeCopy | Reject::Simultaneous | Reject::UnknownIndex
+    )
 }
 
 fn log(event: SessionEvent) {

@@ -37,10 +37,10 @@ impl NodeStation {
     pub(super) fn new(tunnel: Tunnel, ports: Ports, stats: Option<StatsFile>, now: Time) -> Self {
         let reports = ports.events.is_some() || stats.is_some();
         Self {
-            tunnel: Timeline::new(tunnel),
+            tunnel: Timeline::new(tunnel, now),
             ports,
             stats,
-            report_at: reports.then_some(Time::ZERO),
+            report_at: reports.then_some(now),
             told: false,
             silence_at: Some(now + PATIENCE),
         }
@@ -68,7 +68,7 @@ impl NodeStation {
             at: now,
             established: tunnel.is_established(),
             tun: self.ports.tun_stats,
-            paths: self.ports.paths.stats(),
+            paths: self.ports.paths.stats(now),
             peer_paths: tunnel.peer_paths(),
             dropped: self.ports.dropped.clone(),
             session: stats::session(tunnel.counters()),
@@ -125,6 +125,10 @@ impl Station for NodeStation {
         });
         let own = Deadline::earlier(report, silence);
         Deadline::earlier(self.tunnel.deadline(), own)
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.tunnel.has_backlog()
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {

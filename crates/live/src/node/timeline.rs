@@ -3,16 +3,22 @@
 //! A node that slept too long must not judge paths by the order in which it reads its sockets, nor by a
 //! deadline that passed while what would have met it was waiting there. So deadlines go only as far as all
 //! datagrams that came before them have been taken, however many wait.
+//!
+//! What was due longer than [`CATCH_UP`] ago is done once, and not as often as it would have been: a node
+//! that was stopped for a minute sends one handshake, not the dozen of that minute.
 
 use std::io;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Output};
 
 use super::inbox::Arrival;
 use super::ports::Occasion;
 use crate::drive::BUDGET;
+
+/// How far back deadlines are met at their own time.
+const CATCH_UP: Duration = Duration::from_secs(1);
 
 /// What a node's machine lives among.
 pub(super) trait Surroundings {
@@ -36,10 +42,11 @@ pub(super) struct Timeline<M> {
 }
 
 impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
-    pub(super) fn new(machine: M) -> Self {
+    /// A machine that is not woken before `start`.
+    pub(super) fn new(machine: M, start: Time) -> Self {
         Self {
             machine,
-            last: Time::ZERO,
+            last: start,
             left: None,
         }
     }
@@ -48,13 +55,14 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
         &self.machine
     }
 
-    /// When the machine wants to be woken; at once, where datagrams are left that come before that.
+    /// When the machine wants to be woken.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let left = self.left.map(|at| Deadline {
-            at,
-            why: "datagrams wait",
-        });
-        left.or_else(|| self.machine.deadline())
+        self.machine.deadline()
+    }
+
+    /// Whether datagrams are left, which come before what is due.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.left.is_some()
     }
 
     /// Takes datagrams and does what is due, in the order of their times, until `now` or the end of a
@@ -66,6 +74,7 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
         around: &mut impl Surroundings,
     ) -> io::Result<(usize, Time)> {
         let mut taken = 0;
+        let floor = now - CATCH_UP;
         let until = loop {
             let Some(next) = around.next_at(now)? else {
                 break now;
@@ -76,32 +85,38 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
             let Some(arrival) = around.take() else {
                 break now;
             };
-            self.do_due(arrival.at, around)?;
+            self.do_due(arrival.at, floor, around)?;
             let wake = Wake::Input(arrival.input);
             let source = Some(arrival.source);
             self.wake(Occasion { at: next, source }, wake, around)?;
             taken += 1;
         };
-        self.do_due(until, around)?;
+        self.do_due(until, floor, around)?;
         self.left = (!around.is_empty()).then_some(now);
         Ok((taken, until))
     }
 
-    /// Wakes the machine with `input` at `at`, up to which it has been brought.
+    /// Wakes the machine with `input` at `at`, up to which it has been brought, or else is brought now.
     pub(super) fn take_input(
         &mut self,
         at: Time,
         input: Input,
         around: &mut impl Surroundings,
     ) -> io::Result<()> {
+        self.do_due(at, at - CATCH_UP, around)?;
         let source = None;
         self.wake(Occasion { at, source }, Wake::Input(input), around)
     }
 
-    /// Wakes the machine at each of its deadlines up to `until`.
-    fn do_due(&mut self, until: Time, around: &mut impl Surroundings) -> io::Result<()> {
+    /// Wakes the machine at each of its deadlines up to `until`, and at `floor` for those before.
+    fn do_due(
+        &mut self,
+        until: Time,
+        floor: Time,
+        around: &mut impl Surroundings,
+    ) -> io::Result<()> {
         while let Some(due) = self.machine.deadline().filter(|due| due.at <= until) {
-            let (at, source) = (due.at, None);
+            let (at, source) = (due.at.max(floor.min(until)), None);
             self.wake(Occasion { at, source }, Wake::Timeout, around)?;
             let moved = self.machine.deadline().is_none_or(|next| next.at > due.at);
             if !moved {

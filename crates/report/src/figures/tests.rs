@@ -73,6 +73,25 @@ fn harm_and_overhead_are_ratios() {
 }
 
 #[test]
+fn a_round_in_which_the_background_was_starved_is_harm() {
+    let mut experiment = experiment();
+    let harm = |experiment: &crate::Experiment| Figures::of(experiment).schemes[1].harm;
+    experiment.schemes[1].transfers[0].background = Some(Bytes(0));
+    let starved = harm(&experiment).unwrap();
+    let ratio = (24.965 + 24.95) / (25.0 + 24.95 + 24.82);
+    assert!(close(starved.mean, ratio), "{starved:?}");
+    assert_eq!(starved.n, 3);
+    experiment.schemes[0].transfers[0].background = Some(Bytes(0));
+    let both = harm(&experiment).unwrap();
+    let ratio = (24.965 + 24.95) / (24.95 + 24.82);
+    assert!(close(both.mean, ratio), "{both:?}");
+    for transfer in &mut experiment.schemes[0].transfers {
+        transfer.background = Some(Bytes(0));
+    }
+    assert_eq!(harm(&experiment), None);
+}
+
+#[test]
 fn a_corrupt_file_is_not_intact_and_nothing_is_no_success() {
     let mut experiment = experiment();
     experiment.schemes[0].transfers[0].intact = false;

@@ -54,17 +54,20 @@ fn basis(record: NetworkRecord<'_>) -> String {
 }
 
 fn groups(groups: &[GroupFigures]) -> String {
-    let mut table = table(&[
-        "flows",
-        "count",
-        "goodput Mbit/s",
-        "Jain index",
-        "delay ms",
-        "window segments",
-        "sent",
-        "sent again",
-        "timeouts",
-    ]);
+    let mut table = table(
+        &[
+            "flows",
+            "count",
+            "goodput Mbit/s",
+            "Jain index",
+            "delay ms",
+            "window segments",
+            "sent",
+            "sent again",
+            "timeouts",
+        ]
+        .map(str::to_owned),
+    );
     for group in groups {
         table.add_row(vec![
             group.name.clone(),
@@ -85,15 +88,18 @@ fn groups(groups: &[GroupFigures]) -> String {
 }
 
 fn links(links: &[&LinkFigures]) -> String {
-    let mut table = table(&[
-        "link",
-        "rate",
-        "load",
-        "loss %",
-        "waiting packets",
-        "packets",
-        "dropped",
-    ]);
+    let mut table = table(
+        &[
+            "link",
+            "rate",
+            "load",
+            "loss %",
+            "waiting packets",
+            "packets",
+            "dropped",
+        ]
+        .map(str::to_owned),
+    );
     for link in links {
         table.add_row(vec![
             link.name.clone(),

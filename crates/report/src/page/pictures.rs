@@ -1,5 +1,7 @@
 //! The pictures of the page.
 
+use std::ops::Range;
+
 use plotters::prelude::*;
 
 use super::PageError;
@@ -195,21 +197,34 @@ pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, PageErr
     }
     let top = greatest(bins().map(|bytes| bytes.0 as f64 * 8.0 / 1e3));
     let end = greatest(paths().map(|path| path.forward.arrivals.len() as f64));
+    let span = first_second(experiment).min(end - 1.0).max(0.0)..end;
     let schemes = experiment.schemes.iter();
     schemes
-        .map(|scheme| throughput_of(scheme, end, top))
+        .map(|scheme| throughput_of(scheme, span.clone(), top))
         .collect()
 }
 
-fn throughput_of(scheme: &SchemeRecord, end: f64, top: f64) -> Result<String, PageError> {
+/// The second in which the first transfer began: before it there was the warm-up.
+pub(super) fn first_second(experiment: &Experiment) -> f64 {
+    let transfers = experiment.schemes.iter().flat_map(|s| &s.transfers);
+    let first = transfers.map(|transfer| transfer.started).min();
+    first.map_or(0.0, |started| started.as_secs_f64().floor())
+}
+
+fn throughput_of(scheme: &SchemeRecord, span: Range<f64>, top: f64) -> Result<String, PageError> {
     let frame = Frame {
         size: (540, 270),
         caption: &scheme.name,
-        x: numbers("time (s)", end),
+        x: Axis {
+            label: "time (s)",
+            range: span.clone(),
+            names: None,
+        },
         y: numbers("arrived (kbit/s)", top * 1.1),
     };
     draw(&frame, |canvas| {
-        for switch in scheme.overlay.server_switches() {
+        let switches = scheme.overlay.server_switches();
+        for switch in switches.filter(|switch| switch.at.as_secs_f64() >= span.start) {
             let color = color(FIRST_PATH + switch.to.index());
             mark(canvas, switch.at.as_secs_f64(), frame.y.range.end, color)?;
         }
@@ -218,6 +233,7 @@ fn throughput_of(scheme: &SchemeRecord, end: f64, top: f64) -> Result<String, Pa
             let bins = path.forward.arrivals.iter().enumerate();
             let points =
                 bins.map(|(second, bytes)| (second as f64 + 0.5, bytes.0 as f64 * 8.0 / 1e3));
+            let points = points.filter(|(at, _)| *at >= span.start);
             line(canvas, points, color.stroke_width(1))?;
         }
         Ok(())

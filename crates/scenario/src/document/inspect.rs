@@ -22,8 +22,11 @@ pub(super) fn inspect(
         source,
         problems,
     };
-    inspector.visit("the document", schema, root)
+    inspector.visit(DOCUMENT, schema, root)
 }
+
+/// What messages call the root.
+const DOCUMENT: &str = "the document";
 
 struct Inspector<'a> {
     schemas: Schemas<'a>,
@@ -117,7 +120,7 @@ impl<'a> Inspector<'a> {
         if let Some((tag, words)) = self.schemas.tag(&fitting) {
             let known = words.iter().map(|(word, _)| *word);
             let Some(given) = node.entry(tag) else {
-                let message = format!("missing key `{tag}` in `{name}`");
+                let message = missing(tag, name);
                 return Err(Refusal::new(message, one_of(known)));
             };
             let refuse = |message, remedy| Refusal {
@@ -181,11 +184,7 @@ impl<'a> Inspector<'a> {
             }
             let inner = &schema["properties"][key];
             let remedy = sentence(inner).unwrap_or_default();
-            self.report(
-                node.origin,
-                format!("missing key `{key}` in `{name}`"),
-                remedy,
-            );
+            self.report(node.origin, missing(key, name), remedy);
             if let Some(problem) = self.problems.last_mut().filter(|_| unknown) {
                 problem.follows = true;
             }
@@ -227,6 +226,13 @@ impl<'a> Inspector<'a> {
         let taken = entries.iter().any(|other| other.key == meant);
         let (key, inner) = known.into_iter().find(|(key, _)| *key == meant)?;
         (!taken).then_some((key, inner))
+    }
+}
+
+fn missing(key: &str, name: &str) -> String {
+    match name {
+        DOCUMENT => format!("missing key `{key}` in {DOCUMENT}"),
+        _ => format!("missing key `{key}` in `{name}`"),
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::locator::Source;
-use super::problem::{Problem, one_of};
+use super::problem::{Problem, suggestion};
 use super::tree::{Entry, Node, Origin, Value, parse_override};
 
-/// A value that takes the place of the file's: `transfer.count=5`, `path.0.background=light`.
+/// A value that takes the place of the file's: `transfer.count=5`, `path.path1.background=light`.
 ///
+/// An entry of a list goes by its `name`, where it has one, or by its position, counted from 0.
 /// The value is read as TOML, or else as a string, so that `background=off` needs no quotes.
 #[derive(Clone, Debug)]
 pub struct Override {
@@ -88,10 +89,15 @@ pub(super) fn apply(
     for (number, each) in overrides.iter().enumerate() {
         let value = match &each.value {
             Given::Text(text) => parse_override(text, number),
-            Given::Node(node) => node.clone(),
+            Given::Node(node) => Ok(node.clone()),
         };
-        let place = source.place(value.origin);
-        if let Err((message, remedy)) = put(root, &each.key, value) {
+        let origin = match &each.value {
+            Given::Text(_) => Origin::Override(number),
+            Given::Node(node) => node.origin,
+        };
+        let value = value.map_err(|message| (message, String::new()));
+        if let Err((message, remedy)) = value.and_then(|value| put(root, &each.key, value)) {
+            let place = source.place(origin);
             problems.push(Problem::new(place, message, remedy));
         }
     }
@@ -104,15 +110,7 @@ fn put(node: &mut Node, key: &str, value: Node) -> Result<(), (String, String)> 
     for part in key.split('.') {
         at = match &mut at.value {
             Value::Table(entries) => entry(entries, part, origin),
-            Value::Array(items) => {
-                let count = items.len();
-                let item = part.parse().ok().and_then(|n: usize| items.get_mut(n));
-                item.ok_or_else(|| {
-                    let numbers: Vec<String> = (0..count).map(|n| n.to_string()).collect();
-                    let known = numbers.iter().map(String::as_str);
-                    (format!("no list entry `{part}`"), one_of(known))
-                })?
-            }
+            Value::Array(items) => item(items, part)?,
             _ => {
                 let message = format!("`{part}` cannot be set in a value that is not a table");
                 return Err((message, "shorten the key".to_owned()));
@@ -121,6 +119,28 @@ fn put(node: &mut Node, key: &str, value: Node) -> Result<(), (String, String)> 
     }
     *at = value;
     Ok(())
+}
+
+/// The entry of a list with this position, counted from 0, or else with this name; the error is message and
+/// remedy.
+fn item<'a>(items: &'a mut [Node], part: &str) -> Result<&'a mut Node, (String, String)> {
+    let position = part.parse().ok().filter(|n| *n < items.len());
+    let named = || items.iter().position(|item| name(item) == Some(part));
+    if let Some(position) = position.or_else(named) {
+        return Ok(&mut items[position]);
+    }
+    let words = items.iter().filter_map(name).map(str::to_owned);
+    let numbers = (0..items.len()).map(|n| n.to_string());
+    let known: Vec<String> = words.chain(numbers).collect();
+    let message = format!("no list entry `{part}` (they count from 0)");
+    Err((message, suggestion(part, known.iter().map(String::as_str))))
+}
+
+fn name(item: &Node) -> Option<&str> {
+    match &item.entry("name")?.value {
+        Value::Text(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// The value of a key, a new empty table if there is none.

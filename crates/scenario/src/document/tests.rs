@@ -125,6 +125,24 @@ fn reports_every_error_of_the_syntax() {
 }
 
 #[test]
+fn an_override_that_is_too_large_is_not_called_a_string() {
+    assert_eq!(
+        problems(GOOD, &["months=99999999999999999999"]),
+        ["--set months=99999999999999999999: the integer 99999999999999999999 is out of range"]
+    );
+}
+
+#[test]
+fn the_document_is_no_key() {
+    let without = GOOD.replace("name = \"Eden\"\n", "");
+    let found = problems(&without, &[]);
+    assert!(
+        found[0].contains("missing key `name` in the document"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn overrides_take_the_place_of_the_files_values() {
     let set = |text: &str| text.parse::<Override>().unwrap();
     let overrides = [

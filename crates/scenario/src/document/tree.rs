@@ -73,20 +73,19 @@ pub(super) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
     Err(Errors::new(problems))
 }
 
-/// Reads the value of an override: as TOML, or else as the text that it is.
-pub(super) fn parse_override(text: &str, number: usize) -> Node {
+/// Reads the value of an override: as TOML, or else as the text that it is; the error is what is wrong with
+/// what is TOML.
+pub(super) fn parse_override(text: &str, number: usize) -> Result<Node, String> {
     let origin = Origin::Override(number);
-    let mut refused = false;
-    let parsed = DeValue::parse(text)
-        .ok()
-        .map(|value| node_of(&value, &mut |_| origin, &mut |_, _| refused = true));
-    match parsed {
-        Some(node) if !refused => node,
-        _ => Node {
-            origin,
-            value: Value::Text(text.to_owned()),
-        },
-    }
+    let Ok(value) = DeValue::parse(text) else {
+        let value = Value::Text(text.to_owned());
+        return Ok(Node { origin, value });
+    };
+    let mut refused = None;
+    let node = node_of(&value, &mut |_| origin, &mut |_, message| {
+        refused.get_or_insert(message);
+    });
+    refused.map_or(Ok(node), Err)
 }
 
 type Locate<'a> = &'a mut dyn FnMut(Range<usize>) -> Origin;

@@ -13,7 +13,7 @@ use crate::document::Problems;
 
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
-    check_form(network.schema, &network.name, problems);
+    check_form(network.schema, &network.name, &network.title, problems);
     check_run(network.run, problems);
     check_tcp("tcp", &network.tcp, problems);
     check_links(network, problems);

@@ -96,6 +96,75 @@ fn impossible_values_are_all_named_with_their_remedies() {
 }
 
 #[test]
+fn a_title_does_not_steer_the_terminal() {
+    let found = problems(&["title=\"\\u001b[2J\""]);
+    assert!(
+        found[0].contains("`title` has a control character"),
+        "{found:?}"
+    );
+    assert!(demo(&["title=Läuft: a film"]).is_ok());
+}
+
+#[test]
+fn an_override_finds_a_path_by_its_name_and_by_its_position() {
+    let hurt = |set: &str| {
+        let scenario = demo(&[set]).unwrap();
+        let paths = scenario.paths.iter();
+        paths
+            .map(|path| path.links[0].loss > 0.4)
+            .collect::<Vec<bool>>()
+    };
+    assert_eq!(hurt("path.path1.link.0.loss=0.5"), [true, false]);
+    assert_eq!(hurt("path.path2.link.0.loss=0.5"), [false, true]);
+    assert_eq!(hurt("path.1.link.0.loss=0.5"), [false, true]);
+    let unknown = problems(&["path.paht2.link.0.loss=0.5"]);
+    assert!(unknown[0].contains("did you mean `path2`?"), "{unknown:?}");
+}
+
+/// Settings that no machine could run, each with a part of the answer.
+const ABSURD: &[(&str, &str)] = &[
+    (
+        "path.0.link.0.queue=2000000 packets",
+        "`queue` is 2000000 packets, but must be at most 1000000",
+    ),
+    (
+        "path.0.link.0.queue=20 GB",
+        "`queue` is 20 GB, but must be at most 10 GB",
+    ),
+    ("path.0.link.0.queue=5000000000 packets", "is too large"),
+    (
+        "path.0.link.0.delay=2 h",
+        "`delay` is 7200 s, but must be at most 3600 s",
+    ),
+    ("path.0.link.0.delay=99999999999 h", "is too large"),
+    ("path.0.link.0.rate=2000 Gbit/s", "`rate` is 2000 Gbit/s"),
+    ("background.heavy.hosts=10001", "at most 10000"),
+    (
+        "background.heavy.host_link.queue=1000001 packets",
+        "`queue` is 1000001 packets",
+    ),
+    ("background.heavy.tcp.file.mu=30", "B on average"),
+    ("background.heavy.tcp.file.sigma=9", "lower `mu` or `sigma`"),
+    ("background.heavy.tcp.idle=25 h", "`idle` is 90000 s"),
+    (
+        "background.heavy.udp.peak=20 Gbit/s",
+        "less than 1 us apart",
+    ),
+    ("transfer.count=100001", "at most 100000"),
+    ("transfer.size=2 GB", "at most 1 GB"),
+    ("transfer.timeout=25 h", "`timeout` is 90000 s"),
+    ("transfer.warm_up=25 h", "`warm_up` is 90000 s"),
+    (
+        "tcp.min_rto=1 ns",
+        "`min_rto` is 1 ns, but must be at least 1 ms",
+    ),
+    (
+        "overlay.pair_interval=1 us",
+        "`pair_interval` is 1 us, but must be at least 1 ms",
+    ),
+];
+
+#[test]
 fn absurd_values_are_refused_instead_of_run() {
     let refused = |set: &str, part: &str| {
         let found = problems(&[set]);
@@ -106,47 +175,7 @@ fn absurd_values_are_refused_instead_of_run() {
         );
         assert!(found[0].contains(part), "{found:#?}");
     };
-    for (set, part) in [
-        (
-            "path.0.link.0.queue=2000000 packets",
-            "`queue` is 2000000 packets, but must be at most 1000000",
-        ),
-        (
-            "path.0.link.0.queue=20 GB",
-            "`queue` is 20 GB, but must be at most 10 GB",
-        ),
-        ("path.0.link.0.queue=5000000000 packets", "is too large"),
-        (
-            "path.0.link.0.delay=2 h",
-            "`delay` is 7200 s, but must be at most 3600 s",
-        ),
-        ("path.0.link.0.delay=99999999999 h", "is too large"),
-        ("path.0.link.0.rate=2000 Gbit/s", "`rate` is 2000 Gbit/s"),
-        ("background.heavy.hosts=10001", "at most 10000"),
-        (
-            "background.heavy.host_link.queue=1000001 packets",
-            "`queue` is 1000001 packets",
-        ),
-        ("background.heavy.tcp.file.mu=30", "B on average"),
-        ("background.heavy.tcp.file.sigma=9", "lower `mu` or `sigma`"),
-        ("background.heavy.tcp.idle=25 h", "`idle` is 90000 s"),
-        (
-            "background.heavy.udp.peak=20 Gbit/s",
-            "less than 1 us apart",
-        ),
-        ("transfer.count=100001", "at most 100000"),
-        ("transfer.size=2 GB", "at most 1 GB"),
-        ("transfer.timeout=25 h", "`timeout` is 90000 s"),
-        ("transfer.warm_up=25 h", "`warm_up` is 90000 s"),
-        (
-            "tcp.min_rto=1 ns",
-            "`min_rto` is 1 ns, but must be at least 1 ms",
-        ),
-        (
-            "overlay.pair_interval=1 us",
-            "`pair_interval` is 1 us, but must be at least 1 ms",
-        ),
-    ] {
+    for (set, part) in ABSURD {
         refused(set, part);
     }
     let hosts = ["background.heavy.hosts=10000", "path.0.link.0.repeat=8"];

@@ -34,12 +34,17 @@ pub(super) struct Attempts {
     entropy: BoxedEntropy,
     clock: WallClock,
     under_way: Option<Initiation>,
-    /// When the next handshake begins, and how many tries went before it.
-    due: Time,
-    tries: u32,
+    schedule: Schedule,
     seen: Seen,
     guard: Guard,
     paths: u8,
+}
+
+/// When the next handshake begins, and how many tries went before it.
+#[derive(Default)]
+struct Schedule {
+    due: Time,
+    tries: u32,
 }
 
 /// The wall clock, which this end never shows twice.
@@ -75,8 +80,7 @@ impl Attempts {
                 shown: 0,
             },
             under_way: None,
-            due: Time::ZERO,
-            tries: 0,
+            schedule: Schedule::default(),
             seen: Seen::default(),
             guard: Guard::new(usize::from(paths)),
             paths,
@@ -85,7 +89,7 @@ impl Attempts {
 
     pub(super) fn deadline(&self) -> Deadline {
         Deadline {
-            at: self.due,
+            at: self.schedule.due,
             why: "handshake",
         }
     }
@@ -93,26 +97,19 @@ impl Attempts {
     /// A handshake is wanted now, unless one is under way.
     pub(super) fn hasten(&mut self, now: Time) {
         if self.under_way.is_none() {
-            self.due = self.due.min(now);
+            self.schedule.due = self.schedule.due.min(now);
         }
     }
 
     /// No handshake is wanted before `at`.
     pub(super) fn rest_until(&mut self, at: Time) {
         self.under_way = None;
-        self.due = at;
-        self.tries = 0;
+        self.schedule = Schedule { due: at, tries: 0 };
     }
 
     /// The number of tries so far, if one more is due; the clock is then set for the one after.
     pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
-        if now < self.due {
-            return None;
-        }
-        let tries = self.tries;
-        self.due = now + backoff(tries);
-        self.tries = tries.saturating_add(1);
-        Some(tries)
+        self.schedule.take_due(now)
     }
 
     /// Begins a handshake under an index that is not `taken`; nothing without entropy.
@@ -151,7 +148,7 @@ impl Attempts {
 
     /// Whether this end's own initiation takes precedence over the peer's.
     fn insists(&self) -> bool {
-        self.is_first() && self.under_way.is_some() && self.tries <= STUBBORN_TRIES
+        self.is_first() && self.under_way.is_some() && self.schedule.tries <= STUBBORN_TRIES
     }
 
     fn is_first(&self) -> bool {
@@ -181,7 +178,8 @@ impl Attempts {
         let (response, agreed) = opened.answer(&mut self.theirs, own).ok()?;
         if !self.is_first() {
             self.under_way = None;
-            self.due = self.due.max(now + backoff(u32::MAX));
+            let later = now + backoff(u32::MAX);
+            self.schedule.due = self.schedule.due.max(later);
         }
         Some((own.index, response, agreed))
     }
@@ -230,6 +228,18 @@ impl Attempts {
             }
         }
         Err(EntropyError)
+    }
+}
+
+impl Schedule {
+    fn take_due(&mut self, now: Time) -> Option<u32> {
+        if now < self.due {
+            return None;
+        }
+        let tries = self.tries;
+        self.due = now + backoff(tries);
+        self.tries = tries.saturating_add(1);
+        Some(tries)
     }
 }
 

@@ -3,8 +3,9 @@
 //! To read an initiation takes two Diffie-Hellman operations, some 150 us, before it is known whether it is
 //! the peer's and new. Replays of old ones are known again for the cost of a comparison. The rest, which
 //! only those can write who know this end's public key, may cost [`RATE`] readings a second on each path:
-//! ten times what a peer sends there (at most two a second), and 0.3 % of a processor. A flood on one path
-//! leaves the others their share, and the answers to one's own initiations need none.
+//! ten times what a peer sends there (at most two a second), and 0.3 % of a processor for each path that is
+//! flooded. A flood on one path leaves the others their share, and the answers to one's own initiations
+//! need none.
 
 use std::collections::VecDeque;
 

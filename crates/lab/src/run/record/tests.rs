@@ -98,3 +98,12 @@ fn a_lab_without_transfers_has_a_record_too() {
     assert_eq!(view.transfers(&CLIP), []);
     assert_eq!(view.background_goodput(), None);
 }
+
+#[test]
+fn the_bound_is_wider_without_a_priority() {
+    let text = include_str!("../../../../../scenarios/demo.toml");
+    let scenario = Scenario::parse(text, "demo.toml", &[]).unwrap();
+    let bound = scenario.lab.lateness_bound;
+    assert_eq!(lateness_bound(&scenario, true), bound);
+    assert_eq!(lateness_bound(&scenario, false), bound * 5);
+}

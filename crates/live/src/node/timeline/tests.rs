@@ -1,8 +1,16 @@
 use super::*;
 use crate::node::inbox::Inbox;
 use bytes::Bytes;
+use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::PathId;
+use polypath_core::frame::{Encapsulation, OVER_IPV4};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
+use polypath_session::event::SessionEvent;
+use polypath_session::key::PrivateKey;
+use polypath_session::session::{Limits, SessionConfig};
+use polypath_session::tunnel::Tunnel;
 use std::collections::VecDeque;
 
 const PATHS: usize = 2;
@@ -48,6 +56,18 @@ impl Machine for Judge {
 struct Sockets {
     inbox: Inbox,
     paths: [VecDeque<Time>; PATHS],
+    /// When handshakes were begun.
+    begun: Vec<Time>,
+}
+
+impl Sockets {
+    fn new(paths: [VecDeque<Time>; PATHS]) -> Self {
+        Self {
+            inbox: Inbox::new(PATHS),
+            paths,
+            begun: Vec::new(),
+        }
+    }
 }
 
 impl Surroundings for Sockets {
@@ -73,7 +93,10 @@ impl Surroundings for Sockets {
         self.inbox.is_empty()
     }
 
-    fn say(&mut self, _: Occasion, _: Output) -> io::Result<()> {
+    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
+        if let Output::Session(SessionEvent::Initiated { .. }) = said {
+            self.begun.push(occasion.at);
+        }
         Ok(())
     }
 }
@@ -86,11 +109,8 @@ fn ms(n: u64) -> Time {
 /// later while something is due; the number of turns that this took.
 fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
     let mut pending = paths.map(VecDeque::from);
-    let mut sockets = Sockets {
-        inbox: Inbox::new(PATHS),
-        paths: Default::default(),
-    };
-    let mut timeline = Timeline::new(Judge::default());
+    let mut sockets = Sockets::new(Default::default());
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
     let mut turns = 0;
     for wake in wakes {
         let mut now = *wake;
@@ -100,16 +120,16 @@ fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)
                     socket.push_back(at);
                 }
             }
-            let before = timeline.deadline().map(|d| d.at);
             let (taken, until) = timeline.catch_up(now, &mut sockets).unwrap();
             assert!(taken <= BUDGET && until <= now);
             let again = timeline.catch_up(now, &mut sockets).unwrap();
             assert_eq!(again, (0, until), "one turn at a time");
             turns += 1;
-            let Some(due) = timeline.deadline().filter(|due| due.at <= now) else {
+            let due = timeline.deadline().filter(|due| due.at <= now);
+            if !timeline.has_backlog() {
+                assert_eq!(due, None, "without a backlog all that is due is done");
                 break;
-            };
-            assert!(before.is_none_or(|before| due.at > before), "it is stuck");
+            }
             now += Duration::from_micros(50);
         }
     }
@@ -148,18 +168,75 @@ fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
 
 #[test]
 fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
-    let mut sockets = Sockets {
-        inbox: Inbox::new(PATHS),
-        paths: [vec![ms(1), ms(9)].into(), VecDeque::new()],
-    };
-    let mut timeline = Timeline::new(Judge::default());
+    let mut sockets = Sockets::new([vec![ms(1), ms(9)].into(), VecDeque::new()]);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
     // The datagram of ms 9 is read by a turn of ms 4.
     assert_eq!(timeline.catch_up(ms(4), &mut sockets).unwrap(), (1, ms(4)));
-    assert_eq!(timeline.deadline().map(|d| d.at), Some(ms(4)), "at once");
+    assert!(timeline.has_backlog(), "it wants to be woken at once");
     assert_eq!(
         timeline.catch_up(ms(10), &mut sockets).unwrap(),
         (1, ms(10))
     );
     let expected = [(ms(1), "data"), (ms(6), "too late"), (ms(9), "data")];
     assert_eq!(timeline.machine().seen, expected);
+}
+
+#[test]
+fn what_falls_due_while_a_packet_waits_is_done_before_it() {
+    let mut sockets = Sockets::new([vec![ms(1)].into(), VecDeque::new()]);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    timeline.catch_up(ms(2), &mut sockets).unwrap();
+    let packet = Input::Packet(Bytes::new());
+    timeline.take_input(ms(7), packet, &mut sockets).unwrap();
+    let expected = [(ms(1), "data"), (ms(6), "too late"), (ms(7), "packet")];
+    assert_eq!(timeline.machine().seen, expected);
+}
+
+/// A tunnel whose peer never answers.
+fn lonely() -> Tunnel {
+    let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
+    let endpoint = EndpointConfig {
+        paths: 2,
+        policy: PolicyConfig::ProbeAndSwitch { path: 0 },
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 1024,
+        first_sequence: 0,
+        probing: ProbingConfig::default(),
+    };
+    let session = SessionConfig {
+        private_key: key("own"),
+        peer: key("peer").public(),
+        reachable: vec![true; PATHS],
+        max_datagram: 1500,
+        wall_clock: 1,
+        limits: Limits::default(),
+    };
+    Tunnel::new(&endpoint, session, Box::new(Seed(2).stream("own"))).unwrap()
+}
+
+#[test]
+fn a_node_begins_at_its_start_and_not_at_the_origin() {
+    let start = ms(18_000);
+    let mut sockets = Sockets::new(Default::default());
+    let mut timeline = Timeline::new(lonely(), start);
+    timeline.catch_up(start, &mut sockets).unwrap();
+    assert_eq!(sockets.begun, [start]);
+    timeline.catch_up(ms(18_499), &mut sockets).unwrap();
+    assert_eq!(sockets.begun.len(), 1);
+    timeline.catch_up(ms(18_501), &mut sockets).unwrap();
+    assert_eq!(sockets.begun, [start, ms(18_500)]);
+}
+
+#[test]
+fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
+    for waiting in [VecDeque::new(), vec![ms(1_000), ms(2_000_000)].into()] {
+        let mut sockets = Sockets::new([waiting.clone(), VecDeque::new()]);
+        let mut timeline = Timeline::new(lonely(), Time::ZERO);
+        timeline.catch_up(Time::ZERO, &mut sockets).unwrap();
+        sockets.begun.clear();
+        timeline.catch_up(ms(3_600_000), &mut sockets).unwrap();
+        let begun = &sockets.begun;
+        let most = 2 + waiting.len();
+        assert!((1..=most).contains(&begun.len()), "{begun:?}");
+    }
 }

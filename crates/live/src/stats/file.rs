@@ -1,0 +1,217 @@
+//! Where statistics are written.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::libc::O_NONBLOCK;
+
+use super::Stats;
+
+/// How many symbolic links are followed, as by the kernel.
+const MOST_LINKS: u32 = 40;
+
+/// What lies at a path that is to be written, symbolic links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file, or nothing yet.
+    File,
+    /// A device, such as `/dev/null` or a terminal.
+    Device,
+    /// A FIFO.
+    Fifo,
+}
+
+/// What lies at `path`; fails for a directory or a socket.
+pub fn kind_of(path: &Path) -> io::Result<Kind> {
+    let kind = match fs::metadata(path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kind::File),
+        Err(error) => return Err(error),
+    };
+    if kind.is_file() {
+        Ok(Kind::File)
+    } else if kind.is_char_device() {
+        Ok(Kind::Device)
+    } else if kind.is_fifo() {
+        Ok(Kind::Fifo)
+    } else if kind.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Err(refusal("it is neither a file nor a character device"))
+    }
+}
+
+/// A file that is replaced as a whole, so that a reader never sees half of it; or a device, to which one
+/// document is written after the other.
+#[derive(Clone, Debug)]
+pub struct StatsFile {
+    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    /// A regular file and, in the same directory, what is to replace it.
+    Replaced {
+        file: PathBuf,
+        draft: PathBuf,
+    },
+    Device,
+}
+
+impl StatsFile {
+    /// The file `path`, in whose directory a draft is written first; fails where that cannot be.
+    ///
+    /// Where `path` is a symbolic link, what it points to is replaced. A FIFO is refused: its reader
+    /// could hold the node up.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let target = match kind_of(path)? {
+            Kind::File => Target::replacing(path)?,
+            Kind::Device => {
+                open_device(path)?;
+                Target::Device
+            }
+            Kind::Fifo => return Err(refusal("it is a FIFO, whose reader could hold the node up")),
+        };
+        let path = path.to_owned();
+        Ok(Self { path, target })
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the file.
+    pub fn write(&self, stats: &Stats) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(stats)?;
+        text.push(b'\n');
+        match &self.target {
+            Target::Replaced { file, draft } => {
+                File::create(draft)?.write_all(&text)?;
+                fs::rename(draft, file)
+            }
+            Target::Device => open_device(&self.path)?.write_all(&text),
+        }
+    }
+}
+
+impl Target {
+    fn replacing(path: &Path) -> io::Result<Self> {
+        let file = follow_links(path)?;
+        let mut draft = file.as_os_str().to_owned();
+        draft.push(".new");
+        let draft = PathBuf::from(draft);
+        File::create(&draft)?;
+        fs::remove_file(&draft)?;
+        Ok(Self::Replaced { file, draft })
+    }
+}
+
+/// What `path` points to, which need not exist: a rename would replace the link itself.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(refusal("too many symbolic links"))
+}
+
+/// A terminal that is stopped must not stop the node.
+fn open_device(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(O_NONBLOCK)
+        .open(path)
+}
+
+fn refusal(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::DriveReport;
+    use crate::stats::{PathStats, TunStats, VERSION, drive, session};
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use polypath_core::event::DropReason;
+    use polypath_core::time::Time;
+    use polypath_session::event::Counters;
+    use serde_json::Value;
+    use std::os::unix::fs::symlink;
+
+    fn stats() -> Stats {
+        Stats {
+            version: VERSION,
+            at: Time(5),
+            established: true,
+            tun: TunStats::default(),
+            paths: vec![PathStats::default()],
+            peer_paths: Some(1),
+            dropped: [(DropReason::BehindWindow, 3)].into(),
+            session: session(&Counters::default()),
+            drive: Some(drive(&DriveReport::default())),
+        }
+    }
+
+    fn read(path: &Path) -> Value {
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_file_is_replaced_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stats.json");
+        assert!(StatsFile::new(directory.path()).is_err());
+        assert!(StatsFile::new(&directory.path().join("none/stats.json")).is_err());
+        let file = StatsFile::new(&path).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        file.write(&stats()).unwrap();
+        file.write(&stats()).unwrap();
+        let read = read(&path);
+        assert_eq!(read["at"], 5);
+        assert_eq!(read["session"]["rejected"]["replayed"], 0);
+        assert_eq!(read["dropped"]["behind-window"], 3);
+        assert!(read["paths"][0]["last_heard_s"].is_null());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_what_it_points_to_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let elsewhere = directory.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let link = directory.path().join("link");
+        symlink("elsewhere/stats.json", &link).unwrap();
+        let file = StatsFile::new(&link).unwrap();
+        for _ in 0..2 {
+            file.write(&stats()).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(read(&elsewhere.join("stats.json"))["at"], 5);
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_never_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("fifo");
+        mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        let error = StatsFile::new(&fifo).unwrap_err();
+        assert!(error.to_string().contains("FIFO"), "{error}");
+        assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
+        // Not written to: were it wrong, the test would replace the machine's.
+        let null = directory.path().join("null");
+        symlink("/dev/null", &null).unwrap();
+        let file = StatsFile::new(&null).unwrap();
+        assert!(matches!(file.target, Target::Device));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+}
