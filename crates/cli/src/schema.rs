@@ -16,8 +16,10 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum File {
-    /// What `polypath sim` and `polypath lab` read.
+    /// Transfers over paths: what `polypath sim` and `polypath lab` read.
     Scenario,
+    /// A network of flows: what `polypath sim` reads, too.
+    Network,
     /// What `polypath node` reads.
     Node,
 }
@@ -26,6 +28,7 @@ enum File {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let schema = match args.file {
         File::Scenario => polypath_scenario::Scenario::schema(),
+        File::Network => polypath_scenario::Network::schema(),
         File::Node => polypath_live::config::NodeConfig::schema(),
     };
     let mut text = serde_json::to_string_pretty(&schema).context("writing the schema")?;
