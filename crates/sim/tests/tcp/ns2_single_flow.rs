@@ -9,7 +9,7 @@ use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
 
 use crate::assert_near;
-use crate::harness::{Experiment, Harm};
+use crate::harness::Experiment;
 
 /// Variant, delayed ACK, queue limit; goodput in Mbit/s, drops, retransmissions, timeouts.
 type Row = (Variant, bool, u32, f64, u64, u64, u64);
@@ -47,12 +47,8 @@ fn agrees_with_ns2() {
         let ours = Experiment {
             variant,
             delayed_ack,
-            mbits: 10,
-            delay: Duration::from_millis(20),
             queue,
-            harm: Harm::None,
-            seconds: 100,
-            seed: 1,
+            ..Experiment::default()
         }
         .run();
         let row = format!("{variant:?}, delayed ACK {delayed_ack}, queue {queue}");
