@@ -1,11 +1,11 @@
 //! One flow over a drop-tail bottleneck, against ns-2 2.35.
 //!
-//! 10 Mbit/s, 20 ms one way, receiver window 10 000, 100 s; all other parameters of ns-2 at their defaults.
+//! 10 Mbit/s, 20 ms one way, receiver window 10 000, 100 s; all other parameters of ns-2 at their defaults
+//! (`ns2/single_flow.tcl`).
 //! With queues of 50 and 100 packets most rows agree to the packet. With 20, packets arrive at the very
 //! instants at which others leave, and which is first decides over a drop: ns-2 by the rounding of its
 //! clock, ours by rule.
 
-use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
 
 use crate::assert_near;
