@@ -27,6 +27,8 @@ pub(crate) enum Event {
     Link(u32),
     /// A background TCP source wants to be woken.
     Source(u32),
+    /// The sink of a background TCP source wants to be woken.
+    Sink(u32),
     /// A background UDP source wants to be woken.
     Datagrams(u32),
 }

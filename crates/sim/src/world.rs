@@ -150,6 +150,7 @@ impl<X: Payload> World<X> {
             }
             Event::Link(link) => self.fabric.wake_link(at, link),
             Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
+            Event::Sink(sink) => self.agents.wake_sink(at, sink, &mut self.fabric),
             Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
         self.settle_lost(at, out);

@@ -74,7 +74,7 @@ impl Network {
     ) {
         let Some(source) = &profile.tcp else { return };
         let tcp = TcpConfig::from(&scenario.tcp);
-        let config = convert::sessions(source, tcp);
+        let config = convert::sessions(source, &scenario.tcp);
         let stream = self.seed.stream(&format!("{name}/tcp"));
         let number = self.agents.next_session();
         let routes = &mut self.fabric.routes;

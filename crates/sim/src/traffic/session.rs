@@ -1,10 +1,10 @@
 //! A source of TCP sessions, one after another.
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::rng::Stream;
+use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 
-use crate::tcp::{Rto, Segment, Sender, TcpConfig, TcpOutput};
+use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct SessionConfig {
     pub sigma: f64,
     /// The hosts.
     pub tcp: TcpConfig,
+    /// The greatest random time that a sender takes before it sends.
+    pub overhead: Duration,
 }
 
 /// Sends files of log-normal size, each over a new connection; takes the ACKs.
@@ -52,6 +54,10 @@ impl Sessions {
             .segments(whole_bytes(bytes))
             .saturating_add(u32::from(tcp.syn));
         let mut sender = Sender::new(self.opened, total, tcp, Rto::new(tcp.rto));
+        if self.config.overhead > Duration::ZERO {
+            let stream = Seed(self.stream.bits()).stream("overhead");
+            sender = sender.with_overhead(Overhead::new(self.config.overhead, stream));
+        }
         sender.start(now, out);
         self.sender = Some(sender);
     }
@@ -108,7 +114,6 @@ mod tests {
     use super::*;
     use crate::tcp::SegmentKind;
     use polypath_core::machine::{Wake, step};
-    use polypath_core::rng::Seed;
 
     /// Acknowledges everything at once, and says when sessions began and how long their files were.
     fn sessions(count: usize) -> Vec<(Time, u32)> {
@@ -117,6 +122,7 @@ mod tests {
             mu: 9.357,
             sigma: 1.318,
             tcp: TcpConfig::default(),
+            overhead: Duration::ZERO,
         };
         let mut source = Sessions::new(config, Seed(3).stream("host"), Time::ZERO);
         let mut seen: Vec<(Time, u32)> = Vec::new();

@@ -23,6 +23,7 @@ struct Source<M> {
 struct Sink {
     receiver: Receiver,
     route: Cursor,
+    timer: Timer,
     delivered: u64,
     segment: u32,
 }
@@ -71,6 +72,7 @@ impl Agents {
         self.sinks.push(Sink {
             receiver: sink.0,
             route: back,
+            timer: Timer::default(),
             delivered: 0,
             segment: sink.1,
         });
@@ -139,17 +141,29 @@ impl Agents {
             0
         };
         let route = sink.route;
-        let mut accepted = false;
         sink.receiver.handle_input(at, data, &mut |ack| {
-            accepted = true;
             send_segment(at, route, ack, fabric);
         });
-        if accepted {
+        if sink.receiver.connection() == data.connection {
             // The first segment is the SYN and carries no data.
             let data = |in_order: u32| u64::from(in_order.saturating_sub(1));
             let new = data(sink.receiver.in_order()) - data(before);
             sink.delivered += new * u64::from(sink.segment);
         }
+        sink.rearm(number, fabric);
+    }
+
+    #[inline]
+    pub(crate) fn wake_sink(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
+        let sink = &mut self.sinks[number as usize];
+        if !sink.timer.expires(at) {
+            return;
+        }
+        let route = sink.route;
+        sink.receiver.handle_timeout(at, &mut |ack| {
+            send_segment(at, route, ack, fabric);
+        });
+        sink.rearm(number, fabric);
     }
 
     #[inline]
@@ -173,6 +187,15 @@ impl Agents {
             fabric.send(at, packet);
         });
         source.rearm(number, fabric, Event::Datagrams);
+    }
+}
+
+impl Sink {
+    #[inline]
+    fn rearm(&mut self, number: u32, fabric: &mut Fabric) {
+        let deadline = self.receiver.deadline();
+        self.timer
+            .arm(deadline, &mut fabric.calendar, Event::Sink(number));
     }
 }
 
