@@ -85,9 +85,12 @@ impl Lane {
             segments: tcp.segments(scenario.transfer.size.0),
             segment: tcp.segment,
         };
+        let overhead = seed.stream("server/overhead");
+        let server = Server::new(tcp, file.segments);
+        let server = server.with_overhead(scenario.tcp.overhead, overhead);
         Ok(Self {
             network: build(scenario, seed)?,
-            server: Host::new(Server::new(tcp, file.segments), &endpoint)?,
+            server: Host::new(server, &endpoint)?,
             client: Host::new(Client::new(tcp), &endpoint)?,
             encapsulation: endpoint.encapsulation,
             file,

@@ -193,6 +193,25 @@ fn the_idle_path_is_the_active_one_in_the_end_and_was_compared() {
     }
 }
 
+#[test]
+fn every_variant_of_the_hosts_carries_the_files_of_all() {
+    use polypath_scenario::TcpVariant::{Cubic, NewReno, Reno, Sack, Tahoe};
+    for variant in [Tahoe, Reno, NewReno, Sack, Cubic] {
+        let scenario = scenario(|s| {
+            s.schemes.truncate(1);
+            s.paths.truncate(1);
+            s.tcp.variant = variant;
+            s.tcp.delayed_ack = Some(Duration::from_millis(100));
+            s.tcp.overhead = Duration::from_millis(1);
+        });
+        let (outcome, _) = logged(&scenario, 1);
+        let tcp = &outcome.schemes[0];
+        assert!(tcp.transfers.iter().all(Option::is_some), "{variant:?}");
+        let load = tcp.path_load(PathId(0), Side::Client).unwrap();
+        assert!((0.7..0.9).contains(&load), "{variant:?}: load {load}");
+    }
+}
+
 /// The PPD paper's baseline at a mean load of .81 (reference, ns-2: loss 2.8 %, 4.4 s; here 3.0 % and 3.9 s
 /// over 200 transfers). The bounds are wide because 40 transfers are few.
 #[test]

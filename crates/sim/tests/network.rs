@@ -55,6 +55,26 @@ fn a_seed_gives_the_same_run_and_another_seed_another() {
     assert_ne!(first, run(&network, 8));
 }
 
+/// ACKs that come back over the bottleneck, for each data packet that goes over it.
+fn acks_per_packet(outcome: &NetworkOutcome) -> f64 {
+    let packets = |name: &str| -> u64 {
+        let link = outcome.links.iter().find(|link| link.name == name);
+        link.unwrap().spans.iter().map(|s| s.packets_in).sum()
+    };
+    packets("bottleneck/back") as f64 / packets("bottleneck") as f64
+}
+
+#[test]
+fn hosts_behave_as_they_are_told() {
+    let sets = |more: &'static str| ["run.duration=5 s", "run.warm_up=1 s", more];
+    let plain = run(&network(RACE, &sets("seed=1")), 1);
+    assert!((0.97..1.0).contains(&acks_per_packet(&plain)));
+    let delayed = run(&network(RACE, &sets("tcp.delayed_ack=100 ms")), 1);
+    assert!((0.48..0.6).contains(&acks_per_packet(&delayed)));
+    let random = run(&network(RACE, &sets("tcp.overhead=1 ms")), 1);
+    assert_ne!(plain, random, "a send overhead that delays nothing");
+}
+
 const OVERLOADED: &str = r#"
 schema = 1
 name = "overloaded"

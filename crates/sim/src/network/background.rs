@@ -73,7 +73,7 @@ impl Network {
     ) {
         let Some(source) = &profile.tcp else { return };
         let tcp = TcpConfig::from(&scenario.tcp);
-        let config = convert::sessions(source, tcp);
+        let config = convert::sessions(source, &scenario.tcp);
         let name = format!("{name}/tcp");
         let sessions = Sessions::new(config, self.seed.stream(&name), Time::ZERO);
         let source = TcpSource::Sessions(Box::new(sessions));

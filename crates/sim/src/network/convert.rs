@@ -57,12 +57,13 @@ pub(super) fn host_link(link: &scenario::HostLink) -> LinkConfig {
     LinkConfig::new(link.rate, link.delay, limit(link.queue))
 }
 
-pub(super) fn sessions(source: &scenario::TcpSource, tcp: TcpConfig) -> SessionConfig {
+pub(super) fn sessions(source: &scenario::TcpSource, hosts: &scenario::Tcp) -> SessionConfig {
     SessionConfig {
         idle: source.idle,
         mu: source.file.mu,
         sigma: source.file.sigma,
-        tcp,
+        tcp: TcpConfig::from(hosts),
+        overhead: hosts.overhead,
     }
 }
 

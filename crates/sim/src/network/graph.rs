@@ -4,12 +4,13 @@ use polypath_core::frame::{PathId, Payload};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
+use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
 use polypath_scenario::network::{Flow, Graph, Router, Traffic};
 
 use super::{BuildError, Network, convert};
 use crate::route::Terminal;
-use crate::tcp::TcpConfig;
+use crate::tcp::{Overhead, Sender, TcpConfig};
 use crate::traffic::{
     Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, SessionConfig,
     Sessions, Sojourn, TcpSource,
@@ -83,8 +84,9 @@ impl Network {
         if flow.traffic.is_tcp() {
             stops.reverse();
             let back = as_links(&router.route(&stops).map_err(route)?);
-            let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
-            let source = self.tcp_source(flow, &name, tcp, span);
+            let hosts = flow.tcp.apply(&network.tcp);
+            let tcp = TcpConfig::from(&hosts);
+            let source = self.tcp_source(flow, &name, &hosts, span);
             self.add_tcp_flow(name, source, tcp, (&there, &back));
         } else {
             let source = self.datagram_source(flow, &name, span);
@@ -108,24 +110,30 @@ impl Network {
         }
     }
 
-    fn tcp_source(&self, flow: &Flow, name: &str, tcp: TcpConfig, span: Span) -> TcpSource {
-        match flow.traffic {
-            Traffic::File { size } => {
-                TcpSource::Bulk(Bulk::new(tcp, tcp.segments(size.0), span.start, span.stop))
-            }
+    fn tcp_source(&self, flow: &Flow, name: &str, hosts: &Tcp, span: Span) -> TcpSource {
+        let tcp = TcpConfig::from(hosts);
+        let mut stream = self.seed.stream(&format!("flow/{name}/traffic"));
+        let segments = match flow.traffic {
             Traffic::Sessions { idle, file } => {
                 let config = SessionConfig {
                     idle,
                     mu: file.mu,
                     sigma: file.sigma,
                     tcp,
+                    overhead: hosts.overhead,
                 };
-                let stream = self.seed.stream(&format!("flow/{name}/traffic"));
                 let sessions = Sessions::new(config, stream, span.start);
-                TcpSource::Sessions(Box::new(sessions.until(span.stop)))
+                return TcpSource::Sessions(Box::new(sessions.until(span.stop)));
             }
-            _ => TcpSource::Bulk(Bulk::new(tcp, u32::MAX, span.start, span.stop)),
-        }
+            Traffic::File { size } => tcp.segments(size.0),
+            _ => Sender::ENDLESS,
+        };
+        let bulk = Bulk::new(tcp, segments, span.start, span.stop);
+        let overhead = Overhead::of_connection(hosts.overhead, &mut stream);
+        TcpSource::Bulk(match overhead {
+            Some(overhead) => bulk.with_overhead(overhead),
+            None => bulk,
+        })
     }
 
     /// Adds a TCP flow whose routes lead from its source to its sink and back.

@@ -1,6 +1,6 @@
 //! A random time that a host takes before it sends.
 
-use polypath_core::rng::Stream;
+use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 
 /// Delays what an ACK lets a sender send by a uniform random time, one delay at a time (ns-2's
@@ -24,6 +24,12 @@ impl Overhead {
             stream,
             pending: None,
         }
+    }
+
+    /// Delays for one of several connections, with draws of their own; nothing, and no draw, if `greatest` is zero.
+    pub fn of_connection(greatest: Duration, stream: &mut Stream) -> Option<Self> {
+        let own = |stream: &mut Stream| Seed(stream.bits()).stream("overhead");
+        (greatest > Duration::ZERO).then(|| Self::new(greatest, own(stream)))
     }
 
     /// Draws a delay, unless one is running.

@@ -1,10 +1,12 @@
 //! The server of a measured transfer: takes one connection at a time and sends it the file.
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::time::Time;
+use polypath_core::rng::Stream;
+use polypath_core::time::{Duration, Time};
 
 use super::TcpConfig;
 use super::event::TcpOutput;
+use super::overhead::Overhead;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::sender::{Sender, SenderStats};
@@ -17,6 +19,8 @@ pub struct Server {
     connection: u32,
     phase: Phase,
     observed: bool,
+    /// The greatest send overhead, and where those of connections are drawn.
+    overhead: Option<(Duration, Stream)>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +52,15 @@ impl Server {
             connection: 0,
             phase: Phase::Closed,
             observed: false,
+            overhead: None,
         }
+    }
+
+    /// Makes the senders of all connections take a random time of up to `greatest` before they send.
+    #[must_use]
+    pub fn with_overhead(mut self, greatest: Duration, stream: Stream) -> Self {
+        self.overhead = Some((greatest, stream));
+        self
     }
 
     /// Makes the senders of all connections say events, or no longer.
@@ -94,7 +106,12 @@ impl Server {
                     receiver_window: window,
                     ..config
                 };
-                let sender = Sender::new(self.connection, self.segments, config, rto);
+                let mut sender = Sender::new(self.connection, self.segments, config, rto);
+                if let Some((greatest, stream)) = &mut self.overhead
+                    && let Some(overhead) = Overhead::of_connection(*greatest, stream)
+                {
+                    sender = sender.with_overhead(overhead);
+                }
                 let mut sender = Box::new(sender);
                 sender.observe(self.observed);
                 sender.start(now, out);

@@ -3,7 +3,7 @@
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
-use crate::tcp::{Rto, Segment, Sender, TcpConfig, TcpOutput};
+use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 
 /// Sends one file from its start on; takes the ACKs.
 #[derive(Clone, Debug)]
@@ -16,6 +16,13 @@ pub struct Bulk {
 }
 
 impl Bulk {
+    /// The source, taking a random time before it sends.
+    #[must_use]
+    pub fn with_overhead(mut self, overhead: Overhead) -> Self {
+        self.sender = self.sender.with_overhead(overhead);
+        self
+    }
+
     /// A source that sends `segments` of data, [`u32::MAX`] for data without end, from `start` on, and nothing
     /// new from `stop` on; [`Time::MAX`] for no stop.
     #[must_use]

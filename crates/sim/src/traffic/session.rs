@@ -4,7 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use crate::tcp::{Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
+use crate::tcp::{Overhead, Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct SessionConfig {
     pub sigma: f64,
     /// The hosts.
     pub tcp: TcpConfig,
+    /// The greatest random time that a sender takes before it sends.
+    pub overhead: Duration,
 }
 
 /// Sends files of log-normal size, each over a new connection; takes the ACKs.
@@ -77,6 +79,9 @@ impl Sessions {
             .segments(whole_bytes(bytes))
             .saturating_add(u32::from(tcp.syn));
         let mut sender = Sender::new(self.opened, total, tcp, Rto::new(tcp.rto));
+        if let Some(overhead) = Overhead::of_connection(self.config.overhead, &mut self.stream) {
+            sender = sender.with_overhead(overhead);
+        }
         sender.start(now, out);
         self.sender = Some(sender);
     }
@@ -143,6 +148,7 @@ mod tests {
             mu: 9.357,
             sigma: 1.318,
             tcp: TcpConfig::default(),
+            overhead: Duration::ZERO,
         };
         let mut source = Sessions::new(config, Seed(3).stream("host"), Time::ZERO);
         let mut seen: Vec<(Time, u32)> = Vec::new();

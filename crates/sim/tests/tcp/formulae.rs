@@ -9,13 +9,12 @@ use crate::harness::{Experiment, Harm, Outcome};
 fn run(variant: Variant, delay: Duration, harm: Harm) -> Outcome {
     let experiment = Experiment {
         variant,
-        delayed_ack: false,
         mbits: 1000,
         delay,
         queue: 10_000,
         harm,
         seconds: 400,
-        seed: 1,
+        ..Experiment::default()
     };
     experiment.run()
 }

@@ -8,7 +8,8 @@ use polypath_core::units::Rate;
 use polypath_link::{Link, LinkConfig, Output, QueueLimit};
 use polypath_sim::calendar::Calendar;
 use polypath_sim::tcp::{
-    Receiver, Rto, Segment, SegmentKind, Sender, SenderStats, TcpConfig, TcpOutput, Variant,
+    Overhead, Receiver, Rto, Segment, SegmentKind, Sender, SenderStats, TcpConfig, TcpOutput,
+    Variant,
 };
 
 /// Size of a data segment in bits, by which ns-2's goodput counts.
@@ -25,6 +26,8 @@ pub(crate) struct Experiment {
     pub(crate) delay: Duration,
     pub(crate) queue: u32,
     pub(crate) harm: Harm,
+    /// The greatest random time that the sender takes before it sends.
+    pub(crate) overhead: Duration,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
 }
@@ -57,7 +60,7 @@ enum Event {
     Receiver,
 }
 
-/// The calendar entry of a machine that counts.
+/// The one calendar entry of a machine that counts; one that was overtaken by an earlier one does not.
 #[derive(Default)]
 struct Alarm(Option<Time>);
 
@@ -69,6 +72,10 @@ impl Alarm {
             self.0 = Some(deadline.at);
             calendar.schedule(deadline.at, event);
         }
+    }
+
+    fn counts(&mut self, at: Time) -> bool {
+        self.0.take_if(|armed| *armed == at).is_some()
     }
 }
 
@@ -82,6 +89,23 @@ struct Flow {
     /// Data segments so far.
     data: u64,
     drops: u64,
+}
+
+impl Default for Experiment {
+    /// Reno over 10 Mbit/s and 20 ms with a queue of 50 packets, for 100 s.
+    fn default() -> Self {
+        Self {
+            variant: Variant::Reno,
+            delayed_ack: false,
+            mbits: 10,
+            delay: Duration::from_millis(20),
+            queue: 50,
+            harm: Harm::None,
+            overhead: Duration::ZERO,
+            seconds: 100,
+            seed: 1,
+        }
+    }
 }
 
 impl Experiment {
@@ -101,8 +125,13 @@ impl Experiment {
         if let Harm::Loss(share) = self.harm {
             link.loss = share;
         }
+        let mut sender = Sender::new(1, Sender::ENDLESS, tcp, Rto::new(tcp.rto));
+        if self.overhead > Duration::ZERO {
+            let stream = seed.stream("sender/overhead");
+            sender = sender.with_overhead(Overhead::new(self.overhead, stream));
+        }
         let flow = Flow {
-            sender: Sender::new(1, Sender::ENDLESS, tcp, Rto::new(tcp.rto)),
+            sender,
             receiver: Receiver::new(&tcp),
             there: Link::new(&link, seed, "there").unwrap(),
             back,
@@ -139,17 +168,19 @@ impl Flow {
             match entry.item {
                 Event::AtSender(ack) => self.sender.handle_input(entry.at, ack, from_sender),
                 Event::Sender => {
-                    sender_alarm = Alarm::default();
-                    self.sender.handle_timeout(entry.at, from_sender);
+                    if sender_alarm.counts(entry.at) {
+                        self.sender.handle_timeout(entry.at, from_sender);
+                    }
                 }
                 Event::AtReceiver(data) => {
                     let from_receiver = &mut |ack| sent.push(ack);
                     self.receiver.handle_input(entry.at, data, from_receiver);
                 }
                 Event::Receiver => {
-                    receiver_alarm = Alarm::default();
-                    let from_receiver = &mut |ack| sent.push(ack);
-                    self.receiver.handle_timeout(entry.at, from_receiver);
+                    if receiver_alarm.counts(entry.at) {
+                        let from_receiver = &mut |ack| sent.push(ack);
+                        self.receiver.handle_timeout(entry.at, from_receiver);
+                    }
                 }
             }
             self.send(entry.at, &mut sent);

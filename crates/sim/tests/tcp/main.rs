@@ -2,6 +2,7 @@
 
 mod formulae;
 mod harness;
+mod ns2_overhead;
 mod ns2_random_loss;
 mod ns2_single_flow;
 mod properties;

@@ -4,7 +4,6 @@
 //! runs of ns-2 have 1000 s, ours 200. Of the retransmissions the median over the seeds counts: where a run
 //! begins with a window of hundreds of segments, one timeout repeats more of them than the rest of the run.
 
-use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
 
 use crate::assert_near;
@@ -44,11 +43,11 @@ fn agrees_with_ns2() {
                 variant,
                 delayed_ack,
                 mbits: 100,
-                delay: Duration::from_millis(20),
                 queue: 10_000,
                 harm: Harm::Loss(loss),
                 seconds: 200,
                 seed,
+                ..Experiment::default()
             }
             .run()
         });

@@ -1,15 +1,15 @@
 //! One flow over a drop-tail bottleneck, against ns-2 2.35.
 //!
-//! 10 Mbit/s, 20 ms one way, receiver window 10 000, 100 s; all other parameters of ns-2 at their defaults.
+//! 10 Mbit/s, 20 ms one way, receiver window 10 000, 100 s; all other parameters of ns-2 at their defaults
+//! (`ns2/single_flow.tcl`).
 //! With queues of 50 and 100 packets most rows agree to the packet. With 20, packets arrive at the very
 //! instants at which others leave, and which is first decides over a drop: ns-2 by the rounding of its
 //! clock, ours by rule.
 
-use polypath_core::time::Duration;
 use polypath_sim::tcp::Variant;
 
 use crate::assert_near;
-use crate::harness::{Experiment, Harm};
+use crate::harness::Experiment;
 
 /// Variant, delayed ACK, queue limit; goodput in Mbit/s, drops, retransmissions, timeouts.
 type Row = (Variant, bool, u32, f64, u64, u64, u64);
@@ -47,12 +47,8 @@ fn agrees_with_ns2() {
         let ours = Experiment {
             variant,
             delayed_ack,
-            mbits: 10,
-            delay: Duration::from_millis(20),
             queue,
-            harm: Harm::None,
-            seconds: 100,
-            seed: 1,
+            ..Experiment::default()
         }
         .run();
         let row = format!("{variant:?}, delayed ACK {delayed_ack}, queue {queue}");

@@ -70,13 +70,13 @@ impl Recovery {
     pub(super) fn begin_timeout(&mut self, max: u32) -> RecoveryKind {
         self.duplicates = 0;
         self.inflation = 0;
-        self.for_mark = false;
         self.begin(RecoveryKind::Timeout, max)
     }
 
     pub(super) fn begin(&mut self, kind: RecoveryKind, max: u32) -> RecoveryKind {
         self.state = Some(kind);
         self.point = Some(max);
+        self.for_mark = false;
         self.partial = false;
         kind
     }
