@@ -323,7 +323,7 @@ fn check_discipline(key: &str, queue: Queue, packets: &[Largest], problems: &mut
     let at = |leaf: &str| format!("{key}.{leaf}");
     let limit_key = match queue {
         Queue::Active(_) => at("limit"),
-        _ => key.to_owned(),
+        Queue::DropTail(_) => key.to_owned(),
     };
     for packet in packets {
         check_queue(&limit_key, queue.limit(), packet, problems);

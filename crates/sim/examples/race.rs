@@ -1,6 +1,7 @@
 //! Runs a network file and prints what its first flow and its bottleneck did: for trials of speed.
 
 use polypath_core::rng::Seed;
+use polypath_link::Counters;
 use polypath_scenario::Network;
 use polypath_sim::run_network;
 
@@ -36,7 +37,7 @@ fn main() {
         .links
         .iter()
         .flat_map(|l| &l.spans)
-        .map(|s| s.packets_dropped())
+        .map(Counters::packets_dropped)
         .sum();
     println!(
         "{:.3} Mbit/s goodput, {drops} drops, {timeouts} timeouts, {hops} hops",

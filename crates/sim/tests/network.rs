@@ -1,6 +1,7 @@
 //! Networks of flows: what they do, and that they do the same again.
 
 use polypath_core::rng::Seed;
+use polypath_link::Counters;
 use polypath_scenario::Network;
 use polypath_sim::{NetworkOutcome, RunError, run_network};
 
@@ -33,7 +34,7 @@ fn fifty_flows_share_a_bottleneck_as_in_ns2() {
     assert!((goodput / 89.513 - 1.0).abs() < 0.03, "{goodput} Mbit/s");
     let bottleneck = outcome.links.iter().find(|link| link.name == "bottleneck");
     let spans = &bottleneck.unwrap().spans;
-    let drops: u64 = spans.iter().map(|span| span.packets_dropped()).sum();
+    let drops: u64 = spans.iter().map(Counters::packets_dropped).sum();
     assert!(
         (drops as f64 / 13_454.0 - 1.0).abs() < 0.10,
         "{drops} drops"
@@ -102,8 +103,8 @@ fn a_queue_without_end_stops_the_run_with_its_name() {
 /// A Poisson stream of packets of one size at a link waits as the M/D/1 queue: s rho / (2 (1 - rho)).
 #[test]
 fn waiting_times_are_those_of_the_m_d_1_queue() {
-    for (rho, bound) in [(0.5, 0.02), (0.7, 0.03)] {
-        let rate = format!("flow.0.traffic.rate={} bit/s", (1e7 * rho) as u64);
+    for (rho, rate, bound) in [(0.5, "5 Mbit/s", 0.02), (0.7, "7 Mbit/s", 0.03)] {
+        let rate = format!("flow.0.traffic.rate={rate}");
         let text = OVERLOADED.replace("1 Mbit/s", "10 Mbit/s").replace(
             "kind = \"cbr\", packet = \"100 B\", interval = \"10 us\"",
             "kind = \"poisson\", packet = \"1000 B\", rate = \"1 Mbit/s\"",

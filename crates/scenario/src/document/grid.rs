@@ -27,14 +27,12 @@ pub fn grid(text: &str, file_name: &str) -> Result<Vec<Vec<Override>>, Errors> {
     let points = axes.iter().try_fold(1_usize, |product, (_, values)| {
         product.checked_mul(values.len())
     });
-    match points.filter(|points| *points <= MOST_POINTS) {
-        Some(_) => Ok(combinations(&axes)),
-        None => {
-            let origin = root.entry(KEY).map_or(root.origin, |sweep| sweep.origin);
-            let message = format!("the sweep has more than {MOST_POINTS} combinations");
-            Err(Problem::new(source.place(origin), message, "shorten its lists").into())
-        }
+    if points.is_some_and(|points| points <= MOST_POINTS) {
+        return Ok(combinations(&axes));
     }
+    let origin = root.entry(KEY).map_or(root.origin, |sweep| sweep.origin);
+    let message = format!("the sweep has more than {MOST_POINTS} combinations");
+    Err(Problem::new(source.place(origin), message, "shorten its lists").into())
 }
 
 type Axis<'a> = (String, &'a [Node]);
