@@ -6,7 +6,7 @@ CLIP ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check bench setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check bench race setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -20,6 +20,11 @@ bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
 	cargo run --release --quiet -p polypath-lab --example link_accuracy
 	cargo run --release --quiet -p polypath-lab --example tunnel_throughput
+
+race: ## the simulator against ns-2, which is installed from Debian
+	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
+	cargo build --release --quiet -p polypath-sim --example race
+	@scripts/race.sh "$(dir $(POLYPATH))examples/race"
 
 setup: ## install what is missing
 	@scripts/setup.sh
