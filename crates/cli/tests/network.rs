@@ -51,7 +51,12 @@ fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// Runs `file` into `out` and gives what that folder then holds.
 fn run(file: &Path, out: &Path, more: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let mut command = polypath();
-    command.arg("sim").arg(file).arg("--out").arg(out).args(more);
+    command
+        .arg("sim")
+        .arg(file)
+        .arg("--out")
+        .arg(out)
+        .args(more);
     printed(&command.output().expect("the program runs"));
     content(out)
 }
@@ -74,7 +79,10 @@ fn replicas_give_the_same_bytes_on_any_number_of_threads() {
         run(&file, &dir.path().join(out), &more)
     };
     let one = run("one", "1");
-    assert_eq!(one.keys().collect::<Vec<_>>(), ["flows.csv", "links.csv", "report.json"]);
+    assert_eq!(
+        one.keys().collect::<Vec<_>>(),
+        ["flows.csv", "links.csv", "report.json"]
+    );
     assert_eq!(one, run("three", "3"));
 }
 
