@@ -172,44 +172,35 @@ fn the_hosts_use_the_scenario_s_tcp() {
     assert!((0.1..0.3).contains(&wide), "{wide} s through a wide window");
 }
 
-/// Whether PPD-TCP3 ends on the idle one of two paths, over which most of its data went; nothing without a lab.
-fn ends_on_idle_path(loaded: usize, seed: u32) -> Option<bool> {
-    let text = one_loaded_path(loaded);
-    let seed = format!("seed={seed}");
-    let settings = [
-        "schemes=[\"ppd-tcp3\"]",
-        "transfer.count=3",
-        "transfer.warm_up=8 s",
-        "overlay.pair_interval=200 ms",
-        seed.as_str(),
-    ];
-    let mut lab = stand(&scenario(&text, &settings))?;
-    lab.transfer(&mut |_| {}).unwrap();
-    let experiment = lab.finish().unwrap();
-    let overlay = &experiment.schemes[0].overlay;
-    let sent = |path: usize| overlay.paths[path].forward.bytes_out.0;
-    let (busy, idle) = (sent(loaded), sent(1 - loaded));
-    assert!(
-        idle > busy,
-        "path {loaded} is loaded and carried {busy} B, the other {idle} B"
-    );
-    Some(usize::from(overlay.active_path.0) == 1 - loaded)
-}
-
 #[test]
 fn data_goes_over_the_path_that_is_not_loaded() {
     for loaded in [0, 1] {
-        // The last burst of a run may lose its one comparison: of three runs two must not.
-        let mut ended = 0;
-        for seed in 1..=3 {
-            let Some(on_idle) = ends_on_idle_path(loaded, seed) else {
-                return;
-            };
-            ended += u32::from(on_idle);
-            if ended == 2 {
-                break;
-            }
-        }
-        assert_eq!(ended, 2, "path {loaded} is loaded");
+        let text = one_loaded_path(loaded);
+        // With half the hosts the loaded path is at times as empty as the idle one, and a comparison may then
+        // rightly end there.
+        let settings = [
+            "schemes=[\"ppd-tcp3\"]",
+            "transfer.count=3",
+            "transfer.warm_up=8 s",
+            "overlay.pair_interval=200 ms",
+            "background.heavy.hosts=40",
+        ];
+        let Some(mut lab) = stand(&scenario(&text, &settings)) else {
+            return;
+        };
+        lab.transfer(&mut |_| {}).unwrap();
+        let experiment = lab.finish().unwrap();
+        let overlay = &experiment.schemes[0].overlay;
+        let sent = |path: usize| overlay.paths[path].forward.bytes_out.0;
+        let (busy, idle) = (sent(loaded), sent(1 - loaded));
+        assert!(
+            idle > busy,
+            "path {loaded} is loaded and carried {busy} B, the other {idle} B"
+        );
+        assert_eq!(
+            usize::from(overlay.active_path.0),
+            1 - loaded,
+            "path {loaded} is loaded"
+        );
     }
 }
