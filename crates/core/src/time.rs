@@ -4,6 +4,7 @@
 //! run and the real clock are alike to it.
 
 use core::fmt;
+use core::iter::Sum;
 use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in time, in nanoseconds since the start of the run.
@@ -141,6 +142,12 @@ impl Sub for Duration {
     type Output = Duration;
     fn sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(durations: I) -> Self {
+        durations.fold(Self::ZERO, Add::add)
     }
 }
 

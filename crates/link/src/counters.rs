@@ -1,8 +1,6 @@
 //! What a link has seen and done.
 
-use core::iter::Sum;
-use core::ops::Add;
-
+use derive_more::{Add, Sub, Sum};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 
@@ -12,7 +10,7 @@ use crate::link::DropReason;
 ///
 /// A packet is counted when its fate is decided, also what will happen to it later: when it arrives, or with
 /// `CoDel` when it leaves the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Counters {
     /// Packets that arrived at the queue.
     pub packets_in: u64,
@@ -34,7 +32,7 @@ pub struct Counters {
 }
 
 /// Packets that a link dropped, by the reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Drops {
     /// They found the queue full.
     pub queue_full: u64,
@@ -95,59 +93,6 @@ impl Drops {
         };
         *counter += 1;
     }
-
-    const fn since(&self, earlier: &Self) -> Self {
-        Self {
-            queue_full: self.queue_full - earlier.queue_full,
-            overflow: self.overflow - earlier.overflow,
-            early: self.early - earlier.early,
-            sojourn: self.sojourn - earlier.sojourn,
-            random: self.random - earlier.random,
-            burst: self.burst - earlier.burst,
-            down: self.down - earlier.down,
-            outage: self.outage - earlier.outage,
-        }
-    }
-}
-
-impl Add for Drops {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            queue_full: self.queue_full + other.queue_full,
-            overflow: self.overflow + other.overflow,
-            early: self.early + other.early,
-            sojourn: self.sojourn + other.sojourn,
-            random: self.random + other.random,
-            burst: self.burst + other.burst,
-            down: self.down + other.down,
-            outage: self.outage + other.outage,
-        }
-    }
-}
-
-impl Add for Counters {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            packets_in: self.packets_in + other.packets_in,
-            bytes_in: self.bytes_in + other.bytes_in,
-            bytes_transmitted: self.bytes_transmitted + other.bytes_transmitted,
-            packets_delivered: self.packets_delivered + other.packets_delivered,
-            bytes_delivered: self.bytes_delivered + other.bytes_delivered,
-            packets_marked: self.packets_marked + other.packets_marked,
-            waited: self.waited + other.waited,
-            drops: self.drops + other.drops,
-        }
-    }
-}
-
-impl Sum for Counters {
-    fn sum<I: Iterator<Item = Self>>(counters: I) -> Self {
-        counters.fold(Self::default(), Add::add)
-    }
 }
 
 impl Counters {
@@ -159,17 +104,8 @@ impl Counters {
 
     /// What came in between `earlier` and `self`, both of the same link.
     #[must_use]
-    pub const fn since(&self, earlier: &Self) -> Self {
-        Self {
-            packets_in: self.packets_in - earlier.packets_in,
-            bytes_in: self.bytes_in - earlier.bytes_in,
-            bytes_transmitted: self.bytes_transmitted - earlier.bytes_transmitted,
-            packets_delivered: self.packets_delivered - earlier.packets_delivered,
-            bytes_delivered: self.bytes_delivered - earlier.bytes_delivered,
-            packets_marked: self.packets_marked - earlier.packets_marked,
-            waited: Duration(self.waited.0 - earlier.waited.0),
-            drops: self.drops.since(&earlier.drops),
-        }
+    pub fn since(&self, earlier: &Self) -> Self {
+        *self - *earlier
     }
 
     /// Share of `seconds` in which a link of this rate was transmitting (the PPD paper's path load, 5).

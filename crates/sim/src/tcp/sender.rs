@@ -6,8 +6,7 @@ mod retransmission;
 mod selective;
 mod transmission;
 
-use core::ops::{Add, AddAssign, Sub};
-
+use derive_more::{Add, AddAssign, Sub, Sum};
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
@@ -21,7 +20,7 @@ use recovery::Recovery;
 use retransmission::Retransmission;
 
 /// What a sender has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, AddAssign, Sub, Sum)]
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
     pub sent: u64,
@@ -29,36 +28,6 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-}
-
-impl Add for SenderStats {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            sent: self.sent + other.sent,
-            retransmitted: self.retransmitted + other.retransmitted,
-            timeouts: self.timeouts + other.timeouts,
-        }
-    }
-}
-
-impl AddAssign for SenderStats {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl Sub for SenderStats {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            sent: self.sent - earlier.sent,
-            retransmitted: self.retransmitted - earlier.retransmitted,
-            timeouts: self.timeouts - earlier.timeouts,
-        }
-    }
 }
 
 /// Sends segments `0..total` of one connection; takes ACKs by [`SegmentKind::Ack`].

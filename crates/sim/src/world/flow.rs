@@ -1,8 +1,6 @@
 //! What can be read off the flows of a network.
 
-use core::iter::Sum;
-use core::ops::{Add, Sub};
-
+use derive_more::{Add, Sub, Sum};
 use polypath_core::frame::Payload;
 use polypath_core::time::Duration;
 
@@ -37,7 +35,7 @@ pub struct FlowReport<'a> {
 }
 
 /// What a flow has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct FlowCounters {
     /// Data segments or datagrams sent; retransmissions and timeouts of TCP.
     pub sender: SenderStats,
@@ -48,7 +46,7 @@ pub struct FlowCounters {
 }
 
 /// One-way delays, from the sender to the receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Delays {
     /// How many packets arrived.
     pub count: u64,
@@ -67,50 +65,6 @@ impl Delays {
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
-    }
-}
-
-impl Sub for Delays {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            count: self.count - earlier.count,
-            sum: self.sum - earlier.sum,
-        }
-    }
-}
-
-impl Sub for FlowCounters {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            sender: self.sender - earlier.sender,
-            goodput: self.goodput - earlier.goodput,
-            delays: self.delays - earlier.delays,
-        }
-    }
-}
-
-impl Add for FlowCounters {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            sender: self.sender + other.sender,
-            goodput: self.goodput + other.goodput,
-            delays: Delays {
-                count: self.delays.count + other.delays.count,
-                sum: self.delays.sum + other.delays.sum,
-            },
-        }
-    }
-}
-
-impl Sum for FlowCounters {
-    fn sum<I: Iterator<Item = Self>>(counters: I) -> Self {
-        counters.fold(Self::default(), Add::add)
     }
 }
 
