@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
+use polypath_batch::{PARTS, in_order, replica_seeds, run_counted};
 use polypath_report::network::sweep::{SweepPoint, groups_csv, json, links_csv};
 use polypath_report::network::{NetworkFigures, NetworkRecord, json as report_json};
 use polypath_scenario::document::Override;
@@ -16,7 +17,7 @@ use polypath_scenario::{Experiment, Network};
 use serde_json::json;
 
 use crate::failure::{Failure, tell};
-use crate::network::{PARTS, Replication, in_order, run_one, seeds};
+use crate::network::Replication;
 use crate::output::print;
 use crate::progress;
 use crate::scenario::{Folder, Format};
@@ -93,8 +94,11 @@ fn run_point(
 ) -> Result<(), Failure> {
     let network = &points[number].network;
     let mut replicas = Vec::new();
-    for seed in seeds(network.seed, replication.replicas) {
-        replicas.push((seed, run_one(network, seed, parts).map_err(Failure::run)?));
+    for seed in replica_seeds(network.seed, replication.replicas) {
+        replicas.push((
+            seed,
+            run_counted(network, seed, parts).map_err(Failure::run)?,
+        ));
     }
     let record = NetworkRecord {
         network,

@@ -1,0 +1,11 @@
+//! Many simulations at once.
+//!
+//! [`polypath_sim::run_network`] is one run without threads. Here many of them are done on several threads:
+//! [`in_order`] gives their results in the order of their numbers, and [`replica_seeds`] gives each replica a seed
+//! of its own, so that the number of threads changes nothing of what comes out.
+
+mod in_order;
+mod replicas;
+
+pub use in_order::in_order;
+pub use replicas::{PARTS, replica_seeds, run_counted};

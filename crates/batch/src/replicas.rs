@@ -1,0 +1,56 @@
+//! Replicas: the same network with seeds of their own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_scenario::Network;
+use polypath_sim::{NetworkOutcome, RunError, run_network};
+
+/// Parts of one run that progress is counted in.
+pub const PARTS: u64 = 1000;
+
+/// The root seed for a single run, or one that follows from it for each replica.
+#[must_use]
+pub fn replica_seeds(root: u64, replicas: u32) -> Vec<u64> {
+    if replicas == 1 {
+        return vec![root];
+    }
+    let child = |number: u32| Seed(root).child(&format!("replica/{number}")).0;
+    (0..replicas).map(child).collect()
+}
+
+/// Runs a network once, and adds how far it has come to `parts`: [`PARTS`] for all of it.
+///
+/// # Errors
+/// Those of [`run_network`].
+pub fn run_counted(
+    network: &Network,
+    seed: u64,
+    parts: &AtomicU64,
+) -> Result<NetworkOutcome, RunError> {
+    let mut told = 0;
+    let end = network.run.duration.as_nanos().max(1);
+    run_network(network, Seed(seed), &mut |now: Time| {
+        let come = u64::try_from(u128::from(now.0) * u128::from(PARTS) / u128::from(end));
+        let come = come.unwrap_or(PARTS);
+        parts.fetch_add(come - told, Ordering::Relaxed);
+        told = come;
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_run_has_the_root_seed_and_replicas_have_others() {
+        assert_eq!(replica_seeds(7, 1), [7]);
+        let mut seeds = replica_seeds(7, 100);
+        assert_eq!(seeds[..3], replica_seeds(7, 3));
+        seeds.push(7);
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 101);
+    }
+}
