@@ -55,6 +55,7 @@ pub trait Machine {
 }
 
 /// Wakes a machine once and reads its next deadline: the only way in which a driver touches it.
+#[inline]
 pub fn step<M: Machine>(
     machine: &mut M,
     now: Time,

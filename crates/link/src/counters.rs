@@ -119,23 +119,4 @@ impl Counters {
     pub fn mean_waiting(&self, seconds: f64) -> f64 {
         self.waited.as_secs_f64() / seconds
     }
-
-    #[inline]
-    pub(crate) fn count_arrival(&mut self, bytes: u64) {
-        self.packets_in += 1;
-        self.bytes_in += bytes;
-    }
-
-    #[inline]
-    pub(crate) fn count_sent(&mut self, bytes: u64, waited: Duration) {
-        self.bytes_transmitted += bytes;
-        // Saturates: a million packets that wait at a few bits a second wait longer than time counts.
-        self.waited += waited;
-    }
-
-    #[inline]
-    pub(crate) fn count_delivery(&mut self, bytes: u64) {
-        self.packets_delivered += 1;
-        self.bytes_delivered += bytes;
-    }
 }

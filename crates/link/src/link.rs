@@ -1,6 +1,7 @@
 //! The link machine.
 
 mod held;
+mod tally;
 
 use alloc::boxed::Box;
 
@@ -18,6 +19,7 @@ use crate::queue::{
     Arrival, BytePlaces, PacketPlaces, Queue, QueueConfig, QueueLimit, Red, Verdict,
 };
 use held::Held;
+use tally::Tally;
 
 /// Why a link drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,8 +116,8 @@ enum Buffer<P> {
 struct Wire {
     line: Line,
     delay: Duration,
+    tally: Tally,
     errors: Option<Box<Errors>>,
-    counters: Counters,
 }
 
 impl<P: Payload> Link<P> {
@@ -131,8 +133,8 @@ impl<P: Payload> Link<P> {
         let wire = Wire {
             line: Line::new(&config.rate),
             delay: config.delay,
+            tally: Tally::default(),
             errors: Errors::new(config, seed, name).map(Box::new),
-            counters: Counters::default(),
         };
         Ok(Self {
             buffer,
@@ -143,8 +145,12 @@ impl<P: Payload> Link<P> {
 
     /// The totals since the start of the run.
     #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.wire.counters
+    pub fn counters(&self) -> Counters {
+        let waiting = match &self.buffer {
+            Buffer::Held(held) => held.waiting(),
+            Buffer::Packets(_) | Buffer::Bytes(_) | Buffer::Red(_) => (0, 0),
+        };
+        self.wire.tally.counters(waiting)
     }
 
     /// The rate in bits per second, of a trace its mean.
@@ -157,7 +163,10 @@ impl<P: Payload> Link<P> {
     #[must_use]
     pub fn queue_len(&self, now: Time) -> usize {
         match &self.buffer {
-            Buffer::Packets(queue) => queue.len(now),
+            Buffer::Packets(queue) => {
+                let last = self.wire.line.free_at() > now;
+                queue.len_before_last(now) + usize::from(last)
+            }
             Buffer::Bytes(queue) => queue.len(now),
             Buffer::Red(queue) => queue.len(now),
             Buffer::Held(held) => held.len(self.wire.line.free_at() > now),
@@ -179,9 +188,9 @@ impl<P: Payload> Machine for Link<P> {
     fn handle_input(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
             Buffer::Packets(queue) => self.wire.take(now, packet, queue, out),
-            Buffer::Bytes(queue) => self.wire.take(now, packet, &mut **queue, out),
-            Buffer::Red(queue) => self.wire.take(now, packet, &mut **queue, out),
-            Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
+            Buffer::Bytes(_) | Buffer::Red(_) | Buffer::Held(_) => {
+                self.take_elaborately(now, packet, out);
+            }
         }
     }
 
@@ -196,6 +205,19 @@ impl<P: Payload> Machine for Link<P> {
         match &self.buffer {
             Buffer::Held(held) => held.deadline(&self.wire.line),
             Buffer::Packets(_) | Buffer::Bytes(_) | Buffer::Red(_) => None,
+        }
+    }
+}
+
+impl<P: Payload> Link<P> {
+    /// Not inlined, so that what is most frequent can be: packets then cross a link in registers.
+    #[inline(never)]
+    fn take_elaborately(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
+        match &mut self.buffer {
+            Buffer::Packets(queue) => self.wire.take(now, packet, queue, out),
+            Buffer::Bytes(queue) => self.wire.take(now, packet, &mut **queue, out),
+            Buffer::Red(queue) => self.wire.take(now, packet, &mut **queue, out),
+            Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
         }
     }
 }
@@ -221,19 +243,19 @@ impl Wire {
         out: &mut impl FnMut(Output<P>),
     ) {
         let size = size_of(&packet);
-        self.counters.count_arrival(u64::from(size));
         let arrival = Arrival {
             at: now,
             size,
+            free_at: self.line.free_at(),
             ecn_capable: packet.ecn().is_capable(),
         };
         match queue.admit(&arrival) {
             Verdict::Take => {}
             Verdict::Mark => {
                 packet.mark_ce();
-                self.counters.packets_marked += 1;
+                self.tally.count_mark();
             }
-            Verdict::Drop(reason) => return self.drop(reason, packet, out),
+            Verdict::Drop(reason) => return self.refuse(reason, packet, out),
         }
         let sent = self.line.send(now, size);
         queue.take(sent.finish, size);
@@ -250,22 +272,26 @@ impl Wire {
         packet: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let bytes = u64::from(size);
-        self.counters
-            .count_sent(bytes, Duration(sent.begin.0 - ready.0));
+        self.tally
+            .count_sent(size, Duration(sent.begin.0 - ready.0));
         if let Some(errors) = &mut self.errors
             && let Some(reason) = errors.verdict(sent.finish)
         {
-            return self.drop(reason, packet, out);
+            self.tally.count_loss(reason, size);
+            return out(Output::Dropped { reason, packet });
         }
-        self.counters.count_delivery(bytes);
         let at = sent.finish + self.delay;
         out(Output::Deliver { at, packet });
     }
 
-    #[inline]
-    fn drop<P>(&mut self, reason: DropReason, packet: P, out: &mut impl FnMut(Output<P>)) {
-        self.counters.drops.count(reason);
+    /// The queue drops a packet.
+    fn refuse<P: Payload>(
+        &mut self,
+        reason: DropReason,
+        packet: P,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        self.tally.count_refusal(reason, size_of(&packet));
         out(Output::Dropped { reason, packet });
     }
 }

@@ -151,6 +151,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Arrival {
     pub(crate) at: Time,
     pub(crate) size: u32,
+    /// When the last bit of all that was taken before leaves.
+    pub(crate) free_at: Time,
     pub(crate) ecn_capable: bool,
 }
 
@@ -162,9 +164,6 @@ pub(crate) trait Queue {
     /// Takes the place for the packet that was admitted last; its last bit leaves at `finish`, not earlier than
     /// any before.
     fn take(&mut self, finish: Time, size: u32);
-
-    /// Packets that hold a place after `now`.
-    fn len(&self, now: Time) -> usize;
 }
 
 impl QueueLimit {

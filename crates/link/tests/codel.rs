@@ -237,7 +237,7 @@ proptest! {
             let mut link = Link::new(&config, Seed(1), "l").unwrap();
             let mut fates = drive(&mut link, &arrivals);
             fates.sort_by_key(|(number, _)| *number);
-            (fates, *link.counters())
+            (fates, link.counters())
         });
         prop_assert_eq!(held, foreseen);
     }

@@ -137,16 +137,25 @@ proptest! {
             .into_iter()
             .collect();
         let mut link = Link::new(&config, Seed(4), "l").unwrap();
-        let mut delivered = 0_u64;
+        let (mut offered, mut sent, mut delivered) = ((0, 0), 0, (0, 0));
         for (number, &(at, size)) in arrivals.iter().enumerate() {
-            if let Output::Deliver { .. } = offer(&mut link, at, number, size) {
-                delivered += 1;
+            let bytes = u64::from(size);
+            offered = (offered.0 + 1, offered.1 + bytes);
+            let said = offer(&mut link, at, number, size);
+            if let Output::Deliver { .. } = said {
+                delivered = (delivered.0 + 1, delivered.1 + bytes);
             }
+            let refused = |r| matches!(r, DropReason::QueueFull | DropReason::Early);
+            sent += match said {
+                Output::Dropped { reason, .. } if refused(reason) => 0,
+                _ => bytes,
+            };
         }
         let c = link.counters();
-        prop_assert_eq!(delivered, c.packets_delivered);
-        prop_assert_eq!(c.packets_in, delivered + c.packets_dropped());
-        prop_assert!(c.bytes_delivered <= c.bytes_transmitted && c.bytes_transmitted <= c.bytes_in);
+        prop_assert_eq!((c.packets_in, c.bytes_in), offered);
+        prop_assert_eq!(c.bytes_transmitted, sent);
+        prop_assert_eq!((c.packets_delivered, c.bytes_delivered), delivered);
+        prop_assert_eq!(c.packets_in, c.packets_delivered + c.packets_dropped());
     }
 }
 

@@ -52,6 +52,11 @@ impl Cargo {
         }
     }
 
+    #[inline]
+    const fn is_external(&self) -> bool {
+        matches!(self, Self::External(..))
+    }
+
     fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
@@ -156,27 +161,25 @@ impl Fabric {
     #[inline]
     pub(crate) fn hop(&mut self, now: Time, number: u32) -> Option<Arrived> {
         let packet = self.packets.get_mut(number);
-        let Packet {
-            size, sent, cargo, ..
-        } = *packet;
-        let is_external = matches!(cargo, Cargo::External(..));
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
                 let parcel = Parcel {
                     packet: number,
-                    size,
-                    ecn: cargo.ecn(),
+                    size: packet.size,
+                    ecn: packet.cargo.ecn(),
                     marked: false,
-                    leaves: is_external && self.routes.is_at_end(packet.cursor),
+                    leaves: packet.cargo.is_external() && self.routes.is_at_end(packet.cursor),
                 };
                 self.step(now, link, Wake::Input(parcel));
                 None
             }
             Hop::End(end) => {
-                if is_external {
+                let Packet {
+                    cargo, size, sent, ..
+                } = *self.packets.release(number);
+                if cargo.is_external() {
                     self.departures.pop();
                 }
-                self.packets.release(number);
                 Some(Arrived {
                     end,
                     cargo,

@@ -34,6 +34,11 @@ impl<P: Payload> Held<P> {
         self.queue.len() + usize::from(busy)
     }
 
+    /// Packets and bytes in the queue.
+    pub(super) fn waiting(&self) -> (u64, u64) {
+        (self.queue.len() as u64, self.queue.bytes())
+    }
+
     /// Takes a packet that arrives, after all that is due.
     pub(super) fn take(
         &mut self,
@@ -44,12 +49,11 @@ impl<P: Payload> Held<P> {
     ) {
         self.advance(now, wire, out);
         let size = size_of(&packet);
-        wire.counters.count_arrival(u64::from(size));
         let busy = wire.line.free_at() > now;
         let in_transmission = if busy { u64::from(self.last_size) } else { 0 };
         let bytes = self.queue.bytes() + in_transmission;
         if let Some(reason) = self.limit.refuses(self.len(busy), bytes, size) {
-            return wire.drop(reason, packet, out);
+            return wire.refuse(reason, packet, out);
         }
         if self.len(busy) == 0 {
             self.codel.run_dry();
@@ -64,11 +68,13 @@ impl<P: Payload> Held<P> {
             && at <= now
         {
             let (codel, queue) = (&mut self.codel, &mut self.queue);
-            let mut drop = |packet| wire.drop(DropReason::Sojourn, packet, out);
+            let mut drop = |packet| wire.refuse(DropReason::Sojourn, packet, out);
             let Some(passed) = codel.dequeue(at, queue, &mut drop) else {
                 break;
             };
-            wire.counters.packets_marked += u64::from(passed.marked);
+            if passed.marked {
+                wire.tally.count_mark();
+            }
             self.last_size = passed.size;
             let sent = wire.line.send(passed.since, passed.size);
             wire.carry(passed.since, sent, passed.size, passed.packet, out);

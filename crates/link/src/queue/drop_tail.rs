@@ -1,6 +1,5 @@
 //! Drop-tail: a packet that finds no place is dropped.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use polypath_core::time::Time;
@@ -14,73 +13,86 @@ const FIRST: usize = 16;
 
 /// A limit in packets: there is a place if the packet that came L places before has left.
 ///
-/// One read and one write of a ring of finishing times decide, however long the queue is. The ring has as many
-/// places as were ever taken at once, or up to twice that: in a ring of fewer than L the packet at the place to
+/// The packet that came last has left when the line is free. Of those before it a ring keeps the finishing times;
+/// one read and one write decide, however long the queue is, and none where no packet waits. The ring has as many
+/// places as were ever taken at once, or up to twice that: in a ring of fewer than L - 1 the packet at the place to
 /// take next has left, or else the ring grows.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketPlaces {
     finish: Vec<Time>,
-    next: usize,
+    next: u32,
     limit: u32,
 }
 
 impl PacketPlaces {
-    pub(crate) fn new(limit: u32) -> Self {
-        let most = limit.min(MOST_PACKETS) as usize;
+    pub(crate) const fn new(limit: u32) -> Self {
         Self {
-            finish: vec![Time::ZERO; most.min(FIRST)],
+            finish: Vec::new(),
             next: 0,
             limit,
         }
     }
 
-    /// Finds a place where all that the ring has are taken.
-    fn make_place(&mut self) -> Verdict {
-        let (limit, taken) = (self.limit as usize, self.finish.len());
-        if taken == limit {
-            return Verdict::Drop(DropReason::QueueFull);
+    /// Packets that wait or are in transmission after `now`, but for the one that came last.
+    pub(crate) fn len_before_last(&self, now: Time) -> usize {
+        let (newer, older) = self.finish.split_at(self.next as usize);
+        let taken = |part: &[Time]| part.len() - part.partition_point(|finish| *finish <= now);
+        taken(newer) + taken(older)
+    }
+
+    /// A packet that finds the line busy takes a place: the one before it needs one in the ring, too.
+    #[inline]
+    fn admit_behind(&mut self, arrival: &Arrival) -> Verdict {
+        let has_place = (self.finish.get(self.next as usize)).is_some_and(|f| *f <= arrival.at);
+        if !has_place && let Some(reason) = self.make_place() {
+            return Verdict::Drop(reason);
+        }
+        self.finish[self.next as usize] = arrival.free_at;
+        self.next += 1;
+        if self.next as usize == self.finish.len() {
+            self.next = 0;
+        }
+        Verdict::Take
+    }
+
+    /// Finds a place where all that the ring has are taken; says why, if it does not.
+    fn make_place(&mut self) -> Option<DropReason> {
+        // That of the packet that came last is not in the ring.
+        let taken = self.finish.len() + 1;
+        if taken == self.limit as usize {
+            return Some(DropReason::QueueFull);
         }
         if taken == MOST_PACKETS as usize {
-            return Verdict::Drop(DropReason::Overflow);
+            return Some(DropReason::Overflow);
         }
         self.grow();
-        Verdict::Take
+        None
     }
 
     /// New places behind those that are taken, of which the oldest moves to the start of the ring.
     #[cold]
     fn grow(&mut self) {
         let taken = self.finish.len();
-        let most = self.limit.min(MOST_PACKETS) as usize;
-        self.finish.rotate_left(self.next);
-        self.finish.resize((2 * taken).min(most), Time::ZERO);
-        self.next = taken;
+        let most = self.limit.min(MOST_PACKETS) as usize - 1;
+        self.finish.rotate_left(self.next as usize);
+        self.finish
+            .resize((2 * taken).max(FIRST).min(most), Time::ZERO);
+        self.next = u32::try_from(taken).expect("fewer places than MOST_PACKETS");
     }
 }
 
 impl Queue for PacketPlaces {
     #[inline]
     fn admit(&mut self, arrival: &Arrival) -> Verdict {
-        if self.finish[self.next] <= arrival.at {
+        if arrival.free_at <= arrival.at {
             return Verdict::Take;
         }
-        self.make_place()
+        self.admit_behind(arrival)
     }
 
+    /// The place of the packet that came last is the line's.
     #[inline]
-    fn take(&mut self, finish: Time, _size: u32) {
-        self.finish[self.next] = finish;
-        self.next += 1;
-        if self.next == self.finish.len() {
-            self.next = 0;
-        }
-    }
-
-    fn len(&self, now: Time) -> usize {
-        let (newer, older) = self.finish.split_at(self.next);
-        let taken = |part: &[Time]| part.len() - part.partition_point(|finish| *finish <= now);
-        taken(newer) + taken(older)
-    }
+    fn take(&mut self, _finish: Time, _size: u32) {}
 }
 
 /// A limit in bytes.
@@ -96,6 +108,10 @@ impl BytePlaces {
             limit,
             backlog: Backlog::default(),
         }
+    }
+
+    pub(crate) fn len(&self, now: Time) -> usize {
+        self.backlog.len(now)
     }
 }
 
@@ -113,9 +129,5 @@ impl Queue for BytePlaces {
     #[inline]
     fn take(&mut self, finish: Time, size: u32) {
         self.backlog.push(finish, size);
-    }
-
-    fn len(&self, now: Time) -> usize {
-        self.backlog.len(now)
     }
 }

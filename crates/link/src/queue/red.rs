@@ -113,6 +113,11 @@ impl Red {
         }
     }
 
+    /// Packets that hold a place after `now`.
+    pub(crate) fn len(&self, now: Time) -> usize {
+        self.backlog.len(now)
+    }
+
     /// What waits, in the unit of the thresholds.
     fn waiting(&self) -> f64 {
         match self.spacing.unit {
@@ -174,10 +179,6 @@ impl Queue for Red {
 
     fn take(&mut self, finish: Time, size: u32) {
         self.backlog.push(finish, size);
-    }
-
-    fn len(&self, now: Time) -> usize {
-        self.backlog.len(now)
     }
 }
 

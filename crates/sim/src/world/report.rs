@@ -125,7 +125,7 @@ impl<X: Payload> World<X> {
             id: LinkId(id),
             name,
             rate: link.rate(),
-            counters: *link.counters(),
+            counters: link.counters(),
         })
     }
 
