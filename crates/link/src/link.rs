@@ -187,7 +187,7 @@ impl<P: Payload> Machine for Link<P> {
     #[inline]
     fn handle_input(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
-            Buffer::Packets(queue) => self.wire.take(now, packet, queue, out),
+            Buffer::Packets(queue) => out(self.wire.take(now, packet, queue)),
             Buffer::Bytes(_) | Buffer::Red(_) | Buffer::Held(_) => {
                 self.take_elaborately(now, packet, out);
             }
@@ -214,9 +214,9 @@ impl<P: Payload> Link<P> {
     #[inline(never)]
     fn take_elaborately(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
-            Buffer::Packets(queue) => self.wire.take(now, packet, queue, out),
-            Buffer::Bytes(queue) => self.wire.take(now, packet, &mut **queue, out),
-            Buffer::Red(queue) => self.wire.take(now, packet, &mut **queue, out),
+            Buffer::Packets(queue) => out(self.wire.take(now, packet, queue)),
+            Buffer::Bytes(queue) => out(self.wire.take(now, packet, &mut **queue)),
+            Buffer::Red(queue) => out(self.wire.take(now, packet, &mut **queue)),
             Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
         }
     }
@@ -235,13 +235,7 @@ impl<P> Buffer<P> {
 impl Wire {
     /// Takes a packet whose fate `queue` knows at once.
     #[inline]
-    fn take<P: Payload>(
-        &mut self,
-        now: Time,
-        mut packet: P,
-        queue: &mut impl Queue,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    fn take<P: Payload>(&mut self, now: Time, mut packet: P, queue: &mut impl Queue) -> Output<P> {
         let size = size_of(&packet);
         let arrival = Arrival {
             at: now,
@@ -255,44 +249,32 @@ impl Wire {
                 packet.mark_ce();
                 self.tally.count_mark();
             }
-            Verdict::Drop(reason) => return self.refuse(reason, packet, out),
+            Verdict::Drop(reason) => return self.refuse(reason, packet),
         }
         let sent = self.line.send(now, size);
         queue.take(sent.finish, size);
-        self.carry(now, sent, size, packet, out);
+        self.carry(now, sent, size, packet)
     }
 
     /// Carries a packet that was there since `ready` and was sent.
     #[inline]
-    fn carry<P>(
-        &mut self,
-        ready: Time,
-        sent: Sent,
-        size: u32,
-        packet: P,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    fn carry<P>(&mut self, ready: Time, sent: Sent, size: u32, packet: P) -> Output<P> {
         self.tally
             .count_sent(size, Duration(sent.begin.0 - ready.0));
         if let Some(errors) = &mut self.errors
             && let Some(reason) = errors.verdict(sent.finish)
         {
             self.tally.count_loss(reason, size);
-            return out(Output::Dropped { reason, packet });
+            return Output::Dropped { reason, packet };
         }
         let at = sent.finish + self.delay;
-        out(Output::Deliver { at, packet });
+        Output::Deliver { at, packet }
     }
 
     /// The queue drops a packet.
-    fn refuse<P: Payload>(
-        &mut self,
-        reason: DropReason,
-        packet: P,
-        out: &mut impl FnMut(Output<P>),
-    ) {
+    fn refuse<P: Payload>(&mut self, reason: DropReason, packet: P) -> Output<P> {
         self.tally.count_refusal(reason, size_of(&packet));
-        out(Output::Dropped { reason, packet });
+        Output::Dropped { reason, packet }
     }
 }
 

@@ -64,15 +64,11 @@ impl<T: Copy> Calendar<T> {
     #[inline]
     pub fn schedule(&mut self, at: Time, item: T) {
         let (entry, bucket) = (Entry { at, item }, bucket(at));
-        if bucket <= self.position {
-            let place = self.near.partition_point(|e| e.at > at);
-            self.near.insert(place, entry);
-        } else if bucket - self.position < SLOTS {
+        // A bucket that is not ahead wraps to one that lies beyond the wheel.
+        if bucket.wrapping_sub(self.position).wrapping_sub(1) < SLOTS - 1 {
             self.wheel.push(bucket, entry);
         } else {
-            self.sequence += 1;
-            let sequence = self.sequence;
-            self.far.push(Far { entry, sequence });
+            self.schedule_off_the_wheel(bucket, entry);
         }
     }
 
@@ -89,6 +85,9 @@ impl<T: Copy> Calendar<T> {
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<Entry<T>> {
         if self.near.is_empty() {
+            if let Some(entry) = self.take_alone(limit) {
+                return Some(entry);
+            }
             self.advance();
         }
         if self.near.last()?.at > limit {
@@ -97,7 +96,40 @@ impl<T: Copy> Calendar<T> {
         self.near.pop()
     }
 
+    /// Not inlined, so that the wheel's part is.
+    #[inline(never)]
+    fn schedule_off_the_wheel(&mut self, bucket: u64, entry: Entry<T>) {
+        if bucket <= self.position {
+            let place = self.near.partition_point(|e| e.at > entry.at);
+            self.near.insert(place, entry);
+        } else {
+            self.sequence += 1;
+            let sequence = self.sequence;
+            self.far.push(Far { entry, sequence });
+        }
+    }
+
+    /// The next event if it has its bucket for itself, as most have, and nothing has to be moved before it.
+    #[inline]
+    fn take_alone(&mut self, limit: Time) -> Option<Entry<T>> {
+        let next = self.wheel.next_close(self.position)?;
+        if self.reaches_far(next) {
+            return None;
+        }
+        let entry = self.wheel.take_alone(next, limit)?;
+        self.position = next;
+        Some(entry)
+    }
+
+    /// Whether the wheel reaches what waits in the heap once the calendar stands at bucket `position`.
+    #[inline]
+    fn reaches_far(&self, position: u64) -> bool {
+        let far = self.far.peek();
+        far.is_some_and(|far| bucket(far.entry.at) - position < SLOTS)
+    }
+
     /// Moves to the next bucket that holds anything.
+    #[inline(never)]
     fn advance(&mut self) {
         let next = match self.wheel.next_after(self.position) {
             Some(next) => next,
@@ -109,9 +141,13 @@ impl<T: Copy> Calendar<T> {
         self.position = next;
         self.wheel.drain(next, &mut self.near);
         // From the last scheduled to the first, so that a stable sort leaves the first of equals last.
-        self.near.sort_by_key(|entry| Reverse(entry.at));
-        while let Some(far) = self.far.peek()
-            && bucket(far.entry.at) - next < SLOTS
+        match &mut self.near[..] {
+            [] | [_] => {}
+            [a, b] if a.at >= b.at => {}
+            [a, b] => std::mem::swap(a, b),
+            more => more.sort_by_key(|entry| Reverse(entry.at)),
+        }
+        while self.reaches_far(next)
             && let Some(Far { entry, .. }) = self.far.pop()
         {
             self.schedule(entry.at, entry.item);

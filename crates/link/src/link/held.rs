@@ -53,7 +53,7 @@ impl<P: Payload> Held<P> {
         let in_transmission = if busy { u64::from(self.last_size) } else { 0 };
         let bytes = self.queue.bytes() + in_transmission;
         if let Some(reason) = self.limit.refuses(self.len(busy), bytes, size) {
-            return wire.refuse(reason, packet, out);
+            return out(wire.refuse(reason, packet));
         }
         if self.len(busy) == 0 {
             self.codel.run_dry();
@@ -68,7 +68,7 @@ impl<P: Payload> Held<P> {
             && at <= now
         {
             let (codel, queue) = (&mut self.codel, &mut self.queue);
-            let mut drop = |packet| wire.refuse(DropReason::Sojourn, packet, out);
+            let mut drop = |packet| out(wire.refuse(DropReason::Sojourn, packet));
             let Some(passed) = codel.dequeue(at, queue, &mut drop) else {
                 break;
             };
@@ -77,7 +77,7 @@ impl<P: Payload> Held<P> {
             }
             self.last_size = passed.size;
             let sent = wire.line.send(passed.since, passed.size);
-            wire.carry(passed.since, sent, passed.size, passed.packet, out);
+            out(wire.carry(passed.since, sent, passed.size, passed.packet));
         }
     }
 

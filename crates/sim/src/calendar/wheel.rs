@@ -1,5 +1,7 @@
 //! The middle tier of the calendar: a ring of buckets, each an unsorted chain.
 
+use polypath_core::time::Time;
+
 use super::Entry;
 
 /// Number of buckets; a power of two.
@@ -17,7 +19,7 @@ struct Node<T> {
 /// not empty.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel<T> {
-    heads: Box<[u32]>,
+    heads: Box<[u32; SLOTS as usize]>,
     nodes: Vec<Node<T>>,
     free: u32,
     occupied: [u64; WORDS],
@@ -27,7 +29,7 @@ pub(super) struct Wheel<T> {
 impl<T> Default for Wheel<T> {
     fn default() -> Self {
         Self {
-            heads: vec![NONE; WORDS * 64].into_boxed_slice(),
+            heads: Box::new([NONE; SLOTS as usize]),
             nodes: Vec::new(),
             free: NONE,
             occupied: [0; WORDS],
@@ -43,8 +45,10 @@ impl<T: Copy> Wheel<T> {
         let slot = slot(bucket);
         let next = self.heads[slot];
         self.heads[slot] = self.allocate(Node { entry, next });
+        if self.occupied[slot / 64] == 0 {
+            self.words |= 1 << (slot / 64);
+        }
         self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.words |= 1 << (slot / 64);
     }
 
     /// Moves a bucket's entries to the end of `into`, the one that was pushed last first.
@@ -57,33 +61,62 @@ impl<T: Copy> Wheel<T> {
             let next = std::mem::replace(&mut node.next, self.free);
             self.free = std::mem::replace(&mut head, next);
         }
+        self.clear(slot);
+    }
+
+    /// Takes what is alone in its bucket, if that falls due at `limit` or before.
+    #[inline]
+    pub(super) fn take_alone(&mut self, bucket: u64, limit: Time) -> Option<Entry<T>> {
+        let slot = slot(bucket);
+        let head = self.heads[slot];
+        let node = self.nodes.get_mut(head as usize)?;
+        if node.next != NONE || node.entry.at > limit {
+            return None;
+        }
+        node.next = std::mem::replace(&mut self.free, head);
+        self.heads[slot] = NONE;
+        let entry = node.entry;
+        self.clear(slot);
+        Some(entry)
+    }
+
+    #[inline]
+    fn clear(&mut self, slot: usize) {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         if self.occupied[slot / 64] == 0 {
             self.words &= !(1 << (slot / 64));
         }
     }
 
+    /// The first bucket that is not empty, of those after `position` that share a word of the bitmap with the first
+    /// of them.
+    #[inline]
+    pub(super) fn next_close(&self, position: u64) -> Option<u64> {
+        let first = position + 1;
+        let rest = self.occupied[slot(first) / 64] >> (first % 64);
+        (rest != 0).then(|| first + u64::from(rest.trailing_zeros()))
+    }
+
     /// The first bucket that is not empty, of the [`SLOTS`] - 1 that follow `position`.
     pub(super) fn next_after(&self, position: u64) -> Option<u64> {
+        if let Some(close) = self.next_close(position) {
+            return Some(close);
+        }
         let first = slot(position + 1);
         let word = first / 64;
-        let rest = self.occupied[word] & (u64::MAX << (first % 64));
-        let found = if rest != 0 {
-            word * 64 + rest.trailing_zeros() as usize
-        } else {
-            // Words after the first, then from the beginning up to and with the first itself.
-            let later = self.words & (u128::MAX << word) & !(1 << word);
-            let candidates = if later != 0 { later } else { self.words };
-            if candidates == 0 {
-                return None;
-            }
-            let word = candidates.trailing_zeros() as usize;
-            word * 64 + self.occupied[word].trailing_zeros() as usize
-        };
+        // Words after the first, then from the beginning up to and with the first itself.
+        let later = self.words & (u128::MAX << word) & !(1 << word);
+        let candidates = if later != 0 { later } else { self.words };
+        if candidates == 0 {
+            return None;
+        }
+        let word = candidates.trailing_zeros() as usize;
+        let found = word * 64 + self.occupied[word].trailing_zeros() as usize;
         let ahead = (found as u64).wrapping_sub(first as u64) & (SLOTS - 1);
         Some(position + 1 + ahead)
     }
 
+    #[inline]
     fn allocate(&mut self, node: Node<T>) -> u32 {
         if self.free == NONE {
             self.nodes.push(node);
