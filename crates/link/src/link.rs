@@ -91,7 +91,10 @@ pub enum Output<P> {
 }
 
 /// One direction of a link; the model is that of the [crate documentation](crate).
+///
+/// It begins with a cache line: a packet touches as few as can be, of thousands of links.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Link<P> {
     buffer: Buffer<P>,
     wire: Wire,

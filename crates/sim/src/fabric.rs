@@ -77,14 +77,36 @@ pub(crate) struct Packet {
 }
 
 /// What a link knows of a packet.
+///
+/// Three words: bytes that are written one by one and read together would hold the processor up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parcel {
     packet: u32,
     size: u32,
-    ecn: Ecn,
-    marked: bool,
+    notes: u32,
+}
+
+impl Parcel {
+    const CAPABLE: u32 = 1;
+    const MARKED: u32 = 2;
     /// An external packet on the last link of its route.
-    leaves: bool,
+    const LEAVES: u32 = 4;
+
+    #[inline]
+    fn new(number: u32, packet: &Packet, routes: &Routes) -> Self {
+        let mut notes = 0;
+        if packet.cargo.ecn().is_capable() {
+            notes |= Self::CAPABLE;
+        }
+        if packet.cargo.is_external() && routes.is_at_end(packet.cursor) {
+            notes |= Self::LEAVES;
+        }
+        Self {
+            packet: number,
+            size: packet.size,
+            notes,
+        }
+    }
 }
 
 impl Payload for Parcel {
@@ -93,14 +115,19 @@ impl Payload for Parcel {
         self.size as usize
     }
 
+    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable codepoints.
     #[inline]
     fn ecn(&self) -> Ecn {
-        self.ecn
+        match self.notes & (Self::CAPABLE | Self::MARKED) {
+            0 => Ecn::NotEct,
+            Self::CAPABLE => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
     }
 
     #[inline]
     fn mark_ce(&mut self) {
-        self.marked = true;
+        self.notes |= Self::MARKED;
     }
 }
 
@@ -163,13 +190,7 @@ impl Fabric {
         let packet = self.packets.get_mut(number);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
-                let parcel = Parcel {
-                    packet: number,
-                    size: packet.size,
-                    ecn: packet.cargo.ecn(),
-                    marked: false,
-                    leaves: packet.cargo.is_external() && self.routes.is_at_end(packet.cursor),
-                };
+                let parcel = Parcel::new(number, packet, &self.routes);
                 self.step(now, link, Wake::Input(parcel));
                 None
             }
@@ -204,10 +225,10 @@ impl Fabric {
         let mut settle = |output: Output<Parcel>| match output {
             Output::Deliver { at, packet: parcel } => {
                 calendar.schedule(at, Event::Arrival(parcel.packet));
-                if parcel.marked {
+                if parcel.notes & Parcel::MARKED != 0 {
                     packets.get_mut(parcel.packet).cargo.mark_ce();
                 }
-                if parcel.leaves {
+                if parcel.notes & Parcel::LEAVES != 0 {
                     departures.push(Reverse(at));
                 }
             }
