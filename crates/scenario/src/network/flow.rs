@@ -165,6 +165,9 @@ impl TcpChanges {
     /// `base` with the changes.
     #[must_use]
     pub fn apply(&self, base: &Tcp) -> Tcp {
+        if self.0.is_empty() {
+            return base.clone();
+        }
         let Ok(serde_json::Value::Object(mut keys)) = serde_json::to_value(base) else {
             return base.clone();
         };

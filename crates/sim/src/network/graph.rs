@@ -46,8 +46,9 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
     }
     let mut router = Router::new(&graph);
     for flow in &network.flows {
+        let hosts = flow.tcp.apply(&network.tcp);
         for number in 0..flow.count {
-            built.add_flow(network, flow, number, &graph, &mut router)?;
+            built.add_flow(&hosts, flow, number, &graph, &mut router)?;
         }
     }
     Ok(built.finish())
@@ -63,7 +64,7 @@ struct Span {
 impl Network {
     fn add_flow(
         &mut self,
-        network: &scenario::Network,
+        hosts: &Tcp,
         flow: &Flow,
         number: u32,
         graph: &Graph,
@@ -84,9 +85,8 @@ impl Network {
         if flow.traffic.is_tcp() {
             stops.reverse();
             let back = as_links(&router.route(&stops).map_err(route)?);
-            let hosts = flow.tcp.apply(&network.tcp);
-            let tcp = TcpConfig::from(&hosts);
-            let source = self.tcp_source(flow, &name, &hosts, span);
+            let tcp = TcpConfig::from(hosts);
+            let source = self.tcp_source(flow, &name, hosts, span);
             self.add_tcp_flow(name, source, tcp, (&there, &back));
         } else {
             let source = self.datagram_source(flow, &name, span);

@@ -85,8 +85,14 @@ pub fn run_network(
     let mut outcome = NetworkOutcome {
         start,
         span,
-        flows: world.flows().map(|flow| FlowOutcome::new(&flow)).collect(),
-        links: world.links().map(|link| LinkOutcome::new(&link)).collect(),
+        flows: world
+            .flows()
+            .map(|flow| FlowOutcome::new(&flow, spans))
+            .collect(),
+        links: world
+            .links()
+            .map(|link| LinkOutcome::new(&link, spans))
+            .collect(),
     };
     for number in 0..spans {
         let begin = start + span * u64::from(number);
@@ -140,8 +146,8 @@ fn run_span(
                 Duration(share)
             };
         advance(world, now, observer)?;
-        for ((sum, count), flow) in windows.iter_mut().zip(world.flows()) {
-            if let Some(window) = flow.congestion_window {
+        for ((sum, count), window) in windows.iter_mut().zip(world.congestion_windows()) {
+            if let Some(window) = window {
                 *sum += window;
                 *count += 1;
             }
@@ -169,22 +175,22 @@ impl NetworkOutcome {
 }
 
 impl FlowOutcome {
-    fn new(flow: &crate::world::FlowReport<'_>) -> Self {
+    fn new(flow: &crate::world::FlowReport<'_>, spans: u32) -> Self {
         Self {
             name: flow.name.to_owned(),
             tcp: flow.tcp,
-            spans: Vec::new(),
-            windows: Vec::new(),
+            spans: Vec::with_capacity(spans as usize),
+            windows: Vec::with_capacity(spans as usize),
         }
     }
 }
 
 impl LinkOutcome {
-    fn new(link: &crate::world::LinkReport<'_>) -> Self {
+    fn new(link: &crate::world::LinkReport<'_>, spans: u32) -> Self {
         Self {
             name: link.name.name.clone(),
             rate: link.rate,
-            spans: Vec::new(),
+            spans: Vec::with_capacity(spans as usize),
         }
     }
 }

@@ -69,6 +69,15 @@ impl Delays {
 }
 
 impl<X: Payload> World<X> {
+    /// The congestion window of every flow now, in the order of [`Self::flows`] and without their totals: what is
+    /// sampled often.
+    pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
+        self.names.flows.iter().map(|flow| match flow.kind {
+            FlowKind::Tcp(number) => self.agents.congestion_window(number),
+            FlowKind::Datagrams(_) => None,
+        })
+    }
+
     /// Every flow that lives inside, with its totals.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport<'_>> {
         self.names.flows.iter().map(|flow| match flow.kind {
