@@ -63,12 +63,12 @@ impl<T: Copy> Calendar<T> {
     /// A time in the past is as good as any other: the item then is the next but for what is still earlier.
     #[inline]
     pub fn schedule(&mut self, at: Time, item: T) {
-        let (entry, bucket) = (Entry { at, item }, bucket(at));
+        let bucket = bucket(at);
         // A bucket that is not ahead wraps to one that lies beyond the wheel.
         if bucket.wrapping_sub(self.position).wrapping_sub(1) < SLOTS - 1 {
-            self.wheel.push(bucket, entry);
+            self.wheel.push(bucket, at, item);
         } else {
-            self.schedule_off_the_wheel(bucket, entry);
+            self.schedule_off_the_wheel(bucket, at, item);
         }
     }
 
@@ -98,9 +98,10 @@ impl<T: Copy> Calendar<T> {
 
     /// Not inlined, so that the wheel's part is.
     #[inline(never)]
-    fn schedule_off_the_wheel(&mut self, bucket: u64, entry: Entry<T>) {
+    fn schedule_off_the_wheel(&mut self, bucket: u64, at: Time, item: T) {
+        let entry = Entry { at, item };
         if bucket <= self.position {
-            let place = self.near.partition_point(|e| e.at > entry.at);
+            let place = self.near.partition_point(|e| e.at > at);
             self.near.insert(place, entry);
         } else {
             self.sequence += 1;

@@ -131,15 +131,6 @@ impl Payload for Parcel {
     }
 }
 
-/// A packet that came to the end of its route.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived {
-    pub(crate) end: Terminal,
-    pub(crate) cargo: Cargo,
-    pub(crate) size: u32,
-    pub(crate) sent: Time,
-}
-
 /// A packet that a link dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
@@ -184,9 +175,9 @@ impl Fabric {
         self.hop(now, number);
     }
 
-    /// Takes a packet that came to the end of a link on to its next hop.
+    /// Takes a packet that came to the end of a link on to its next hop, or says where its route ends.
     #[inline]
-    pub(crate) fn hop(&mut self, now: Time, number: u32) -> Option<Arrived> {
+    pub(crate) fn hop(&mut self, now: Time, number: u32) -> Option<Terminal> {
         let packet = self.packets.get_mut(number);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
@@ -194,21 +185,18 @@ impl Fabric {
                 self.step(now, link, Wake::Input(parcel));
                 None
             }
-            Hop::End(end) => {
-                let Packet {
-                    cargo, size, sent, ..
-                } = *self.packets.release(number);
-                if cargo.is_external() {
-                    self.departures.pop();
-                }
-                Some(Arrived {
-                    end,
-                    cargo,
-                    size,
-                    sent,
-                })
-            }
+            Hop::End(end) => Some(end),
         }
+    }
+
+    /// Takes a packet that came to the end of its route out of the network.
+    #[inline]
+    pub(crate) fn take(&mut self, number: u32) -> Packet {
+        let packet = *self.packets.release(number);
+        if packet.cargo.is_external() {
+            self.departures.pop();
+        }
+        packet
     }
 
     /// Wakes a link that holds packets.

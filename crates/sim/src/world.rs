@@ -23,7 +23,7 @@ use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
-use crate::fabric::{Arrived, Cargo, Event, Fabric, Lost, Packet};
+use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use agents::Agents;
@@ -148,9 +148,9 @@ impl<X: Payload> World<X> {
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         match event {
-            Event::Arrival(packet) => {
-                if let Some(arrived) = self.fabric.hop(at, packet) {
-                    self.arrive(at, arrived, out);
+            Event::Arrival(number) => {
+                if let Some(end) = self.fabric.hop(at, number) {
+                    self.arrive(at, end, number, out);
                 }
             }
             Event::Link(link) => self.fabric.wake_link(at, link),
@@ -162,17 +162,24 @@ impl<X: Payload> World<X> {
     }
 
     #[inline]
-    fn arrive(&mut self, at: Time, arrived: Arrived, out: &mut impl FnMut(WorldOutput<X>)) {
-        match (arrived.end, arrived.cargo) {
+    fn arrive(
+        &mut self,
+        at: Time,
+        end: Terminal,
+        number: u32,
+        out: &mut impl FnMut(WorldOutput<X>),
+    ) {
+        let packet = self.fabric.take(number);
+        match (end, packet.cargo) {
             (Terminal::Source(source), Cargo::Segment(ack)) => {
                 self.agents.take_ack(at, source, ack, &mut self.fabric);
             }
             (Terminal::Sink(sink), Cargo::Segment(data)) => {
-                let sent = arrived.sent;
+                let sent = packet.sent;
                 self.agents
                     .take_data(at, sink, (data, sent), &mut self.fabric);
             }
-            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &arrived),
+            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
             (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
                 if let Some(mut payload) = self.take_external(number) {

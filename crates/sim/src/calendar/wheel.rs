@@ -40,10 +40,13 @@ impl<T> Default for Wheel<T> {
 
 impl<T: Copy> Wheel<T> {
     /// Puts an entry at the head of its bucket's chain.
+    ///
+    /// Its parts come in registers: an entry that is put together in memory and copied as a whole at once would hold
+    /// the processor up.
     #[inline]
-    pub(super) fn push(&mut self, bucket: u64, entry: Entry<T>) {
+    pub(super) fn push(&mut self, bucket: u64, at: Time, item: T) {
         let slot = slot(bucket);
-        let next = self.heads[slot];
+        let (entry, next) = (Entry { at, item }, self.heads[slot]);
         self.heads[slot] = self.allocate(Node { entry, next });
         if self.occupied[slot / 64] == 0 {
             self.words |= 1 << (slot / 64);

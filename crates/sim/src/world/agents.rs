@@ -5,7 +5,7 @@ use polypath_core::time::Time;
 
 use super::flow::{Delays, FlowCounters};
 use super::report::BackgroundBytes;
-use crate::fabric::{Arrived, Cargo, Event, Fabric, Packet};
+use crate::fabric::{Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
 use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
@@ -187,10 +187,10 @@ impl Agents {
     }
 
     #[inline]
-    pub(crate) fn take_datagram(&mut self, at: Time, number: u32, arrived: &Arrived) {
+    pub(crate) fn take_datagram(&mut self, at: Time, number: u32, packet: &Packet) {
         let sink = &mut self.datagram_sinks[number as usize];
-        sink.bytes += u64::from(arrived.size);
-        sink.delays.add(at.since(arrived.sent));
+        sink.bytes += u64::from(packet.size);
+        sink.delays.add(at.since(packet.sent));
     }
 
     #[inline]
