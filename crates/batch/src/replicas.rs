@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
-use polypath_sim::{NetworkOutcome, RunError, run_network};
+use polypath_sim::{Detail, NetworkEvent, NetworkObserver, NetworkOutcome, RunError, run_network};
 
 /// Parts of one run that progress is counted in.
 pub const PARTS: u64 = 1000;
@@ -20,7 +20,7 @@ pub fn replica_seeds(root: u64, replicas: u32) -> Vec<u64> {
     (0..replicas).map(child).collect()
 }
 
-/// Runs a network once, and adds how far it has come to `parts`: [`PARTS`] for all of it.
+/// Runs a network once for `observer`, and adds how far it has come to `parts`: [`PARTS`] for all of it.
 ///
 /// # Errors
 /// Those of [`run_network`].
@@ -28,15 +28,42 @@ pub fn run_counted(
     network: &Network,
     seed: u64,
     parts: &AtomicU64,
+    observer: &mut impl NetworkObserver,
 ) -> Result<NetworkOutcome, RunError> {
-    let mut told = 0;
-    let end = network.run.duration.as_nanos().max(1);
-    run_network(network, Seed(seed), &mut |now: Time| {
-        let come = u64::try_from(u128::from(now.0) * u128::from(PARTS) / u128::from(end));
+    let mut counted = Counted {
+        observer,
+        parts,
+        told: 0,
+        end: network.run.duration.as_nanos().max(1),
+    };
+    run_network(network, Seed(seed), &mut counted)
+}
+
+/// An observer, and how far its run has come.
+struct Counted<'a, O> {
+    observer: &'a mut O,
+    parts: &'a AtomicU64,
+    told: u64,
+    /// The end of the run in nanoseconds.
+    end: u64,
+}
+
+impl<O: NetworkObserver> NetworkObserver for Counted<'_, O> {
+    fn on_progress(&mut self, now: Time) {
+        let come = u64::try_from(u128::from(now.0) * u128::from(PARTS) / u128::from(self.end));
         let come = come.unwrap_or(PARTS);
-        parts.fetch_add(come - told, Ordering::Relaxed);
-        told = come;
-    })
+        self.parts.fetch_add(come - self.told, Ordering::Relaxed);
+        self.told = come;
+        self.observer.on_progress(now);
+    }
+
+    fn detail(&self) -> Detail {
+        self.observer.detail()
+    }
+
+    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        self.observer.on_event(at, event);
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod node;
 mod outcome;
 mod output;
 mod progress;
+mod recording;
 mod scenario;
 mod schema;
 mod sim;

@@ -1,6 +1,7 @@
 //! `polypath sim` of a network: one run or several replicas, on several threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use polypath_batch::{PARTS, in_order, replica_seeds, run_counted};
@@ -11,6 +12,7 @@ use polypath_sim::NetworkOutcome;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress;
+use crate::recording;
 use crate::scenario::{Folder, Format};
 use crate::watch::Interrupts;
 
@@ -29,19 +31,31 @@ pub(crate) struct Replication {
 pub(crate) fn run(
     network: &Network,
     replication: Replication,
+    recording: &recording::Args,
     out: &Folder,
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = replica_seeds(network.seed, replication.replicas);
     let parts = AtomicU64::new(0);
-    let work = |number: usize| run_counted(network, seeds[number], &parts).map_err(Failure::run);
+    // One run at the most is recorded: nobody waits for the recorders.
+    let recorders = Mutex::new(recording.open(network, seeds[0])?);
+    let work = |number: usize| {
+        if seeds.len() > 1 {
+            return run_counted(network, seeds[number], &parts, &mut ()).map_err(Failure::run);
+        }
+        let mut recorders = recorders.lock().unwrap_or_else(PoisonError::into_inner);
+        run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
+    };
     let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
     let interrupts = Interrupts::register().context("watching for signals")?;
     let outcomes = in_order(seeds.len(), replication.jobs, &work, &mut || {
         interrupts.obey(&bar, out);
         bar.advance("simulating", parts.load(Ordering::Relaxed));
-    })?;
+    });
     bar.finish();
+    let recorders = recorders.into_inner();
+    recorders.unwrap_or_else(PoisonError::into_inner).finish()?;
+    let outcomes = outcomes?;
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,

@@ -4,12 +4,14 @@ use anyhow::Context;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
+use polypath_scenario::document::Override;
 use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{Observer, SimEvent};
 
 use crate::failure::Failure;
 use crate::network;
 use crate::outcome;
+use crate::recording;
 use crate::scenario::{self, Folder, Read};
 use crate::sweep::{self, Plan, Point};
 use crate::watch::Watch;
@@ -22,6 +24,8 @@ pub(crate) struct Args {
     scenario: scenario::Args,
     #[command(flatten)]
     replication: network::Replication,
+    #[command(flatten)]
+    recording: recording::Args,
     /// End the run of a network after so many seconds of its time, whatever the file says.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
@@ -36,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         overrides,
         mut points,
     } = args.scenario.read(seconds.as_slice())?;
+    refuse_recording(args, &points)?;
     let out = args.scenario.out(points[0].1.name(), "sim")?;
     let format = args.scenario.format;
     if points.len() > 1 {
@@ -48,9 +53,30 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     match points.swap_remove(0).1 {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
-        Experiment::Network(network) => network::run(&network, args.replication, &out, format),
+        Experiment::Network(network) => {
+            network::run(&network, args.replication, &args.recording, &out, format)
+        }
     }
     .inspect_err(|_| out.discard())
+}
+
+/// Refuses what cannot be recorded.
+fn refuse_recording(args: &Args, points: &[(Vec<Override>, Experiment)]) -> Result<(), Failure> {
+    let recording = &args.recording;
+    if matches!(points[0].1, Experiment::Transfers(_)) {
+        let remedy =
+            "write its paths as `[[link]]`s and its traffic as `[[flow]]`s (docs/simulator.md)";
+        return recording.refuse("a file with transfers over paths", remedy);
+    }
+    if points.len() > 1 {
+        let remedy = "remove `[sweep]`, and choose one combination with --set";
+        return recording.refuse("a sweep", remedy);
+    }
+    if args.replication.replicas > 1 {
+        let remedy = "leave out --replicas, and choose one run with --seed";
+        return recording.refuse("more than one replica", remedy);
+    }
+    Ok(())
 }
 
 fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), Failure> {

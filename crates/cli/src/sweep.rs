@@ -97,7 +97,7 @@ fn run_point(
     for seed in replica_seeds(network.seed, replication.replicas) {
         replicas.push((
             seed,
-            run_counted(network, seed, parts).map_err(Failure::run)?,
+            run_counted(network, seed, parts, &mut ()).map_err(Failure::run)?,
         ));
     }
     let record = NetworkRecord {

@@ -15,7 +15,7 @@ use polypath_link::{DropReason, Link, Output};
 use crate::calendar::Calendar;
 use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
-use crate::tcp::Segment;
+use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
 
 /// What falls due.
@@ -136,7 +136,7 @@ impl Payload for Parcel {
 pub(crate) struct Lost {
     pub(crate) link: u32,
     pub(crate) reason: DropReason,
-    pub(crate) cargo: Cargo,
+    pub(crate) packet: Packet,
 }
 
 /// Links and everything that moves over them.
@@ -145,6 +145,8 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<Parcel>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
+    /// What TCP sources that are observed said and nobody has taken yet, with their numbers.
+    pub(crate) said: Vec<(u32, TcpEvent)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,
@@ -164,6 +166,16 @@ impl Fabric {
     #[inline]
     pub(crate) fn take_lost(&mut self) -> Option<Lost> {
         self.lost.pop_front()
+    }
+
+    /// What was dropped and nobody has taken yet.
+    pub(crate) fn lost(&self) -> impl Iterator<Item = &Lost> {
+        self.lost.iter()
+    }
+
+    /// The packet of this number, which is under way.
+    pub(crate) fn under_way(&self, number: u32) -> &Packet {
+        self.packets.get(number)
     }
 
     /// Sends a packet from the start of its route.
@@ -221,11 +233,11 @@ impl Fabric {
                 }
             }
             Output::Dropped { reason, packet } => {
-                let cargo = packets.release(packet.packet).cargo;
+                let packet = *packets.release(packet.packet);
                 lost.push_back(Lost {
                     link,
                     reason,
-                    cargo,
+                    packet,
                 });
             }
         };

@@ -65,4 +65,7 @@ pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
     SchemeOutcome, run, run_network,
 };
-pub use world::{Delays, FlowCounters, PortId, PortInput, Side, World, WorldOutput};
+pub use world::{
+    Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId, PortInput, Side, World,
+    WorldOutput,
+};

@@ -47,6 +47,24 @@ impl Routes {
         hop
     }
 
+    /// The link before the cursor: the one that was crossed last.
+    pub(crate) fn last_link(&self, cursor: Cursor) -> Option<u32> {
+        match self.hops.get(cursor.0.checked_sub(1)? as usize)? {
+            Hop::Link(link) => Some(*link),
+            Hop::End(_) => None,
+        }
+    }
+
+    /// Where the route of the cursor ends.
+    pub(crate) fn end(&self, cursor: Cursor) -> Terminal {
+        let mut rest = self.hops[cursor.0 as usize..].iter();
+        let end = rest.find_map(|hop| match hop {
+            Hop::Link(_) => None,
+            Hop::End(end) => Some(*end),
+        });
+        end.expect("every route has an end")
+    }
+
     /// True if no link is left behind the cursor.
     #[inline]
     pub(crate) fn is_at_end(&self, cursor: Cursor) -> bool {

@@ -28,6 +28,10 @@ impl<T> Slab<T> {
         u32::try_from(self.values.len() - 1).expect("fewer than 2^32 packets are under way")
     }
 
+    pub(crate) fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
         &mut self.values[number as usize]

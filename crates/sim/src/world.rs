@@ -16,6 +16,7 @@ mod agents;
 mod flow;
 mod port;
 mod report;
+mod watch;
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Machine};
@@ -31,6 +32,8 @@ pub use flow::{Delays, FlowCounters, FlowReport};
 pub(crate) use flow::{FlowKind, FlowName};
 pub use port::{PortId, PortInput, Side};
 pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
+pub(crate) use watch::Watch;
+pub use watch::{Detail, FlowPacket, NetworkEvent};
 
 /// Events that one timeout handles at most: a driver that is an age behind gets the chance to do other things,
 /// and finds a deadline that has passed. An input cannot wait: it takes its place behind everything that is
@@ -147,6 +150,12 @@ impl<X: Payload> World<X> {
 
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
+        self.dispatch(at, event, out);
+        self.settle_lost(at, out);
+    }
+
+    #[inline]
+    fn dispatch(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
         match event {
             Event::Arrival(number) => {
                 if let Some(end) = self.fabric.hop(at, number) {
@@ -158,7 +167,6 @@ impl<X: Payload> World<X> {
             Event::Sink(sink) => self.agents.wake_sink(at, sink, &mut self.fabric),
             Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
         }
-        self.settle_lost(at, out);
     }
 
     #[inline]
@@ -210,7 +218,7 @@ impl<X: Payload> World<X> {
                 at: now,
             });
         }
-        if let Cargo::External(number, _) = lost.cargo
+        if let Cargo::External(number, _) = lost.packet.cargo
             && let Some(payload) = self.take_external(number)
         {
             let (link, reason) = (LinkId(lost.link), lost.reason);

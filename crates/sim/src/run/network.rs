@@ -8,7 +8,7 @@ use polypath_scenario::Network;
 
 use super::RunError;
 use crate::network::{Nothing, build_graph};
-use crate::world::{FlowCounters, Overflow, World};
+use crate::world::{Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
 
 /// How often a span looks at the congestion windows.
 const SAMPLES: u32 = 50;
@@ -17,6 +17,14 @@ const SAMPLES: u32 = 50;
 pub trait NetworkObserver {
     /// The run has come to `now`; called some fifty times a span, in order.
     fn on_progress(&mut self, now: Time);
+
+    /// What else it wants to be told; asked once, before the start.
+    fn detail(&self) -> Detail {
+        Detail::default()
+    }
+
+    /// Takes what happens, as far as it wants to be told; in order.
+    fn on_event(&mut self, _at: Time, _event: &NetworkEvent) {}
 }
 
 /// Takes nothing.
@@ -77,11 +85,12 @@ pub fn run_network(
     seed: Seed,
     observer: &mut impl NetworkObserver,
 ) -> Result<NetworkOutcome, RunError> {
-    let mut world = build_graph(network, seed)?;
+    let mut driven = Driven::new(build_graph(network, seed)?, observer.detail());
     let start = Time::ZERO + network.run.warm_up;
     let spans = network.run.batches;
     let span = Duration((network.run.duration - network.run.warm_up).as_nanos() / u64::from(spans));
-    run_warm_up(&mut world, start, span, observer)?;
+    run_warm_up(&mut driven, start, span, observer)?;
+    let world = &driven.world;
     let mut outcome = NetworkOutcome {
         start,
         span,
@@ -96,13 +105,39 @@ pub fn run_network(
     };
     for number in 0..spans {
         let begin = start + span * u64::from(number);
-        run_span(&mut world, begin, &mut outcome, observer)?;
+        run_span(&mut driven, begin, &mut outcome, observer)?;
     }
     Ok(outcome)
 }
 
+/// A network under way, and who watches it.
+struct Driven {
+    world: World<Nothing>,
+    watch: Option<Watch>,
+}
+
+impl Driven {
+    fn new(mut world: World<Nothing>, detail: Detail) -> Self {
+        let watch = world.watch(detail);
+        Self { world, watch }
+    }
+
+    /// Runs on until `now`, unless a queue outgrew its bounds before.
+    fn advance(&mut self, now: Time, observer: &mut impl NetworkObserver) -> Result<(), Overflow> {
+        match &self.watch {
+            None => self.world.run_until(now, &mut |_| {}),
+            Some(watch) => {
+                let told = &mut |at, event: &NetworkEvent| observer.on_event(at, event);
+                self.world.run_watched(now, watch, told);
+            }
+        }
+        observer.on_progress(now);
+        self.world.overflow().cloned().map_or(Ok(()), Err)
+    }
+}
+
 fn run_warm_up(
-    world: &mut World<Nothing>,
+    driven: &mut Driven,
     end: Time,
     span: Duration,
     observer: &mut impl NetworkObserver,
@@ -111,29 +146,19 @@ fn run_warm_up(
     let mut now = Time::ZERO;
     while now < end {
         now = end.min(now + step);
-        advance(world, now, observer)?;
+        driven.advance(now, observer)?;
     }
     Ok(())
 }
 
-/// Runs on until `now`, unless a queue outgrew its bounds before.
-fn advance(
-    world: &mut World<Nothing>,
-    now: Time,
-    observer: &mut impl NetworkObserver,
-) -> Result<(), Overflow> {
-    world.run_until(now, &mut |_| {});
-    observer.on_progress(now);
-    world.overflow().cloned().map_or(Ok(()), Err)
-}
-
 /// Runs one span and adds what it brought.
 fn run_span(
-    world: &mut World<Nothing>,
+    driven: &mut Driven,
     begin: Time,
     outcome: &mut NetworkOutcome,
     observer: &mut impl NetworkObserver,
 ) -> Result<(), Overflow> {
+    let world = &driven.world;
     let flows: Vec<FlowCounters> = world.flows().map(|flow| flow.counters).collect();
     let links: Vec<Counters> = world.links().map(|link| link.counters).collect();
     let mut windows = vec![(0.0, 0_u32); flows.len()];
@@ -145,14 +170,15 @@ fn run_span(
             } else {
                 Duration(share)
             };
-        advance(world, now, observer)?;
-        for ((sum, count), window) in windows.iter_mut().zip(world.congestion_windows()) {
+        driven.advance(now, observer)?;
+        for ((sum, count), window) in windows.iter_mut().zip(driven.world.congestion_windows()) {
             if let Some(window) = window {
                 *sum += window;
                 *count += 1;
             }
         }
     }
+    let world = &driven.world;
     for ((flow, before), after) in outcome.flows.iter_mut().zip(flows).zip(world.flows()) {
         flow.spans.push(after.counters - before);
     }

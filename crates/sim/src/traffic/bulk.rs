@@ -35,6 +35,11 @@ impl Bulk {
         }
     }
 
+    /// Makes the sender say events, or no longer.
+    pub fn observe(&mut self, observed: bool) {
+        self.sender.observe(observed);
+    }
+
     /// True while it has data that is not acknowledged.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -33,6 +33,7 @@ pub struct Sessions {
     sender: Option<Sender>,
     idle_until: Time,
     stop: Time,
+    observed: bool,
 }
 
 impl Sessions {
@@ -48,6 +49,7 @@ impl Sessions {
             sender: None,
             idle_until,
             stop: Time::MAX,
+            observed: false,
         }
     }
 
@@ -56,6 +58,14 @@ impl Sessions {
     pub const fn until(mut self, stop: Time) -> Self {
         self.stop = stop;
         self
+    }
+
+    /// Makes the senders of this and later sessions say events, or no longer.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
+        if let Some(sender) = &mut self.sender {
+            sender.observe(observed);
+        }
     }
 
     /// What it has done so far, over all its sessions.
@@ -82,6 +92,7 @@ impl Sessions {
         if let Some(overhead) = Overhead::of_connection(self.config.overhead, &mut self.stream) {
             sender = sender.with_overhead(overhead);
         }
+        sender.observe(self.observed);
         sender.start(now, out);
         self.sender = Some(sender);
     }

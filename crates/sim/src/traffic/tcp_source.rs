@@ -29,6 +29,14 @@ impl TcpSource {
         }
     }
 
+    /// Makes its senders say events, or no longer.
+    pub fn observe(&mut self, observed: bool) {
+        match self {
+            Self::Bulk(bulk) => bulk.observe(observed),
+            Self::Sessions(sessions) => sessions.observe(observed),
+        }
+    }
+
     /// The congestion window of its connection in segments; nothing while it has none.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {

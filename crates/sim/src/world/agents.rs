@@ -93,6 +93,13 @@ impl Agents {
         self.datagram_sinks.push(DatagramSink::default());
     }
 
+    /// Makes the TCP sources say what happens to them, or no longer.
+    pub(crate) fn observe(&mut self, observed: bool) {
+        for source in &mut self.sources {
+            source.machine.observe(observed);
+        }
+    }
+
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
             tcp: self.delivered.iter().map(|d| d.bytes).sum(),
@@ -134,7 +141,7 @@ impl Agents {
         if source.machine.deadline().is_some_and(|d| d.at <= at) {
             let route = source.route;
             source.machine.handle_timeout(at, &mut |output| {
-                send_output(at, route, output, fabric);
+                take_output(at, (number, route), output, fabric);
             });
         }
         source.rearm(number, fabric, Event::Source);
@@ -145,7 +152,7 @@ impl Agents {
         let source = &mut self.sources[number as usize];
         let route = source.route;
         source.machine.handle_input(at, ack, &mut |output| {
-            send_output(at, route, output, fabric);
+            take_output(at, (number, route), output, fabric);
         });
         source.rearm(number, fabric, Event::Source);
     }
@@ -244,9 +251,11 @@ impl<M: Machine> Host<M> {
 }
 
 #[inline]
-fn send_output(at: Time, route: Cursor, output: TcpOutput, fabric: &mut Fabric) {
-    if let TcpOutput::Segment(segment) = output {
-        send_segment(at, route, segment, fabric);
+fn take_output(at: Time, source: (u32, Cursor), output: TcpOutput, fabric: &mut Fabric) {
+    let (number, route) = source;
+    match output {
+        TcpOutput::Segment(segment) => send_segment(at, route, segment, fabric),
+        TcpOutput::Event(event) => fabric.said.push((number, event)),
     }
 }
 

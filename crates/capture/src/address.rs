@@ -1,0 +1,150 @@
+//! Addresses of nodes and ports of flows.
+
+use std::collections::BTreeMap;
+
+use polypath_scenario::network::{Flow, Graph};
+
+/// The first of the ports that are nobody's (RFC 6335, 6), and how many there are.
+const FIRST_PORT: u16 = 49152;
+const PORTS: u32 = 16384;
+/// 10.0.0.0, whose addresses nobody routes (RFC 1918, 3).
+const FIRST_ADDRESS: u32 = 10 << 24;
+/// All but the first and the last address of 10.0.0.0/8.
+const MOST_NODES: usize = (1 << 24) - 2;
+
+/// Why flows have no addresses of their own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// More nodes than 10.0.0.0/8 has addresses.
+    #[error("{0} nodes are more than a capture has addresses for, {MOST_NODES}")]
+    TooManyNodes(usize),
+    /// More flows between two nodes than there are ports.
+    #[error("more than {PORTS} flows between `{0}` and `{1}` have no ports of their own")]
+    TooManyFlows(String, String),
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) address: [u8; 4],
+    pub(crate) port: u16,
+}
+
+/// The ends of a flow, whose connections follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    source: [u8; 4],
+    sink: End,
+}
+
+impl Ends {
+    /// The end of the sender, for a connection, numbered from 1; 1 for datagrams.
+    pub(crate) fn source(&self, connection: u32) -> End {
+        End {
+            address: self.source,
+            port: port(connection.wrapping_sub(1) % PORTS),
+        }
+    }
+
+    /// The end of the receiver.
+    pub(crate) const fn sink(&self) -> End {
+        self.sink
+    }
+}
+
+/// Gives addresses and ports to flows, in their order.
+pub(crate) struct Addresses<'a> {
+    graph: &'a Graph,
+    flows_between: BTreeMap<(usize, usize), u32>,
+}
+
+impl<'a> Addresses<'a> {
+    pub(crate) fn new(graph: &'a Graph) -> Result<Self, AddressError> {
+        if graph.nodes.len() > MOST_NODES {
+            return Err(AddressError::TooManyNodes(graph.nodes.len()));
+        }
+        Ok(Self {
+            graph,
+            flows_between: BTreeMap::new(),
+        })
+    }
+
+    /// The ends of the flow of this number of `flow`; nothing if it leads to a node that is not there.
+    pub(crate) fn ends(&mut self, flow: &Flow, number: u32) -> Option<Result<Ends, AddressError>> {
+        let from = self.graph.find(&Flow::node(&flow.from, number))?;
+        let to = self.graph.find(&Flow::node(&flow.to, number))?;
+        let pair = (from.min(to), from.max(to));
+        let count = self.flows_between.entry(pair).or_default();
+        if *count == PORTS {
+            let [from, to] = [from, to].map(|node| self.graph.nodes[node].clone());
+            return Some(Err(AddressError::TooManyFlows(from, to)));
+        }
+        let sink = End {
+            address: address(to),
+            port: port(*count),
+        };
+        *count += 1;
+        let source = address(from);
+        Some(Ok(Ends { source, sink }))
+    }
+}
+
+fn address(node: usize) -> [u8; 4] {
+    let node = u32::try_from(node).unwrap_or(u32::MAX);
+    FIRST_ADDRESS.saturating_add(node + 1).to_be_bytes()
+}
+
+fn port(number: u32) -> u16 {
+    FIRST_PORT + u16::try_from(number).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_scenario::Network;
+
+    fn network(flows: &str) -> Network {
+        let text = format!(
+            "schema = 1\nname = \"x\"\nrun = {{ duration = \"1 s\" }}\n[[link]]\nfrom = \"a\"\nto = \"b\"\n\
+             rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"9 packets\"\n{flows}"
+        );
+        Network::parse(&text, "x.toml", &[]).expect("it is valid")
+    }
+
+    fn flow(name: &str, from: &str, to: &str, count: u32) -> String {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncount = {count}\n\
+             traffic = {{ kind = \"ftp\" }}\n"
+        )
+    }
+
+    #[test]
+    fn no_two_flows_share_the_ports_of_two_nodes_whatever_their_direction() {
+        let network = network(&(flow("x", "a", "b", 2) + &flow("y", "b", "a", 2)));
+        let graph = network.graph();
+        let mut addresses = Addresses::new(&graph).expect("few nodes");
+        let mut seen = std::collections::BTreeSet::new();
+        for flow in &network.flows {
+            for number in 0..flow.count {
+                let ends = addresses.ends(flow, number).expect("nodes").expect("ports");
+                assert_ne!(ends.source(1).address, ends.sink().address);
+                assert!(seen.insert(ends.sink().port));
+                assert_eq!(ends.source(1).port, ends.source(1 + PORTS).port);
+                assert_ne!(ends.source(1).port, ends.source(2).port);
+            }
+        }
+    }
+
+    #[test]
+    fn more_flows_than_ports_are_refused() {
+        let network = network(&flow("x", "a", "b", PORTS + 1));
+        let graph = network.graph();
+        let mut addresses = Addresses::new(&graph).expect("few nodes");
+        let mut ends = (0..=PORTS).map(|number| addresses.ends(&network.flows[0], number));
+        let refused = ends.find(|ends| !matches!(ends, Some(Ok(_)))).flatten();
+        assert_eq!(
+            refused,
+            Some(Err(AddressError::TooManyFlows("a".into(), "b".into())))
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! From what happens in a network to the packets of a file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_scenario::Network;
+use polypath_scenario::document::nearest;
+use polypath_scenario::network::{Flow, Graph, GraphLink};
+use polypath_sim::tcp::{Segment, SegmentKind, TcpConfig};
+use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};
+
+use crate::address::{AddressError, Addresses, Ends};
+use crate::connection::Connections;
+use crate::file::{File, Interface};
+use crate::packet::Packet;
+use crate::tcp::Form;
+
+/// Why a network cannot be captured.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// There is no link of this name.
+    #[error("there is no link `{name}`{}", .nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    UnknownLink {
+        /// The name.
+        name: String,
+        /// The name of the link that comes nearest to it, if one is near.
+        nearest: Option<String>,
+    },
+    /// Not every flow can have an address.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The head of the file cannot be written.
+    #[error(transparent)]
+    File(#[from] io::Error),
+}
+
+/// Writes what arrives at the far ends of links into a pcapng file; the [crate] says how.
+pub struct Capture<W: Write> {
+    file: File<W>,
+    /// The interfaces of the links that are captured, by the numbers of the links.
+    interfaces: BTreeMap<u32, u32>,
+    /// The flows, by their positions.
+    flows: Vec<Captured>,
+    packet: Packet,
+    /// What went wrong first; nothing is written after it.
+    failure: Option<io::Error>,
+}
+
+/// A flow in a capture.
+struct Captured {
+    ends: Ends,
+    /// Nothing for datagrams.
+    tcp: Option<(Form, Connections)>,
+}
+
+impl<W: Write> Capture<W> {
+    /// A capture of a run of `network` with `seed`, of the links of these names, there and back; of all links, if
+    /// none is named. `NAME/back` is the way back alone.
+    pub fn new(
+        network: &Network,
+        seed: Seed,
+        links: &[String],
+        writer: W,
+    ) -> Result<Self, CaptureError> {
+        let graph = network.graph();
+        let chosen = choose(&graph, links)?;
+        let flows = captured(network, &graph, seed)?;
+        let described: Vec<Interface> = chosen
+            .iter()
+            .map(|number| describe(&graph, &graph.links[*number]))
+            .collect();
+        let comment = format!("{}, seed {}", network.name, seed.0);
+        let numbers = chosen.iter().map(|number| *number as u64);
+        let numbers = numbers.map(|number| u32::try_from(number).expect("fewer than 2^32 links"));
+        Ok(Self {
+            file: File::new(writer, comment, &described)?,
+            interfaces: numbers.zip(0..).collect(),
+            flows,
+            packet: Packet::default(),
+            failure: None,
+        })
+    }
+
+    /// Writes out what is held back.
+    ///
+    /// # Errors
+    /// The first that came up since the start: the file holds what arrived before it.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.failure {
+            Some(error) => Err(error),
+            None => self.file.flush(),
+        }
+    }
+
+    fn take(&mut self, at: Time, link: u32, packet: &FlowPacket) -> io::Result<()> {
+        let Some(flow) = self.flows.get_mut(packet.flow as usize) else {
+            return Ok(());
+        };
+        if let (Some(segment), Some((form, connections))) = (&packet.segment, &mut flow.tcp) {
+            connections.note(segment, form.first_data());
+        }
+        let Some(interface) = self.interfaces.get(&link) else {
+            return Ok(());
+        };
+        let bytes = flow.bytes(packet, &mut self.packet);
+        self.file.write(at, *interface, bytes)
+    }
+}
+
+impl<W: Write> NetworkObserver for Capture<W> {
+    fn on_progress(&mut self, _now: Time) {}
+
+    fn detail(&self) -> Detail {
+        Detail {
+            packets: true,
+            ..Detail::default()
+        }
+    }
+
+    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        if let NetworkEvent::Arrived { link, packet } = event
+            && self.failure.is_none()
+        {
+            self.failure = self.take(at, link.0, packet).err();
+        }
+    }
+}
+
+impl Captured {
+    fn bytes<'a>(&self, packet: &FlowPacket, buffer: &'a mut Packet) -> &'a [u8] {
+        match (&packet.segment, &self.tcp) {
+            (Some(segment), Some((form, connections))) => {
+                self.segment(segment, form, connections, buffer)
+            }
+            _ => buffer.udp((self.ends.source(1), self.ends.sink()), packet.size),
+        }
+    }
+
+    fn segment<'a>(
+        &self,
+        segment: &Segment,
+        form: &Form,
+        connections: &Connections,
+        buffer: &'a mut Packet,
+    ) -> &'a [u8] {
+        let connection = segment.connection;
+        let (source, sink) = (self.ends.source(connection), self.ends.sink());
+        let origins = connections.origins(connection);
+        let (header, ends) = if segment.kind == SegmentKind::Ack {
+            let established = connections.is_established(connection);
+            let ends = (sink, source);
+            let header = form.header_back(segment, ends, origins, established);
+            (header, ends)
+        } else {
+            let ends = (source, sink);
+            (form.header_there(segment, ends, origins), ends)
+        };
+        let sizes = (form.payload(segment), segment.size);
+        buffer.tcp(header, ends, segment.ecn, sizes)
+    }
+}
+
+/// The numbers of the links of these names, in the order of the graph.
+fn choose(graph: &Graph, names: &[String]) -> Result<Vec<usize>, CaptureError> {
+    let is_chosen = |link: &GraphLink| {
+        let forward = link.name.strip_suffix("/back").unwrap_or(&link.name);
+        let mut names = names.iter();
+        names.any(|name| *name == link.name || name == forward)
+    };
+    for name in names {
+        if graph.find_link(name).is_none() {
+            let known = graph.links.iter().map(|link| link.name.as_str());
+            return Err(CaptureError::UnknownLink {
+                name: name.clone(),
+                nearest: nearest(name, known).map(str::to_owned),
+            });
+        }
+    }
+    let links = graph.links.iter().enumerate();
+    let chosen = links.filter(|(_, link)| names.is_empty() || is_chosen(link));
+    Ok(chosen.map(|(number, _)| number).collect())
+}
+
+fn describe(graph: &Graph, link: &GraphLink) -> Interface {
+    Interface {
+        name: link.name.clone(),
+        description: format!("{} to {}", graph.nodes[link.from], graph.nodes[link.to]),
+        rate: link.link.rate.map_or(0, |rate| rate.0),
+    }
+}
+
+/// The flows in their order; those that lead nowhere are left for the run to refuse.
+fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured>, AddressError> {
+    let mut addresses = Addresses::new(graph)?;
+    let mut captured = Vec::new();
+    for flow in &network.flows {
+        let tcp = flow.traffic.is_tcp();
+        let form = tcp.then(|| Form::new(&TcpConfig::from(&flow.tcp.apply(&network.tcp))));
+        for number in 0..flow.count {
+            let Some(ends) = addresses.ends(flow, number) else {
+                continue;
+            };
+            captured.push(Captured {
+                ends: ends?,
+                tcp: form.map(|form| (form, connections(flow, number, seed))),
+            });
+        }
+    }
+    Ok(captured)
+}
+
+fn connections(flow: &Flow, number: u32, seed: Seed) -> Connections {
+    Connections::new(seed, &flow.name_of(number))
+}

@@ -1,0 +1,175 @@
+//! Watching a network: what its packets and its TCP senders do, as it happens.
+//!
+//! The loop here is one of its own, so that a network that nobody watches does not pay for it.
+
+use polypath_core::frame::Payload;
+use polypath_core::time::Time;
+use polypath_link::DropReason;
+
+use super::flow::FlowKind;
+use super::{LinkId, World};
+use crate::fabric::{Cargo, Event, Packet};
+use crate::route::Terminal;
+use crate::tcp::{Segment, TcpEvent};
+
+/// What is said of a network besides its progress; dropped packets are, if anything is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// What happens to TCP senders.
+    pub tcp: bool,
+    /// Every packet at the end of every link.
+    pub packets: bool,
+}
+
+impl Detail {
+    /// Whether anything is said.
+    #[must_use]
+    pub const fn is_some(self) -> bool {
+        self.tcp || self.packets
+    }
+
+    /// What either of two observers wants.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            tcp: self.tcp || other.tcp,
+            packets: self.packets || other.packets,
+        }
+    }
+}
+
+/// Something that happened in a network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NetworkEvent {
+    /// The last bit of a packet came to the far end of a link.
+    Arrived {
+        /// The link.
+        link: LinkId,
+        /// The packet, with its ECN field as it arrived.
+        packet: FlowPacket,
+    },
+    /// A link dropped a packet; said when its fate is decided, also where it is lost on the wire later.
+    Dropped {
+        /// The link.
+        link: LinkId,
+        /// Why.
+        reason: DropReason,
+        /// The packet.
+        packet: FlowPacket,
+    },
+    /// Something happened to a TCP sender.
+    Tcp {
+        /// The flow, by its position in [`World::flows`].
+        flow: u32,
+        /// What happened.
+        event: TcpEvent,
+    },
+}
+
+/// A packet of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPacket {
+    /// The flow, by its position in [`World::flows`].
+    pub flow: u32,
+    /// The size on the wire in bytes.
+    pub size: u32,
+    /// What it says: nothing, if it is a datagram.
+    pub segment: Option<Segment>,
+}
+
+/// Who watches, and the positions of the flows by their kinds.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    detail: Detail,
+    tcp: Vec<u32>,
+    datagrams: Vec<u32>,
+}
+
+impl Watch {
+    fn flow_to(&self, end: Terminal) -> Option<u32> {
+        let known = match end {
+            Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
+            Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
+            Terminal::Port(_) => None,
+        };
+        known.copied()
+    }
+}
+
+/// Takes what happens in a network.
+pub(crate) type Told<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
+
+impl<X: Payload> World<X> {
+    /// Begins to watch; nothing if there is nothing to be said.
+    pub(crate) fn watch(&mut self, detail: Detail) -> Option<Watch> {
+        self.agents.observe(detail.tcp);
+        let mut watch = Watch {
+            detail,
+            tcp: Vec::new(),
+            datagrams: Vec::new(),
+        };
+        // Both kinds are numbered in the order of the flows.
+        for (flow, position) in self.names.flows.iter().zip(0..) {
+            match flow.kind {
+                FlowKind::Tcp(_) => watch.tcp.push(position),
+                FlowKind::Datagrams(_) => watch.datagrams.push(position),
+            }
+        }
+        detail.is_some().then_some(watch)
+    }
+
+    /// Handles everything that is due at `until` or before, and says what happens.
+    pub(crate) fn run_watched(&mut self, until: Time, watch: &Watch, told: &mut Told<'_>) {
+        while let Some(entry) = self.fabric.calendar.pop_until(until) {
+            if let Event::Arrival(packet) = entry.item
+                && watch.detail.packets
+            {
+                self.tell_arrival(entry.at, packet, watch, told);
+            }
+            self.dispatch(entry.at, entry.item, &mut |_| {});
+            self.tell_consequences(entry.at, watch, told);
+            self.settle_lost(entry.at, &mut |_| {});
+        }
+        self.next_event = self.fabric.calendar.next_at();
+    }
+
+    fn tell_arrival(&self, at: Time, number: u32, watch: &Watch, told: &mut Told<'_>) {
+        let packet = self.fabric.under_way(number);
+        let link = self.fabric.routes.last_link(packet.cursor);
+        if let (Some(link), Some(packet)) = (link, self.describe(packet, watch)) {
+            let link = LinkId(link);
+            told(at, &NetworkEvent::Arrived { link, packet });
+        }
+    }
+
+    fn tell_consequences(&mut self, at: Time, watch: &Watch, told: &mut Told<'_>) {
+        for (source, event) in self.fabric.said.drain(..) {
+            let flow = watch.tcp[source as usize];
+            told(at, &NetworkEvent::Tcp { flow, event });
+        }
+        for lost in self.fabric.lost() {
+            let (link, reason) = (LinkId(lost.link), lost.reason);
+            if let Some(packet) = self.describe(&lost.packet, watch) {
+                let event = NetworkEvent::Dropped {
+                    link,
+                    reason,
+                    packet,
+                };
+                told(at, &event);
+            }
+        }
+    }
+
+    fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
+        let segment = match packet.cargo {
+            Cargo::Segment(segment) => Some(segment),
+            Cargo::Datagram => None,
+            Cargo::External(..) => return None,
+        };
+        Some(FlowPacket {
+            flow: watch.flow_to(self.fabric.routes.end(packet.cursor))?,
+            size: packet.size,
+            segment,
+        })
+    }
+}
