@@ -1,0 +1,167 @@
+//! Headers, lengths and checksums.
+
+use crate::run::captured;
+
+/// All kinds of packets that there are: SYNs, data, ACKs with and without blocks, marks, datagrams of any size.
+const EVERYTHING: &str = r#"schema = 1
+name = "everything"
+run = { duration = "5 s" }
+[[link]]
+name = "narrow"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "10 ms"
+loss = 0.02
+queue = { kind = "red", limit = "30 packets", min_th = 3, max_th = 10, ecn = true }
+[[link]]
+from = "b"
+to = "c"
+rate = "10 Mbit/s"
+delay = "1 ms"
+queue = "50 packets"
+[[flow]]
+name = "marked"
+count = 2
+from = "a"
+to = "c"
+traffic = { kind = "ftp" }
+tcp = { variant = "sack", ecn = true, receiver_window = 500 }
+[[flow]]
+name = "files"
+from = "c"
+to = "a"
+traffic = { kind = "sessions", idle = "50 ms", file = { mu = 8.0, sigma = 1.0 } }
+tcp = { variant = "cubic", segment = "577 B", ack = "61 B", delayed_ack = "100 ms" }
+[[flow]]
+name = "plain"
+from = "a"
+to = "b"
+traffic = { kind = "file", size = "200 kB" }
+tcp = { receiver_window = 20 }
+[[flow]]
+name = "small"
+from = "a"
+to = "c"
+traffic = { kind = "cbr", packet = "10 B", interval = "50 ms" }
+[[flow]]
+name = "large"
+from = "c"
+to = "b"
+traffic = { kind = "poisson", packet = "1500 B", rate = "200 kbit/s" }
+"#;
+
+#[test]
+fn every_packet_is_well_formed_and_its_checksums_are_right() {
+    let Some(run) = captured(EVERYTHING, &[]) else {
+        return;
+    };
+    let wrong = "_ws.malformed || tcp.checksum.status == 0 || ip.checksum.status == 0 || udp.checksum.status == 0";
+    assert_eq!(run.count(wrong), 0);
+    let (tcp, udp) = (run.count("tcp"), run.count("udp"));
+    assert_eq!(
+        run.count("tcp.checksum.status == 1 && ip.checksum.status == 1"),
+        tcp
+    );
+    assert_eq!(
+        run.count("udp.checksum.status == 1 && ip.checksum.status == 1"),
+        udp
+    );
+    assert_eq!(run.count("frame"), tcp + udp);
+    assert_eq!(
+        run.count("tcp.options.sack.count"),
+        run.count("tcp.options.sack_le")
+    );
+    let others = "frame.protocols != \"raw:ip:tcp\" && frame.protocols != \"raw:ip:tcp:data\" && \
+                  frame.protocols != \"raw:ip:udp:data\" && frame.protocols != \"raw:ip:udp\"";
+    assert_eq!(run.count(others), 0, "zeros are taken for a protocol");
+}
+
+#[test]
+fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need() {
+    let Some(run) = captured(EVERYTHING, &[]) else {
+        return;
+    };
+    let fields = [
+        "frame.len",
+        "tcp.len",
+        "tcp.flags.syn",
+        "tcp.options.sack_le",
+        "ip.src",
+    ];
+    for packet in run.packets(
+        "tcp && !(ip.addr == 10.0.0.3 && ip.addr == 10.0.0.1)",
+        &fields,
+    ) {
+        // The plain file: no blocks, and a window that needs no scale.
+        let wanted = if packet["tcp.len"] == "0" {
+            "40"
+        } else {
+            "1000"
+        };
+        assert_eq!(packet["frame.len"], wanted, "{packet:?}");
+    }
+    for packet in run.packets(
+        "ip.src == 10.0.0.1 && tcp.srcport == 49154 && !tcp.options.sack_le",
+        &fields,
+    ) {
+        assert_eq!(packet["frame.len"], "61", "an ACK of sessions: {packet:?}");
+    }
+    for packet in run.packets("tcp.options.sack_le", &fields) {
+        let blocks = packet["tcp.options.sack_le"].split(',').count();
+        let ack = if packet["ip.src"] == "10.0.0.1" {
+            61
+        } else {
+            40
+        };
+        let wanted = (ack + 8 * blocks).max(44 + 8 * blocks);
+        assert_eq!(packet["frame.len"], wanted.to_string(), "{packet:?}");
+    }
+    let small = run.packets("udp && ip.src == 10.0.0.1", &["frame.len", "udp.length"]);
+    assert!(
+        small
+            .iter()
+            .all(|packet| packet["frame.len"] == "28" && packet["udp.length"] == "8")
+    );
+    let large = run.packets("udp && ip.src == 10.0.0.3", &["frame.len", "udp.length"]);
+    assert!(
+        large
+            .iter()
+            .all(|packet| packet["frame.len"] == "1500" && packet["udp.length"] == "1480")
+    );
+    assert!(
+        small.len() > 90 && large.len() > 50,
+        "{} {}",
+        small.len(),
+        large.len()
+    );
+}
+
+#[test]
+fn interfaces_are_links_and_hold_what_arrived_there_to_the_nanosecond() {
+    let Some(run) = captured(EVERYTHING, &["narrow"]) else {
+        return;
+    };
+    let packets = run.packets("frame", &["frame.interface_name", "frame.time_epoch"]);
+    let on = |name: &str| {
+        packets
+            .iter()
+            .filter(|p| p["frame.interface_name"] == name)
+            .count()
+    };
+    assert_eq!(on("narrow") + on("narrow/back"), packets.len());
+    let delivered = |name: &str| {
+        let link = run.outcome.links.iter().find(|link| link.name == name);
+        let spans = &link.expect("the link is there").spans;
+        spans
+            .iter()
+            .map(|span| span.packets_in - span.packets_dropped())
+            .sum::<u64>()
+    };
+    for name in ["narrow", "narrow/back"] {
+        let under_way = delivered(name) - on(name) as u64;
+        assert!(under_way < 40, "{under_way} of {}", delivered(name));
+    }
+    // The SYN of the first flow: 40 bytes at 2 Mbit/s and 10 ms, by the model's size.
+    assert_eq!(packets[0]["frame.time_epoch"], "0.010160000");
+}
