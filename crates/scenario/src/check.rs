@@ -1,6 +1,6 @@
 //! What no schema can state about a scenario: names that must exist, values that must not be zero.
 
-mod bounds;
+pub(crate) mod bounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -134,7 +134,7 @@ impl Network {
             ] {
                 let name = LinkName {
                     name: name.clone(),
-                    path: id,
+                    path: Some(id),
                     towards: Some(side),
                     inner,
                 };

@@ -1,9 +1,11 @@
 //! Networks of flows: what they do, and that they do the same again.
 
 use polypath_core::rng::Seed;
+use polypath_core::time::Time;
 use polypath_link::Counters;
 use polypath_scenario::Network;
-use polypath_sim::{NetworkOutcome, RunError, run_network};
+use polypath_sim::tcp::TcpEvent;
+use polypath_sim::{Detail, NetworkEvent, NetworkObserver, NetworkOutcome, RunError, run_network};
 
 const RACE: &str = include_str!("../../../scenarios/race.toml");
 
@@ -54,6 +56,67 @@ fn a_seed_gives_the_same_run_and_another_seed_another() {
     let first = run(&network, 7);
     assert_eq!(first, run(&network, 7));
     assert_ne!(first, run(&network, 8));
+}
+
+/// Counts what is said.
+#[derive(Default)]
+struct Counts {
+    last: Time,
+    arrived: u64,
+    turned_back: u64,
+    dropped: u64,
+    timeouts: u64,
+    windows: u64,
+}
+
+impl NetworkObserver for Counts {
+    fn on_progress(&mut self, now: Time) {
+        self.turned_back += u64::from(now < self.last);
+    }
+
+    fn detail(&self) -> Detail {
+        Detail {
+            tcp: true,
+            packets: true,
+        }
+    }
+
+    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        assert!(at >= self.last, "events are in order");
+        self.last = at;
+        match event {
+            NetworkEvent::Arrived { .. } => self.arrived += 1,
+            NetworkEvent::Dropped { .. } => self.dropped += 1,
+            NetworkEvent::Tcp { event, .. } => match event {
+                TcpEvent::Timeout { .. } => self.timeouts += 1,
+                TcpEvent::Window { .. } => self.windows += 1,
+                _ => {}
+            },
+        }
+    }
+}
+
+/// The race from its text, by the one function that a browser would call: there is no file, clock or thread in it.
+#[test]
+fn a_race_of_one_second_is_the_same_watched_or_not_and_what_is_said_adds_up() {
+    let network = network(RACE, &["run.duration=1 s"]);
+    let mut counts = Counts::default();
+    let watched = run_network(&network, Seed(network.seed), &mut counts).unwrap();
+    assert_eq!(watched, run(&network, network.seed));
+    let links = || watched.links.iter().flat_map(|link| &link.spans);
+    let dropped: u64 = links().map(Counters::packets_dropped).sum();
+    let delivered: u64 = links().map(|span| span.packets_delivered).sum();
+    let flows = || watched.flows.iter().flat_map(|flow| &flow.spans);
+    let timeouts: u64 = flows().map(|span| span.sender.timeouts).sum();
+    let sent: u64 = flows().map(|span| span.sender.sent).sum();
+    assert_eq!((counts.dropped, counts.timeouts), (dropped, timeouts));
+    assert!(
+        sent > 5000 && dropped > 100 && timeouts > 0,
+        "{sent} {dropped} {timeouts}"
+    );
+    let under_way = delivered - counts.arrived;
+    assert!(under_way < 1000, "{under_way} of {delivered}");
+    assert!(counts.windows > 50 && counts.turned_back == 0);
 }
 
 /// ACKs that come back over the bottleneck, for each data packet that goes over it.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use polypath_core::time::Duration;
+
 use super::NetworkRecord;
 use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
 use crate::statistics::Estimate;
@@ -35,84 +37,102 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
 /// What the intervals come from.
 fn basis(record: NetworkRecord<'_>) -> String {
     let run = record.network.run;
-    let measured = format!(
-        "{} after a warm-up of {}",
-        run.duration - run.warm_up,
-        run.warm_up
-    );
+    let measured = if run.warm_up == Duration::ZERO {
+        format!("{} without a warm-up", run.duration)
+    } else {
+        let measured = run.duration - run.warm_up;
+        format!("{measured} after a warm-up of {}", run.warm_up)
+    };
     match record.replicas {
         [(seed, _)] => format!(
-            "sim, seed {seed}, {measured}; +- is half of the 95 % interval, from n = {} spans",
+            "sim, seed {seed}, {measured};\n+- is half of the 95 % interval, from n = {} spans",
             run.batches
         ),
         replicas => format!(
-            "sim, n = {} replicas from seed {}, {measured} each; +- is half of the 95 % interval",
+            "sim, n = {} replicas from seed {}, {measured} each;\n+- is half of the 95 % interval",
             replicas.len(),
             record.network.seed
         ),
     }
 }
 
+/// The columns of the flows; the first so many stand in a table of their own, to fit into 80 characters.
+const FLOW_COLUMNS: [&str; 9] = [
+    "flows",
+    "count",
+    "goodput\nMbit/s",
+    "Jain\nindex",
+    "delay\nms",
+    "window\nsegments",
+    "sent",
+    "sent\nagain",
+    "timeouts",
+];
+const FIRST_FLOW_COLUMNS: usize = 5;
+
+/// The columns of the links, likewise.
+const LINK_COLUMNS: [&str; 7] = [
+    "link",
+    "rate",
+    "load",
+    "loss\n%",
+    "waiting\npackets",
+    "packets",
+    "dropped",
+];
+const FIRST_LINK_COLUMNS: usize = 4;
+
 fn groups(groups: &[GroupFigures]) -> String {
-    let mut table = table(
-        &[
-            "flows",
-            "count",
-            "goodput Mbit/s",
-            "Jain index",
-            "delay ms",
-            "window segments",
-            "sent",
-            "sent again",
-            "timeouts",
-        ]
-        .map(str::to_owned),
-    );
-    for group in groups {
-        table.add_row(vec![
-            group.name.clone(),
-            group.count.to_string(),
-            scaled(group.goodput, 1e-6),
-            group
-                .fairness
-                .map_or("-".to_owned(), |index| format!("{index:.3}")),
-            scaled(group.delay, 1e3),
-            scaled(group.window, 1.0),
-            group.totals.sender.sent.to_string(),
-            group.totals.sender.retransmitted.to_string(),
-            group.totals.sender.timeouts.to_string(),
-        ]);
-    }
-    align(&mut table, 1);
-    table.to_string()
+    let rows: Vec<Vec<String>> = groups.iter().map(group_row).collect();
+    in_two(&FLOW_COLUMNS, FIRST_FLOW_COLUMNS, &rows)
+}
+
+fn group_row(group: &GroupFigures) -> Vec<String> {
+    let fairness = group.fairness.map(|index| format!("{index:.3}"));
+    let sender = group.totals.sender;
+    vec![
+        group.name.clone(),
+        group.count.to_string(),
+        scaled(group.goodput, 1e-6),
+        fairness.unwrap_or_else(|| "-".to_owned()),
+        scaled(group.delay, 1e3),
+        scaled(group.window, 1.0),
+        sender.sent.to_string(),
+        sender.retransmitted.to_string(),
+        sender.timeouts.to_string(),
+    ]
 }
 
 fn links(links: &[&LinkFigures]) -> String {
-    let mut table = table(
-        &[
-            "link",
-            "rate",
-            "load",
-            "loss %",
-            "waiting packets",
-            "packets",
-            "dropped",
-        ]
-        .map(str::to_owned),
-    );
-    for link in links {
-        table.add_row(vec![
-            link.name.clone(),
-            link.rate.to_string(),
-            scaled(link.load, 1.0),
-            scaled(link.loss, 100.0),
-            scaled(link.waiting, 1.0),
-            link.totals.packets_in.to_string(),
-            link.totals.packets_dropped().to_string(),
-        ]);
-    }
-    align(&mut table, 1);
-    table.to_string()
+    let rows: Vec<Vec<String>> = links.iter().copied().map(link_row).collect();
+    in_two(&LINK_COLUMNS, FIRST_LINK_COLUMNS, &rows)
+}
+
+fn link_row(link: &LinkFigures) -> Vec<String> {
+    vec![
+        link.name.clone(),
+        link.rate.to_string(),
+        scaled(link.load, 1.0),
+        scaled(link.loss, 100.0),
+        scaled(link.waiting, 1.0),
+        link.totals.packets_in.to_string(),
+        link.totals.packets_dropped().to_string(),
+    ]
+}
+
+/// Two tables, one below the other: the `first` columns, and the others behind the names.
+fn in_two(columns: &[&str], first: usize, rows: &[Vec<String>]) -> String {
+    let header: Vec<String> = columns.iter().map(ToString::to_string).collect();
+    let parts = [1..first, first..columns.len()].map(|shown| {
+        let cells = |row: &[String]| [&row[..1], &row[shown.clone()]].concat();
+        let mut part = table(&cells(&header));
+        for row in rows {
+            part.add_row(cells(row));
+        }
+        align(&mut part, 1);
+        part.to_string()
+    });
+    parts.join("\n\n")
 }
 
 fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
@@ -136,4 +156,59 @@ fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
         ci95: estimate.ci95.map(|half| half * factor),
         n: estimate.n,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_core::rng::Seed;
+    use polypath_scenario::Network;
+    use polypath_sim::run_network;
+
+    const FAST: &str = r#"schema = 1
+name = "fast"
+run = { duration = "1 s", warm_up = "100 ms" }
+[[link]]
+name = "backbone-of-the-site"
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "20 ms"
+loss = 0.001
+queue = "1000 packets"
+[[flow]]
+name = "bulk-transfers"
+count = 20
+from = "a"
+to = "b"
+traffic = { kind = "ftp" }
+tcp = { receiver_window = 1000 }
+"#;
+
+    fn rendered(text: &str, seeds: &[u64]) -> String {
+        let network = Network::parse(text, "fast.toml", &[]).unwrap();
+        let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
+        let replicas: Vec<_> = seeds.iter().map(run).collect();
+        let record = NetworkRecord {
+            network: &network,
+            replicas: &replicas,
+        };
+        render(record, &NetworkFigures::of(record))
+    }
+
+    #[test]
+    fn it_fits_into_80_columns() {
+        for seeds in [&[1][..], &[1, 2]] {
+            let text = rendered(FAST, seeds);
+            let width = text.lines().map(|line| line.chars().count()).max();
+            assert!(width.is_some_and(|width| width <= 80), "{text}");
+            assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_warm_up_is_none_of_0_ns() {
+        let text = rendered(&FAST.replace(", warm_up = \"100 ms\"", ""), &[1]);
+        assert!(text.contains("seed 1, 1 s without a warm-up;"), "{text}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::settings::Overlay;
 use crate::tcp::Tcp;
 
 /// The greatest file, on average or measured; the lab holds it in memory.
-const MOST_FILE: Bytes = Bytes(1_000_000_000);
+pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
 /// The longest span of time.
 const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
 /// The longest propagation delay: light takes less to Saturn and back at most times.
@@ -31,12 +31,12 @@ const MOST_QUEUE: Bytes = Bytes(10_000_000_000);
 const MOST_LINKS: usize = 256;
 const MOST_HOSTS: u64 = 100_000;
 /// The least time between two packets of a UDP source.
-const LEAST_GAP: Duration = Duration::from_micros(1);
+pub(crate) const LEAST_GAP: Duration = Duration::from_micros(1);
 
 /// Reports all that is too great or too small.
 pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_transfer(&scenario.transfer, problems);
-    check_tcp(&scenario.tcp, problems);
+    check_tcp("tcp", &scenario.tcp, problems);
     check_overlay(&scenario.overlay, problems);
     if let Background::Profiles(profiles) = &scenario.background {
         for (name, profile) in profiles {
@@ -70,15 +70,16 @@ fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
     }
 }
 
-fn check_tcp(tcp: &Tcp, problems: &mut Problems) {
-    at_least("tcp.min_rto", tcp.min_rto, LEAST_INTERVAL, problems);
-    for (key, span) in [
-        ("tcp.min_rto", tcp.min_rto),
-        ("tcp.initial_rto", tcp.initial_rto),
-        ("tcp.max_rto", tcp.max_rto),
-        ("tcp.tick", tcp.tick),
+pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
+    let min_rto = format!("{key}.min_rto");
+    at_least(&min_rto, tcp.min_rto, LEAST_INTERVAL, problems);
+    for (leaf, span) in [
+        ("min_rto", tcp.min_rto),
+        ("initial_rto", tcp.initial_rto),
+        ("max_rto", tcp.max_rto),
+        ("tick", tcp.tick),
     ] {
-        at_most_a_day(key, span, problems);
+        at_most_a_day(&format!("{key}.{leaf}"), span, problems);
     }
 }
 
@@ -104,20 +105,29 @@ fn check_profile(key: &str, profile: &Profile, problems: &mut Problems) {
     if let Some(udp) = profile.udp {
         at_most_a_day(&format!("{key}.udp.on"), udp.on, problems);
         at_most_a_day(&format!("{key}.udp.off"), udp.off, problems);
-        if udp.peak.transmission_time(udp.packet) < LEAST_GAP {
-            let message = format!(
-                "packets of {} at {} come less than {LEAST_GAP} apart",
-                udp.packet, udp.peak
-            );
-            let keys = [&format!("{key}.udp.peak"), &format!("{key}.udp.packet")];
-            let keys = keys.map(String::as_str);
-            problems.report_among(&keys, message, "lower `peak`, or make `packet` larger");
-        }
+        check_gap(
+            &format!("{key}.udp"),
+            "peak",
+            udp.peak,
+            udp.packet,
+            problems,
+        );
+    }
+}
+
+/// Checks the time between packets of `packet` at the rate that stands under `leaf`, both below `key`.
+pub(crate) fn check_gap(key: &str, leaf: &str, rate: Rate, packet: Bytes, problems: &mut Problems) {
+    if rate.transmission_time(packet) < LEAST_GAP {
+        let message = format!("packets of {packet} at {rate} come less than {LEAST_GAP} apart");
+        let keys = [format!("{key}.{leaf}"), format!("{key}.packet")];
+        let keys = keys.each_ref().map(String::as_str);
+        let remedy = format!("lower `{leaf}`, or make `packet` larger");
+        problems.report_among(&keys, message, remedy);
     }
 }
 
 /// The mean of a log-normal distribution is exp(mu + sigma^2 / 2).
-fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
+pub(crate) fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
     let mean = (file.mu + file.sigma * file.sigma / 2.0).exp();
     if mean > MOST_FILE.0 as f64 {
         let message = format!("the files have {mean:.1e} B on average, more than {MOST_FILE}");
@@ -128,7 +138,7 @@ fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
     }
 }
 
-fn check_link(key: &str, link: &Link, problems: &mut Problems) {
+pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
     check_line(key, link.rate.unwrap_or(Rate(0)), link.delay, problems);
     let queue_key = match link.queue {
         Queue::Active(_) => format!("{key}.queue.limit"),
@@ -188,11 +198,11 @@ fn numbered<'a, T>(key: &str, items: &'a [T]) -> impl Iterator<Item = (&'a T, St
     items.map(move |(index, item)| (item, format!("{key}.{index}")))
 }
 
-fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
+pub(crate) fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
     at_most(key, leaf(key), span, MOST_SPAN, problems);
 }
 
-fn of_size(key: &str, size: Bytes, most: Bytes, problems: &mut Problems) {
+pub(crate) fn of_size(key: &str, size: Bytes, most: Bytes, problems: &mut Problems) {
     at_most(key, leaf(key), size, most, problems);
 }
 
@@ -209,7 +219,7 @@ fn at_most<T: Copy + Ord + Display>(
 }
 
 /// Zero is the business of other checks.
-fn at_least(key: &str, span: Duration, least: Duration, problems: &mut Problems) {
+pub(crate) fn at_least(key: &str, span: Duration, least: Duration, problems: &mut Problems) {
     if span > Duration::ZERO && span < least {
         refuse(key, leaf(key), &span, "at least", &least, problems);
     }

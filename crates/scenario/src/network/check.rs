@@ -1,5 +1,7 @@
 //! What no schema can state about a network: nodes that must exist, routes, values that must not be zero.
 
+mod bounds;
+
 use std::collections::BTreeSet;
 
 use super::flow::{Flow, Traffic};
@@ -33,6 +35,7 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
         check_flow(&key, network, flow, problems);
         check_route(&key, flow, &graph, &mut router, problems);
     }
+    bounds::check(network, problems);
 }
 
 fn check_run(run: Run, problems: &mut Problems) {

@@ -55,6 +55,55 @@ fn names(graph: &Graph, route: &[usize]) -> Vec<String> {
 }
 
 #[test]
+fn what_would_take_days_or_say_nothing_is_refused_with_its_line() {
+    let cbr = |traffic: &str| {
+        let flow = flow("from = \"a\"\nto = \"b\"");
+        small(&flow.replace("{ kind = \"ftp\" }", traffic))
+    };
+    let ftp = cbr("{ kind = \"ftp\" }");
+    for (text, wanted) in [
+        (
+            ftp.replace("10 s", "400 days"),
+            "`400 days` is not a duration",
+        ),
+        (
+            ftp.replace("10 s", "100 h"),
+            "net.toml:3:20: `duration` is 360000 s, but must be at most 86400 s",
+        ),
+        (
+            ftp.replace("10 s", "10 us"),
+            "net.toml:3:20: 10 us are too short for 20 spans of 1 us or more; make `duration` longer",
+        ),
+        (
+            ftp.replacen("delay = \"1 ms\"", "delay = \"2 h\"", 1),
+            "net.toml:8:9: `delay` is 7200 s, but must be at most 3600 s",
+        ),
+        (
+            cbr("{ kind = \"cbr\", packet = \"100 B\", interval = \"1 ns\" }"),
+            "`interval` is 1 ns, but must be at least 1 us",
+        ),
+        (
+            cbr("{ kind = \"poisson\", packet = \"100 B\", rate = \"10 Gbit/s\" }"),
+            "packets of 100 B at 10 Gbit/s come less than 1 us apart; lower `rate`, or make `packet` larger",
+        ),
+        (
+            cbr("{ kind = \"file\", size = \"2 GB\" }"),
+            "`size` is 2 GB, but must be at most 1 GB",
+        ),
+        (
+            cbr("{ kind = \"ftp\" }\ntcp = { min_rto = \"1 us\" }"),
+            "`min_rto` is 1 us, but must be at least 1 ms",
+        ),
+    ] {
+        let problems = problems(&text);
+        assert!(
+            problems.iter().any(|p| p.contains(wanted)),
+            "{problems:?}\nwithout {wanted}"
+        );
+    }
+}
+
+#[test]
 fn the_race_has_its_nodes_links_and_routes() {
     let network = parse(RACE);
     let graph = network.graph();

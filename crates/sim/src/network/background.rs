@@ -53,7 +53,7 @@ impl Network {
             for number in 0..hosts {
                 let name = LinkName {
                     name: host_name(path, HostId { node, number }),
-                    path: chain.path,
+                    path: Some(chain.path),
                     towards: None,
                     inner: false,
                 };

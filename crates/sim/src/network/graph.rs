@@ -1,6 +1,6 @@
 //! The network of a graph: its links, and its flows at rest.
 
-use polypath_core::frame::{PathId, Payload};
+use polypath_core::frame::Payload;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
@@ -34,7 +34,7 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
     for link in &graph.links {
         let name = LinkName {
             name: link.name.clone(),
-            path: PathId(0),
+            path: None,
             towards: None,
             inner: false,
         };

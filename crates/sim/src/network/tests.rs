@@ -183,7 +183,7 @@ fn carried(scenario: &Scenario, path: u8, every: u64) -> Vec<u64> {
     for wake in 1..=20_000 / every {
         world.run_until(Time(wake * every * MS), &mut |_| {});
     }
-    let links = world.links().filter(|l| l.name.path == PathId(path));
+    let links = world.links().filter(|l| l.name.path == Some(PathId(path)));
     links.map(|l| l.counters.bytes_transmitted).collect()
 }
 

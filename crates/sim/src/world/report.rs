@@ -17,11 +17,12 @@ pub type Direction = Side;
 /// What a link is called, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkName {
-    /// `path1/core.0` for a link of a path, `path1/n2/host7` for that of a background host.
+    /// `path1/core.0` for a link of a path, `path1/n2/host7` for that of a background host; for a link of a graph,
+    /// its name there.
     pub name: String,
-    /// The path, by its position in the scenario.
-    pub path: PathId,
-    /// The side to which it carries packets; nothing for the links of background hosts.
+    /// The path, by its position in the scenario; nothing for a link of a graph.
+    pub path: Option<PathId>,
+    /// The side to which it carries packets; nothing for the links of background hosts and of graphs.
     pub towards: Option<Direction>,
     /// True for a link between two inner nodes, which carries background traffic (its load is the
     /// path load of the PPD paper, 5).
@@ -37,7 +38,7 @@ pub fn path_load<'a>(
     path: PathId,
     towards: Direction,
 ) -> Option<f64> {
-    let of_path = |name: &LinkName| name.path == path && name.towards == Some(towards);
+    let of_path = |name: &LinkName| name.path == Some(path) && name.towards == Some(towards);
     let (mut inner, mut all) = (Mean::default(), Mean::default());
     for (name, load) in links.into_iter().filter(|(name, _)| of_path(name)) {
         all.add(load);

@@ -10,7 +10,7 @@ fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
     let link = |inner, bytes_transmitted| {
         let name = LinkName {
             name: String::new(),
-            path: PathId(0),
+            path: Some(PathId(0)),
             towards: Some(Side::Client),
             inner,
         };

@@ -1,0 +1,92 @@
+//! The greatest and least values of a network: beyond them a run would take days, or its numbers no sense.
+
+use polypath_core::time::Duration;
+
+use crate::check::bounds::{
+    LEAST_GAP, MOST_FILE, at_least, at_most_a_day, check_files, check_gap, check_link, check_tcp,
+    of_size,
+};
+use crate::document::Problems;
+use crate::network::flow::{Flow, Traffic};
+use crate::network::{Network, Run};
+
+/// The shortest span whose mean says anything.
+const LEAST_SPAN: Duration = Duration::from_micros(1);
+
+/// Reports all that is too great or too small.
+pub(super) fn check(network: &Network, problems: &mut Problems) {
+    check_run(network.run, problems);
+    check_tcp("tcp", &network.tcp, problems);
+    if let Some(topology) = &network.topology {
+        for (kind, link) in topology.link_kinds() {
+            check_link(&format!("topology.{kind}"), link, problems);
+        }
+    }
+    for (index, edge) in network.links.iter().enumerate() {
+        check_link(&format!("link.{index}"), &edge.link, problems);
+    }
+    for (index, flow) in network.flows.iter().enumerate() {
+        check_flow(&format!("flow.{index}"), network, flow, problems);
+    }
+}
+
+fn check_run(run: Run, problems: &mut Problems) {
+    at_most_a_day("run.duration", run.duration, problems);
+    let measured = run.duration - run.warm_up;
+    if measured > Duration::ZERO && measured < LEAST_SPAN * u64::from(run.batches) {
+        let message = format!(
+            "{measured} are too short for {} spans of {LEAST_SPAN} or more",
+            run.batches
+        );
+        let keys = ["run.duration", "run.warm_up", "run.batches"];
+        problems.report_among(&keys, message, "make `duration` longer");
+    }
+}
+
+fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems) {
+    for (leaf, span) in [
+        ("start_spread", Some(flow.start_spread)),
+        ("stop", flow.stop),
+    ] {
+        at_most_a_day(&format!("{key}.{leaf}"), span.unwrap_or_default(), problems);
+    }
+    if !flow.tcp.is_empty() {
+        let tcp = flow.tcp.apply(&network.tcp);
+        check_tcp(&format!("{key}.tcp"), &tcp, problems);
+    }
+    check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
+}
+
+fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    match traffic {
+        Traffic::Ftp {} => {}
+        Traffic::File { size } => of_size(&at("size"), *size, MOST_FILE, problems),
+        Traffic::Sessions { idle, file } => {
+            at_most_a_day(&at("idle"), *idle, problems);
+            check_files(&at("file"), *file, problems);
+        }
+        Traffic::Cbr { interval, .. } => {
+            at_least(&at("interval"), *interval, LEAST_GAP, problems);
+            at_most_a_day(&at("interval"), *interval, problems);
+        }
+        Traffic::Poisson { packet, rate } => check_gap(key, "rate", *rate, *packet, problems),
+        Traffic::Exponential {
+            packet,
+            peak,
+            on,
+            off,
+        }
+        | Traffic::Pareto {
+            packet,
+            peak,
+            on,
+            off,
+            ..
+        } => {
+            check_gap(key, "peak", *peak, *packet, problems);
+            at_most_a_day(&at("on"), *on, problems);
+            at_most_a_day(&at("off"), *off, problems);
+        }
+    }
+}
