@@ -101,6 +101,13 @@ impl Network {
             for (edge, n) in network.links.iter_mut().zip(0..) {
                 traces.fill(&format!("link.{n}"), &mut edge.link, problems);
             }
+            for (flow, n) in network.flows.iter_mut().zip(0..) {
+                if let Traffic::Trace { file, repeat } = &mut flow.traffic {
+                    let key = format!("flow.{n}.traffic");
+                    traces.fill_packets(&format!("{key}.file"), file, problems);
+                    check::check_repeat(&key, file, *repeat, problems);
+                }
+            }
         };
         read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
     }

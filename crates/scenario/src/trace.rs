@@ -1,7 +1,10 @@
-//! Recorded rates: the packet-delivery traces of Mahimahi, one time in milliseconds a line.
+//! Recorded rates: the packet-delivery traces of Mahimahi, one time in milliseconds a line; and recorded traffic
+//! ([`PacketTrace`]).
 //!
 //! A scenario names the file. What it holds comes from whoever reads files ([`Files`]), so that the reading of a
 //! scenario needs no file system.
+
+mod packets;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::document::Problems;
 use crate::path::Link;
+pub use packets::{PacketTrace, TracePacket};
 
 /// Gives the text of a file that a scenario names, relative to the scenario, or says why it cannot.
 pub type Files<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
@@ -27,11 +31,15 @@ pub struct Trace {
     pub opportunities: Arc<[Duration]>,
 }
 
-/// Reads the traces of links, each file once.
+/// Reads traces, each file once.
 pub(crate) struct TraceReader<'a> {
     files: &'a mut Files<'a>,
-    known: BTreeMap<String, Arc<[Duration]>>,
+    rates: Known<Duration>,
+    packets: Known<TracePacket>,
 }
+
+/// What stands in the files of one form that were read.
+type Known<T> = BTreeMap<String, Arc<[T]>>;
 
 /// What is wrong with a line of a trace.
 struct Mistake {
@@ -49,7 +57,8 @@ impl<'a> TraceReader<'a> {
     pub(crate) fn new(files: &'a mut Files<'a>) -> Self {
         Self {
             files,
-            known: BTreeMap::new(),
+            rates: Known::new(),
+            packets: Known::new(),
         }
     }
 
@@ -60,35 +69,54 @@ impl<'a> TraceReader<'a> {
             ("trace_back", &mut link.trace_back),
         ] {
             if let Some(trace) = trace {
-                trace.opportunities = self.read(&format!("{key}.{leaf}"), &trace.file, problems);
+                let (key, known) = (format!("{key}.{leaf}"), &mut self.rates);
+                trace.opportunities = read(self.files, known, parse, (&key, &trace.file), problems);
             }
         }
     }
 
-    fn read(&mut self, key: &str, file: &str, problems: &mut Problems) -> Arc<[Duration]> {
-        if let Some(known) = self.known.get(file) {
-            return known.clone();
-        }
-        let opportunities = match (self.files)(file).map(|text| parse(&text)) {
-            Ok(Ok(opportunities)) => opportunities,
-            Ok(Err(Mistake {
-                line,
-                message,
-                remedy,
-            })) => {
-                problems.report_in(file, line, message, remedy);
-                Vec::new()
-            }
-            Err(reason) => {
-                let message = format!("cannot read `{file}`: {reason}");
-                problems.report(key, message, "name a file beside this one");
-                Vec::new()
-            }
-        };
-        let opportunities: Arc<[Duration]> = opportunities.into();
-        self.known.insert(file.to_owned(), opportunities.clone());
-        opportunities
+    /// Reads the recorded traffic at `key`.
+    pub(crate) fn fill_packets(
+        &mut self,
+        key: &str,
+        trace: &mut PacketTrace,
+        problems: &mut Problems,
+    ) {
+        let (parse, known) = (packets::parse, &mut self.packets);
+        trace.packets = read(self.files, known, parse, (key, &trace.file), problems);
     }
+}
+
+/// What stands in `file`, which is named at `key`; nothing where that is reported as wrong.
+fn read<T: Clone>(
+    files: &mut Files<'_>,
+    known: &mut Known<T>,
+    parse: impl Fn(&str) -> Result<Vec<T>, Mistake>,
+    (key, file): (&str, &str),
+    problems: &mut Problems,
+) -> Arc<[T]> {
+    if let Some(known) = known.get(file) {
+        return known.clone();
+    }
+    let content = match files(file).map(|text| parse(&text)) {
+        Ok(Ok(content)) => content,
+        Ok(Err(Mistake {
+            line,
+            message,
+            remedy,
+        })) => {
+            problems.report_in(file, line, message, remedy);
+            Vec::new()
+        }
+        Err(reason) => {
+            let message = format!("cannot read `{file}`: {reason}");
+            problems.report(key, message, "name a file beside this one");
+            Vec::new()
+        }
+    };
+    let content: Arc<[T]> = content.into();
+    known.insert(file.to_owned(), content.clone());
+    content
 }
 
 /// The times in the lines of a trace.

@@ -4,8 +4,8 @@
 //! exponential time, then one file of log-normal size over a new connection, then idle again from the moment at
 //! which its last segment is acknowledged (PPD paper, 5).
 //!
-//! *Datagrams* ([`DatagramSource`]): constant bit rate with jitter and drift of the period, Poisson, and bursts with
-//! exponential or Pareto on and off times, which begin off.
+//! *Datagrams* ([`DatagramSource`]): constant bit rate with jitter and drift of the period, Poisson, bursts with
+//! exponential or Pareto on and off times, which begin off, and recordings ([`Playback`]).
 
 mod bulk;
 mod datagrams;
@@ -14,8 +14,8 @@ mod tcp_source;
 
 pub use bulk::Bulk;
 pub use datagrams::{
-    Cbr, CbrConfig, Datagram, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, Sojourn,
-    Traffic,
+    Cbr, CbrConfig, Datagram, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson,
+    Sojourn, Traffic,
 };
 pub use session::{SessionConfig, Sessions};
 pub use tcp_source::TcpSource;

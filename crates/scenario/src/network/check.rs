@@ -4,14 +4,18 @@ mod bounds;
 
 use std::collections::BTreeSet;
 
+use polypath_core::time::Duration;
+
 use super::flow::{Flow, Traffic};
 use super::graph::Graph;
 use super::route::{RouteError, Router};
 use super::{Network, Run};
+use crate::check::bounds as limits;
 use crate::check::{
     Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
 };
 use crate::document::Problems;
+use crate::trace::PacketTrace;
 
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
@@ -102,7 +106,7 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
 fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
     let at = |leaf: &str| format!("{key}.{leaf}");
     match traffic {
-        Traffic::Ftp {} | Traffic::Sessions { .. } => {}
+        Traffic::Ftp {} | Traffic::Sessions { .. } | Traffic::Trace { .. } => {}
         Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
         Traffic::Cbr {
             packet, interval, ..
@@ -125,6 +129,26 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
             positive(&at("on"), *on, problems);
         }
     }
+}
+
+/// Checks that a recording, which has been read, is over before it begins anew.
+pub(super) fn check_repeat(
+    key: &str,
+    trace: &PacketTrace,
+    repeat: Option<Duration>,
+    problems: &mut Problems,
+) {
+    let (Some(repeat), Some(last)) = (repeat, trace.packets.last()) else {
+        return;
+    };
+    let key = format!("{key}.repeat");
+    if repeat <= last.at {
+        let message = format!("the last datagram is sent at {}", last.at);
+        problems.report(&key, message, "make `repeat` longer");
+    }
+    let least = limits::LEAST_GAP * trace.packets.len() as u64;
+    limits::at_least(&key, repeat, least, problems);
+    limits::at_most_a_day(&key, repeat, problems);
 }
 
 /// Checks the nodes and the routes of the first and the last flow of each kind: those between differ from them

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
+use crate::trace::PacketTrace;
 
 /// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -107,6 +108,14 @@ pub enum Traffic {
         /// The shape of both distributions; below 2 the sum of many is self-similar.
         #[schemars(range(min = 1.001, max = 100.0))]
         shape: f64,
+    },
+    /// Recorded datagrams.
+    Trace {
+        /// The file, relative to this one: one datagram a line, its time in seconds and its size in bytes.
+        file: PacketTrace,
+        /// The recording begins anew so often; once only, if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repeat: Option<Duration>,
     },
 }
 

@@ -12,8 +12,8 @@ use super::{BuildError, Network, convert};
 use crate::route::Terminal;
 use crate::tcp::{Overhead, Sender, TcpConfig};
 use crate::traffic::{
-    Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Poisson, SessionConfig,
-    Sessions, Sojourn, TcpSource,
+    Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson,
+    SessionConfig, Sessions, Sojourn, TcpSource,
 };
 use crate::world::{FlowKind, FlowName, LinkName, World};
 
@@ -192,6 +192,11 @@ impl Network {
             } => {
                 let config = bursts(packet, peak, (on, off), Sojourn::Pareto(shape));
                 (Pattern::OnOff(OnOff::new(config, stream)), packet)
+            }
+            Traffic::Trace { ref file, repeat } => {
+                let playback = Playback::new(file.packets.clone(), repeat);
+                let sizes = file.packets.iter().map(|packet| u64::from(packet.bytes));
+                (Pattern::Playback(playback), Bytes(sizes.max().unwrap_or(0)))
             }
             Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {
                 unreachable!("TCP traffic is no datagrams")

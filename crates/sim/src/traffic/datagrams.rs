@@ -2,6 +2,7 @@
 
 mod cbr;
 mod on_off;
+mod playback;
 mod poisson;
 
 use polypath_core::machine::{Deadline, Machine};
@@ -9,6 +10,7 @@ use polypath_core::time::{Duration, Time};
 
 pub use cbr::{Cbr, CbrConfig};
 pub use on_off::{OnOff, OnOffConfig, Sojourn};
+pub use playback::Playback;
 pub use poisson::Poisson;
 
 /// A datagram; it says nothing but that it came.
@@ -18,12 +20,19 @@ pub struct Datagram {
     pub size: u32,
 }
 
+/// A drawn interval is no shorter: time goes on.
+const LEAST_INTERVAL: Duration = Duration(1);
+
 /// Draws the times between datagrams.
 pub trait Traffic {
     /// From the start of the source to its first datagram.
     fn first(&mut self) -> Duration;
     /// From the start of one datagram to the start of the next.
     fn interval(&mut self) -> Duration;
+    /// The size of the next datagram in bytes, where it is not that of all.
+    fn size(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// The kinds of [`Traffic`].
@@ -35,9 +44,11 @@ pub enum Pattern {
     Poisson(Poisson),
     /// Bursts.
     OnOff(OnOff),
+    /// Recorded times and sizes.
+    Playback(Playback),
 }
 
-/// Sends datagrams of one size from its start on, until it is stopped.
+/// Sends datagrams, of one size unless its pattern says another, from its start on, until it is stopped.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     pattern: Pattern,
@@ -66,14 +77,23 @@ impl Traffic for Pattern {
             Self::Cbr(traffic) => traffic.first(),
             Self::Poisson(traffic) => traffic.first(),
             Self::OnOff(traffic) => traffic.first(),
+            Self::Playback(traffic) => traffic.first(),
         }
     }
 
     fn interval(&mut self) -> Duration {
         match self {
-            Self::Cbr(traffic) => traffic.interval(),
-            Self::Poisson(traffic) => traffic.interval(),
-            Self::OnOff(traffic) => traffic.interval(),
+            Self::Cbr(traffic) => traffic.interval().max(LEAST_INTERVAL),
+            Self::Poisson(traffic) => traffic.interval().max(LEAST_INTERVAL),
+            Self::OnOff(traffic) => traffic.interval().max(LEAST_INTERVAL),
+            Self::Playback(traffic) => traffic.interval(),
+        }
+    }
+
+    fn size(&self) -> Option<u32> {
+        match self {
+            Self::Playback(traffic) => traffic.size(),
+            Self::Cbr(_) | Self::Poisson(_) | Self::OnOff(_) => None,
         }
     }
 }
@@ -88,8 +108,9 @@ impl Machine for DatagramSource {
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Datagram)) {
         while self.next <= now && self.next < self.stop {
-            out(Datagram { size: self.size });
-            self.next += self.pattern.interval().max(Duration(1));
+            let size = self.pattern.size().unwrap_or(self.size);
+            out(Datagram { size });
+            self.next += self.pattern.interval();
         }
     }
 

@@ -102,3 +102,34 @@ fn nothing_is_sent_before_the_start_or_after_the_stop() {
     let sent: Vec<u64> = times.iter().map(|t| t.0 / 1_000_000).collect();
     assert_eq!(sent, [1000, 1300, 1600, 1900]);
 }
+
+/// Plays three datagrams, two of them at once, for ten seconds.
+fn played(repeat: Option<Duration>) -> Vec<(u64, u32)> {
+    let packets = [(500, 100), (500, 200), (1500, 300)];
+    let packets = packets.map(|(ms, bytes)| polypath_scenario::TracePacket {
+        at: Duration::from_millis(ms),
+        bytes,
+    });
+    let playback = Playback::new(packets.into(), repeat);
+    let start = Time::ZERO + SECOND;
+    let stop = Time::ZERO + SECOND * 10;
+    let mut source = DatagramSource::new(Pattern::Playback(playback), 0, start, stop);
+    let mut sent = Vec::new();
+    while let Some(deadline) = source.deadline() {
+        let ms = deadline.at.0 / 1_000_000;
+        source.handle_timeout(deadline.at, &mut |datagram| sent.push((ms, datagram.size)));
+    }
+    sent
+}
+
+#[test]
+fn a_recording_is_played_once_or_again_without_drift() {
+    assert_eq!(played(None), [(1500, 100), (1500, 200), (2500, 300)]);
+    let again = played(Some(Duration::from_millis(1600)));
+    let laps = (0..6).flat_map(|lap| {
+        let lap = 1600 * lap;
+        [(1500 + lap, 100), (1500 + lap, 200), (2500 + lap, 300)]
+    });
+    let wanted: Vec<(u64, u32)> = laps.filter(|(ms, _)| *ms < 10_000).collect();
+    assert_eq!(again, wanted);
+}

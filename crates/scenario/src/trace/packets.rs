@@ -1,0 +1,225 @@
+//! Recorded traffic: one datagram a line, its time in seconds and its size in bytes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use polypath_core::time::Duration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Mistake;
+
+/// The greatest packet in bytes: that of IPv4.
+const MOST_BYTES: u32 = 65_535;
+/// The greatest time in seconds: a day.
+const MOST_SECONDS: f64 = 86_400.0;
+
+/// Recorded traffic: the file, and what stands in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketTrace {
+    /// The name of the file, relative to the scenario's.
+    pub file: String,
+    /// The datagrams in the order of time; nothing before the file is read.
+    pub packets: Arc<[TracePacket]>,
+}
+
+/// One recorded datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracePacket {
+    /// When it is sent, since the start of the flow.
+    pub at: Duration,
+    /// Its size on the wire, in bytes.
+    pub bytes: u32,
+}
+
+/// The datagrams in the lines of a trace; `#` begins a comment.
+pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
+    let mut packets: Vec<TracePacket> = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let mistake = |(message, remedy)| Mistake {
+            line,
+            message,
+            remedy,
+        };
+        let content = text.split('#').next().unwrap_or_default().trim();
+        if content.is_empty() {
+            continue;
+        }
+        let packet = parse_line(content).map_err(mistake)?;
+        if packets.last().is_some_and(|last| packet.at < last.at) {
+            let message = format!("{} is earlier than the line before", packet.at);
+            return Err(mistake((message, "sort the lines")));
+        }
+        packets.push(packet);
+    }
+    if packets.is_empty() {
+        return Err(Mistake {
+            line: 1,
+            message: "there is no datagram in the trace".to_owned(),
+            remedy: "write one a line: `SECONDS BYTES`",
+        });
+    }
+    Ok(packets)
+}
+
+fn parse_line(content: &str) -> Result<TracePacket, (String, &'static str)> {
+    let mut fields = content.split_whitespace();
+    let (Some(seconds), Some(bytes), None) = (fields.next(), fields.next(), fields.next()) else {
+        let message = format!("`{}` is not a datagram", content.escape_debug());
+        return Err((message, "write its time and its size: `SECONDS BYTES`"));
+    };
+    let at = seconds.parse().ok();
+    let Some(at) = at.filter(|at| (0.0..=MOST_SECONDS).contains(at)) else {
+        let message = format!("`{}` is not a time in seconds", seconds.escape_debug());
+        return Err((message, "write a number from 0 to 86400"));
+    };
+    let size = bytes.parse().ok();
+    let Some(bytes) = size.filter(|size| (1..=MOST_BYTES).contains(size)) else {
+        let message = format!("`{}` is not a size in bytes", bytes.escape_debug());
+        return Err((message, "write a whole number from 1 to 65535"));
+    };
+    let at = Duration::from_secs_f64(at);
+    Ok(TracePacket { at, bytes })
+}
+
+impl<'de> Deserialize<'de> for PacketTrace {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d).map(|file| Self {
+            file,
+            packets: Arc::default(),
+        })
+    }
+}
+
+impl Serialize for PacketTrace {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.file)
+    }
+}
+
+impl JsonSchema for PacketTrace {
+    fn schema_name() -> Cow<'static, str> {
+        "PacketTrace".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "a file with one datagram a line: its time in s since the start of the flow, its size in B"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Network, Traffic};
+
+    const NETWORK: &str = r#"schema = 1
+name = "played"
+run = { duration = "10 s" }
+[[link]]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "5 packets"
+[[flow]]
+name = "voice"
+from = "a"
+to = "b"
+traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
+"#;
+
+    fn read(text: &str, voice: &str) -> Result<Network, Vec<String>> {
+        let mut files = |name: &str| match name {
+            "voice.txt" => Ok(voice.to_owned()),
+            _ => Err("no such file".to_owned()),
+        };
+        Network::parse_with(text, "net.toml", &[], &mut files).map_err(|errors| {
+            let problems = errors.problems().iter();
+            problems.map(ToString::to_string).collect()
+        })
+    }
+
+    #[test]
+    fn a_recording_has_times_sizes_and_comments() {
+        let network = read(NETWORK, "# s B\n0 200\n0.02 1 # small\n\n 1.5e0\t65535 \n").unwrap();
+        let Traffic::Trace { file, repeat } = &network.flows[0].traffic else {
+            panic!("{network:?}");
+        };
+        let read: Vec<(u64, u32)> = file
+            .packets
+            .iter()
+            .map(|packet| (packet.at.as_nanos(), packet.bytes))
+            .collect();
+        assert_eq!(read, [(0, 200), (20_000_000, 1), (1_500_000_000, 65_535)]);
+        assert_eq!(*repeat, Some(Duration::from_secs(2)));
+        let text = toml::to_string(&network).unwrap();
+        assert!(text.contains("file = \"voice.txt\""), "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_file_line_and_remedy() {
+        let other_file = NETWORK.replace("voice.txt", "vioce.txt");
+        for (text, voice, wanted) in [
+            (
+                NETWORK,
+                "0 200\n1,5 200",
+                "voice.txt:2:1: `1,5` is not a time in seconds; write a number",
+            ),
+            (
+                NETWORK,
+                "0 200\n\n-1 9",
+                "voice.txt:3:1: `-1` is not a time in seconds",
+            ),
+            (
+                NETWORK,
+                "nan 9",
+                "voice.txt:1:1: `nan` is not a time in seconds",
+            ),
+            (
+                NETWORK,
+                "1 0",
+                "voice.txt:1:1: `0` is not a size in bytes; write a whole number",
+            ),
+            (
+                NETWORK,
+                "1 65536",
+                "voice.txt:1:1: `65536` is not a size in bytes",
+            ),
+            (
+                NETWORK,
+                "1",
+                "voice.txt:1:1: `1` is not a datagram; write its time and its size",
+            ),
+            (NETWORK, "1 2 3", "voice.txt:1:1: `1 2 3` is not a datagram"),
+            (
+                NETWORK,
+                "1 9\n0.5 9",
+                "voice.txt:2:1: 500 ms is earlier than the line before; sort",
+            ),
+            (
+                NETWORK,
+                "# nothing",
+                "voice.txt:1:1: there is no datagram in the trace; write one a line",
+            ),
+            (
+                NETWORK,
+                "2 9",
+                "net.toml:14:58: the last datagram is sent at 2 s; make `repeat` longer",
+            ),
+            (
+                &other_file,
+                "0 9",
+                "net.toml:14:36: cannot read `vioce.txt`: no such file; name a file beside",
+            ),
+        ] {
+            let problems = read(text, voice).unwrap_err();
+            assert!(
+                problems.iter().any(|p| p.contains(wanted)),
+                "{problems:?}\nwithout {wanted}"
+            );
+        }
+    }
+}
