@@ -4,6 +4,7 @@
 //! are the means of the replicas, each from a seed of its own.
 
 mod csv;
+pub mod events;
 mod figures;
 mod json;
 pub mod sweep;

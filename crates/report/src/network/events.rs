@@ -1,0 +1,270 @@
+//! The event stream of a network: lines of JSON, the version of their form first.
+//!
+//! | line | its keys besides `at` and `event` |
+//! | --- | --- |
+//! | `window` | `flow`, `cwnd` and `ssthresh` in segments |
+//! | `recovery-entered` | `flow`, `kind`, `until`: the segment at whose acknowledgment it ends |
+//! | `recovery-left` | `flow`, `kind` |
+//! | `timeout` | `flow`, `next`: the next timeout in ns |
+//! | `rtt` | `flow`, `rtt` and `rto` in ns |
+//! | `ecn-reduction` | `flow` |
+//! | `dropped` | `link`, `reason`, and the packet |
+//! | `arrived` | `link`, and the packet, at the far end of the link |
+//!
+//! A packet is `flow` and `size` in bytes, and of TCP `connection`, `packet` (`data` or `ack`) and `number` in
+//! segments. `at` is in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`
+//! and `timeout`; the reasons are those of the report's links.
+
+use std::io::{self, Write};
+
+use polypath_core::time::Time;
+use polypath_scenario::Network;
+use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
+use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
+use serde::Serialize;
+
+/// Version of the stream; it changes when a key changes its meaning.
+pub const VERSION: u32 = 1;
+
+/// Writes what happens in a network as lines of JSON; the [module](self) says which.
+#[derive(Debug)]
+pub struct EventWriter<W> {
+    writer: W,
+    detail: Detail,
+    /// The names of the flows and links, by their positions.
+    flows: Vec<String>,
+    links: Vec<String>,
+    /// What went wrong first; nothing is written after it.
+    failure: Option<io::Error>,
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    version: u32,
+    network: &'a str,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: u64,
+    #[serde(flatten)]
+    what: What<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum What<'a> {
+    Window {
+        flow: &'a str,
+        cwnd: f64,
+        ssthresh: f64,
+    },
+    RecoveryEntered {
+        flow: &'a str,
+        kind: &'static str,
+        until: u32,
+    },
+    RecoveryLeft {
+        flow: &'a str,
+        kind: &'static str,
+    },
+    Timeout {
+        flow: &'a str,
+        next: u64,
+    },
+    Rtt {
+        flow: &'a str,
+        rtt: u64,
+        rto: u64,
+    },
+    EcnReduction {
+        flow: &'a str,
+    },
+    Dropped {
+        link: &'a str,
+        reason: &'static str,
+        #[serde(flatten)]
+        packet: PacketKeys<'a>,
+    },
+    Arrived {
+        link: &'a str,
+        #[serde(flatten)]
+        packet: PacketKeys<'a>,
+    },
+}
+
+#[derive(Serialize)]
+struct PacketKeys<'a> {
+    flow: &'a str,
+    size: u32,
+    #[serde(flatten)]
+    segment: Option<SegmentKeys>,
+}
+
+#[derive(Serialize)]
+struct SegmentKeys {
+    packet: &'static str,
+    connection: u32,
+    number: u32,
+}
+
+impl<W: Write> EventWriter<W> {
+    /// Begins the stream of a run of `network` with `seed`, with the events of TCP and what is dropped; with
+    /// `packets`, also every packet at the end of every link.
+    ///
+    /// # Errors
+    /// Where nothing can be written.
+    pub fn new(network: &Network, seed: u64, packets: bool, writer: W) -> io::Result<Self> {
+        let links = network.graph().links.into_iter().map(|link| link.name);
+        let flows = network.flows.iter().flat_map(|flow| {
+            let numbers = 0..flow.count;
+            numbers.map(|number| flow.name_of(number))
+        });
+        let mut events = Self {
+            writer,
+            detail: Detail { tcp: true, packets },
+            flows: flows.collect(),
+            links: links.collect(),
+            failure: None,
+        };
+        let head = Head {
+            version: VERSION,
+            network: &network.name,
+            seed,
+        };
+        write_line(&mut events.writer, &head).map(|()| events)
+    }
+
+    /// Writes out what is held back.
+    ///
+    /// # Errors
+    /// The first that came up since the start: the stream ends before it.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.failure {
+            Some(error) => Err(error),
+            None => self.writer.flush(),
+        }
+    }
+}
+
+impl<W: Write> NetworkObserver for EventWriter<W> {
+    fn on_progress(&mut self, _now: Time) {}
+
+    fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// Another observer may want to be told of packets where this one does not.
+    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        let wanted = self.detail.packets || !matches!(event, NetworkEvent::Arrived { .. });
+        if !wanted || self.failure.is_some() {
+            return;
+        }
+        let names = Names {
+            flows: &self.flows,
+            links: &self.links,
+        };
+        let line = Line {
+            at: at.0,
+            what: names.describe(event),
+        };
+        self.failure = write_line(&mut self.writer, &line).err();
+    }
+}
+
+fn write_line(writer: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *writer, line)?;
+    writer.write_all(b"\n")
+}
+
+/// What flows and links are called.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    flows: &'a [String],
+    links: &'a [String],
+}
+
+impl<'a> Names<'a> {
+    fn flow(self, number: u32) -> &'a str {
+        &self.flows[number as usize]
+    }
+
+    fn link(self, link: LinkId) -> &'a str {
+        &self.links[link.0 as usize]
+    }
+
+    fn describe(self, event: &NetworkEvent) -> What<'a> {
+        match event {
+            NetworkEvent::Arrived { link, packet } => What::Arrived {
+                link: self.link(*link),
+                packet: self.packet(packet),
+            },
+            NetworkEvent::Dropped {
+                link,
+                reason,
+                packet,
+            } => What::Dropped {
+                link: self.link(*link),
+                reason: reason.name(),
+                packet: self.packet(packet),
+            },
+            NetworkEvent::Tcp { flow, event } => describe_tcp(self.flow(*flow), *event),
+        }
+    }
+
+    fn packet(self, packet: &FlowPacket) -> PacketKeys<'a> {
+        PacketKeys {
+            flow: self.flow(packet.flow),
+            size: packet.size,
+            segment: packet.segment.map(|segment| SegmentKeys {
+                packet: match segment.kind {
+                    SegmentKind::Ack => "ack",
+                    _ => "data",
+                },
+                connection: segment.connection,
+                number: segment.number,
+            }),
+        }
+    }
+}
+
+fn describe_tcp(flow: &str, event: TcpEvent) -> What<'_> {
+    match event {
+        TcpEvent::Window { cwnd, ssthresh } => What::Window {
+            flow,
+            cwnd,
+            ssthresh,
+        },
+        TcpEvent::RecoveryEntered { kind, until } => What::RecoveryEntered {
+            flow,
+            kind: kind_name(kind),
+            until,
+        },
+        TcpEvent::RecoveryLeft { kind } => What::RecoveryLeft {
+            flow,
+            kind: kind_name(kind),
+        },
+        TcpEvent::Timeout { next } => What::Timeout {
+            flow,
+            next: next.as_nanos(),
+        },
+        TcpEvent::RttSample { rtt, rto } => What::Rtt {
+            flow,
+            rtt: rtt.as_nanos(),
+            rto: rto.as_nanos(),
+        },
+        TcpEvent::EcnReduction => What::EcnReduction { flow },
+    }
+}
+
+const fn kind_name(kind: RecoveryKind) -> &'static str {
+    match kind {
+        RecoveryKind::SlowStart => "slow-start",
+        RecoveryKind::Fast => "fast",
+        RecoveryKind::Timeout => "timeout",
+    }
+}
+
+#[cfg(test)]
+mod tests;
