@@ -67,13 +67,10 @@ impl<W: Write> Capture<W> {
         let graph = network.graph();
         let chosen = choose(&graph, links)?;
         let flows = captured(network, &graph, seed)?;
-        let described: Vec<Interface> = chosen
-            .iter()
-            .map(|number| describe(&graph, &graph.links[*number]))
-            .collect();
+        let links = chosen.iter().map(|(_, link)| describe(&graph, link));
+        let described: Vec<Interface> = links.collect();
         let comment = format!("{}, seed {}", network.name, seed.0);
-        let numbers = chosen.iter().map(|number| *number as u64);
-        let numbers = numbers.map(|number| u32::try_from(number).expect("fewer than 2^32 links"));
+        let numbers = chosen.iter().map(|(number, _)| *number);
         Ok(Self {
             file: File::new(writer, comment, &described)?,
             interfaces: numbers.zip(0..).collect(),
@@ -162,8 +159,11 @@ impl Captured {
     }
 }
 
-/// The numbers of the links of these names, in the order of the graph.
-fn choose(graph: &Graph, names: &[String]) -> Result<Vec<usize>, CaptureError> {
+/// The links of these names with their numbers, in the order of the graph.
+fn choose<'a>(
+    graph: &'a Graph,
+    names: &[String],
+) -> Result<Vec<(u32, &'a GraphLink)>, CaptureError> {
     let is_chosen = |link: &GraphLink| {
         let forward = link.name.strip_suffix("/back").unwrap_or(&link.name);
         let mut names = names.iter();
@@ -178,9 +178,10 @@ fn choose(graph: &Graph, names: &[String]) -> Result<Vec<usize>, CaptureError> {
             });
         }
     }
-    let links = graph.links.iter().enumerate();
-    let chosen = links.filter(|(_, link)| names.is_empty() || is_chosen(link));
-    Ok(chosen.map(|(number, _)| number).collect())
+    let links = (0..).zip(&graph.links);
+    Ok(links
+        .filter(|(_, link)| names.is_empty() || is_chosen(link))
+        .collect())
 }
 
 fn describe(graph: &Graph, link: &GraphLink) -> Interface {

@@ -30,7 +30,7 @@ impl Form {
     pub(crate) fn new(tcp: &TcpConfig) -> Self {
         let payload = tcp.segment.saturating_sub(HEADERS).max(1);
         let window = u64::from(tcp.receiver_window) * u64::from(payload);
-        let fits = |shift: &u8| window.div_ceil(1 << shift) <= u64::from(u16::MAX);
+        let fits = |shift: &u8| u16::try_from(window.div_ceil(1 << shift)).is_ok();
         Self {
             payload,
             first_data: u32::from(tcp.syn),

@@ -146,8 +146,8 @@ pub(super) fn check_repeat(
         let message = format!("the last datagram is sent at {}", last.at);
         problems.report(&key, message, "make `repeat` longer");
     }
-    let least = limits::LEAST_GAP * trace.packets.len() as u64;
-    limits::at_least(&key, repeat, least, problems);
+    let shortest = limits::LEAST_GAP * trace.packets.len() as u64;
+    limits::at_least(&key, repeat, shortest, problems);
     limits::at_most_a_day(&key, repeat, problems);
 }
 

@@ -79,17 +79,17 @@ fn what_is_said_adds_up_to_the_report() {
         let of = |line: &&Value| line["event"] == "dropped" && line["reason"] == reason;
         lines.iter().filter(of).count() as u64
     };
-    let links = || outcome.links.iter().flat_map(|link| &link.spans);
+    let spans = || outcome.links.iter().flat_map(|link| &link.spans);
     assert_eq!(
         dropped("queue_full"),
-        links().map(|l| l.drops.queue_full).sum::<u64>()
+        spans().map(|l| l.drops.queue_full).sum::<u64>()
     );
     assert_eq!(
         dropped("random"),
-        links().map(|l| l.drops.random).sum::<u64>()
+        spans().map(|l| l.drops.random).sum::<u64>()
     );
     assert!(dropped("queue_full") > 10 && dropped("random") > 10);
-    let delivered: u64 = links().map(|link| link.packets_delivered).sum();
+    let delivered: u64 = spans().map(|link| link.packets_delivered).sum();
     let under_way = delivered - counts["arrived"];
     assert!(under_way < 20 && delivered > 1000);
 }
