@@ -38,13 +38,13 @@ pub trait CongestionControl {
     fn sample(&mut self, rtt: Duration);
 }
 
-/// A congestion control of either kind.
-#[derive(Clone, Copy, Debug)]
+/// A congestion control of either kind; the larger one lies apart, so that it costs the others no memory.
+#[derive(Clone, Debug)]
 pub enum Congestion {
     /// RFC 5681.
     Reno(Reno),
     /// RFC 9438.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
 }
 
 impl Congestion {
@@ -55,7 +55,7 @@ impl Congestion {
             TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno | TcpVariant::Sack => {
                 Self::Reno(Reno)
             }
-            TcpVariant::Cubic => Self::Cubic(Cubic::default()),
+            TcpVariant::Cubic => Self::Cubic(Box::default()),
         }
     }
 }

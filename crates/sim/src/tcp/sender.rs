@@ -10,12 +10,12 @@ use derive_more::{Add, AddAssign, Sub, Sum};
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
-use super::TcpConfig;
 use super::event::{TcpEvent, TcpOutput};
 use super::overhead::Overhead;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::window::Window;
+use super::{TcpConfig, Variant};
 use recovery::Recovery;
 use retransmission::Retransmission;
 
@@ -34,7 +34,7 @@ pub struct SenderStats {
 #[derive(Clone, Debug)]
 pub struct Sender {
     connection: u32,
-    config: TcpConfig,
+    options: Options,
     sequence: Sequence,
     window: Window,
     recovery: Recovery,
@@ -44,6 +44,33 @@ pub struct Sender {
     overhead: Option<Box<Overhead>>,
     stats: SenderStats,
     observed: bool,
+}
+
+/// What a sender looks up of its [`TcpConfig`] while it runs: a third of it, so that thousands of senders touch
+/// less memory.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    segment: u32,
+    ack: u32,
+    initial_window: u32,
+    variant: Variant,
+    limited_transmit: bool,
+    syn: bool,
+    ecn: bool,
+}
+
+impl Options {
+    const fn of(config: &TcpConfig) -> Self {
+        Self {
+            segment: config.segment,
+            ack: config.ack,
+            initial_window: config.initial_window,
+            variant: config.variant,
+            limited_transmit: config.limited_transmit,
+            syn: config.syn,
+            ecn: config.ecn,
+        }
+    }
 }
 
 /// Where a sender is in its sequence space.
@@ -70,7 +97,7 @@ impl Sender {
     pub fn new(connection: u32, total: u32, config: TcpConfig, rto: Rto) -> Self {
         Self {
             connection,
-            config,
+            options: Options::of(&config),
             sequence: Sequence {
                 una: 0,
                 next: 0,
@@ -157,7 +184,7 @@ impl Sender {
     /// A receiver echoes a mark: the window is reduced once for all marks and losses of a window
     /// (RFC 3168, 6.1.2).
     fn take_echo(&mut self, number: u32, out: &mut impl FnMut(TcpOutput)) {
-        if !self.config.ecn || self.recovery.point.is_some_and(|point| number <= point) {
+        if !self.options.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
         self.window.reduce(self.in_use());
@@ -178,7 +205,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.recovery.inflation = 0;
         self.window.restart(self.in_use());
-        self.tells_reduction = self.config.ecn;
+        self.tells_reduction = self.options.ecn;
         self.retransmission.back_off(now);
         let next = self.retransmission.rto.timeout();
         self.report(TcpEvent::Timeout { next }, out);

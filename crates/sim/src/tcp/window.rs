@@ -6,7 +6,7 @@ use super::TcpConfig;
 use super::congestion::{Congestion, CongestionControl};
 
 /// The window of one connection; never below one segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Window {
     cwnd: f64,
     ssthresh: f64,

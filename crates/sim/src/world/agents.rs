@@ -19,6 +19,13 @@ struct Host<M> {
     timer: Timer,
 }
 
+/// A TCP sink and what it has delivered: side by side, as a segment touches both.
+#[derive(Clone, Debug)]
+struct Sink {
+    host: Host<Receiver>,
+    delivered: Delivered,
+}
+
 /// What a TCP sink has handed to its application.
 #[derive(Clone, Copy, Debug)]
 struct Delivered {
@@ -42,8 +49,7 @@ struct DatagramSink {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
     sources: Vec<Host<TcpSource>>,
-    sinks: Vec<Host<Receiver>>,
-    delivered: Vec<Delivered>,
+    sinks: Vec<Sink>,
     datagram_sources: Vec<Host<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
 }
@@ -69,14 +75,15 @@ impl Agents {
     ) {
         let number = self.next_tcp();
         let source = Host::new(source, there, Event::Source(number), fabric);
-        let sink = Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric);
         self.sources.push(source);
-        self.sinks.push(sink);
-        self.delivered.push(Delivered {
-            segment: tcp.segment,
-            without_data: u32::from(tcp.syn),
-            bytes: 0,
-            delays: Delays::default(),
+        self.sinks.push(Sink {
+            host: Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric),
+            delivered: Delivered {
+                segment: tcp.segment,
+                without_data: u32::from(tcp.syn),
+                bytes: 0,
+                delays: Delays::default(),
+            },
         });
     }
 
@@ -102,13 +109,13 @@ impl Agents {
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
-            tcp: self.delivered.iter().map(|d| d.bytes).sum(),
+            tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum(),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum(),
         }
     }
 
     pub(crate) fn tcp_counters(&self, number: u32) -> FlowCounters {
-        let delivered = &self.delivered[number as usize];
+        let delivered = &self.sinks[number as usize].delivered;
         FlowCounters {
             sender: self.sources[number as usize].machine.stats(),
             goodput: delivered.bytes,
@@ -165,7 +172,10 @@ impl Agents {
         (data, sent): (Segment, Time),
         fabric: &mut Fabric,
     ) {
-        let sink = &mut self.sinks[number as usize];
+        let Sink {
+            host: sink,
+            delivered,
+        } = &mut self.sinks[number as usize];
         let before = (sink.machine.connection(), sink.machine.in_order());
         let route = sink.route;
         sink.machine.handle_input(at, data, &mut |ack| {
@@ -173,14 +183,13 @@ impl Agents {
         });
         let after = (sink.machine.connection(), sink.machine.in_order());
         sink.rearm(number, fabric, Event::Sink);
-        let delivered = &mut self.delivered[number as usize];
         delivered.delays.add(at.since(sent));
         let first = if after.0 == before.0 { before.1 } else { 0 };
         delivered.add(first, after.1);
     }
 
     pub(crate) fn wake_sink(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
-        let sink = &mut self.sinks[number as usize];
+        let sink = &mut self.sinks[number as usize].host;
         if !sink.timer.expires(at) {
             return;
         }

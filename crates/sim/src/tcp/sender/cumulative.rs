@@ -22,7 +22,7 @@ impl Sender {
     ) {
         if self.recovery.is_fast() {
             let is_partial = self.recovery.point.is_some_and(|point| ack.number < point);
-            if is_partial && self.config.variant == Variant::NewReno {
+            if is_partial && self.options.variant == Variant::NewReno {
                 return self.take_partial_ack(now, ack.number, out);
             }
             self.leave_recovery(out);
@@ -57,7 +57,7 @@ impl Sender {
     pub(super) fn take_duplicate_ack(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.duplicates += 1;
         if self.recovery.duplicates < LOSS_THRESHOLD {
-            if self.config.limited_transmit {
+            if self.options.limited_transmit {
                 self.send_beyond_window(now, out);
             }
             return;
@@ -67,7 +67,7 @@ impl Sender {
         } else if self.recovery.is_fast() {
             self.recovery.inflation += 1;
         }
-        let burst = match self.config.variant {
+        let burst = match self.options.variant {
             Variant::NewReno => NEWRENO_BURST,
             _ => u32::MAX,
         };
@@ -81,13 +81,13 @@ impl Sender {
         if is_answered && !for_mark {
             return;
         }
-        if self.config.variant == Variant::Tahoe {
+        if self.options.variant == Variant::Tahoe {
             return self.restart_slowly(now, out);
         }
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
             self.window.reduce(self.in_use());
-            self.tells_reduction = self.config.ecn;
+            self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
         let kind = self.recovery.begin(RecoveryKind::Fast, until);
@@ -100,7 +100,7 @@ impl Sender {
     /// Tahoe: a loss is answered like a timeout, without the back-off.
     fn restart_slowly(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.window.restart(self.in_use());
-        self.tells_reduction = self.config.ecn;
+        self.tells_reduction = self.options.ecn;
         let kind = self
             .recovery
             .begin(RecoveryKind::SlowStart, self.sequence.max);

@@ -105,12 +105,12 @@ impl Sender {
     /// The window grows for an ACK of new data, but not by one that echoes a mark (RFC 3168, 6.1.2).
     #[inline]
     pub(super) fn grow(&mut self, now: Time, from: u32, echo: bool) {
-        if self.config.syn && from == 0 {
+        if self.options.syn && from == 0 {
             // A SYN that was lost leaves a window of one segment (RFC 5681, 3.1).
             let lost = self.stats.timeouts > 0;
             self.window
-                .open(if lost { 1 } else { self.config.initial_window });
-        } else if !(echo && self.config.ecn) {
+                .open(if lost { 1 } else { self.options.initial_window });
+        } else if !(echo && self.options.ecn) {
             self.window.grow(now, self.sequence.una - from);
         }
     }

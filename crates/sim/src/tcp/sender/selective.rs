@@ -46,7 +46,7 @@ impl Sender {
         } else if self.recovery.state.is_some() {
             // After a timeout duplicates are signs of old losses, which go-back-N repairs.
             self.send_more(now, u32::MAX, out);
-        } else if self.config.limited_transmit && self.recovery.duplicates < LOSS_THRESHOLD {
+        } else if self.options.limited_transmit && self.recovery.duplicates < LOSS_THRESHOLD {
             self.send_beyond_window(now, out);
         }
     }
@@ -61,7 +61,7 @@ impl Sender {
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
             self.window.reduce(self.in_use());
-            self.tells_reduction = self.config.ecn;
+            self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
         let kind = self.recovery.begin(RecoveryKind::Fast, until);

@@ -15,6 +15,7 @@ fn number_of(output: TcpOutput) -> Option<u32> {
 /// A sender without set-up, and what it sent.
 struct Trace {
     sender: Sender,
+    receiver_window: u32,
     sent: Vec<u32>,
 }
 
@@ -28,13 +29,17 @@ impl Trace {
         let mut sender = Sender::new(1, total, config, Rto::new(config.rto));
         let mut sent = Vec::new();
         sender.start(Time::ZERO, &mut |o| sent.extend(number_of(o)));
-        Self { sender, sent }
+        Self {
+            sender,
+            receiver_window: config.receiver_window,
+            sent,
+        }
     }
 
     /// What an ACK of everything before `number` at `ms` makes it send.
     fn ack(&mut self, ms: u64, number: u32) -> Vec<u32> {
         let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
-        ack.window = self.sender.config.receiver_window;
+        ack.window = self.receiver_window;
         self.wake(Time(ms * MS), Wake::Input(ack))
     }
 

@@ -88,8 +88,8 @@ impl Sender {
     #[inline]
     pub(super) fn transmit(&mut self, now: Time, number: u32, out: &mut impl FnMut(TcpOutput)) {
         let size = match number {
-            0 if self.config.syn => self.config.ack,
-            _ => self.config.segment,
+            0 if self.options.syn => self.options.ack,
+            _ => self.options.segment,
         };
         let mut segment = Segment::new(SegmentKind::Data, self.connection, number, size);
         self.stats.sent += 1;
@@ -107,7 +107,7 @@ impl Sender {
     /// New data is ECN-capable; neither a SYN nor what is sent again is (RFC 3168, 6.1.1 and 6.1.5).
     #[inline]
     fn declare_ecn(&mut self, segment: &mut Segment) {
-        if self.config.ecn && !(self.config.syn && segment.number == 0) {
+        if self.options.ecn && !(self.options.syn && segment.number == 0) {
             segment.ecn = Ecn::Ect0;
             segment.ecn_flags.reduced = std::mem::take(&mut self.tells_reduction);
         }
