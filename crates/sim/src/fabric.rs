@@ -93,12 +93,12 @@ impl Parcel {
     const LEAVES: u32 = 4;
 
     #[inline]
-    fn new(number: u32, packet: &Packet, routes: &Routes) -> Self {
+    fn new(number: u32, packet: &Packet) -> Self {
         let mut notes = 0;
         if packet.cargo.ecn().is_capable() {
             notes |= Self::CAPABLE;
         }
-        if packet.cargo.is_external() && routes.is_at_end(packet.cursor) {
+        if packet.cargo.is_external() && packet.cursor.is_at_end() {
             notes |= Self::LEAVES;
         }
         Self {
@@ -193,7 +193,7 @@ impl Fabric {
         let packet = self.packets.get_mut(number);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
-                let parcel = Parcel::new(number, packet, &self.routes);
+                let parcel = Parcel::new(number, packet);
                 self.step(now, link, Wake::Input(parcel));
                 None
             }

@@ -21,8 +21,21 @@ pub(crate) enum Hop {
 }
 
 /// A position in the arena of routes; that of the first hop names the route.
+///
+/// It carries the hop that comes next, so that nobody waits for the arena: what it brings is needed a link later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cursor(u32);
+pub(crate) struct Cursor {
+    next: Hop,
+    place: u32,
+}
+
+impl Cursor {
+    /// True if no link is left.
+    #[inline]
+    pub(crate) const fn is_at_end(&self) -> bool {
+        matches!(self.next, Hop::End(_))
+    }
+}
 
 /// All routes of a network, one behind the other.
 #[derive(Clone, Debug, Default)]
@@ -36,20 +49,26 @@ impl Routes {
         let start = u32::try_from(self.hops.len()).expect("fewer than 2^32 hops");
         self.hops.extend(links.into_iter().map(Hop::Link));
         self.hops.push(Hop::End(end));
-        Cursor(start)
+        Cursor {
+            next: self.hops[start as usize],
+            place: start,
+        }
     }
 
     /// The hop at the cursor, which moves on.
     #[inline]
     pub(crate) fn advance(&self, cursor: &mut Cursor) -> Hop {
-        let hop = self.hops[cursor.0 as usize];
-        cursor.0 += 1;
+        let hop = cursor.next;
+        if let Hop::Link(_) = hop {
+            cursor.place += 1;
+            cursor.next = self.hops[cursor.place as usize];
+        }
         hop
     }
 
     /// The link before the cursor: the one that was crossed last.
     pub(crate) fn last_link(&self, cursor: Cursor) -> Option<u32> {
-        match self.hops.get(cursor.0.checked_sub(1)? as usize)? {
+        match self.hops.get(cursor.place.checked_sub(1)? as usize)? {
             Hop::Link(link) => Some(*link),
             Hop::End(_) => None,
         }
@@ -57,17 +76,11 @@ impl Routes {
 
     /// Where the route of the cursor ends.
     pub(crate) fn end(&self, cursor: Cursor) -> Terminal {
-        let mut rest = self.hops[cursor.0 as usize..].iter();
+        let mut rest = self.hops[cursor.place as usize..].iter();
         let end = rest.find_map(|hop| match hop {
             Hop::Link(_) => None,
             Hop::End(end) => Some(*end),
         });
         end.expect("every route has an end")
-    }
-
-    /// True if no link is left behind the cursor.
-    #[inline]
-    pub(crate) fn is_at_end(&self, cursor: Cursor) -> bool {
-        matches!(self.hops[cursor.0 as usize], Hop::End(_))
     }
 }
