@@ -7,23 +7,28 @@
 //! whichever of the three tiers below held them.
 //!
 //! *Near*: what falls due in the bucket of 2^13 ns (8.2 us) at which the calendar stands, or before, is a
-//! sorted list. *Wheel*: each of the next 8191 buckets (67 ms) is an unsorted chain; a bitmap finds the
-//! next one that is not empty, and a chain is sorted when the calendar comes to it. *Far*: everything
-//! later waits in a binary heap and moves to the wheel as soon as the wheel reaches it, before anything
-//! can be scheduled there directly, which keeps the order. At the rates of a simulation a bucket
-//! holds about one event, so that scheduling and taking cost a few nanoseconds whatever the number that
-//! is pending; retransmission timers and pauses are the few that pass through the heap.
+//! sorted list. *Wheel*: each of the other buckets of the present page and of the next, of 4096 buckets
+//! (34 ms) each, is an unsorted chain; a bitmap finds the next one that is not empty, and a chain is sorted
+//! when the calendar comes to it. *Far*: the 126 pages that follow (4.2 s) are lists in the order of
+//! scheduling, what comes later is in a binary heap. As the calendar comes to a page, the wheel gets the one
+//! after it, before anything can be scheduled there directly, which keeps the order; the pages get theirs
+//! from the heap alike. At the rates of a simulation a bucket holds about one event, so that scheduling and
+//! taking cost a few nanoseconds whatever the number that is pending; retransmission timers pass through the
+//! pages, and long pauses through the heap.
 
+mod far;
 mod wheel;
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Reverse;
 
+use far::Far;
 use polypath_core::time::Time;
 use wheel::{SLOTS, Wheel};
 
 /// Width of a bucket: 2^13 ns. Between 2 and 8 us the width matters little; 16 us is slower.
 const BUCKET_BITS: u32 = 13;
+/// Buckets in a page, two of which the wheel holds.
+const PAGE: u64 = SLOTS / 2;
 
 /// Something that falls due at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +45,10 @@ pub struct Calendar<T> {
     /// Everything up to the end of bucket `position`, the next one last.
     near: Vec<Entry<T>>,
     wheel: Wheel<T>,
-    far: BinaryHeap<Far<T>>,
+    far: Far<T>,
     position: u64,
-    sequence: u64,
+    /// The first bucket behind the present page.
+    turn: u64,
 }
 
 impl<T: Copy> Default for Calendar<T> {
@@ -50,9 +56,9 @@ impl<T: Copy> Default for Calendar<T> {
         Self {
             near: Vec::new(),
             wheel: Wheel::default(),
-            far: BinaryHeap::new(),
+            far: Far::new(BUCKET_BITS + PAGE.trailing_zeros()),
             position: 0,
-            sequence: 0,
+            turn: PAGE,
         }
     }
 }
@@ -64,8 +70,7 @@ impl<T: Copy> Calendar<T> {
     #[inline]
     pub fn schedule(&mut self, at: Time, item: T) {
         let bucket = bucket(at);
-        // A bucket that is not ahead wraps to one that lies beyond the wheel.
-        if bucket.wrapping_sub(self.position).wrapping_sub(1) < SLOTS - 1 {
+        if bucket > self.position && bucket < self.turn + PAGE {
             self.wheel.push(bucket, at, item);
         } else {
             self.schedule_off_the_wheel(bucket, at, item);
@@ -104,9 +109,7 @@ impl<T: Copy> Calendar<T> {
             let place = self.near.partition_point(|e| e.at > at);
             self.near.insert(place, entry);
         } else {
-            self.sequence += 1;
-            let sequence = self.sequence;
-            self.far.push(Far { entry, sequence });
+            self.far.push(entry);
         }
     }
 
@@ -114,7 +117,7 @@ impl<T: Copy> Calendar<T> {
     #[inline]
     fn take_alone(&mut self, limit: Time) -> Option<Entry<T>> {
         let next = self.wheel.next_close(self.position)?;
-        if self.reaches_far(next) {
+        if next >= self.turn {
             return None;
         }
         let entry = self.wheel.take_alone(next, limit)?;
@@ -122,24 +125,23 @@ impl<T: Copy> Calendar<T> {
         Some(entry)
     }
 
-    /// Whether the wheel reaches what waits in the heap once the calendar stands at bucket `position`.
-    #[inline]
-    fn reaches_far(&self, position: u64) -> bool {
-        let far = self.far.peek();
-        far.is_some_and(|far| bucket(far.entry.at) - position < SLOTS)
-    }
-
     /// Moves to the next bucket that holds anything.
     #[inline(never)]
     fn advance(&mut self) {
-        let next = match self.wheel.next_after(self.position) {
-            Some(next) => next,
-            None => match self.far.peek() {
-                Some(far) => bucket(far.entry.at),
-                None => return,
-            },
+        let next = loop {
+            if let Some(next) = self.wheel.next_after(self.position) {
+                break next;
+            }
+            let Some(page) = self.far.first() else {
+                return;
+            };
+            self.position = page * PAGE - 1;
+            self.turn_page();
         };
         self.position = next;
+        if next >= self.turn {
+            self.turn_page();
+        }
         self.wheel.drain(next, &mut self.near);
         // From the last scheduled to the first, so that a stable sort leaves the first of equals last.
         match &mut self.near[..] {
@@ -148,43 +150,22 @@ impl<T: Copy> Calendar<T> {
             [a, b] => std::mem::swap(a, b),
             more => more.sort_by_key(|entry| Reverse(entry.at)),
         }
-        while self.reaches_far(next)
-            && let Some(Far { entry, .. }) = self.far.pop()
-        {
-            self.schedule(entry.at, entry.item);
-        }
+    }
+
+    /// Comes to the page of `position`: the wheel gets what falls into the page after it.
+    #[cold]
+    fn turn_page(&mut self) {
+        let page = self.position / PAGE;
+        self.turn = (page + 1) * PAGE;
+        let wheel = &mut self.wheel;
+        self.far.turn_to(page, |Entry { at, item }| {
+            wheel.push(bucket(at), at, item);
+        });
     }
 }
 
 const fn bucket(at: Time) -> u64 {
     at.0 >> BUCKET_BITS
-}
-
-/// An entry of the heap, the earliest the greatest.
-#[derive(Clone, Debug)]
-struct Far<T> {
-    entry: Entry<T>,
-    sequence: u64,
-}
-
-impl<T> PartialEq for Far<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T> Eq for Far<T> {}
-
-impl<T> PartialOrd for Far<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Far<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.entry.at, other.sequence).cmp(&(self.entry.at, self.sequence))
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::BinaryHeap;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -32,7 +34,9 @@ fn span() -> impl Strategy<Value = u64> {
         (0_u64..40).prop_map(|n| n * 4096),
         (0_u64..100).prop_map(|n| n * 800_000),
         (0_u64..8).prop_map(|n| n * (SLOTS << BUCKET_BITS) / 4),
+        (0_u64..300).prop_map(|n| n * (PAGE << BUCKET_BITS)),
         (0_u64..5).prop_map(|n| n * 1_000_000_000),
+        (0_u64..5).prop_map(|n| n * 20_000_000_000),
     ]
 }
 

@@ -19,7 +19,7 @@ struct Node<T> {
 /// not empty.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel<T> {
-    heads: Box<[u32; SLOTS as usize]>,
+    heads: Box<[u32; WORDS * 64]>,
     nodes: Vec<Node<T>>,
     free: u32,
     occupied: [u64; WORDS],
@@ -29,7 +29,9 @@ pub(super) struct Wheel<T> {
 impl<T> Default for Wheel<T> {
     fn default() -> Self {
         Self {
-            heads: Box::new([NONE; SLOTS as usize]),
+            heads: vec![NONE; WORDS * 64]
+                .try_into()
+                .expect("a head for each slot"),
             nodes: Vec::new(),
             free: NONE,
             occupied: [0; WORDS],
