@@ -6,7 +6,7 @@ CLIP ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check bench race setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check bench race instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -14,7 +14,7 @@ demo: setup build ## carry a media file four ways over two bad paths, and show w
 test: setup ## all tests; those that need privileges skip, with the reason, where there are none
 	@scripts/test.sh
 
-check: fmt clippy doc wasm licences test ## what CI runs
+check: fmt clippy doc wasm licences instructions test ## what CI runs
 
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
@@ -25,6 +25,10 @@ race: ## the simulator against ns-2, which is installed from Debian
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(dir $(POLYPATH))examples/race"
+
+instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
+	cargo build --release --quiet -p polypath-sim --example race
+	@scripts/instructions.sh "$(dir $(POLYPATH))examples/race" $(RENEW)
 
 setup: ## install what is missing
 	@scripts/setup.sh
