@@ -12,6 +12,7 @@ demo: setup build ## carry a media file four ways over two bad paths, and show w
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
 
 test: setup ## all tests; those that need privileges skip, with the reason, where there are none
+	@scripts/setup.sh tshark:tshark
 	@scripts/test.sh
 
 check: fmt clippy doc wasm licences instructions test ## what CI runs

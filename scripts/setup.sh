@@ -8,7 +8,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 # command -> Debian package
 needed=(
   "cc:gcc" "ip:iproute2" "ss:iproute2" "ping:iputils-ping" "curl:curl" "jq:jq"
-  "ffmpeg:ffmpeg" "lighttpd:lighttpd" "tshark:tshark" "$@"
+  "ffmpeg:ffmpeg" "lighttpd:lighttpd" "$@"
 )
 
 has() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
