@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use polypath_scenario::network::{Flow, Graph};
 
-/// The first of the ports that are nobody's (RFC 6335, 6), and how many there are.
+/// The first of the ports that are nobody's (RFC 6335, 6).
 const FIRST_PORT: u16 = 49152;
-const PORTS: u32 = 16384;
+/// Ports above it that tshark takes for a protocol of its own: Elasticsearch, IRC, SSyncP.
+const TAKEN: [u16; 3] = [54328, 57000, 60001];
+/// How many ports there are besides.
+const PORTS: u32 = 16384 - TAKEN.len() as u32;
 /// 10.0.0.0, whose addresses nobody routes (RFC 1918, 3).
 const FIRST_ADDRESS: u32 = 10 << 24;
 /// All but the first and the last address of 10.0.0.0/8.
@@ -95,7 +98,10 @@ fn address(node: usize) -> [u8; 4] {
 }
 
 fn port(number: u32) -> u16 {
-    FIRST_PORT + u16::try_from(number).unwrap_or_default()
+    let port = FIRST_PORT + u16::try_from(number).unwrap_or_default();
+    TAKEN
+        .iter()
+        .fold(port, |port, taken| port + u16::from(port >= *taken))
 }
 
 #[cfg(test)]
@@ -133,6 +139,14 @@ mod tests {
                 assert_ne!(ends.source(1).port, ends.source(2).port);
             }
         }
+    }
+
+    #[test]
+    fn every_port_is_given_once_and_none_that_is_taken() {
+        let given: Vec<u16> = (0..PORTS).map(port).collect();
+        assert!(given.is_sorted_by(|a, b| a < b));
+        assert_eq!((given[0], given.last()), (FIRST_PORT, Some(&u16::MAX)));
+        assert!(TAKEN.iter().all(|taken| !given.contains(taken)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Headers, lengths and checksums.
 
+use std::collections::BTreeMap;
+
 use crate::run::captured;
 
 /// All kinds of packets that there are: SYNs, data, ACKs with and without blocks, marks, datagrams of any size.
@@ -134,6 +136,50 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
         "{} {}",
         small.len(),
         large.len()
+    );
+}
+
+/// As many flows as there are ports, of datagrams between two nodes and over TCP between two others.
+#[test]
+fn no_port_is_taken_for_a_protocol() {
+    let link = |from: &str, to: &str| {
+        format!(
+            "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10 Gbit/s\"\ndelay = \"1 ms\"\n\
+             queue = \"100000 packets\"\n"
+        )
+    };
+    let flow = |from: &str, to: &str, traffic: &str| {
+        format!(
+            "[[flow]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncount = 16381\n\
+             start_spread = \"300 ms\"\nstop = \"400 ms\"\ntraffic = {traffic}\n"
+        )
+    };
+    let network = [
+        "schema = 1\nname = \"ports\"\nrun = { duration = \"600 ms\" }\n".to_owned(),
+        link("a", "b"),
+        link("c", "d"),
+        flow(
+            "a",
+            "b",
+            "{ kind = \"cbr\", packet = \"300 B\", interval = \"1 s\" }",
+        ),
+        flow("c", "d", "{ kind = \"file\", size = \"1 kB\" }"),
+    ];
+    let Some(run) = captured(&network.concat(), &[]) else {
+        return;
+    };
+    let protocols = run.packets("frame", &["frame.protocols"]);
+    let mut seen = BTreeMap::new();
+    for packet in &protocols {
+        *seen
+            .entry(packet["frame.protocols"].as_str())
+            .or_insert(0_u32) += 1;
+    }
+    let known = ["raw:ip:tcp", "raw:ip:tcp:data", "raw:ip:udp:data"];
+    assert!(seen.keys().eq(&known), "{seen:?}");
+    assert_eq!(
+        (seen["raw:ip:tcp:data"], seen["raw:ip:udp:data"]),
+        (16381, 16381)
     );
 }
 
