@@ -20,46 +20,61 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] 
 # Measures a command into $here/NAME.
 note() { local name=$1; shift; measure "$@" >>"$here/$name"; }
 
+# Measures ours on so many flows, whole and but for the simulated time, into $here/{ours,ours-setup}.
+note_ours() {
+  local sets=("topology.pairs=$1" "flow.0.count=$1")
+  note ours "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/ours-said"
+  note ours-setup "$ours" "$scenario" "${sets[@]}" "run.duration=1 ms"
+}
+
+# Prints a row of medians of the runs of ours or ns2; leaves its seconds, in all and net, in total and net.
+row() {
+  local name=$1 who=$2 setup
+  total=$(cut -d' ' -f1 "$here/$who" | median) setup=$(cut -d' ' -f1 "$here/$who-setup" | median)
+  net=$(echo "$total - $setup" | bc -l)
+  printf '  %-9s %7.3fs %7.3fs %7.3fs %6.0f MB   %s\n' "$name" "$total" "$setup" "$net" \
+    "$(echo "$(cut -d' ' -f2 "$here/$who" | median) / 1000" | bc -l)" "$(cat "$here/$who-said")"
+}
+
+# Prints what a packet-hop costs and leaves it, in nanoseconds, in hop.
+hop_cost() {
+  local hops; hops=$(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/ours-said")
+  hop=$(echo "$net / $hops * 1000000000" | bc -l)
+  printf '%.1f M packet-hops/s net, %.1f ns each\n' "$(echo "1000 / $hop" | bc -l)" "$hop"
+}
+
+title() {
+  echo
+  echo "$1 flows, 100 s of simulated time, median of $2 runs in turn, processor seconds"
+  printf '  %-9s %8s %8s %8s %9s   %s\n' "" total set-up net memory result
+}
+
 race() {
-  local flows=$1 rounds=$2
+  local flows=$1 rounds=$2 total net
   rm -f "$here"/{ours,ours-setup,ns2,ns2-setup}
   for _ in $(seq "$rounds"); do
-    local sets=("topology.pairs=$flows" "flow.0.count=$flows")
-    note ours "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/ours-said"
-    note ours-setup "$ours" "$scenario" "${sets[@]}" "run.duration=1 ms"
+    note_ours "$flows"
     note ns2 ns "$ns2" "$flows" 100; cp "$here/out" "$here/ns2-said"
     note ns2-setup ns "$ns2" "$flows" 0.001
   done
-  local hops; hops=$(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/ours-said")
-  for who in ours ours-setup ns2 ns2-setup; do
-    eval "local ${who//-/_}_s=$(cut -d' ' -f1 "$here/$who" | median) ${who//-/_}_kb=$(cut -d' ' -f2 "$here/$who" | median)"
-  done
-  echo
-  echo "$flows flows, 100 s of simulated time, median of $rounds runs in turn, processor seconds"
-  printf '  %-9s %8s %8s %8s %9s   %s\n' "" total set-up net memory result
-  printf '  %-9s %7.3fs %7.3fs %7.3fs %6.0f MB   %s\n' polypath "$ours_s" "$ours_setup_s" \
-    "$(echo "$ours_s - $ours_setup_s" | bc -l)" "$(echo "$ours_kb / 1000" | bc -l)" "$(cat "$here/ours-said")"
-  printf '  %-9s %7.3fs %7.3fs %7.3fs %6.0f MB   %s\n' ns-2 "$ns2_s" "$ns2_setup_s" \
-    "$(echo "$ns2_s - $ns2_setup_s" | bc -l)" "$(echo "$ns2_kb / 1000" | bc -l)" "$(cat "$here/ns2-said")"
-  printf '  polypath is %.1f times as fast, %.1f times net of set-up; %.1f M packet-hops/s net, %.0f ns each\n' \
-    "$(echo "$ns2_s / $ours_s" | bc -l)" \
-    "$(echo "($ns2_s - $ns2_setup_s) / ($ours_s - $ours_setup_s)" | bc -l)" \
-    "$(echo "$hops / ($ours_s - $ours_setup_s) / 1000000" | bc -l)" \
-    "$(echo "($ours_s - $ours_setup_s) / $hops * 1000000000" | bc -l)"
+  title "$flows" "$rounds"
+  row ns-2 ns2
+  local ns2_total=$total ns2_net=$net
+  row polypath ours
+  printf '  polypath is %.1f times as fast, %.1f times net of set-up; ' \
+    "$(echo "$ns2_total / $total" | bc -l)" "$(echo "$ns2_net / $net" | bc -l)"
+  hop_cost
 }
 
 race 50 "$rounds"
+small=$hop
 race 500 "$(( (rounds + 1) / 2 ))"
 
-rm -f "$here"/{large,large-setup}
-for _ in $(seq "$rounds"); do
-  sets=("topology.pairs=5000" "flow.0.count=5000")
-  note large "$ours" "$scenario" "${sets[@]}"; cp "$here/out" "$here/large-said"
-  note large-setup "$ours" "$scenario" "${sets[@]}" "run.duration=1 ms"
-done
-hops=$(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/large-said")
-total=$(cut -d' ' -f1 "$here/large" | median) setup=$(cut -d' ' -f1 "$here/large-setup" | median)
-echo
-printf '5000 flows: polypath %.3f s, net %.3f s, %.0f MB, %.0f ns a packet-hop\n' "$total" \
-  "$(echo "$total - $setup" | bc -l)" "$(echo "$(cut -d' ' -f2 "$here/large" | median) / 1000" | bc -l)" \
-  "$(echo "($total - $setup) / $hops * 1000000000" | bc -l)"
+# Without ns-2, whose set-up takes some thirty times as long for ten times the flows.
+rm -f "$here"/{ours,ours-setup}
+for _ in $(seq "$rounds"); do note_ours 5000; done
+title 5000 "$rounds"
+row polypath ours
+printf '  '
+hop_cost
+printf '  a packet-hop costs %.1f times what it does at 50 flows\n' "$(echo "$hop / $small" | bc -l)"
