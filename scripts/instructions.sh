@@ -20,7 +20,8 @@ fi
 # "INSTRUCTIONS HOPS" of so many flows for a time.
 count() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$example" "$scenario" \
-    "topology.pairs=$1" "flow.0.count=$1" "run.duration=$2" >"$here/out" 2>"$here/log" || { cat "$here/log" >&2; return 1; }
+    "topology.pairs=$1" "flow.0.count=$1" "run.duration=$2" >"$here/out" 2>"$here/log" \
+    || { cat "$here/log" >&2; return 1; }
   echo "$(sed -n 's/.*Collected : //p' "$here/log") $(sed -E 's/.* ([0-9]+) hops.*/\1/' "$here/out")"
 }
 
