@@ -150,27 +150,34 @@ impl<X: Payload> World<X> {
 
     #[inline]
     fn handle_event(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
-        self.dispatch(at, event, out);
+        self.dispatch::<false>(at, event, out);
         self.settle_lost(at, out);
     }
 
+    /// Handles an event; with `WATCHED`, TCP sources that are observed are heard.
     #[inline]
-    fn dispatch(&mut self, at: Time, event: Event, out: &mut impl FnMut(WorldOutput<X>)) {
+    fn dispatch<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        event: Event,
+        out: &mut impl FnMut(WorldOutput<X>),
+    ) {
+        let (agents, fabric) = (&mut self.agents, &mut self.fabric);
         match event {
             Event::Arrival(number) => {
-                if let Some(end) = self.fabric.hop(at, number) {
-                    self.arrive(at, end, number, out);
+                if let Some(end) = fabric.hop(at, number) {
+                    self.arrive::<WATCHED>(at, end, number, out);
                 }
             }
-            Event::Link(link) => self.fabric.wake_link(at, link),
-            Event::Source(source) => self.agents.wake_source(at, source, &mut self.fabric),
-            Event::Sink(sink) => self.agents.wake_sink(at, sink, &mut self.fabric),
-            Event::Datagrams(source) => self.agents.wake_datagrams(at, source, &mut self.fabric),
+            Event::Link(link) => fabric.wake_link(at, link),
+            Event::Source(source) => agents.wake_source::<WATCHED>(at, source, fabric),
+            Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
+            Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
         }
     }
 
     #[inline]
-    fn arrive(
+    fn arrive<const WATCHED: bool>(
         &mut self,
         at: Time,
         end: Terminal,
@@ -180,7 +187,8 @@ impl<X: Payload> World<X> {
         let packet = self.fabric.take(number);
         match (end, packet.cargo) {
             (Terminal::Source(source), Cargo::Segment(ack)) => {
-                self.agents.take_ack(at, source, ack, &mut self.fabric);
+                self.agents
+                    .take_ack::<WATCHED>(at, source, ack, &mut self.fabric);
             }
             (Terminal::Sink(sink), Cargo::Segment(data)) => {
                 let sent = packet.sent;

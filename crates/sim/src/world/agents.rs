@@ -140,7 +140,12 @@ impl Agents {
     }
 
     #[inline]
-    pub(crate) fn wake_source(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
+    pub(crate) fn wake_source<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        fabric: &mut Fabric,
+    ) {
         let source = &mut self.sources[number as usize];
         if !source.timer.expires(at) {
             return;
@@ -148,18 +153,24 @@ impl Agents {
         if source.machine.deadline().is_some_and(|d| d.at <= at) {
             let route = source.route;
             source.machine.handle_timeout(at, &mut |output| {
-                take_output(at, (number, route), output, fabric);
+                take_output::<WATCHED>(at, (number, route), output, fabric);
             });
         }
         source.rearm(number, fabric, Event::Source);
     }
 
     #[inline]
-    pub(crate) fn take_ack(&mut self, at: Time, number: u32, ack: Segment, fabric: &mut Fabric) {
+    pub(crate) fn take_ack<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        ack: Segment,
+        fabric: &mut Fabric,
+    ) {
         let source = &mut self.sources[number as usize];
         let route = source.route;
         source.machine.handle_input(at, ack, &mut |output| {
-            take_output(at, (number, route), output, fabric);
+            take_output::<WATCHED>(at, (number, route), output, fabric);
         });
         source.rearm(number, fabric, Event::Source);
     }
@@ -260,11 +271,16 @@ impl<M: Machine> Host<M> {
 }
 
 #[inline]
-fn take_output(at: Time, source: (u32, Cursor), output: TcpOutput, fabric: &mut Fabric) {
-    let (number, route) = source;
+fn take_output<const WATCHED: bool>(
+    at: Time,
+    (number, route): (u32, Cursor),
+    output: TcpOutput,
+    fabric: &mut Fabric,
+) {
     match output {
         TcpOutput::Segment(segment) => send_segment(at, route, segment, fabric),
-        TcpOutput::Event(event) => fabric.said.push((number, event)),
+        TcpOutput::Event(event) if WATCHED => fabric.said.push((number, event)),
+        TcpOutput::Event(_) => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Watching a network: what its packets and its TCP senders do, as it happens.
 //!
-//! The loop here is one of its own, so that a network that nobody watches does not pay for it.
+//! The loop here is one of its own, and so is what it makes of the TCP agents: a network that nobody watches does
+//! not pay for it.
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Time;
@@ -126,7 +127,7 @@ impl<X: Payload> World<X> {
             {
                 self.tell_arrival(entry.at, packet, watch, told);
             }
-            self.dispatch(entry.at, entry.item, &mut |_| {});
+            self.dispatch::<true>(entry.at, entry.item, &mut |_| {});
             self.tell_consequences(entry.at, watch, told);
             self.settle_lost(entry.at, &mut |_| {});
         }
