@@ -18,9 +18,12 @@
 //!
 //! *Rate* ([`LineRate`]). Constant, or a recorded sequence of opportunities of 1500 bytes ([`Trace`]).
 //!
-//! *Equal times.* A packet whose last bit leaves at t has given up its place when another arrives at t, and the
-//! one behind it has begun. A source at exactly the rate of the link therefore loses nothing, whatever the limit.
-//! ns-2 decides this case by the order in which the two events were scheduled.
+//! *Equal times.* A packet whose last bit leaves at t still has its place when another arrives at t. ns-2 decides by
+//! the order in which the two events were scheduled, and an arrival was scheduled before the packet ahead of it began
+//! wherever the link that it comes from is longer than a transmission. Flows that share a bottleneck return its packets
+//! at the pace at which it let them go, so that this case is frequent where queues are short. A source at exactly the
+//! rate of the link loses nothing where the limit is two packets or more. With a trace the opportunity comes first, as in
+//! Mahimahi.
 //!
 //! *Loss.* The error models look at a packet when its last bit leaves, so that a lost packet has used
 //! queue and wire. They are a scheduled outage, a two-state Markov process in time (everything is lost while

@@ -61,6 +61,17 @@ impl Line {
         }
     }
 
+    /// From when on a packet whose last bit leaves at `finish` has no place in the queue: at a constant rate one that
+    /// arrives at that instant comes before, with a trace the opportunity does, as in Mahimahi.
+    #[inline]
+    pub(crate) fn vacates(&self, finish: Time) -> Time {
+        match self {
+            // A line that is free from the start has sent nothing.
+            Self::Constant(_) if finish > Time::ZERO => finish + Duration(1),
+            _ => finish,
+        }
+    }
+
     /// When a packet that is there since `ready` begins to leave, if it comes next.
     #[inline]
     pub(crate) fn begin(&self, ready: Time) -> Time {

@@ -243,7 +243,7 @@ impl Wire {
         let arrival = Arrival {
             at: now,
             size,
-            free_at: self.line.free_at(),
+            free_at: self.line.vacates(self.line.free_at()),
             ecn_capable: packet.ecn().is_capable(),
         };
         match queue.admit(&arrival) {
@@ -255,7 +255,7 @@ impl Wire {
             Verdict::Drop(reason) => return self.refuse(reason, packet),
         }
         let sent = self.line.send(now, size);
-        queue.take(sent.finish, size);
+        queue.take(self.line.vacates(sent.finish), size);
         self.carry(now, sent, size, packet)
     }
 

@@ -12,6 +12,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
 use crate::link::DropReason;
+pub(crate) use backlog::Backlog;
 pub(crate) use drop_tail::{BytePlaces, PacketPlaces};
 pub(crate) use red::Red;
 

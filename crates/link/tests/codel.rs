@@ -140,12 +140,18 @@ impl Rfc {
     /// A line that asks for a packet whenever it is free; all that is free at the time of an arrival asks first.
     fn drive(mut self, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
         let mut busy_until = None;
+        let mut left_at = None;
         for (number, &(at, size, capable)) in arrivals.iter().enumerate() {
             while let Some(free) = busy_until.filter(|free| *free <= at.0) {
                 busy_until = self.send(free);
+                left_at = Some(free);
             }
-            let in_system = self.queue.len() + usize::from(busy_until.is_some());
-            if self.config.limit == QueueLimit::Packets(u32::try_from(in_system).unwrap()) {
+            // A packet still has its place at the instant of its last bit.
+            let on_line = [busy_until.is_some(), left_at == Some(at.0)];
+            let on_line = on_line.into_iter().filter(|is_there| *is_there).count();
+            let in_system = self.queue.len() + on_line;
+            if matches!(self.config.limit, QueueLimit::Packets(most) if in_system >= most as usize)
+            {
                 self.fates
                     .push((number, Fate::Dropped(DropReason::QueueFull)));
                 continue;

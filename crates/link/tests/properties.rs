@@ -40,7 +40,7 @@ fn brute_force(limit: QueueLimit, arrivals: &[(Time, u32)]) -> Vec<Option<Time>>
     let mut free_at = Time::ZERO;
     let mut fates = Vec::new();
     for &(at, size) in arrivals {
-        held.retain(|&(finish, _)| finish > at);
+        held.retain(|&(finish, _)| finish >= at);
         let bytes: u64 = held.iter().map(|h| u64::from(h.1)).sum();
         let fits = match limit {
             QueueLimit::Packets(limit) => held.len() < limit as usize,
@@ -160,17 +160,33 @@ proptest! {
 }
 
 #[test]
-fn a_packet_that_finishes_frees_its_place_for_one_that_arrives_then() {
-    let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(1));
+fn a_packet_has_its_place_up_to_the_instant_of_its_last_bit() {
+    let service = RATE.transmission_time(Bytes(1000));
+    for limit in [1, 2, 20] {
+        let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(limit));
+        let mut link = Link::new(&config, Seed(1), "l").unwrap();
+        for n in 0..u64::from(limit) {
+            let said = offer(&mut link, Time::ZERO, 0, 1000);
+            assert!(matches!(said, Output::Deliver { .. }), "{limit}: {n}");
+        }
+        let last_bit = Time::ZERO + service;
+        let said = offer(&mut link, last_bit, 0, 1000);
+        assert!(matches!(said, Output::Dropped { .. }), "{limit}");
+        let said = offer(&mut link, last_bit + Duration(1), 0, 1000);
+        assert!(matches!(said, Output::Deliver { .. }), "{limit}");
+    }
+}
+
+/// One place behind the packet that leaves is enough for the next.
+#[test]
+fn a_source_at_the_rate_of_the_link_loses_nothing() {
+    let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(2));
     let mut link = Link::new(&config, Seed(1), "l").unwrap();
     let service = RATE.transmission_time(Bytes(1000));
     for n in 0..1000 {
         let said = offer(&mut link, Time::ZERO + service * n, 0, 1000);
         assert!(matches!(said, Output::Deliver { .. }), "{n}");
     }
-    let early = Time::ZERO + service * 1000 - Duration(1);
-    let said = offer(&mut link, early, 0, 1000);
-    assert!(matches!(said, Output::Dropped { .. }));
 }
 
 #[test]

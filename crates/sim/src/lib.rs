@@ -22,15 +22,15 @@
 //! Sizes follow the conventions of ns-2, which the papers used: a data packet is exactly a segment on
 //! every link, an ACK is 40 bytes, nothing is added below IP. Defaults are those of ns-2 2.35.
 //!
-//! *Known differences from ns-2.* A packet that finishes at t frees its place for one that arrives at t
-//! (ns-2: by the order of scheduling). A lazy timer takes its place among events of equal time when it was
+//! *Known differences from ns-2.* A packet that finishes at t still has its place when another arrives at t
+//! (ns-2: by the order of scheduling, which is mostly the same). A lazy timer takes its place among events of equal time when it was
 //! last renewed, not when it was set. Sessions of a background host use one sink, whatever connection
 //! they are. The measured transfers have an explicit set-up and a request from the client.
 //!
 //! *How near it comes.* One flow of each variant, with and without delayed ACKs, over 10 Mbit/s and 20 ms
 //! with queues of 20, 50 and 100 packets, and with random losses up to 3 %: goodput within 3 % of ns-2 2.35,
-//! drops and retransmissions within 10 % (`tests/tcp`); many rows agree to the packet. The single-path baseline
-//! of the PPD paper (5 links, 20 hosts a node), beside the same network in ns-2 (`tests/tcp/ns2/chain.tcl`),
+//! drops and retransmissions within 10 %; many flows, bursts and chains likewise (`polypath validate`); many rows agree to the packet. The single-path baseline
+//! of the PPD paper (5 links, 20 hosts a node), beside the same network in ns-2 (`validation/ns2/sessions.tcl`),
 //! two seeds of 200 transfers each; the standard error of the mean is 5 %:
 //!
 //! | TCP idle, UDP off | load, ns-2 | load | loss, ns-2 | loss | mean, ns-2 | mean |

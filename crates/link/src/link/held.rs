@@ -6,6 +6,7 @@ use polypath_core::time::Time;
 
 use super::{DropReason, Output, Wire, size_of};
 use crate::line::Line;
+use crate::queue::Backlog;
 use crate::queue::codel::{CoDel, Fifo};
 use crate::queue::{CoDelConfig, QueueLimit};
 
@@ -15,8 +16,8 @@ pub(super) struct Held<P> {
     limit: QueueLimit,
     codel: CoDel,
     queue: Fifo<P>,
-    /// The size of the packet that was sent last.
-    last_size: u32,
+    /// What was sent and has not left.
+    on_line: Backlog,
 }
 
 impl<P: Payload> Held<P> {
@@ -25,7 +26,7 @@ impl<P: Payload> Held<P> {
             limit: config.limit,
             codel: CoDel::new(config),
             queue: Fifo::default(),
-            last_size: 0,
+            on_line: Backlog::default(),
         }
     }
 
@@ -50,9 +51,10 @@ impl<P: Payload> Held<P> {
         self.advance(now, wire, out);
         let size = size_of(&packet);
         let busy = wire.line.free_at() > now;
-        let in_transmission = if busy { u64::from(self.last_size) } else { 0 };
-        let bytes = self.queue.bytes() + in_transmission;
-        if let Some(reason) = self.limit.refuses(self.len(busy), bytes, size) {
+        self.on_line.expire(now);
+        let packets = self.queue.len() + self.on_line.packets();
+        let bytes = self.queue.bytes() + self.on_line.bytes();
+        if let Some(reason) = self.limit.refuses(packets, bytes, size) {
             return out(wire.refuse(reason, packet));
         }
         if self.len(busy) == 0 {
@@ -75,8 +77,9 @@ impl<P: Payload> Held<P> {
             if passed.marked {
                 wire.tally.count_mark();
             }
-            self.last_size = passed.size;
             let sent = wire.line.send(passed.since, passed.size);
+            let left = wire.line.vacates(sent.finish);
+            self.on_line.push(left, passed.size);
             out(wire.carry(passed.since, sent, passed.size, passed.packet));
         }
     }

@@ -6,7 +6,7 @@ use polypath_core::time::Time;
 
 /// A FIFO of finishing times and sizes; the first is in transmission.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Backlog {
+pub(crate) struct Backlog {
     packets: VecDeque<(Time, u32)>,
     bytes: u64,
     last_finish: Time,
@@ -15,7 +15,7 @@ pub(super) struct Backlog {
 impl Backlog {
     /// Forgets what has left at `now` or before.
     #[inline]
-    pub(super) fn expire(&mut self, now: Time) {
+    pub(crate) fn expire(&mut self, now: Time) {
         while let Some(&(finish, size)) = self.packets.front()
             && finish <= now
         {
@@ -25,38 +25,38 @@ impl Backlog {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, finish: Time, size: u32) {
+    pub(crate) fn push(&mut self, finish: Time, size: u32) {
         self.bytes += u64::from(size);
         self.packets.push_back((finish, size));
         self.last_finish = finish;
     }
 
-    pub(super) fn packets(&self) -> usize {
+    pub(crate) fn packets(&self) -> usize {
         self.packets.len()
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Packets that wait, without the one in transmission.
-    pub(super) fn packets_waiting(&self) -> usize {
+    pub(crate) fn packets_waiting(&self) -> usize {
         self.packets.len().saturating_sub(1)
     }
 
     /// Bytes that wait, without those of the packet in transmission.
-    pub(super) fn bytes_waiting(&self) -> u64 {
+    pub(crate) fn bytes_waiting(&self) -> u64 {
         let first = self.packets.front().map_or(0, |first| first.1);
         self.bytes - u64::from(first)
     }
 
     /// When the last packet has left or will.
-    pub(super) fn last_finish(&self) -> Time {
+    pub(crate) fn last_finish(&self) -> Time {
         self.last_finish
     }
 
     /// Packets that have not left at `now`.
-    pub(super) fn len(&self, now: Time) -> usize {
+    pub(crate) fn len(&self, now: Time) -> usize {
         self.packets.len() - self.packets.partition_point(|(finish, _)| *finish <= now)
     }
 }
