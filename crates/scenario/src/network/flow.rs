@@ -11,7 +11,7 @@ use crate::background::LogNormal;
 use crate::tcp::Tcp;
 use crate::trace::PacketTrace;
 
-/// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number.
+/// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number, `{+N}` for N more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -128,7 +128,21 @@ impl Flow {
     /// The name of the node `name` for the flow of this number.
     #[must_use]
     pub fn node(name: &str, number: u32) -> String {
-        name.replace("{}", &number.to_string())
+        let mut parts = name.split('{');
+        let mut node = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let known = part.split_once('}');
+            if let Some((offset, rest)) =
+                known.and_then(|(shift, rest)| Some((offset(shift)?, rest)))
+            {
+                node.push_str(&u64::from(number).saturating_add(offset).to_string());
+                node.push_str(rest);
+            } else {
+                node.push('{');
+                node.push_str(part);
+            }
+        }
+        node
     }
 
     /// The name of the flow of this number.
@@ -197,6 +211,28 @@ impl JsonSchema for TcpChanges {
     }
 }
 
+/// What stands between the braces in the name of a node: nothing, or `+N`.
+fn offset(shift: &str) -> Option<u64> {
+    match shift {
+        "" => Some(0),
+        _ => shift.strip_prefix('+')?.parse().ok(),
+    }
+}
+
 fn default_count() -> u32 {
     1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_stand_for_the_number_of_the_flow() {
+        let node = |name| Flow::node(name, 3);
+        assert_eq!(node("left{}"), "left3");
+        assert_eq!(node("n1h{+16}x{}"), "n1h19x3");
+        assert_eq!(node("plain"), "plain");
+        assert_eq!(node("odd{+}{-1}{"), "odd{+}{-1}{");
+    }
 }
