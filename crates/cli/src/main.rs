@@ -16,6 +16,7 @@ mod scenario;
 mod schema;
 mod sim;
 mod sweep;
+mod validate;
 mod watch;
 
 use std::io::IsTerminal;
@@ -42,6 +43,8 @@ struct Cli {
 enum Command {
     /// Run a scenario in virtual time, over simulated links, with simulated TCP.
     Sim(sim::Args),
+    /// Hold the simulator against theory and ns-2; exit code 1 where a bound is missed.
+    Validate(validate::Args),
     /// Run a scenario in real time, with real programs on the real kernel, over emulated links.
     Lab(lab::Args),
     /// Carry the packets of a TUN device to a peer over every configured path.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         .init();
     let result = match cli.command {
         Command::Sim(args) => sim::run(&args),
+        Command::Validate(args) => validate::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Key(args) => key::run(&args),

@@ -41,12 +41,23 @@ impl Interrupts {
 
     /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it is empty.
     pub(crate) fn obey(&self, bar: &Indicator, folder: &Folder) {
-        if self.0.load(Ordering::Relaxed) {
-            bar.finish();
+        if self.is_told() {
             folder.discard();
+        }
+        self.obey_alone(bar);
+    }
+
+    /// Ends the program, if it was told to stop.
+    pub(crate) fn obey_alone(&self, bar: &Indicator) {
+        if self.is_told() {
+            bar.finish();
             tell("interrupted");
             process::exit(INTERRUPTED);
         }
+    }
+
+    fn is_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -203,6 +203,19 @@ fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
     ]
 }
 
+/// A table with a line above, below and under its header; numbers, from column `first_number` on, stand on the
+/// right.
+#[must_use]
+pub fn plain(header: &[&str], rows: Vec<Vec<String>>, first_number: usize) -> String {
+    let header: Vec<String> = header.iter().map(ToString::to_string).collect();
+    let mut table = table(&header);
+    for row in rows {
+        table.add_row(row);
+    }
+    align(&mut table, first_number);
+    table.to_string()
+}
+
 pub(crate) fn table(header: &[String]) -> Table {
     let mut table = Table::new();
     table

@@ -36,8 +36,6 @@ pub(crate) struct Experiment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Harm {
     None,
-    /// Each segment is lost with this probability.
-    Loss(f64),
     /// One segment in so many is lost.
     LossEvery(u64),
     /// One segment in so many carries a congestion mark.
@@ -119,12 +117,9 @@ impl Experiment {
         };
         let limit = QueueLimit::Packets(self.queue);
         let rate = Rate::from_mbits(self.mbits);
-        let mut link = LinkConfig::new(rate, self.delay, limit);
+        let link = LinkConfig::new(rate, self.delay, limit);
         let seed = Seed(self.seed);
         let back = Link::new(&link, seed, "back").unwrap();
-        if let Harm::Loss(share) = self.harm {
-            link.loss = share;
-        }
         let mut sender = Sender::new(1, Sender::ENDLESS, tcp, Rto::new(tcp.rto));
         if self.overhead > Duration::ZERO {
             let stream = seed.stream("sender/overhead");
@@ -209,7 +204,7 @@ impl Flow {
     fn is_lost(&mut self, segment: &mut Segment) -> bool {
         self.data += 1;
         match self.harm {
-            Harm::None | Harm::Loss(_) => false,
+            Harm::None => false,
             Harm::LossEvery(n) => self.data.is_multiple_of(n),
             Harm::MarkEvery(n) => {
                 if self.data.is_multiple_of(n) {

@@ -3,8 +3,6 @@
 mod formulae;
 mod harness;
 mod ns2_overhead;
-mod ns2_random_loss;
-mod ns2_single_flow;
 mod properties;
 
 /// Asserts that `value` is within `share` of `reference`.

@@ -1,10 +1,13 @@
-# The single path of the PPD paper with its background in ns-2 2.35: the table "How near it comes" of lib.rs.
+# The single path of the PPD paper with its background in ns-2 2.35: the table "How near it comes" of polypath-sim, and
+# the rows `chain/sessions` of validation/reference/ns2.csv.
 #
-#   ns chain.tcl UDP_OFF TCP_IDLE SEED TRANSFERS        (times in seconds)
+#   ns sessions.tcl UDP_OFF TCP_IDLE SEED TRANSFERS     (times in seconds)
+#   ns sessions.tcl UDP_OFF TCP_IDLE SEED 0 SECONDS     the background alone, measured from 20 s to SECONDS; prints
+#       goodput of the sessions in Mbit/s, packets sent again, drops at the inner links, share of UDP lost, load
 #
 # Nodes S N1 N2 N3 N4 C, 20 hosts at each of N1 to N4, every link 10 Mbit/s, 20 ms, 50 packets. A host has one
 # source of TCP sessions and one of UDP bursts, both to the same host elsewhere.
-foreach {off idle seed transfers} $argv break
+foreach {off idle seed transfers seconds} $argv break
 # How many hosts send from a node to another; the hosts of a node are numbered in this order.
 set matrix {1 2 10  1 3 5  1 4 5  2 1 10  2 3 5  2 4 5  3 1 5  3 2 5  3 4 10  4 1 5  4 2 5  4 3 10}
 set warm 20.0
@@ -64,16 +67,27 @@ proc rest {n} {
 }
 proc session {n} {
     global ends size
+    global packets
     set bytes [expr round([$size value])]
-    send [lindex $ends($n) 0] [lindex $ends($n) 1] [expr {$bytes < 1 ? 1 : $bytes}]
+    set bytes [expr {$bytes < 1 ? 1 : $bytes}]
+    set packets($n) [expr ($bytes + 999) / 1000]
+    send [lindex $ends($n) 0] [lindex $ends($n) 1] $bytes
+}
+# A session is over: what it carried counts, and its source rests.
+proc over {n} {
+    global carried again packets ends
+    incr carried $packets($n)
+    incr again [[lindex $ends($n) 0] set nrexmitpack_]
+    rest $n
 }
 proc bursts {from to} {
-    global ns off
+    global ns off sinks
     set udp [new Agent/UDP]
-    set null [new Agent/Null]
+    set sink [new Agent/LossMonitor]
+    lappend sinks $sink
     $ns attach-agent $from $udp
-    $ns attach-agent $to $null
-    $ns connect $udp $null
+    $ns attach-agent $to $sink
+    $ns connect $udp $sink
     set source [new Application/Traffic/Exponential]
     $source set packetSize_ 1000
     $source set burst_time_ 1s
@@ -85,13 +99,15 @@ proc bursts {from to} {
 
 for {set n 1} {$n <= 4} {incr n} {set sends($n) 0; set takes($n) 0}
 set flow 0
+set carried 0
+set again 0
 foreach {from to count} $matrix {
     for {set i 0} {$i < $count} {incr i} {
         set source $host($from,$sends($from))
         set target $host($to,[expr $takes($to) % 20])
         incr sends($from)
         incr takes($to)
-        set ends($flow) [connect $source $target "rest $flow"]
+        set ends($flow) [connect $source $target "over $flow"]
         rest $flow
         bursts $source $target
         incr flow
@@ -132,14 +148,43 @@ proc collect {} {
     $ns at [expr [$ns now] + 100] collect
 }
 proc clear {} {
-    global queue bytes
+    global ns queue bytes transfers seconds sinks carried again
     collect
     foreach name [array names queue] {
         set bytes($name) 0.0
         $queue($name) set parrivals_ 0
         $queue($name) set pdrops_ 0
     }
-    start
+    if {$transfers > 0} {start; return}
+    set carried 0
+    set again 0
+    foreach sink $sinks {$sink set npkts_ 0; $sink set nlost_ 0}
+    $ns at $seconds {background; exit 0}
+}
+# The sums of a property of the queues of the inner links, and of the sinks of datagrams.
+proc of_queues {name} {
+    global queue
+    set sum 0
+    foreach way {there back} {for {set i 1} {$i < 4} {incr i} {incr sum [$queue($way,$i) set $name]}}
+    return $sum
+}
+proc of_sinks {name} {
+    global sinks
+    set sum 0
+    foreach sink $sinks {incr sum [$sink set $name]}
+    return $sum
+}
+proc background {} {
+    global carried again seconds warm bytes
+    collect
+    set span [expr $seconds - $warm]
+    set load 0.0
+    foreach way {there back} {
+        for {set i 1} {$i < 4} {incr i} {set load [expr $load + $bytes($way,$i) * 8 / 1e7 / $span / 6]}
+    }
+    set lost [of_sinks nlost_]
+    puts [format "%.5f %d %d %.6f %.5f" [expr $carried * 8000.0 / $span / 1e6] $again \
+        [of_queues pdrops_] [expr double($lost) / ($lost + [of_sinks npkts_])] $load]
 }
 proc report {} {
     global ns queue bytes warm count sum squares

@@ -1,4 +1,5 @@
-# One flow over a drop-tail bottleneck in ns-2 2.35: the rows of ns2_single_flow.rs and ns2_overhead.rs.
+# One flow over a drop-tail bottleneck in ns-2 2.35: the rows of
+# validation/reference/single_flow.csv and of crates/sim/tests/tcp/ns2_overhead.rs.
 #
 #   ns single_flow.tcl VARIANT DELACK QUEUE SECONDS [OVERHEAD SEED]
 #

@@ -1,0 +1,79 @@
+//! `polypath validate`: the simulator beside theory and ns-2.
+
+use anyhow::Context;
+use polypath_validate::{Case, Scope, ValidateError, cases, json, render, validate};
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::Indicator;
+use crate::scenario::Format;
+use crate::watch::Interrupts;
+
+/// Arguments of `polypath validate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only what has a name that begins so, such as ns2/spacing or theory/m-d-1.
+    #[arg(long, value_name = "NAME-PREFIX", default_value = "")]
+    only: String,
+    /// The form that the tests run: fewer cases, seeds and seconds within the same bounds.
+    #[arg(long)]
+    reduced: bool,
+    /// Run so many simulations at once; the results are the same for any number [default: the cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// What to print on standard output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the cases and prints a row for each check.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let scope = if args.reduced {
+        Scope::Reduced
+    } else {
+        Scope::Full
+    };
+    let wanted = select(cases(scope).context("reading the cases")?, &args.only)?;
+    let runs: usize = wanted.iter().map(|case| case.seeds.len()).sum();
+    let mut bar = Indicator::perhaps_short(runs as u64);
+    let interrupts = Interrupts::register().context("watching for signals")?;
+    let rows = validate(&wanted, args.jobs, &mut |done, total| {
+        interrupts.obey_alone(&bar);
+        bar.advance("runs", done * runs as u64 / total);
+    });
+    bar.finish();
+    let rows = rows.map_err(|error: ValidateError| Failure::run(error))?;
+    print(&match args.format {
+        Format::Table => render(&rows),
+        Format::Json => json(&rows).context("writing the rows")?,
+    })?;
+    match rows.iter().filter(|row| !row.holds).count() {
+        0 => Ok(()),
+        failed => Err(Failure::run(format!(
+            "{failed} of {} rows do not hold",
+            rows.len()
+        ))),
+    }
+}
+
+/// The cases whose names begin with `only`.
+fn select(all: Vec<Case>, only: &str) -> Result<Vec<Case>, Failure> {
+    let mut suites: Vec<String> = all.iter().map(|case| suite(&case.name)).collect();
+    suites.dedup();
+    let wanted: Vec<Case> = all
+        .into_iter()
+        .filter(|case| case.name.starts_with(only))
+        .collect();
+    if wanted.is_empty() {
+        let known = suites.join(", ");
+        return Err(Failure::input(format!(
+            "no case has a name that begins with `{only}`: there are {known}"
+        )));
+    }
+    Ok(wanted)
+}
+
+/// The first two parts of the name of a case.
+fn suite(name: &str) -> String {
+    name.split('/').take(2).collect::<Vec<_>>().join("/")
+}

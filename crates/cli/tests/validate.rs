@@ -1,0 +1,44 @@
+//! `polypath validate`, as its users run it.
+
+mod common;
+
+use std::process::Output;
+
+use common::{polypath, printed};
+
+fn validate(more: &[&str]) -> Output {
+    let output = polypath().arg("validate").args(more).output();
+    output.expect("the program runs")
+}
+
+#[test]
+fn a_suite_prints_its_rows_for_people_and_for_programs() {
+    let only = ["--reduced", "--only", "ns2/single-flow/reno-queue-50"];
+    let text = printed(&validate(&only));
+    assert!(
+        text.contains("ns2/single-flow/reno-queue-50/goodput"),
+        "{text}"
+    );
+    assert!(text.contains("8 rows hold, 0 do not"), "{text}");
+    let json = |jobs| {
+        printed(&validate(
+            &[&only[..], &["--format", "json", "--jobs", jobs]].concat(),
+        ))
+    };
+    let value: serde_json::Value = serde_json::from_str(&json("1")).expect("it is JSON");
+    assert_eq!(value["rows"].as_array().map(Vec::len), Some(8));
+    assert_eq!(value["holds"], true);
+    assert_eq!(value["rows"][0]["runs"], 1);
+    assert_eq!(json("1"), json("2"));
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_the_suites_that_there_are() {
+    let output = validate(&["--only", "ns3/"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("`ns3/`") && said.contains("ns2/spacing"),
+        "{said}"
+    );
+}

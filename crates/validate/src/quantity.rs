@@ -1,0 +1,149 @@
+//! What is taken from a run.
+
+use std::str::FromStr;
+
+use polypath_link::Counters;
+use polypath_sim::{FlowCounters, NetworkOutcome};
+
+use crate::ValidateError;
+
+/// A figure of one run, of some flows or links together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Which figure.
+    pub kind: Kind,
+    /// The name of a flow or link, or what the names of several begin with before a `.` or `-`; all, if empty.
+    pub of: String,
+}
+
+/// The figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What TCP's receivers hand over in order, and datagrams that arrive, in Mbit/s.
+    Goodput,
+    /// Segments sent again.
+    Retransmissions,
+    /// The share of the segments sent that are sent again.
+    RetransmittedShare,
+    /// Expiries of retransmission timers.
+    Timeouts,
+    /// The share of the packets sent by flows that do not arrive.
+    Loss,
+    /// Packets that links drop.
+    Drops,
+    /// The share of the packets at links that these do not drop.
+    Passed,
+    /// The mean time for which packets wait for the line of a link, without their own transmission, in ms.
+    Waiting,
+}
+
+impl Quantity {
+    /// A figure of the flows or links called `of`.
+    #[must_use]
+    pub fn new(kind: Kind, of: &str) -> Self {
+        let of = of.to_owned();
+        Self { kind, of }
+    }
+
+    /// Its value in a run.
+    #[must_use]
+    pub fn value(&self, outcome: &NetworkOutcome) -> f64 {
+        let flows = || self.flows(outcome);
+        let links = || self.links(outcome);
+        match self.kind {
+            Kind::Goodput => {
+                let spans = outcome.flows.first().map_or(0, |flow| flow.spans.len());
+                let seconds = outcome.span.as_secs_f64() * spans as f64;
+                flows().goodput as f64 * 8.0 / seconds / 1e6
+            }
+            Kind::Retransmissions => flows().sender.retransmitted as f64,
+            Kind::RetransmittedShare => {
+                let sent = flows().sender;
+                sent.retransmitted as f64 / sent.sent as f64
+            }
+            Kind::Timeouts => flows().sender.timeouts as f64,
+            Kind::Loss => {
+                let flows = flows();
+                1.0 - flows.delays.count as f64 / flows.sender.sent as f64
+            }
+            Kind::Drops => links().packets_dropped() as f64,
+            Kind::Passed => {
+                let links = links();
+                1.0 - links.packets_dropped() as f64 / links.packets_in as f64
+            }
+            Kind::Waiting => {
+                let links = links();
+                links.waited.as_secs_f64() * 1e3 / links.packets_in as f64
+            }
+        }
+    }
+
+    fn flows(&self, outcome: &NetworkOutcome) -> FlowCounters {
+        let meant = outcome.flows.iter().filter(|flow| self.means(&flow.name));
+        meant.flat_map(|flow| &flow.spans).copied().sum()
+    }
+
+    fn links(&self, outcome: &NetworkOutcome) -> Counters {
+        let meant = outcome.links.iter().filter(|link| self.means(&link.name));
+        meant.flat_map(|link| &link.spans).copied().sum()
+    }
+
+    fn means(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.of);
+        self.of.is_empty()
+            || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    }
+}
+
+impl Kind {
+    /// The unit in which it is counted; 1 for shares.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Goodput => "Mbit/s",
+            Self::Retransmissions => "segments",
+            Self::RetransmittedShare | Self::Loss | Self::Passed => "1",
+            Self::Timeouts => "timeouts",
+            Self::Drops => "packets",
+            Self::Waiting => "ms",
+        }
+    }
+}
+
+/// As the files of references write it: `goodput:tcp`.
+impl FromStr for Quantity {
+    type Err = ValidateError;
+
+    fn from_str(text: &str) -> Result<Self, ValidateError> {
+        let unknown = || ValidateError::Data(format!("there is no quantity `{text}`"));
+        let (kind, of) = text.split_once(':').ok_or_else(unknown)?;
+        let kind = match kind {
+            "goodput" => Kind::Goodput,
+            "retransmissions" => Kind::Retransmissions,
+            "drops" => Kind::Drops,
+            "loss" => Kind::Loss,
+            _ => return Err(unknown()),
+        };
+        Ok(Self::new(kind, of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_means_itself_and_its_numbered_ones() {
+        let core = Quantity::new(Kind::Drops, "core");
+        assert!(core.means("core") && core.means("core.1") && core.means("core.1/back"));
+        assert!(!core.means("score") && !core.means("cores.1") && !core.means("core/back"));
+        assert!(Quantity::new(Kind::Drops, "").means("anything"));
+    }
+
+    #[test]
+    fn quantities_are_read_as_they_are_written() {
+        let drops: Quantity = "drops:core".parse().unwrap();
+        assert_eq!(drops, Quantity::new(Kind::Drops, "core"));
+        assert!("drips:core".parse::<Quantity>().is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! Runs of ns-2 beyond the single flow: shared bottlenecks, UDP bursts against TCP, sixteen UDP with sixteen TCP,
+//! congested chains.
+//!
+//! `validation/ns2/cases.csv` names each case, its scenario with overrides, and the script and arguments that are the
+//! same in ns-2; `validation/reference/ns2.csv` has what ns-2 gave.
+
+use serde::Deserialize;
+
+use super::{DROPS, GOODPUT, Scope, read};
+use crate::quantity::{Kind, Quantity};
+use crate::{Case, Check, ValidateError};
+
+const CASES: &str = include_str!("../../../../validation/ns2/cases.csv");
+const REFERENCE: &str = include_str!("../../../../validation/reference/ns2.csv");
+
+#[derive(Deserialize)]
+struct CaseRow {
+    name: String,
+    /// Runs in the reduced form, none where few runs say nothing; in the full form there are as many as ns-2 had.
+    reduced: u32,
+    scenario: String,
+    set: String,
+}
+
+#[derive(Deserialize)]
+struct FigureRow {
+    name: String,
+    seeds: u32,
+    quantity: String,
+    mean: f64,
+}
+
+pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
+    let rows: Vec<CaseRow> = read("cases.csv", CASES)?;
+    let figures: Vec<FigureRow> = read("ns2.csv", REFERENCE)?;
+    let wanted = rows
+        .iter()
+        .filter(|row| scope == Scope::Full || row.reduced > 0);
+    wanted.map(|row| case(row, &figures, scope)).collect()
+}
+
+fn case(row: &CaseRow, figures: &[FigureRow], scope: Scope) -> Result<Case, ValidateError> {
+    let sets: Vec<String> = row.set.split(';').map(str::to_owned).collect();
+    let text = scenario(&row.scenario)?;
+    let own = || figures.iter().filter(|figure| figure.name == row.name);
+    let seeds = own().map(|figure| figure.seeds).max().unwrap_or(1);
+    let runs = scope.pick(seeds, row.reduced);
+    let case = Case::new(row.name.clone(), (&row.scenario, text), &sets, runs)?;
+    own().try_fold(case, |case, figure| Ok(case.with(check(figure)?)))
+}
+
+fn check(figure: &FigureRow) -> Result<Check, ValidateError> {
+    let quantity: Quantity = figure.quantity.parse()?;
+    let (name, bound) = match (quantity.kind, quantity.of.as_str()) {
+        (Kind::Goodput, "long") => ("goodput-long", GOODPUT),
+        (Kind::Goodput, "cross") => ("goodput-cross", GOODPUT),
+        (Kind::Goodput, _) => ("goodput", GOODPUT),
+        (Kind::Loss, _) => ("udp-loss", DROPS),
+        (Kind::Retransmissions, _) => ("retransmissions", DROPS),
+        _ => ("drops", DROPS),
+    };
+    Ok(Check::new(name, quantity, figure.mean, bound))
+}
+
+macro_rules! scenarios {
+    ($($name:literal),*) => {
+        fn scenario(name: &str) -> Result<&'static str, ValidateError> {
+            match name {
+                $($name => Ok(include_str!(concat!("../../../../validation/scenarios/", $name, ".toml"))),)*
+                _ => Err(ValidateError::Data(format!("cases.csv: there is no scenario `{name}`"))),
+            }
+        }
+    };
+}
+scenarios!(
+    "shared",
+    "bursts",
+    "sixteen",
+    "parking-lot",
+    "parking-lot-udp",
+    "sessions"
+);

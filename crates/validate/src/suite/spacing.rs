@@ -1,0 +1,124 @@
+//! Spaced senders behind a gateway beside ns-2, in four modes of starting (packet-spacing paper, Figure 6).
+
+use serde::Deserialize;
+
+use super::{Scope, read};
+use crate::quantity::{Kind, Quantity};
+use crate::{Case, Check, Tolerance, ValidateError};
+
+const SCENARIO: (&str, &str) = (
+    "spacing.toml",
+    include_str!("../../../../validation/scenarios/spacing.toml"),
+);
+const REFERENCE: &str = include_str!("../../../../validation/reference/spacing.csv");
+/// Bits in a nanosecond on the senders' links.
+const RATE: f64 = 0.1;
+/// The greatest loss that the reference has where there can be none, in percent: a single sender's, whose link is slower
+/// than the next.
+const EDGES: f64 = 0.013;
+/// Runs where each sender's clock is drawn once: the means of three draws of sixteen lie a tenth of a percent apart.
+const DRAWN_CLOCKS: u32 = 20;
+/// The bound on receive rate and loss.
+const BOUND: Tolerance = Tolerance::share(0.01);
+
+#[derive(Deserialize)]
+struct Row {
+    k: u32,
+    #[serde(rename = "pkt_B")]
+    packet: u32,
+    qlimit: u32,
+    spacing_us: u32,
+    mode: String,
+    n_seeds: u32,
+    #[serde(rename = "send_Mbps")]
+    sent: f64,
+    #[serde(rename = "recv_Mbps_mean")]
+    received: f64,
+    loss_pct_mean: f64,
+    loss_pct_min_seed: f64,
+    loss_pct_max_seed: f64,
+}
+
+pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
+    let rows: Vec<Row> = read("spacing.csv", REFERENCE)?;
+    let step = scope.pick(1, 9);
+    rows.iter()
+        .step_by(step)
+        .map(|row| case(row, scope))
+        .collect()
+}
+
+/// Nanoseconds from the start of a packet to the start of the next.
+fn interval(row: &Row) -> f64 {
+    f64::from(row.spacing_us) * 1e3 + f64::from(row.packet) * 8.0 / RATE
+}
+
+fn case(row: &Row, scope: Scope) -> Result<Case, ValidateError> {
+    let mut sets = vec![
+        format!("topology.senders={}", row.k),
+        format!("flow.udp.count={}", row.k),
+        format!("topology.bottleneck.queue={} packets", row.qlimit),
+        format!("flow.udp.traffic.packet={} B", row.packet),
+        format!("flow.udp.traffic.interval={} ns", interval(row).round()),
+        format!("run.duration={} s", scope.pick(40, 11)),
+    ];
+    sets.extend(starts(&row.mode).iter().map(ToString::to_string));
+    let runs = runs(row, scope);
+    let name = format!(
+        "ns2/spacing/{}-{}-of-{}-queue-{}-spacing-{}",
+        row.mode, row.k, row.packet, row.qlimit, row.spacing_us
+    );
+    let received = Check {
+        factor: 1.0 / f64::from(row.k),
+        ..Check::new(
+            "received",
+            Quantity::new(Kind::Goodput, "udp"),
+            row.received,
+            BOUND,
+        )
+    };
+    let loss = Check {
+        factor: 100.0,
+        unit: "%",
+        ..Check::new(
+            "loss",
+            Quantity::new(Kind::Loss, "udp"),
+            row.loss_pct_mean,
+            loss_bound(row),
+        )
+    };
+    Ok(Case::new(name, SCENARIO, &sets, runs)?
+        .with(received)
+        .with(loss))
+}
+
+fn runs(row: &Row, scope: Scope) -> u32 {
+    match (row.mode.as_str(), row.n_seeds) {
+        (_, 1) => 1,
+        ("drift", _) => scope.pick(DRAWN_CLOCKS, 4),
+        (_, n) => scope.pick(n, 1),
+    }
+}
+
+fn starts(mode: &str) -> &'static [&'static str] {
+    match mode {
+        "rand" => &["flow.udp.start_spread=100 ms"],
+        "drift" => &[
+            "flow.udp.traffic.drift=0.005",
+            "flow.udp.start_spread=100 ms",
+        ],
+        "jitter" => &[
+            "flow.udp.traffic.jitter=0.5",
+            "flow.udp.start_spread=100 ms",
+        ],
+        _ => &[],
+    }
+}
+
+/// The share of the reference, but no less than what the reference itself does not know: how far its seeds lie apart,
+/// and the packets on their way when the measurement begins and ends.
+fn loss_bound(row: &Row) -> Tolerance {
+    let packets = row.sent * 1e6 * 39.0 / (f64::from(row.packet) * 8.0);
+    let seeds = (row.loss_pct_max_seed - row.loss_pct_min_seed) / 2.0;
+    BOUND.at_least(seeds.max(100.0 / packets).max(EDGES))
+}
