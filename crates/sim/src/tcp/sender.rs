@@ -187,16 +187,19 @@ impl Sender {
         if !self.options.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
-        self.window.reduce(self.in_use());
+        // What is beyond the point ends a recovery: the mark must not move the point of one that goes on, nor
+        // take its inflation for window.
+        self.leave_recovery(out);
+        self.window.reduce(self.in_use(number));
         self.recovery.answer_mark(self.sequence.max);
         self.tells_reduction = true;
         self.report(TcpEvent::EcnReduction, out);
     }
 
-    /// What may be outstanding, in segments.
-    fn in_use(&self) -> f64 {
+    /// What may be outstanding in segments, if everything before `acknowledged` has arrived.
+    fn in_use(&self, acknowledged: u32) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.recovery.inflation);
-        inflated.min(f64::from(self.sequence.edge - self.sequence.una))
+        inflated.min(f64::from(self.sequence.edge - acknowledged))
     }
 
     /// The retransmission timer has expired (RFC 6298, 5.4 to 5.6): go-back-N from the first
@@ -204,7 +207,7 @@ impl Sender {
     fn expire(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.stats.timeouts += 1;
         self.recovery.inflation = 0;
-        self.window.restart(self.in_use());
+        self.window.restart(self.in_use(self.sequence.una));
         self.tells_reduction = self.options.ecn;
         self.retransmission.back_off(now);
         let next = self.retransmission.rto.timeout();

@@ -86,7 +86,7 @@ impl Sender {
         }
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
-            self.window.reduce(self.in_use());
+            self.window.reduce(self.in_use(self.sequence.una));
             self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
@@ -99,7 +99,7 @@ impl Sender {
 
     /// Tahoe: a loss is answered like a timeout, without the back-off.
     fn restart_slowly(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        self.window.restart(self.in_use());
+        self.window.restart(self.in_use(self.sequence.una));
         self.tells_reduction = self.options.ecn;
         let kind = self
             .recovery

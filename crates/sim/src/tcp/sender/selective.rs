@@ -60,7 +60,7 @@ impl Sender {
     ) {
         let point = self.recovery.point.filter(|_| is_answered);
         if !is_answered {
-            self.window.reduce(self.in_use());
+            self.window.reduce(self.in_use(self.sequence.una));
             self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);

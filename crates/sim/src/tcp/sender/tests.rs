@@ -1,3 +1,5 @@
+mod marks;
+
 use super::*;
 use crate::tcp::event::RecoveryKind;
 use crate::tcp::{Overhead, Receiver};
