@@ -2,7 +2,7 @@
 
 use polypath_core::units::Rate;
 use polypath_link::Counters;
-use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
+use polypath_sim::{Delays, FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
 use crate::statistics::Estimate;
@@ -156,16 +156,12 @@ impl<'a> Series<'a> {
     }
 
     fn figures(&self) -> FlowFigures {
-        let delays: Vec<f64> = self
-            .samples
-            .iter()
-            .filter_map(|(c, _)| c.delays.mean())
-            .collect();
+        let delays: Vec<_> = self.samples.iter().map(|(c, _)| delays(c)).collect();
         let windows: Vec<f64> = self.samples.iter().filter_map(|(_, w)| *w).collect();
         FlowFigures {
             name: self.name.to_owned(),
             goodput: Estimate::of(&self.goodputs()),
-            delay: Estimate::of(&delays),
+            delay: Estimate::of_ratio(&delays),
             window: Estimate::of(&windows),
             totals: self.totals(),
         }
@@ -178,7 +174,7 @@ fn group_figures(name: &str, members: &[Series<'_>]) -> GroupFigures {
     for sample in 0..samples {
         let counters: FlowCounters = members.iter().map(|m| m.samples[sample].0).sum();
         goodputs.push(counters.goodput as f64 * 8.0 / members[0].seconds);
-        delays.extend(counters.delays.mean());
+        delays.push(self::delays(&counters));
         let open: Vec<f64> = members.iter().filter_map(|m| m.samples[sample].1).collect();
         windows.extend(mean(&open));
     }
@@ -189,7 +185,7 @@ fn group_figures(name: &str, members: &[Series<'_>]) -> GroupFigures {
         goodput: Estimate::of(&goodputs),
         fairness: jain_index(&shares),
         totals: members.iter().map(Series::totals).sum(),
-        delay: Estimate::of(&delays),
+        delay: Estimate::of_ratio(&delays),
         window: Estimate::of(&windows),
     }
 }
@@ -222,18 +218,16 @@ fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
     }
 }
 
+/// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come
+/// in a sample.
+fn delays(counters: &FlowCounters) -> (f64, f64) {
+    let Delays { count, sum } = counters.delays;
+    (sum as f64 / 1e9, count as f64)
+}
+
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fairness_is_one_for_equal_shares_and_one_nth_for_one() {
-        assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
-        assert_eq!(jain_index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
-        assert_eq!(jain_index(&[0.0]), None);
-    }
-}
+mod tests;
