@@ -1,5 +1,7 @@
 //! From counters to means and their intervals.
 
+use std::ops::Range;
+
 use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_sim::{Delays, FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
@@ -27,8 +29,9 @@ pub struct GroupFigures {
     pub count: usize,
     /// The sum of their goodputs in bits per second.
     pub goodput: Option<Estimate>,
-    /// How evenly they share it (Jain's index of their mean goodputs, 1 for equal shares).
-    pub fairness: Option<f64>,
+    /// How evenly they share it: Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
+    /// one each, a single run has no interval.
+    pub fairness: Option<Estimate>,
     /// What they sent.
     pub totals: FlowCounters,
     /// The mean one-way delay of their packets in seconds.
@@ -100,7 +103,8 @@ impl NetworkFigures {
         for group in &record.network.flows {
             let count = group.count as usize;
             let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
-            groups.push(group_figures(&group.name, &members));
+            let fairness = fairness(&replicas, begin..begin + count);
+            groups.push(group_figures(&group.name, &members, fairness));
             begin += count;
         }
         let links = |number: usize| {
@@ -156,7 +160,7 @@ impl<'a> Series<'a> {
     }
 
     fn figures(&self) -> FlowFigures {
-        let delays: Vec<_> = self.samples.iter().map(|(c, _)| delays(c)).collect();
+        let delays: Vec<_> = self.samples.iter().map(|(c, _)| delay_sum(c)).collect();
         let windows: Vec<f64> = self.samples.iter().filter_map(|(_, w)| *w).collect();
         FlowFigures {
             name: self.name.to_owned(),
@@ -168,22 +172,34 @@ impl<'a> Series<'a> {
     }
 }
 
-fn group_figures(name: &str, members: &[Series<'_>]) -> GroupFigures {
+/// Jain's index of the flows with these numbers, in each replica for itself: in the mean over replicas every flow would
+/// have had its turn.
+fn fairness(replicas: &[&NetworkOutcome], members: Range<usize>) -> Option<Estimate> {
+    let goodput =
+        |flow: &FlowOutcome| flow.spans.iter().map(|span| span.goodput).sum::<u64>() as f64;
+    let index = |replica: &&NetworkOutcome| {
+        let shares: Vec<f64> = replica.flows[members.clone()].iter().map(goodput).collect();
+        jain_index(&shares)
+    };
+    let indices: Vec<f64> = replicas.iter().filter_map(index).collect();
+    Estimate::of(&indices)
+}
+
+fn group_figures(name: &str, members: &[Series<'_>], fairness: Option<Estimate>) -> GroupFigures {
     let samples = members.first().map_or(0, |series| series.samples.len());
     let (mut goodputs, mut delays, mut windows) = (Vec::new(), Vec::new(), Vec::new());
     for sample in 0..samples {
         let counters: FlowCounters = members.iter().map(|m| m.samples[sample].0).sum();
         goodputs.push(counters.goodput as f64 * 8.0 / members[0].seconds);
-        delays.push(self::delays(&counters));
+        delays.push(delay_sum(&counters));
         let open: Vec<f64> = members.iter().filter_map(|m| m.samples[sample].1).collect();
         windows.extend(mean(&open));
     }
-    let shares: Vec<f64> = members.iter().filter_map(|m| mean(&m.goodputs())).collect();
     GroupFigures {
         name: name.to_owned(),
         count: members.len(),
         goodput: Estimate::of(&goodputs),
-        fairness: jain_index(&shares),
+        fairness,
         totals: members.iter().map(Series::totals).sum(),
         delay: Estimate::of_ratio(&delays),
         window: Estimate::of(&windows),
@@ -220,7 +236,7 @@ fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
 
 /// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come
 /// in a sample.
-fn delays(counters: &FlowCounters) -> (f64, f64) {
+fn delay_sum(counters: &FlowCounters) -> (f64, f64) {
     let Delays { count, sum } = counters.delays;
     (sum as f64 / 1e9, count as f64)
 }

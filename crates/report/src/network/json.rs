@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::NetworkRecord;
 use super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
-use crate::json::{Spread, rounded, spread};
+use crate::json::{Spread, spread};
 
 /// The version of the form; it changes when a key changes its meaning.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -31,7 +31,7 @@ struct Group<'a> {
     name: &'a str,
     flows: usize,
     goodput_bits_s: Spread,
-    jain_index: Option<f64>,
+    jain_index: Spread,
     delay_s: Spread,
     window_segments: Spread,
     #[serde(flatten)]
@@ -100,7 +100,7 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         name: &figures.name,
         flows: figures.count,
         goodput_bits_s: spread(figures.goodput),
-        jain_index: figures.fairness.map(rounded),
+        jain_index: spread(figures.fairness),
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),
         totals: totals(&figures.totals),

@@ -15,12 +15,13 @@ pub struct SweepPoint {
 }
 
 /// The keys of a group of flows that stand in `sweep.csv`, each with the way to it in `report.json`.
-const GROUP_COLUMNS: [(&str, &[&str]); 14] = [
+const GROUP_COLUMNS: [(&str, &[&str]); 15] = [
     ("group", &["name"]),
     ("flows", &["flows"]),
     ("goodput_bits_s", &["goodput_bits_s", "mean"]),
     ("goodput_ci95_bits_s", &["goodput_bits_s", "ci95"]),
-    ("jain_index", &["jain_index"]),
+    ("jain_index", &["jain_index", "mean"]),
+    ("jain_index_ci95", &["jain_index", "ci95"]),
     ("delay_s", &["delay_s", "mean"]),
     ("delay_ci95_s", &["delay_s", "ci95"]),
     ("window_segments", &["window_segments", "mean"]),
@@ -77,7 +78,7 @@ pub fn json(points: &[SweepPoint]) -> serde_json::Result<String> {
         })
         .collect();
     let mut text = serde_json::to_string_pretty(&serde_json::json!({
-        "version": 1,
+        "version": 2,
         "points": listed,
     }))?;
     text.push('\n');

@@ -88,13 +88,12 @@ fn groups(groups: &[GroupFigures]) -> String {
 }
 
 fn group_row(group: &GroupFigures) -> Vec<String> {
-    let fairness = group.fairness.map(|index| format!("{index:.3}"));
     let sender = group.totals.sender;
     vec![
         group.name.clone(),
         group.count.to_string(),
         scaled(group.goodput, 1e-6),
-        fairness.unwrap_or_else(|| "-".to_owned()),
+        scaled(group.fairness, 1.0),
         scaled(group.delay, 1e3),
         scaled(group.window, 1.0),
         sender.sent.to_string(),

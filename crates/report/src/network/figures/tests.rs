@@ -164,3 +164,18 @@ fn every_packet_weighs_the_same_in_the_mean_delay() {
     let mean = both.groups[0].delay.unwrap().mean;
     assert!((mean - expected).abs() < 1e-9, "{mean}");
 }
+
+#[test]
+fn one_starved_flow_a_replica_is_not_fair_because_another_starves_next() {
+    let first: [&[Did]; 2] = [&[(900, 9, 10), (100, 1, 10)], &[(0, 0, 0), (0, 0, 0)]];
+    let second: [&[Did]; 2] = [&[(0, 0, 0), (0, 0, 0)], &[(100, 1, 10), (900, 9, 10)]];
+    let third: [&[Did]; 2] = [&[(500, 5, 10), (0, 0, 0)], &[(0, 0, 0), (500, 5, 10)]];
+    let jain = |spans: &[[&[Did]; 2]]| {
+        let runs = spans.iter().map(|flows| run(*flows, &LINK)).collect();
+        figures(runs).groups[0].fairness
+    };
+    assert_estimate(jain(&[first]), (0.5, 0.0, 1));
+    assert_estimate(jain(&[third]), (1.0, 0.0, 1));
+    assert_estimate(jain(&[first, second]), (0.5, 0.0, 2));
+    assert_estimate(jain(&[first, third]), (0.75, 0.5 * T1, 2));
+}
