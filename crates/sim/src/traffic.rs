@@ -10,6 +10,8 @@
 mod bulk;
 mod datagrams;
 mod session;
+#[cfg(test)]
+mod stopping;
 mod tcp_source;
 
 pub use bulk::Bulk;

@@ -24,7 +24,7 @@ impl Bulk {
     }
 
     /// A source that sends `segments` of data, [`u32::MAX`] for data without end, from `start` on, and nothing
-    /// new from `stop` on; [`Time::MAX`] for no stop.
+    /// new from `stop` on, no SYN either; [`Time::MAX`] for no stop.
     #[must_use]
     pub fn new(tcp: TcpConfig, segments: u32, start: Time, stop: Time) -> Self {
         let total = segments.saturating_add(u32::from(tcp.syn));
@@ -66,22 +66,64 @@ impl Machine for Bulk {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
-        if self.starts.is_some_and(|at| at <= now) {
-            self.starts = None;
-            self.sender.start(now, out);
-        } else if self.starts.is_none() {
-            self.sender.handle_timeout(now, out);
+        if now >= self.stop {
+            self.sender.truncate();
+        }
+        match self.starts {
+            None => self.sender.handle_timeout(now, out),
+            Some(at) if at <= now && at < self.stop => {
+                self.starts = None;
+                self.sender.start(now, out);
+            }
+            Some(_) => {}
         }
     }
 
     #[inline]
     fn deadline(&self) -> Option<Deadline> {
         match self.starts {
-            Some(at) => Some(Deadline {
+            Some(at) => (at < self.stop).then_some(Deadline {
                 at,
                 why: "start of a connection",
             }),
             None => self.sender.deadline(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::stopping::new_data_after;
+    use polypath_core::rng::Seed;
+    use polypath_core::time::Duration;
+
+    const STOP: Time = Time(1_000_000_000);
+
+    fn source(start: Time) -> Bulk {
+        Bulk::new(TcpConfig::default(), Sender::ENDLESS, start, STOP)
+    }
+
+    #[test]
+    fn sends_nothing_new_after_its_stop_with_an_overhead_or_without() {
+        let stream = |number: u64| Seed(number).stream("overhead");
+        let (before, after) = new_data_after(&mut source(Time::ZERO), STOP);
+        assert!(before > 100 && after == 0, "{before} before, {after} after");
+        for number in 0..20 {
+            let overhead = Overhead::new(Duration::from_millis(40), stream(number));
+            let mut source = source(Time::ZERO).with_overhead(overhead);
+            let (before, after) = new_data_after(&mut source, STOP);
+            assert!(before > 10 && after == 0, "{before} before, {after} after");
+            assert!(!source.is_open());
+        }
+    }
+
+    #[test]
+    fn a_start_that_was_drawn_after_the_stop_does_not_happen() {
+        for late in [0, 1, 5_000_000] {
+            let mut source = source(Time(STOP.0 + late));
+            assert_eq!(source.deadline(), None);
+            assert_eq!(new_data_after(&mut source, STOP), (0, 0));
         }
     }
 }

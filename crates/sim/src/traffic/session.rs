@@ -53,7 +53,7 @@ impl Sessions {
         }
     }
 
-    /// The source, beginning no session at `stop` or later.
+    /// The source, beginning no session at `stop` or later, and sending nothing new in one that is under way then.
     #[must_use]
     pub const fn until(mut self, stop: Time) -> Self {
         self.stop = stop;
@@ -96,6 +96,13 @@ impl Sessions {
         sender.start(now, out);
         self.sender = Some(sender);
     }
+
+    fn end_if_finished(&mut self, now: Time) {
+        if let Some(sender) = self.sender.take_if(|sender| sender.is_finished()) {
+            self.finished += sender.stats();
+            self.idle_until = now + pause(&self.config, &mut self.stream);
+        }
+    }
 }
 
 impl Machine for Sessions {
@@ -104,19 +111,24 @@ impl Machine for Sessions {
 
     fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
         if let Some(sender) = &mut self.sender {
-            sender.handle_input(now, ack, out);
-            if sender.is_finished() {
-                self.finished += sender.stats();
-                self.sender = None;
-                self.idle_until = now + pause(&self.config, &mut self.stream);
+            if now >= self.stop {
+                sender.truncate();
             }
+            sender.handle_input(now, ack, out);
+            self.end_if_finished(now);
         }
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.sender {
-            Some(sender) => sender.handle_timeout(now, out),
-            None if self.idle_until <= now => self.start(now, out),
+            Some(sender) => {
+                if now >= self.stop {
+                    sender.truncate();
+                }
+                sender.handle_timeout(now, out);
+                self.end_if_finished(now);
+            }
+            None if self.idle_until <= now && self.idle_until < self.stop => self.start(now, out),
             None => {}
         }
     }
@@ -149,6 +161,7 @@ fn whole_bytes(bytes: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::tcp::SegmentKind;
+    use crate::traffic::stopping::new_data_after;
     use polypath_core::machine::{Wake, step};
     use polypath_core::rng::Seed;
 
@@ -183,6 +196,25 @@ mod tests {
             }
         }
         seen
+    }
+
+    #[test]
+    fn a_session_under_way_sends_nothing_new_after_the_stop() {
+        let stop = Time(1_000_000_000);
+        for overhead in [Duration::ZERO, Duration::from_millis(40)] {
+            let config = SessionConfig {
+                idle: Duration::from_millis(1),
+                mu: 16.0,
+                sigma: 0.1,
+                tcp: TcpConfig::default(),
+                overhead,
+            };
+            let stream = Seed(3).stream("host");
+            let mut source = Sessions::new(config, stream, Time::ZERO).until(stop);
+            let (before, after) = new_data_after(&mut source, stop);
+            assert!(before > 10 && after == 0, "{before} before, {after} after");
+            assert_eq!(source.congestion_window(), None, "the session is over");
+        }
     }
 
     #[test]
