@@ -212,8 +212,8 @@ impl Sender {
         self.retransmission.back_off(now);
         let next = self.retransmission.rto.timeout();
         self.report(TcpEvent::Timeout { next }, out);
-        let kind = self.recovery.begin_timeout(self.sequence.max);
-        self.report_recovery(kind, out);
+        let entered = self.recovery.begin_timeout(self.sequence.max);
+        self.report(entered, out);
         self.sequence.next = self.sequence.una;
         self.send_more(now, u32::MAX, out);
     }

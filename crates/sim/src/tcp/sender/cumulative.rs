@@ -90,9 +90,9 @@ impl Sender {
             self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
-        let kind = self.recovery.begin(RecoveryKind::Fast, until);
+        let entered = self.recovery.begin(RecoveryKind::Fast, until);
         self.recovery.inflation = LOSS_THRESHOLD;
-        self.report_recovery(kind, out);
+        self.report(entered, out);
         self.retransmission.begin_anew(now);
         self.transmit(now, self.sequence.una, out);
     }
@@ -101,10 +101,10 @@ impl Sender {
     fn restart_slowly(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.window.restart(self.in_use(self.sequence.una));
         self.tells_reduction = self.options.ecn;
-        let kind = self
+        let entered = self
             .recovery
             .begin(RecoveryKind::SlowStart, self.sequence.max);
-        self.report_recovery(kind, out);
+        self.report(entered, out);
         self.retransmission.begin_anew(now);
         self.sequence.next = self.sequence.una;
     }

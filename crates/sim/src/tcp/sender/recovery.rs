@@ -67,18 +67,19 @@ impl Recovery {
     }
 
     /// A timeout ends whatever went on.
-    pub(super) fn begin_timeout(&mut self, max: u32) -> RecoveryKind {
+    pub(super) fn begin_timeout(&mut self, max: u32) -> TcpEvent {
         self.duplicates = 0;
         self.inflation = 0;
         self.begin(RecoveryKind::Timeout, max)
     }
 
-    pub(super) fn begin(&mut self, kind: RecoveryKind, max: u32) -> RecoveryKind {
+    /// Begins a recovery that ends once everything before `point` is acknowledged.
+    pub(super) fn begin(&mut self, kind: RecoveryKind, point: u32) -> TcpEvent {
         self.state = Some(kind);
-        self.point = Some(max);
+        self.point = Some(point);
         self.for_mark = false;
         self.partial = false;
-        kind
+        TcpEvent::RecoveryEntered { kind, until: point }
     }
 }
 
@@ -135,10 +136,5 @@ impl Sender {
         {
             self.leave_recovery(out);
         }
-    }
-
-    pub(super) fn report_recovery(&self, kind: RecoveryKind, out: &mut impl FnMut(TcpOutput)) {
-        let until = self.sequence.max;
-        self.report(TcpEvent::RecoveryEntered { kind, until }, out);
     }
 }

@@ -64,8 +64,8 @@ impl Sender {
             self.tells_reduction = self.options.ecn;
         }
         let until = point.unwrap_or(self.sequence.max);
-        let kind = self.recovery.begin(RecoveryKind::Fast, until);
-        self.report_recovery(kind, out);
+        let entered = self.recovery.begin(RecoveryKind::Fast, until);
+        self.report(entered, out);
         self.retransmission.begin_anew(now);
         let una = self.sequence.una;
         self.board().begin(una);

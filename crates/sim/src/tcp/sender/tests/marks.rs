@@ -122,3 +122,33 @@ fn a_mark_halves_what_the_receiver_allows_where_that_is_less() {
     let cwnd = trace.sender.congestion_window();
     assert!((cwnd - 2.0).abs() < 1e-9, "{cwnd}");
 }
+
+#[test]
+fn a_loss_in_a_window_that_a_mark_reduced_is_repaired_up_to_the_point_of_the_mark() {
+    for variant in [Variant::NewReno, Variant::Sack] {
+        let mut trace = trace(variant);
+        trace.take(400, 9, None, false);
+        trace.take(400, 10, None, true);
+        let point = trace.sender.recovery.point.unwrap();
+        trace.take(400, 18, None, false);
+        assert!(trace.sender.sequence.max > point, "{variant:?}");
+        trace.sender.observe(true);
+        let mut said = Vec::new();
+        for end in 20..=22 {
+            let mut ack = Segment::new(SegmentKind::Ack, 1, 18, 40);
+            ack.window = trace.receiver_window;
+            ack.sack.push(18, Range { start: 19, end });
+            trace
+                .sender
+                .handle_input(Time(450 * MS), ack, &mut |output| {
+                    if let TcpOutput::Event(event @ TcpEvent::RecoveryEntered { .. }) = output {
+                        said.push(event);
+                    }
+                });
+        }
+        let kind = RecoveryKind::Fast;
+        let entered = TcpEvent::RecoveryEntered { kind, until: point };
+        assert_eq!(said, [entered], "{variant:?}");
+        assert_eq!(trace.sender.recovery.point, Some(point), "{variant:?}");
+    }
+}
