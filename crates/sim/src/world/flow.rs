@@ -50,15 +50,15 @@ pub struct FlowCounters {
 pub struct Delays {
     /// How many packets arrived.
     pub count: u64,
-    /// The sum of their delays in nanoseconds.
-    pub sum: u64,
+    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after an hour each.
+    pub sum: u128,
 }
 
 impl Delays {
     #[inline]
     pub(crate) fn add(&mut self, delay: Duration) {
         self.count += 1;
-        self.sum += delay.as_nanos();
+        self.sum += u128::from(delay.as_nanos());
     }
 
     /// The mean in seconds; nothing if nothing arrived.
@@ -94,5 +94,22 @@ impl<X: Payload> World<X> {
                 congestion_window: None,
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millions_of_packets_may_take_an_hour_each() {
+        let hour = Duration::from_secs(3600);
+        let mut delays = Delays::default();
+        for _ in 0..3_000_000 {
+            delays.add(hour);
+        }
+        let twice = delays + delays;
+        assert_eq!(twice.count, 6_000_000);
+        assert_eq!(twice.mean(), Some(3600.0));
     }
 }

@@ -42,7 +42,7 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
         goodput,
         delays: Delays {
             count,
-            sum: count * ms * 1_000_000,
+            sum: u128::from(count * ms) * 1_000_000,
         },
     };
     FlowOutcome {
