@@ -12,10 +12,12 @@ use crate::world::{Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
 
 /// How often a span looks at the congestion windows.
 const SAMPLES: u32 = 50;
+/// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.
+const WARM_UP_STEPS: u64 = 1000;
 
 /// Takes what a simulated network says while it runs.
 pub trait NetworkObserver {
-    /// The run has come to `now`; called some fifty times a span, in order.
+    /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand times or less, in order.
     fn on_progress(&mut self, now: Time);
 
     /// What else it wants to be told; asked once, before the start.
@@ -142,7 +144,9 @@ fn run_warm_up(
     span: Duration,
     observer: &mut impl NetworkObserver,
 ) -> Result<(), Overflow> {
-    let step = Duration(span.as_nanos() / u64::from(SAMPLES)).max(Duration(1));
+    let of_span = Duration(span.as_nanos() / u64::from(SAMPLES));
+    let of_warm_up = Duration(end.since(Time::ZERO).as_nanos() / WARM_UP_STEPS);
+    let step = of_span.max(of_warm_up).max(Duration(1));
     let mut now = Time::ZERO;
     while now < end {
         now = end.min(now + step);
@@ -218,5 +222,41 @@ impl LinkOutcome {
             rate: link.rate,
             spans: Vec::with_capacity(spans as usize),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_warm_up_before_short_spans_is_run_in_a_thousand_steps() {
+        let text = r#"schema = 1
+name = "slow"
+run = { duration = "3600000020 us", warm_up = "3600 s", batches = 20 }
+[[link]]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "10 packets"
+[[flow]]
+name = "rare"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", packet = "100 B", interval = "100 s" }
+"#;
+        let network = Network::parse(text, "slow.toml", &[]).unwrap();
+        let mut steps = 0_u32;
+        let mut last = Time::ZERO;
+        let mut count = |now| {
+            steps += 1;
+            last = now;
+            assert!(steps <= 1000 + 20 * SAMPLES, "{now:?}");
+        };
+        let outcome = run_network(&network, Seed(1), &mut count).unwrap();
+        assert_eq!(steps, 1000 + 20 * SAMPLES);
+        assert_eq!(outcome.start, Time::ZERO + Duration::from_secs(3600));
+        assert_eq!(last, outcome.start + Duration(20_000));
     }
 }
