@@ -16,7 +16,8 @@ pub struct Counters {
     pub packets_in: u64,
     /// Bytes that arrived at the queue.
     pub bytes_in: u64,
-    /// Bytes that were transmitted.
+    /// Bytes that were transmitted; those that wait for the line count too, unless the totals are those
+    /// [at a time](crate::Link::counters_at).
     pub bytes_transmitted: u64,
     /// Packets that reach the far end.
     pub packets_delivered: u64,
@@ -25,7 +26,8 @@ pub struct Counters {
     /// Packets whose ECN field the queue set to CE.
     pub packets_marked: u64,
     /// Sum of the times that the transmitted packets waited before their first bit left; over a span of time, divided
-    /// by that, it is the mean number of packets that wait (Little's law).
+    /// by that, it is the mean number of packets that wait (Little's law). A packet brings its whole wait when its fate
+    /// is decided, so that a span in which the queue grows has more than its mean, and one in which it shrinks less.
     pub waited: Duration,
     /// Packets that do not reach the far end.
     pub drops: Drops,

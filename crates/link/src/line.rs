@@ -72,6 +72,14 @@ impl Line {
         }
     }
 
+    /// Bytes that were sent and leave after `now`, the rest of a packet in transmission included.
+    pub(crate) fn bytes_after(&self, now: Time) -> u64 {
+        match self {
+            Self::Constant(line) => line.bytes_after(now),
+            Self::Trace(line) => line.bytes_after(now),
+        }
+    }
+
     /// When a packet that is there since `ready` begins to leave, if it comes next.
     #[inline]
     pub(crate) fn begin(&self, ready: Time) -> Time {
@@ -120,5 +128,14 @@ impl Constant {
             begin,
             finish: self.free_at,
         }
+    }
+
+    /// Rounded up, so that no byte counts as transmitted before it is.
+    fn bytes_after(&self, now: Time) -> u64 {
+        if self.free_at <= now {
+            return 0;
+        }
+        let bits_ns = u128::from(self.rate.0) * u128::from(self.free_at.since(now).as_nanos());
+        u64::try_from(bits_ns.div_ceil(8_000_000_000)).unwrap_or(u64::MAX)
     }
 }

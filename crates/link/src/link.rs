@@ -156,6 +156,18 @@ impl<P: Payload> Link<P> {
         self.wire.tally.counters(waiting)
     }
 
+    /// The totals up to `now`, which is not before the last input: bytes that are on their way to the line, or in
+    /// transmission, are not transmitted yet. What else is decided counts, as in [`Self::counters`].
+    #[must_use]
+    pub fn counters_at(&self, now: Time) -> Counters {
+        let counters = self.counters();
+        Counters {
+            bytes_transmitted: (counters.bytes_transmitted)
+                .saturating_sub(self.wire.line.bytes_after(now)),
+            ..counters
+        }
+    }
+
     /// The rate in bits per second, of a trace its mean.
     #[must_use]
     pub const fn rate(&self) -> Rate {

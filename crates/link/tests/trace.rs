@@ -5,6 +5,7 @@ mod common;
 use std::collections::VecDeque;
 
 use common::{Arrivals, Fate, arrivals, drive};
+use polypath_core::machine::Machine;
 use polypath_core::packet::Ecn;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
@@ -133,4 +134,34 @@ fn says_its_mean_rate_and_refuses_what_is_no_trace() {
     assert_eq!(new(&[]).unwrap_err(), TraceError::Empty);
     assert_eq!(new(&[0, 0]).unwrap_err(), TraceError::NoTime);
     assert_eq!(new(&[1, 3, 2]).unwrap_err(), TraceError::Disorder(2));
+}
+
+#[test]
+fn a_byte_is_transmitted_at_its_opportunity() {
+    let mut link = link(&trace(&[5, 5, 12]), QueueLimit::Packets(10));
+    for number in 0..4 {
+        let packet = common::Numbered {
+            number,
+            size: 2000,
+            ecn: Ecn::NotEct,
+        };
+        link.handle_input(Time::ZERO, packet, &mut |_| {});
+    }
+    assert_eq!(link.counters().bytes_transmitted, 8000);
+    // 1500 bytes twice at 5 ms and once at 12 ms, again after 12 ms, and the last 500 bytes at 24 ms.
+    for (ms, bytes) in [
+        (0, 0),
+        (4, 0),
+        (5, 3000),
+        (11, 3000),
+        (12, 4500),
+        (16, 4500),
+        (17, 7500),
+        (23, 7500),
+        (24, 8000),
+        (99, 8000),
+    ] {
+        let counters = link.counters_at(Time(ms * 1_000_000));
+        assert_eq!(counters.bytes_transmitted, bytes, "at {ms} ms");
+    }
 }

@@ -123,6 +123,18 @@ impl Opportunities {
         }
     }
 
+    /// The opportunities after `now` that are taken: all up to the last, since a busy line leaves none out.
+    pub(super) fn bytes_after(&self, now: Time) -> u64 {
+        if self.free_at <= now {
+            return 0;
+        }
+        let (first, last) = (self.trace.first_after(now), self.position);
+        let periods = (last.base.0 - first.base.0) / self.trace.period().0;
+        let a_period = self.trace.at.len() as u64;
+        let whole = periods * a_period + last.index as u64 - first.index as u64;
+        whole * OPPORTUNITY.0 + u64::from(OPPORTUNITY_BYTES - last.left)
+    }
+
     /// The first opportunity with anything left that comes after `ready`.
     fn next(&self, ready: Time) -> Position {
         if self.trace.time_of(self.position) <= ready {

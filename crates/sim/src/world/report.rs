@@ -3,9 +3,10 @@
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::time::Time;
 use polypath_core::units::Rate;
-use polypath_link::{Counters, MOST_PACKETS};
+use polypath_link::{Counters, Link, MOST_PACKETS};
 
 use super::{Side, World};
+use crate::fabric::Parcel;
 
 /// One direction of one link of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,12 +122,24 @@ impl BackgroundBytes {
 impl<X: Payload> World<X> {
     /// Every link with its totals, those of background hosts included.
     pub fn links(&self) -> impl Iterator<Item = LinkReport<'_>> {
+        self.reports(Link::counters)
+    }
+
+    /// The same, with the totals [up to `now`](Link::counters_at).
+    pub fn links_at(&self, now: Time) -> impl Iterator<Item = LinkReport<'_>> {
+        self.reports(move |link| link.counters_at(now))
+    }
+
+    fn reports(
+        &self,
+        counters: impl Fn(&Link<Parcel>) -> Counters,
+    ) -> impl Iterator<Item = LinkReport<'_>> {
         let links = self.fabric.links.iter().zip(&self.names.links);
-        links.zip(0..).map(|((link, name), id)| LinkReport {
+        links.zip(0..).map(move |((link, name), id)| LinkReport {
             id: LinkId(id),
             name,
             rate: link.rate(),
-            counters: link.counters(),
+            counters: counters(link),
         })
     }
 
