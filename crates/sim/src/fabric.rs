@@ -184,7 +184,8 @@ impl Fabric {
     #[inline]
     pub(crate) fn send(&mut self, now: Time, packet: Packet) {
         let number = self.packets.put(packet);
-        self.hop(now, number);
+        let end = self.hop(now, number);
+        debug_assert!(end.is_none(), "a route without links");
     }
 
     /// Takes a packet that came to the end of a link on to its next hop, or says where its route ends.

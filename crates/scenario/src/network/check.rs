@@ -151,8 +151,7 @@ pub(super) fn check_repeat(
     limits::at_most_a_day(&key, repeat, problems);
 }
 
-/// Checks the nodes and the routes of the first and the last flow of each kind: those between differ from them
-/// in the number only.
+/// Checks the nodes and the routes of the flows of each number, and reports the first that cannot be.
 fn check_route(
     key: &str,
     flow: &Flow,
@@ -160,17 +159,11 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    let mut numbers = vec![0, flow.count - 1];
-    numbers.dedup();
-    for number in numbers {
+    let different = if flow.is_numbered() { flow.count } else { 1 };
+    for number in 0..different {
         let Some(mut stops) = known_stops(key, &flow.stops(number), graph, problems) else {
             return;
         };
-        if stops.first() == stops.last() {
-            let message = format!("the flow leads from `{}` to itself", graph.nodes[stops[0]]);
-            problems.report(&format!("{key}.to"), message, "name another node");
-            return;
-        }
         let there = router.route(&stops);
         stops.reverse();
         let back = if flow.traffic.is_tcp() {
@@ -206,11 +199,12 @@ fn known_stops(
 }
 
 fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
+    let explicit = if flow.via.is_empty() { "to" } else { "via" };
     let (leaf, remedy) = match error {
-        RouteError::Unreachable { .. } => ("to", "add a `[[link]]`"),
-        RouteError::Loop(_) => ("via", "name each node once, in the order of the way"),
+        RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
+        RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
+        RouteError::Nowhere(_) => ("to", "name another node"),
     };
-    let leaf = if flow.via.is_empty() { leaf } else { "via" };
     problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);
 }
 

@@ -145,6 +145,13 @@ impl Flow {
         node
     }
 
+    /// Whether flows of different numbers pass different nodes.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        let mut stops = [&self.from, &self.to].into_iter().chain(&self.via);
+        stops.any(|name| name.contains("{}"))
+    }
+
     /// The name of the flow of this number.
     #[must_use]
     pub fn name_of(&self, number: u32) -> String {

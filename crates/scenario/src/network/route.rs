@@ -18,6 +18,9 @@ pub enum RouteError {
     /// An explicit path comes back to where it was.
     #[error("the path passes `{0}` twice")]
     Loop(String),
+    /// It ends where it begins, and has no links.
+    #[error("the flow leads from `{0}` to itself")]
+    Nowhere(String),
 }
 
 /// Finds routes by the fewest links; of equally short ones that over the links which come first in the file.
@@ -53,8 +56,11 @@ impl<'a> Router<'a> {
     /// The links from the first of `stops` over the others, in order, to the last.
     ///
     /// # Errors
-    /// Where two stops in a row are not connected, or a node comes twice.
+    /// Where two stops in a row are not connected, a node comes twice, or the last is the first.
     pub fn route(&mut self, stops: &[usize]) -> Result<Vec<usize>, RouteError> {
+        if let (Some(first), true) = (stops.first(), stops.first() == stops.last()) {
+            return Err(RouteError::Nowhere(self.graph.nodes[*first].clone()));
+        }
         let mut route = Vec::new();
         for pair in stops.windows(2) {
             let leg = self.leg(pair[0], pair[1]);

@@ -217,6 +217,55 @@ fn what_cannot_be_run_is_refused_with_its_line() {
     }
 }
 
+/// Four hosts at a router, `h3` of which is not heard, and flows between them.
+fn star(flows: &str) -> String {
+    let link = |host: u32| {
+        let simplex = if host == 3 { "simplex = true\n" } else { "" };
+        format!(
+            "[[link]]\nfrom = \"hub\"\nto = \"h{host}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+             queue = \"5 packets\"\n{simplex}"
+        )
+    };
+    let links: String = (0..4).map(link).collect();
+    let head = "schema = 1\nname = \"star\"\nrun = { duration = \"10 s\" }\n";
+    format!("{head}{links}{flows}\n")
+}
+
+#[test]
+fn every_number_of_a_flow_has_a_way() {
+    let few = flow("from = \"hub\"\nto = \"h{}\"\ncount = 3");
+    assert_eq!(parse(&star(&few)).flows[0].count, 3);
+    for (keys, wanted) in [
+        (
+            "from = \"h{}\"\nto = \"h1\"\ncount = 3",
+            "net.toml:33:6: the flow leads from `h1` to itself; name another node",
+        ),
+        (
+            "from = \"h{}\"\nto = \"h1\"\nvia = [\"hub\"]\ncount = 3",
+            "net.toml:33:6: the flow leads from `h1` to itself; name another node",
+        ),
+        (
+            "from = \"hub\"\nto = \"h{}\"\ncount = 6",
+            "net.toml:33:6: no links lead from `h3` to `hub`",
+        ),
+        (
+            "from = \"h0\"\nto = \"h2\"\nvia = [\"h{}\"]\ncount = 2",
+            "net.toml:34:7: the path passes `hub` twice",
+        ),
+    ] {
+        let found = problems(&star(&flow(keys)));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(wanted), "{found:?}\nnot {wanted}");
+    }
+    let gap = flow("from = \"hub\"\nto = \"h{}\"\ncount = 6");
+    let gap = star(&gap).replace("\"h1\"", "\"h5\"");
+    let found = problems(&gap);
+    assert!(
+        found[0].starts_with("net.toml:33:6: unknown node `h1`"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn impossible_links_are_refused_with_their_line() {
     let text = small(&flow("from = \"a\"\nto = \"c\""));
