@@ -8,8 +8,10 @@ use polypath_scenario::network::{Flow, Graph};
 const FIRST_PORT: u16 = 49152;
 /// Ports above it that tshark takes for a protocol of its own: Elasticsearch, IRC, `SSyncP`.
 const TAKEN: [u16; 3] = [54328, 57000, 60001];
-/// How many ports there are besides.
-const PORTS: u32 = 16384 - 3;
+/// How many ports there are besides for senders, and after them for receivers: a connection cannot have the
+/// addresses and ports of one in the opposite direction.
+const SOURCE_PORTS: u32 = 8191;
+const SINK_PORTS: u32 = 16384 - 3 - SOURCE_PORTS;
 /// 10.0.0.0, whose addresses nobody routes (RFC 1918, 3).
 const FIRST_ADDRESS: u32 = 10 << 24;
 /// All but the first and the last address of 10.0.0.0/8.
@@ -22,7 +24,7 @@ pub enum AddressError {
     #[error("{0} nodes are more than a capture has addresses for, {MOST_NODES}")]
     TooManyNodes(usize),
     /// More flows between two nodes than there are ports.
-    #[error("more than {PORTS} flows between `{0}` and `{1}` have no ports of their own")]
+    #[error("more than {SINK_PORTS} flows between `{0}` and `{1}` have no ports of their own")]
     TooManyFlows(String, String),
 }
 
@@ -45,7 +47,7 @@ impl Ends {
     pub(crate) fn source(&self, connection: u32) -> End {
         End {
             address: self.source,
-            port: port(connection.wrapping_sub(1) % PORTS),
+            port: port(connection.wrapping_sub(1) % SOURCE_PORTS),
         }
     }
 
@@ -78,13 +80,13 @@ impl<'a> Addresses<'a> {
         let to = self.graph.find(&Flow::node(&flow.to, number))?;
         let pair = (from.min(to), from.max(to));
         let count = self.flows_between.entry(pair).or_default();
-        if *count == PORTS {
+        if *count == SINK_PORTS {
             let [from, to] = [from, to].map(|node| self.graph.nodes[node].clone());
             return Some(Err(AddressError::TooManyFlows(from, to)));
         }
         let sink = End {
             address: address(to),
-            port: port(*count),
+            port: port(SOURCE_PORTS + *count),
         };
         *count += 1;
         let source = address(from);
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_flows_share_the_ports_of_two_nodes_whatever_their_direction() {
+    fn no_two_connections_share_addresses_and_ports_whatever_their_direction() {
         let network = network(&(flow("x", "a", "b", 2) + &flow("y", "b", "a", 2)));
         let graph = network.graph();
         let mut addresses = Addresses::new(&graph).expect("few nodes");
@@ -133,17 +135,22 @@ mod tests {
         for flow in &network.flows {
             for number in 0..flow.count {
                 let ends = addresses.ends(flow, number).expect("nodes").expect("ports");
-                assert_ne!(ends.source(1).address, ends.sink().address);
-                assert!(seen.insert(ends.sink().port));
-                assert_eq!(ends.source(1).port, ends.source(1 + PORTS).port);
-                assert_ne!(ends.source(1).port, ends.source(2).port);
+                let sink = ends.sink();
+                for connection in 1..=SOURCE_PORTS {
+                    let source = ends.source(connection);
+                    assert_ne!(source.address, sink.address);
+                    let mut pair = [source, sink].map(|end| (end.address, end.port));
+                    pair.sort_unstable();
+                    assert!(seen.insert(pair), "{pair:?} of {number}, {connection}");
+                }
+                assert_eq!(ends.source(1), ends.source(1 + SOURCE_PORTS));
             }
         }
     }
 
     #[test]
     fn every_port_is_given_once_and_none_that_is_taken() {
-        let given: Vec<u16> = (0..PORTS).map(port).collect();
+        let given: Vec<u16> = (0..SOURCE_PORTS + SINK_PORTS).map(port).collect();
         assert_eq!(given.len() + TAKEN.len(), 16384);
         assert!(given.is_sorted_by(|a, b| a < b));
         assert_eq!((given[0], given.last()), (FIRST_PORT, Some(&u16::MAX)));
@@ -152,14 +159,12 @@ mod tests {
 
     #[test]
     fn more_flows_than_ports_are_refused() {
-        let network = network(&flow("x", "a", "b", PORTS + 1));
+        let network = network(&flow("x", "a", "b", SINK_PORTS + 1));
         let graph = network.graph();
         let mut addresses = Addresses::new(&graph).expect("few nodes");
-        let mut ends = (0..=PORTS).map(|number| addresses.ends(&network.flows[0], number));
+        let mut ends = (0..=SINK_PORTS).map(|number| addresses.ends(&network.flows[0], number));
         let refused = ends.find(|ends| !matches!(ends, Some(Ok(_)))).flatten();
-        assert_eq!(
-            refused,
-            Some(Err(AddressError::TooManyFlows("a".into(), "b".into())))
-        );
+        let error = AddressError::TooManyFlows("a".into(), "b".into());
+        assert_eq!(refused, Some(Err(error)));
     }
 }

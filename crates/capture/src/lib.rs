@@ -6,9 +6,10 @@
 //! it holds what arrived there, in order, at the time at which the last bit arrived, with the ECN mark that a queue
 //! set on the way. What a link dropped is not in its capture. Times are nanoseconds since the start of the run.
 //!
-//! *Addresses.* Node n of the graph, from 0, is 10.0.0.1 + n. The k-th flow between two nodes has the port
-//! 49152 + k at its receiver; its sender takes 49152 for its first connection and the next port for each
-//! further one, in a circle of 16381: three ports that tshark takes for a protocol are left out.
+//! *Addresses.* Node n of the graph, from 0, is 10.0.0.1 + n. The k-th flow between two nodes has the
+//! port 57345 + k at its receiver; its sender takes 49152 for its first connection and the next port for each
+//! further one, in a circle of 8191, so that no two connections share addresses and ports, whatever their
+//! direction. Three ports that tshark takes for a protocol are left out.
 //!
 //! *Sizes.* A segment of the model counts `tcp.segment` bytes with its headers of 40, so that it carries
 //! `segment - 40` bytes of the stream, all of them 0; captured packets are whole and their checksums right. The

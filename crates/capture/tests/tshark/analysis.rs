@@ -86,9 +86,10 @@ fn a_full_window_is_one_to_tshark() {
     );
     assert!(run.count("tcp.analysis.window_full") > 100);
     let said = run.packets(
-        "tcp.srcport == 49152 && ip.src == 10.0.0.3 && !tcp.flags.syn == 1",
+        "tcp.srcport == 57345 && ip.src == 10.0.0.3 && !tcp.flags.syn == 1",
         &["tcp.window_size"],
     );
+    assert!(said.len() > 100);
     assert!(
         said.iter().all(|ack| ack["tcp.window_size"] == "4800"),
         "5 segments of 960 bytes"

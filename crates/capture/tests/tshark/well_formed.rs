@@ -1,6 +1,6 @@
 //! Headers, lengths and checksums.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::captured;
 
@@ -139,31 +139,40 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
     );
 }
 
-/// As many flows as there are ports, of datagrams between two nodes and over TCP between two others.
+/// As many flows as there are ports of receivers, of datagrams between two nodes and over TCP between two others;
+/// and more connections than there are ports of senders, one after another between two more.
 #[test]
 fn no_port_is_taken_for_a_protocol() {
     let link = |from: &str, to: &str| {
         format!(
-            "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10 Gbit/s\"\ndelay = \"1 ms\"\n\
+            "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10 Gbit/s\"\ndelay = \"10 us\"\n\
              queue = \"100000 packets\"\n"
         )
     };
-    let flow = |from: &str, to: &str, traffic: &str| {
+    let flow = |from: &str, to: &str, count: u32, traffic: &str| {
         format!(
-            "[[flow]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncount = 16381\n\
-             start_spread = \"300 ms\"\nstop = \"400 ms\"\ntraffic = {traffic}\n"
+            "[[flow]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncount = {count}\n\
+             start_spread = \"300 ms\"\nstop = \"900 ms\"\ntraffic = {traffic}\n"
         )
     };
     let network = [
-        "schema = 1\nname = \"ports\"\nrun = { duration = \"600 ms\" }\n".to_owned(),
+        "schema = 1\nname = \"ports\"\nrun = { duration = \"1 s\" }\n".to_owned(),
         link("a", "b"),
         link("c", "d"),
         flow(
             "a",
             "b",
+            8190,
             "{ kind = \"cbr\", packet = \"300 B\", interval = \"1 s\" }",
         ),
-        flow("c", "d", "{ kind = \"file\", size = \"1 kB\" }"),
+        flow("c", "d", 8190, "{ kind = \"file\", size = \"1 kB\" }"),
+        link("e", "f"),
+        flow(
+            "e",
+            "f",
+            1,
+            "{ kind = \"sessions\", idle = \"1 us\", file = { mu = 0, sigma = 0 } }",
+        ),
     ];
     let Some(run) = captured(&network.concat(), &[]) else {
         return;
@@ -177,10 +186,15 @@ fn no_port_is_taken_for_a_protocol() {
     }
     let known = ["raw:ip:tcp", "raw:ip:tcp:data", "raw:ip:udp:data"];
     assert!(seen.keys().eq(&known), "{seen:?}");
-    assert_eq!(
-        (seen["raw:ip:tcp:data"], seen["raw:ip:udp:data"]),
-        (16381, 16381)
-    );
+    for (filter, port, wanted) in [
+        ("udp", "udp.dstport", 8190),
+        ("tcp.len > 0", "tcp.dstport", 8190),
+        ("tcp.len > 0", "tcp.srcport", 8191),
+    ] {
+        let packets = run.packets(filter, &[port]);
+        let ports: BTreeSet<&str> = packets.iter().map(|p| p[port].as_str()).collect();
+        assert_eq!(ports.len(), wanted, "{port}");
+    }
 }
 
 #[test]
