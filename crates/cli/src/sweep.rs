@@ -180,8 +180,8 @@ impl Store {
             Ok(_) => {}
             Err(_) => {
                 fs::create_dir_all(&folder)
-                    .and_then(|()| fs::write(&path, plan))
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
+                put(&path, &plan)?;
             }
         }
         Ok(Self { folder })
@@ -195,14 +195,9 @@ impl Store {
         self.path(number).exists()
     }
 
-    /// Keeps the report of a point: written beside its place and moved there, so that none is ever half there.
+    /// Keeps the report of a point.
     fn keep(&self, number: usize, text: &str) -> Result<(), Failure> {
-        let path = self.path(number);
-        let draft = path.with_extension("draft");
-        fs::write(&draft, text)
-            .and_then(|()| fs::rename(&draft, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(Failure::Run)
+        put(&self.path(number), text)
     }
 
     fn read(&self, number: usize) -> Result<serde_json::Value, Failure> {
@@ -212,5 +207,51 @@ impl Store {
         let value = serde_json::from_str(&text)
             .with_context(|| format!("{} is damaged: remove it and run again", path.display()))?;
         Ok(value)
+    }
+}
+
+/// Writes a file beside its place and moves it there, so that it is never half there.
+fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, text)
+        .and_then(|()| fs::rename(&draft, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+        .map_err(Failure::Run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[[link]]\nfrom = \"a\"\n\
+                           to = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"9 packets\"\n\
+                           [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                           traffic = { kind = \"ftp\" }\n";
+
+    /// A file that is written in place would be written through a link, too.
+    #[test]
+    fn a_plan_is_moved_to_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plan, other) = (
+            dir.path().join("points/plan.json"),
+            dir.path().join("other"),
+        );
+        fs::create_dir(dir.path().join("points")).unwrap();
+        std::os::unix::fs::symlink(&other, &plan).unwrap();
+        let point = Point {
+            set: Vec::new(),
+            network: Network::parse(NETWORK, "x.toml", &[]).unwrap(),
+        };
+        let what = Plan {
+            text: NETWORK,
+            overrides: Vec::new(),
+        };
+        let replication = Replication {
+            replicas: 1,
+            jobs: None,
+        };
+        assert!(Store::open(dir.path(), &what, &[point], replication).is_ok());
+        assert!(!other.exists() && plan.is_file());
+        assert!(!plan.with_extension("draft").exists());
     }
 }

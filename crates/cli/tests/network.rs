@@ -1,73 +1,14 @@
-//! `polypath sim` of networks and sweeps, as its users run it.
+//! `polypath sim` of networks, as its users run it.
 
 mod common;
+#[path = "common/runs.rs"]
+mod runs;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{polypath, printed};
-
-const NETWORK: &str = r#"schema = 1
-name = "small"
-run = { duration = "3 s", warm_up = "1 s" }
-[[link]]
-name = "bottleneck"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "5 ms"
-queue = "10 packets"
-[[flow]]
-name = "bulk"
-count = 2
-from = "a"
-to = "b"
-start_spread = "500 ms"
-traffic = { kind = "ftp" }
-"#;
-
-const SWEEP: &str = r#"[sweep]
-"link.0.queue" = ["5 packets", "20 packets"]
-"tcp.variant" = ["tahoe", "newreno", "sack"]
-"#;
-
-/// The files of a folder and those below it, by their names.
-fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("it can be read").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            let inner = content(&path).into_iter();
-            found.extend(inner.map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
-        } else {
-            found.insert(name.into_owned(), fs::read(&path).expect("it can be read"));
-        }
-    }
-    found
-}
-
-/// Runs `file` into `out` and gives what that folder then holds.
-fn run(file: &Path, out: &Path, more: &[&str]) -> BTreeMap<String, Vec<u8>> {
-    let mut command = polypath();
-    command
-        .arg("sim")
-        .arg(file)
-        .arg("--out")
-        .arg(out)
-        .args(more);
-    printed(&command.output().expect("the program runs"));
-    content(out)
-}
-
-/// Runs `file` and gives the exit code and what it says on standard error.
-fn refused(file: &Path, more: &[&str]) -> (Option<i32>, String) {
-    let output = polypath().arg("sim").arg(file).args(more).output();
-    let output = output.expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.code(), said)
-}
+use common::polypath;
+use runs::{NETWORK, SWEEP, refused, run};
 
 #[test]
 fn replicas_give_the_same_bytes_on_any_number_of_threads() {
@@ -84,38 +25,6 @@ fn replicas_give_the_same_bytes_on_any_number_of_threads() {
         ["flows.csv", "links.csv", "report.json"]
     );
     assert_eq!(one, run("three", "3"));
-}
-
-#[test]
-fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
-    let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
-    assert_eq!(whole["sweep.csv"].split(|b| *b == b'\n').count(), 1 + 6 + 1);
-    let cut = dir.path().join("cut");
-    run(&file, &cut, &[]);
-    for lost in ["sweep.csv", "points/00001.json", "points/00004.json"] {
-        fs::remove_file(cut.join(lost)).expect("it was there");
-    }
-    fs::write(cut.join("points/00004.draft"), "half a rep").expect("it can be written");
-    let mut resumed = run(&file, &cut, &["--jobs", "2"]);
-    resumed.remove("points/00004.draft");
-    assert_eq!(resumed, whole);
-}
-
-#[test]
-fn another_sweep_does_not_mix_with_the_points_of_the_first() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
-    let out = dir.path().join("out");
-    let before = run(&file, &out, &[]);
-    let out_text = out.to_str().expect("a plain path");
-    let (code, said) = refused(&file, &["--seed", "2", "--out", out_text]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("holds the points of another sweep"), "{said}");
-    assert_eq!(content(&out), before);
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! `polypath sim` of sweeps: cut off, killed, and taken up again.
+
+mod common;
+#[path = "common/runs.rs"]
+mod runs;
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use common::polypath;
+use runs::{NETWORK, SWEEP, content, refused, run};
+
+#[test]
+fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
+    assert_eq!(whole["sweep.csv"].split(|b| *b == b'\n').count(), 1 + 6 + 1);
+    let cut = dir.path().join("cut");
+    run(&file, &cut, &[]);
+    for lost in ["sweep.csv", "points/00001.json", "points/00004.json"] {
+        fs::remove_file(cut.join(lost)).expect("it was there");
+    }
+    fs::write(cut.join("points/00004.draft"), "half a rep").expect("it can be written");
+    let mut resumed = run(&file, &cut, &["--jobs", "2"]);
+    resumed.remove("points/00004.draft");
+    assert_eq!(resumed, whole);
+}
+
+#[test]
+fn another_sweep_does_not_mix_with_the_points_of_the_first() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let out = dir.path().join("out");
+    let before = run(&file, &out, &[]);
+    let out_text = out.to_str().expect("a plain path");
+    let (code, said) = refused(&file, &["--seed", "2", "--out", out_text]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("holds the points of another sweep"), "{said}");
+    assert_eq!(content(&out), before);
+}
+
+/// Two hundred combinations.
+const MANY: &str = r#"[sweep]
+"link.0.queue" = ["5 packets", "6 packets", "7 packets", "8 packets", "9 packets"]
+"link.0.delay" = ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms", "6 ms", "7 ms", "8 ms"]
+"tcp.variant" = ["tahoe", "reno", "newreno", "sack", "cubic"]
+"#;
+
+/// How many points are finished.
+fn finished(out: &Path) -> usize {
+    let entries = fs::read_dir(out.join("points")).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with('0'))
+        .filter(|name| name.to_string_lossy().ends_with(".json"))
+        .count()
+}
+
+/// Runs a sweep and kills it as soon as `is_enough`.
+fn kill_when(file: &Path, out: &Path, is_enough: impl Fn() -> bool) {
+    let mut sweep = polypath();
+    sweep.arg("sim").arg(file).arg("--out").arg(out);
+    let mut child = sweep.args(["--jobs", "2"]).spawn().expect("it runs");
+    while !is_enough() {
+        assert!(child.try_wait().expect("it runs").is_none(), "it is over");
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("it runs");
+    let status = child.wait().expect("it ran");
+    assert_eq!(status.code(), None, "killed, and not over");
+}
+
+#[test]
+fn a_sweep_that_was_killed_ends_with_the_bytes_of_one_that_was_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    let short = NETWORK.replace("\"3 s\", warm_up = \"1 s\"", "\"20 s\"");
+    fs::write(&file, format!("{short}{MANY}")).expect("it can be written");
+    let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
+    assert_eq!(finished(&dir.path().join("whole")), 200);
+    let out = dir.path().join("killed");
+    kill_when(&file, &out, || out.join("points").exists());
+    kill_when(&file, &out, || finished(&out) >= 30);
+    kill_when(&file, &out, || finished(&out) >= 100);
+    assert!(finished(&out) < 200 && !out.join("sweep.csv").exists());
+    assert_eq!(run(&file, &out, &["--jobs", "2"]), whole);
+}
