@@ -33,6 +33,8 @@ pub enum Kind {
     Drops,
     /// The share of the packets at links that these do not drop.
     Passed,
+    /// The share of the packets at links that these drop; none counts as lost that is under way at the end.
+    Dropped,
     /// The mean time for which packets wait for the line of a link, without their own transmission, in ms.
     Waiting,
 }
@@ -67,10 +69,8 @@ impl Quantity {
                 1.0 - flows.delays.count as f64 / flows.sender.sent as f64
             }
             Kind::Drops => links().packets_dropped() as f64,
-            Kind::Passed => {
-                let links = links();
-                1.0 - links.packets_dropped() as f64 / links.packets_in as f64
-            }
+            Kind::Passed => 1.0 - dropped_share(&links()),
+            Kind::Dropped => dropped_share(&links()),
             Kind::Waiting => {
                 let links = links();
                 links.waited.as_secs_f64() * 1e3 / links.packets_in as f64
@@ -95,6 +95,10 @@ impl Quantity {
     }
 }
 
+fn dropped_share(links: &Counters) -> f64 {
+    links.packets_dropped() as f64 / links.packets_in as f64
+}
+
 impl Kind {
     /// The unit in which it is counted; 1 for shares.
     #[must_use]
@@ -102,7 +106,7 @@ impl Kind {
         match self {
             Self::Goodput => "Mbit/s",
             Self::Retransmissions => "segments",
-            Self::RetransmittedShare | Self::Loss | Self::Passed => "1",
+            Self::RetransmittedShare | Self::Loss | Self::Passed | Self::Dropped => "1",
             Self::Timeouts => "timeouts",
             Self::Drops => "packets",
             Self::Waiting => "ms",

@@ -82,7 +82,7 @@ fn case(row: &Row, scope: Scope) -> Result<Case, ValidateError> {
         unit: "%",
         ..Check::new(
             "loss",
-            Quantity::new(Kind::Loss, "udp"),
+            Quantity::new(Kind::Dropped, "bottleneck"),
             row.loss_pct_mean,
             loss_bound(row),
         )
