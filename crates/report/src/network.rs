@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
-pub use figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures, jain_index};
+pub use figures::{
+    FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures, NetworkFigures, jain_index,
+};
 
 /// A network and what came out of it.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! From counters to means and their intervals.
 
+mod counts;
+
 use std::ops::Range;
 
 use polypath_core::units::Rate;
@@ -8,6 +10,7 @@ use polypath_sim::{Delays, FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcom
 
 use super::NetworkRecord;
 use crate::statistics::Estimate;
+pub use counts::{FlowCounts, LinkCounts};
 
 /// All figures of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +35,10 @@ pub struct GroupFigures {
     /// How evenly they share it: Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
     /// one each, a single run has no interval.
     pub fairness: Option<Estimate>,
-    /// What they sent.
+    /// What they did, over all replicas.
     pub totals: FlowCounters,
+    /// What they did in one run.
+    pub per_run: FlowCounts,
     /// The mean one-way delay of their packets in seconds.
     pub delay: Option<Estimate>,
     /// The mean congestion window of one of them in segments.
@@ -70,6 +75,8 @@ pub struct LinkFigures {
     pub waiting: Option<Estimate>,
     /// What it did, over all replicas.
     pub totals: Counters,
+    /// What came to it in one run.
+    pub per_run: LinkCounts,
 }
 
 /// Jain's index of fairness: (sum x)^2 / (n sum x^2), 1 for equal shares and 1/n for a single one; nothing where
@@ -103,8 +110,11 @@ impl NetworkFigures {
         for group in &record.network.flows {
             let count = group.count as usize;
             let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
-            let fairness = fairness(&replicas, begin..begin + count);
-            groups.push(group_figures(&group.name, &members, fairness));
+            let range = begin..begin + count;
+            let whole = |run: &&NetworkOutcome| counts::whole(&run.flows[range.clone()]);
+            let runs: Vec<FlowCounters> = replicas.iter().map(whole).collect();
+            let fairness = fairness(&replicas, range.clone());
+            groups.push(group_figures(&group.name, &members, fairness, &runs));
             begin += count;
         }
         let links = |number: usize| {
@@ -185,7 +195,12 @@ fn fairness(replicas: &[&NetworkOutcome], members: Range<usize>) -> Option<Estim
     Estimate::of(&indices)
 }
 
-fn group_figures(name: &str, members: &[Series<'_>], fairness: Option<Estimate>) -> GroupFigures {
+fn group_figures(
+    name: &str,
+    members: &[Series<'_>],
+    fairness: Option<Estimate>,
+    runs: &[FlowCounters],
+) -> GroupFigures {
     let samples = members.first().map_or(0, |series| series.samples.len());
     let (mut goodputs, mut delays, mut windows) = (Vec::new(), Vec::new(), Vec::new());
     for sample in 0..samples {
@@ -200,7 +215,8 @@ fn group_figures(name: &str, members: &[Series<'_>], fairness: Option<Estimate>)
         count: members.len(),
         goodput: Estimate::of(&goodputs),
         fairness,
-        totals: members.iter().map(Series::totals).sum(),
+        totals: runs.iter().copied().sum(),
+        per_run: FlowCounts::of(runs),
         delay: Estimate::of_ratio(&delays),
         window: Estimate::of(&windows),
     }
@@ -231,6 +247,7 @@ fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
         loss: Estimate::of_ratio(&losses),
         waiting: Estimate::of(&waiting),
         totals: samples.iter().copied().sum(),
+        per_run: LinkCounts::of(replicas),
     }
 }
 

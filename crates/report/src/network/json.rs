@@ -1,5 +1,6 @@
 //! `report.json` of a network: times in seconds, rates in bits a second; `ci95` is half the width of the 95 %
-//! interval; what does not exist is null. Equal runs give equal bytes.
+//! interval; what does not exist is null. Counts are totals over all seeds; in `per_run` they are means of a run, with
+//! an interval if there are several. Equal runs give equal bytes.
 
 use polypath_link::DropReason;
 use polypath_scenario::parameters;
@@ -36,6 +37,22 @@ struct Group<'a> {
     window_segments: Spread,
     #[serde(flatten)]
     totals: Totals,
+    per_run: FlowCounts,
+}
+
+#[derive(Serialize)]
+struct FlowCounts {
+    goodput_bytes: Spread,
+    sent_packets: Spread,
+    retransmitted_packets: Spread,
+    timeouts: Spread,
+    arrived_packets: Spread,
+}
+
+#[derive(Serialize)]
+struct LinkCounts {
+    packets_in: Spread,
+    packets_dropped: Spread,
 }
 
 #[derive(Serialize)]
@@ -68,6 +85,7 @@ struct Link<'a> {
     packets_marked: u64,
     mean_waiting_packets: Spread,
     drops: serde_json::Map<String, serde_json::Value>,
+    per_run: LinkCounts,
 }
 
 pub(super) fn render(
@@ -104,6 +122,13 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),
         totals: totals(&figures.totals),
+        per_run: FlowCounts {
+            goodput_bytes: spread(figures.per_run.goodput),
+            sent_packets: spread(figures.per_run.sent),
+            retransmitted_packets: spread(figures.per_run.retransmitted),
+            timeouts: spread(figures.per_run.timeouts),
+            arrived_packets: spread(figures.per_run.arrived),
+        },
     }
 }
 
@@ -142,5 +167,9 @@ fn link(figures: &LinkFigures) -> Link<'_> {
             .map(|reason| (reason.name().to_owned(), totals.drops.of(reason).into()))
             .into_iter()
             .collect(),
+        per_run: LinkCounts {
+            packets_in: spread(figures.per_run.packets_in),
+            packets_dropped: spread(figures.per_run.dropped),
+        },
     }
 }

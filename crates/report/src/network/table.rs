@@ -49,14 +49,15 @@ fn basis(record: NetworkRecord<'_>) -> String {
             run.batches
         ),
         replicas => format!(
-            "sim, n = {} replicas from seed {}, {measured} each;\n+- is half of the 95 % interval",
+            "sim, n = {} replicas from seed {}, {measured} each;\n\
+             +- is half of the 95 % interval, counts are means of a run",
             replicas.len(),
             record.network.seed
         ),
     }
 }
 
-/// The columns of the flows; the first so many stand in a table of their own, to fit into 80 characters.
+/// The columns of the flows; they stand in several tables, to fit into 80 characters.
 const FLOW_COLUMNS: [&str; 9] = [
     "flows",
     "count",
@@ -68,7 +69,9 @@ const FLOW_COLUMNS: [&str; 9] = [
     "sent\nagain",
     "timeouts",
 ];
-const FIRST_FLOW_COLUMNS: usize = 5;
+/// Where their further tables begin, and where they do if counts have intervals.
+const FLOW_TABLES: &[usize] = &[5];
+const FLOW_TABLES_OF_REPLICAS: &[usize] = &[5, 7];
 
 /// The columns of the links, likewise.
 const LINK_COLUMNS: [&str; 7] = [
@@ -80,15 +83,21 @@ const LINK_COLUMNS: [&str; 7] = [
     "packets",
     "dropped",
 ];
-const FIRST_LINK_COLUMNS: usize = 4;
+const LINK_TABLES: &[usize] = &[4];
 
 fn groups(groups: &[GroupFigures]) -> String {
     let rows: Vec<Vec<String>> = groups.iter().map(group_row).collect();
-    in_two(&FLOW_COLUMNS, FIRST_FLOW_COLUMNS, &rows)
+    let sent = groups.iter().filter_map(|group| group.per_run.sent);
+    let tables = if sent.map(|sent| sent.n).any(|runs| runs > 1) {
+        FLOW_TABLES_OF_REPLICAS
+    } else {
+        FLOW_TABLES
+    };
+    in_tables(&FLOW_COLUMNS, tables, &rows)
 }
 
 fn group_row(group: &GroupFigures) -> Vec<String> {
-    let sender = group.totals.sender;
+    let counts = &group.per_run;
     vec![
         group.name.clone(),
         group.count.to_string(),
@@ -96,15 +105,15 @@ fn group_row(group: &GroupFigures) -> Vec<String> {
         scaled(group.fairness, 1.0),
         scaled(group.delay, 1e3),
         scaled(group.window, 1.0),
-        sender.sent.to_string(),
-        sender.retransmitted.to_string(),
-        sender.timeouts.to_string(),
+        counted(counts.sent),
+        counted(counts.retransmitted),
+        counted(counts.timeouts),
     ]
 }
 
 fn links(links: &[&LinkFigures]) -> String {
     let rows: Vec<Vec<String>> = links.iter().copied().map(link_row).collect();
-    in_two(&LINK_COLUMNS, FIRST_LINK_COLUMNS, &rows)
+    in_tables(&LINK_COLUMNS, LINK_TABLES, &rows)
 }
 
 fn link_row(link: &LinkFigures) -> Vec<String> {
@@ -114,15 +123,18 @@ fn link_row(link: &LinkFigures) -> Vec<String> {
         scaled(link.load, 1.0),
         scaled(link.loss, 100.0),
         scaled(link.waiting, 1.0),
-        link.totals.packets_in.to_string(),
-        link.totals.packets_dropped().to_string(),
+        counted(link.per_run.packets_in),
+        counted(link.per_run.dropped),
     ]
 }
 
-/// Two tables, one below the other: the `first` columns, and the others behind the names.
-fn in_two(columns: &[&str], first: usize, rows: &[Vec<String>]) -> String {
+/// Tables one below the other: the columns up to the first of `begins`, and those from each on, all behind the names.
+fn in_tables(columns: &[&str], begins: &[usize], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = columns.iter().map(ToString::to_string).collect();
-    let parts = [1..first, first..columns.len()].map(|shown| {
+    let ends = begins.iter().copied().chain([columns.len()]);
+    let begins = [1].into_iter().chain(begins.iter().copied());
+    let parts = begins.zip(ends).map(|(begin, end)| {
+        let shown = begin..end;
         let cells = |row: &[String]| [&row[..1], &row[shown.clone()]].concat();
         let mut part = table(&cells(&header));
         for row in rows {
@@ -131,7 +143,7 @@ fn in_two(columns: &[&str], first: usize, rows: &[Vec<String>]) -> String {
         align(&mut part, 1);
         part.to_string()
     });
-    parts.join("\n\n")
+    parts.collect::<Vec<String>>().join("\n\n")
 }
 
 fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
@@ -155,6 +167,22 @@ fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
         ci95: estimate.ci95.map(|half| half * factor),
         n: estimate.n,
     }))
+}
+
+/// A count of a run: exact, or a mean with half of its interval.
+fn counted(count: Option<Estimate>) -> String {
+    match count {
+        Some(Estimate {
+            mean,
+            ci95: Some(half),
+            ..
+        }) => {
+            let digits = usize::from(mean < 1000.0);
+            format!("{mean:.digits$} +- {half:.digits$}")
+        }
+        Some(Estimate { mean, .. }) => format!("{mean:.0}"),
+        None => "-".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -203,6 +231,25 @@ tcp = { receiver_window = 1000 }
             assert!(width.is_some_and(|width| width <= 80), "{text}");
             assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
         }
+    }
+
+    #[test]
+    fn replicas_show_what_one_of_them_counts() {
+        let again = |text: &str| -> f64 {
+            let mut rows = text.lines().filter(|line| line.contains("bulk-transfers"));
+            let counts = rows.next_back().unwrap().split_whitespace().nth(1);
+            counts.unwrap().parse().unwrap()
+        };
+        let both = rendered(FAST, &[1, 2]);
+        assert!(both.contains("counts are means of a run"), "{both}");
+        let single = [1, 2].map(|seed| {
+            let text = rendered(FAST, &[seed]);
+            let mut rows = text.lines().filter(|line| line.contains("bulk-transfers"));
+            let mut counts = rows.next_back().unwrap().split_whitespace().rev();
+            counts.nth(1).unwrap().parse::<f64>().unwrap()
+        });
+        let mean = f64::midpoint(single[0], single[1]);
+        assert!((again(&both) - mean).abs() <= 0.5, "{both}\n{single:?}");
     }
 
     #[test]

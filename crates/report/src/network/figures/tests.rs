@@ -115,6 +115,8 @@ fn a_single_run_is_estimated_from_its_spans() {
     assert_estimate(group.goodput, (4000.0, 2000.0 * T1, 2));
     assert_estimate(group.window, (4.0, 0.0, 2));
     assert_eq!(group.totals.goodput, 2000);
+    assert_estimate(group.per_run.sent, (34.0, 0.0, 1));
+    assert_estimate(group.per_run.retransmitted, (4.0, 0.0, 1));
     assert_estimate(figures.flows[0].goodput, (3000.0, 2000.0 * T1, 2));
     let link = &figures.links[0];
     // Half of the time, and all of it; 500 ms waited in 2 s; 10 of 40 dropped.
@@ -143,6 +145,10 @@ fn replicas_are_estimated_from_one_value_each() {
     assert_estimate(group.goodput, (6000.0, 4000.0 * T1, 2));
     assert_estimate(figures.flows[0].goodput, (2000.0, 0.0, 2));
     assert_eq!(group.totals.goodput, 6000);
+    assert_estimate(group.per_run.goodput, (3000.0, 2000.0 * T1, 2));
+    assert_estimate(group.per_run.sent, (24.0, 0.0, 2));
+    assert_estimate(figures.links[0].per_run.packets_in, (40.0, 0.0, 2));
+    assert_estimate(figures.links[0].per_run.dropped, (10.0, 0.0, 2));
     assert_estimate(figures.links[0].load, (0.75, 0.0, 2));
     assert_eq!(figures.links[0].totals.packets_in, 80);
 }
