@@ -3,13 +3,17 @@
 //! | line | its keys besides `at` and `event` |
 //! | --- | --- |
 //! | `window` | `flow`, `cwnd` and `ssthresh` in segments |
-//! | `recovery-entered` | `flow`, `kind`, `until`: the segment at whose acknowledgment it ends |
+//! | `recovery-entered` | `flow`, `kind`, `until`: it ends when all before this segment are acknowledged |
 //! | `recovery-left` | `flow`, `kind` |
 //! | `timeout` | `flow`, `next`: the next timeout in ns |
 //! | `rtt` | `flow`, `rtt` and `rto` in ns |
 //! | `ecn-reduction` | `flow` |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
+//!
+//! Reno's fast recovery ends already with the first new ACK, and a timeout ends whatever recovery there was without a
+//! `recovery-left`. A packet that is lost on the wire is said to be dropped when its fate is decided: when it comes to
+//! the queue, or with `CoDel` when it leaves it.
 //!
 //! A packet is `flow` and `size` in bytes, and of TCP `connection`, `packet` (`data` or `ack`) and `number` in
 //! segments. `at` is in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`

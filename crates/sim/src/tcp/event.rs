@@ -27,7 +27,8 @@ pub enum TcpEvent {
     RecoveryEntered {
         /// How.
         kind: RecoveryKind,
-        /// The repair ends when everything before this segment is acknowledged.
+        /// The repair ends when everything before this segment is acknowledged, or of Reno's fast recovery anything
+        /// new; or with a timeout, which begins another and says no end of this one.
         until: u32,
     },
     /// The repair of a loss ended.

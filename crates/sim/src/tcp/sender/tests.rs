@@ -212,6 +212,29 @@ fn an_observed_sender_says_what_happens_to_its_window() {
 }
 
 #[test]
+fn a_timeout_in_fast_recovery_begins_another_and_says_no_end_of_the_first() {
+    let mut trace = Trace::new(100, |_| {});
+    trace.open_to_eleven();
+    for _ in 0..3 {
+        trace.ack(400, 9);
+    }
+    assert!(trace.sender.recovery.is_fast());
+    trace.sender.observe(true);
+    let at = trace.sender.deadline().expect("a timer runs").at;
+    let mut said = Vec::new();
+    trace.sender.handle_timeout(at, &mut |output| {
+        if let TcpOutput::Event(event) = output {
+            said.push(event);
+        }
+    });
+    let kind = RecoveryKind::Timeout;
+    let entered = TcpEvent::RecoveryEntered { kind, until: 22 };
+    assert!(matches!(said[0], TcpEvent::Timeout { .. }), "{said:?}");
+    assert_eq!(said[1], entered);
+    assert!(matches!(said[2..], [TcpEvent::Window { .. }]), "{said:?}");
+}
+
+#[test]
 fn an_overhead_delays_what_acks_release_and_one_delay_runs_at_a_time() {
     let stream = polypath_core::rng::Seed(1).stream("overhead");
     let greatest = Duration::from_millis(5);
