@@ -55,6 +55,26 @@ impl Estimate {
     }
 }
 
+/// The correlation of values with those that follow them (lag 1), which is near 0 for independent ones; nothing of
+/// fewer than three values, or of equal ones.
+#[must_use]
+pub fn lag_one(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
+    (values.len() > 2 && squares > 0.0).then(|| products.sum::<f64>() / squares)
+}
+
+/// Whether [`lag_one`] of `n` values says, at the level of 1 %, that they are not independent: of independent ones it is
+/// about normal with variance 1/n (Bartlett 1946).
+#[must_use]
+pub fn are_correlated(lag_one: f64, n: usize) -> bool {
+    lag_one * (n as f64).sqrt() > NORMAL_99
+}
+
+/// The 99 % quantile of the standard normal distribution.
+const NORMAL_99: f64 = 2.326_348;
+
 /// The 97.5 % quantile of Student's t.
 fn student_975(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
@@ -91,6 +111,26 @@ mod tests {
         assert!((estimate.ci95.unwrap() - half).abs() < 1e-5);
         assert_eq!(Estimate::of(&[7.0]).unwrap().ci95, None);
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn values_that_follow_each_other_are_told_from_those_that_do_not() {
+        // The squares of -2..=2 sum to 10, the products of neighbours to 4.
+        let ramp = lag_one(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert!((ramp - 0.4).abs() < 1e-12, "{ramp}");
+        let turns = lag_one(&[1.0, -1.0, 1.0, -1.0]).unwrap();
+        assert!((turns + 0.75).abs() < 1e-12, "{turns}");
+        assert_eq!((lag_one(&[1.0, 2.0]), lag_one(&[3.0; 9])), (None, None));
+        let stream = &mut polypath_core::rng::Seed(1).stream("values");
+        let found = (0..2000).filter(|_| {
+            let values: Vec<f64> = (0..20).map(|_| stream.uniform()).collect();
+            are_correlated(lag_one(&values).unwrap(), values.len())
+        });
+        let found = found.count();
+        assert!(
+            (1..40).contains(&found),
+            "{found} of 2000 independent series"
+        );
     }
 
     #[test]

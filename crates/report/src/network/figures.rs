@@ -9,7 +9,7 @@ use polypath_link::Counters;
 use polypath_sim::{Delays, FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
 
 /// All figures of a network.
@@ -32,6 +32,8 @@ pub struct GroupFigures {
     pub count: usize,
     /// The sum of their goodputs in bits per second.
     pub goodput: Option<Estimate>,
+    /// The correlation of that with the next span of a single run; near 0 where the spans are as good as independent.
+    pub lag_one: Option<f64>,
     /// How evenly they share it: Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
     /// one each, a single run has no interval.
     pub fairness: Option<Estimate>,
@@ -214,6 +216,7 @@ fn group_figures(
         name: name.to_owned(),
         count: members.len(),
         goodput: Estimate::of(&goodputs),
+        lag_one: (runs.len() == 1).then(|| lag_one(&goodputs)).flatten(),
         fairness,
         totals: runs.iter().copied().sum(),
         per_run: FlowCounts::of(runs),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::NetworkRecord;
 use super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
-use crate::json::{Spread, spread};
+use crate::json::{Spread, rounded, spread};
 
 /// The version of the form; it changes when a key changes its meaning.
 const VERSION: u32 = 2;
@@ -32,6 +32,7 @@ struct Group<'a> {
     name: &'a str,
     flows: usize,
     goodput_bits_s: Spread,
+    goodput_lag_one: Option<f64>,
     jain_index: Spread,
     delay_s: Spread,
     window_segments: Spread,
@@ -118,6 +119,7 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         name: &figures.name,
         flows: figures.count,
         goodput_bits_s: spread(figures.goodput),
+        goodput_lag_one: figures.lag_one.map(rounded),
         jain_index: spread(figures.fairness),
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),

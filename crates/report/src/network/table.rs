@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 
 use super::NetworkRecord;
 use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, are_correlated};
 use crate::table::{align, table};
 
 /// A link that transmits less than this share of the time is left out where there are many.
@@ -22,6 +22,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     };
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
+    text.extend(figures.groups.iter().filter_map(warning));
     let shown = worth_showing(&figures.links);
     let _ = writeln!(text, "{}", links(&shown));
     let hidden = figures.links.len() - shown.len();
@@ -55,6 +56,19 @@ fn basis(record: NetworkRecord<'_>) -> String {
             record.network.seed
         ),
     }
+}
+
+/// That the interval of a group's goodput takes spans for independent that are not.
+fn warning(group: &GroupFigures) -> Option<String> {
+    let (lag_one, n) = (group.lag_one?, group.goodput?.n);
+    are_correlated(lag_one, n).then(|| {
+        format!(
+            "the goodput of {}\n\
+             is correlated from span to span ({lag_one:.2} at lag 1): its interval is too\n\
+             narrow; take longer spans, a longer warm-up or --replicas\n\n",
+            group.name
+        )
+    })
 }
 
 /// The columns of the flows; they stand in several tables, to fit into 80 characters.
@@ -234,9 +248,28 @@ tcp = { receiver_window = 1000 }
     }
 
     #[test]
+    fn spans_that_hang_together_are_pointed_out_in_a_single_run() {
+        let told = "the goodput of calls\nis correlated from span to span";
+        let calls = r#"[[flow]]
+name = "calls"
+from = "b"
+to = "a"
+start = "500 ms"
+traffic = { kind = "cbr", packet = "200 B", interval = "1 ms" }
+"#;
+        let late = format!("{FAST}{calls}");
+        assert!(rendered(&late, &[1]).contains(told));
+        assert!(!rendered(&late, &[1, 2]).contains(told));
+        let always = late.replace("start = \"500 ms\"", "start = \"0 s\"");
+        assert!(!rendered(&always, &[1]).contains(told));
+    }
+
+    #[test]
     fn replicas_show_what_one_of_them_counts() {
         let again = |text: &str| -> f64 {
-            let mut rows = text.lines().filter(|line| line.contains("bulk-transfers"));
+            let mut rows = text
+                .lines()
+                .filter(|line| line.starts_with("bulk-transfers"));
             let counts = rows.next_back().unwrap().split_whitespace().nth(1);
             counts.unwrap().parse().unwrap()
         };
@@ -244,7 +277,9 @@ tcp = { receiver_window = 1000 }
         assert!(both.contains("counts are means of a run"), "{both}");
         let single = [1, 2].map(|seed| {
             let text = rendered(FAST, &[seed]);
-            let mut rows = text.lines().filter(|line| line.contains("bulk-transfers"));
+            let mut rows = text
+                .lines()
+                .filter(|line| line.starts_with("bulk-transfers"));
             let mut counts = rows.next_back().unwrap().split_whitespace().rev();
             counts.nth(1).unwrap().parse::<f64>().unwrap()
         });
