@@ -1,5 +1,6 @@
 //! The arguments that `sim` and `lab` share, and the scenario that they name.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) struct Args {
 pub(crate) struct Read {
     /// Its text.
     pub(crate) text: String,
+    /// The texts of the files that it names, by their names in it.
+    pub(crate) files: BTreeMap<String, String>,
     /// What was set on the command line.
     pub(crate) overrides: Vec<String>,
     /// Each point of its sweep, never none: what is set there, and what is then described.
@@ -64,16 +67,14 @@ impl Args {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        let mut files = |file: &str| {
-            let path = self.scenario.with_file_name(file);
-            fs::read_to_string(path).map_err(|error| error.to_string())
-        };
+        let mut files = BTreeMap::new();
+        let mut read = |file: &str| self.read_named(file, &mut files);
         let overrides = [&self.overrides[..], more].concat();
         let mut points = Vec::new();
         for set in grid(&text, &name).map_err(Failure::input)? {
             let all = [&overrides[..], &set].concat();
             let mut experiment =
-                Experiment::parse_with(&text, &name, &all, &mut files).map_err(Failure::input)?;
+                Experiment::parse_with(&text, &name, &all, &mut read).map_err(Failure::input)?;
             if let Some(seed) = self.seed {
                 *experiment.seed_mut() = seed;
             }
@@ -82,9 +83,25 @@ impl Args {
         let overrides = overrides.iter().map(ToString::to_string).collect();
         Ok(Read {
             text,
+            files,
             overrides,
             points,
         })
+    }
+
+    /// The text of a file that the scenario names; each is read once, so that all points have the same.
+    fn read_named(
+        &self,
+        file: &str,
+        files: &mut BTreeMap<String, String>,
+    ) -> Result<String, String> {
+        if let Some(text) = files.get(file) {
+            return Ok(text.clone());
+        }
+        let path = self.scenario.with_file_name(file);
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        files.insert(file.to_owned(), text.clone());
+        Ok(text)
     }
 
     /// Reads and checks a file with transfers over paths.

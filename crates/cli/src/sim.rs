@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let seconds = seconds.transpose().map_err(Failure::input)?;
     let Read {
         text,
+        files,
         overrides,
         mut points,
     } = args.scenario.read(seconds.as_slice())?;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if points.len() > 1 {
         let plan = Plan {
             text: &text,
+            files: &files,
             overrides,
         };
         let points: Vec<Point> = points.into_iter().filter_map(Point::of).collect();

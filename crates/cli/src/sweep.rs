@@ -4,6 +4,8 @@
 //! which appears whole or not at all. The sheets are made from these files alone, so that a sweep that was
 //! interrupted ends with the bytes of one that was not.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +17,7 @@ use polypath_report::network::{NetworkFigures, NetworkRecord, json as report_jso
 use polypath_scenario::document::Override;
 use polypath_scenario::{Experiment, Network};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, tell};
 use crate::network::Replication;
@@ -46,8 +49,42 @@ impl Point {
 pub(crate) struct Plan<'a> {
     /// The text of the file.
     pub(crate) text: &'a str,
+    /// The texts of the files that it names, by their names.
+    pub(crate) files: &'a BTreeMap<String, String>,
     /// The arguments `--set` and `--seconds`.
     pub(crate) overrides: Vec<String>,
+}
+
+impl Plan<'_> {
+    /// All that the results follow from, as text.
+    fn describe(&self, points: &[Point], replication: Replication) -> String {
+        let set =
+            |point: &Point| -> Vec<String> { point.set.iter().map(ToString::to_string).collect() };
+        let files = self.files.iter();
+        let digests: BTreeMap<&str, String> = files
+            .map(|(name, text)| (name.as_str(), digest(text)))
+            .collect();
+        let plan = json!({
+            "program": env!("CARGO_PKG_VERSION"),
+            "file": self.text,
+            "sha256": digests,
+            "overrides": self.overrides,
+            "seed": points.first().map(|point| point.network.seed),
+            "replicas": replication.replicas,
+            "points": points.iter().map(set).collect::<Vec<_>>(),
+        });
+        format!("{plan:#}\n")
+    }
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+fn digest(text: &str) -> String {
+    let mut hexadecimal = String::new();
+    for byte in Sha256::digest(text) {
+        // A string takes whatever is written to it.
+        let _ = write!(hexadecimal, "{byte:02x}");
+    }
+    hexadecimal
 }
 
 /// The folder of the finished points.
@@ -158,22 +195,12 @@ impl Store {
         replication: Replication,
     ) -> Result<Self, Failure> {
         let folder = out.join("points");
-        let set =
-            |point: &Point| -> Vec<String> { point.set.iter().map(ToString::to_string).collect() };
-        let plan = json!({
-            "program": env!("CARGO_PKG_VERSION"),
-            "file": plan.text,
-            "overrides": plan.overrides,
-            "seed": points.first().map(|point| point.network.seed),
-            "replicas": replication.replicas,
-            "points": points.iter().map(set).collect::<Vec<_>>(),
-        });
-        let plan = format!("{plan:#}\n");
+        let plan = plan.describe(points, replication);
         let path = folder.join("plan.json");
         match fs::read_to_string(&path) {
             Ok(found) if found != plan => {
                 return Err(Failure::input(format!(
-                    "{} holds the points of another sweep: choose another folder with --out, or remove it",
+                    "{} holds the points of another sweep, or of other files that it names: choose another folder with --out, or remove it",
                     folder.display()
                 )));
             }
@@ -244,6 +271,7 @@ mod tests {
         };
         let what = Plan {
             text: NETWORK,
+            files: &BTreeMap::new(),
             overrides: Vec::new(),
         };
         let replication = Replication {

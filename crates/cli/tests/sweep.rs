@@ -44,6 +44,26 @@ fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     assert_eq!(content(&out), before);
 }
 
+#[test]
+fn points_of_a_trace_that_was_edited_do_not_mix_with_those_of_the_new_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    let traced = NETWORK.replace("rate = \"2 Mbit/s\"", "trace = \"cell.trace\"");
+    fs::write(&file, format!("{traced}{SWEEP}")).expect("it can be written");
+    let trace = |text| fs::write(dir.path().join("cell.trace"), text).expect("it can be written");
+    trace("0\n4\n8\n12\n");
+    let out = dir.path().join("out");
+    let before = run(&file, &out, &[]);
+    fs::remove_file(out.join("points/00003.json")).expect("it was there");
+    trace("0\n4\n8\n13\n");
+    let out_text = out.to_str().expect("a plain path");
+    let (code, said) = refused(&file, &["--out", out_text]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("or of other files that it names"), "{said}");
+    trace("0\n4\n8\n12\n");
+    assert_eq!(run(&file, &out, &[]), before);
+}
+
 /// Two hundred combinations.
 const MANY: &str = r#"[sweep]
 "link.0.queue" = ["5 packets", "6 packets", "7 packets", "8 packets", "9 packets"]
