@@ -27,7 +27,7 @@ pub(crate) struct Replication {
     pub(crate) jobs: Option<u16>,
 }
 
-/// Runs the replicas and reports.
+/// Runs the replicas and reports; what could not be recorded fails after the report is written.
 pub(crate) fn run(
     network: &Network,
     replication: Replication,
@@ -37,8 +37,11 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let seeds = replica_seeds(network.seed, replication.replicas);
     let parts = AtomicU64::new(0);
+    let interrupts = Interrupts::register().context("watching for signals")?;
+    let recorders = recording.open(network, seeds[0], &interrupts)?;
+    let under_way = recorders.under_way();
     // One run at the most is recorded: nobody waits for the recorders.
-    let recorders = Mutex::new(recording.open(network, seeds[0])?);
+    let recorders = Mutex::new(recorders);
     let work = |number: usize| {
         if seeds.len() > 1 {
             return run_counted(network, seeds[number], &parts, &mut ()).map_err(Failure::run);
@@ -47,15 +50,32 @@ pub(crate) fn run(
         run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
     };
     let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
-    let interrupts = Interrupts::register().context("watching for signals")?;
     let outcomes = in_order(seeds.len(), replication.jobs, &work, &mut || {
-        interrupts.obey(&bar, out);
+        if !under_way.load(Ordering::Relaxed) {
+            interrupts.obey(&bar, out);
+        }
         bar.advance("simulating", parts.load(Ordering::Relaxed));
     });
     bar.finish();
     let recorders = recorders.into_inner();
-    recorders.unwrap_or_else(PoisonError::into_inner).finish()?;
-    let outcomes = outcomes?;
+    let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
+    // The run may have come to its end while the recorders obeyed.
+    interrupts.obey(&bar, out);
+    let both_failed = |_: &Failure| {
+        _ = recorded.as_ref().map_err(Failure::report);
+    };
+    let outcomes = outcomes.inspect_err(both_failed)?;
+    report(network, &seeds, outcomes, out, format)?;
+    recorded
+}
+
+fn report(
+    network: &Network,
+    seeds: &[u64],
+    outcomes: Vec<NetworkOutcome>,
+    out: &Folder,
+    format: Format,
+) -> Result<(), Failure> {
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,

@@ -1,8 +1,11 @@
 //! What a run of a network leaves besides its report: a packet capture and an event stream.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use polypath_capture::{Capture, CaptureError};
@@ -12,7 +15,8 @@ use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
+use crate::watch::Interrupts;
 
 /// What to record of a run, and where.
 #[derive(Clone, Debug, clap::Args)]
@@ -59,22 +63,48 @@ impl Args {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Creates the files, for a run of `network` with `seed`.
-    pub(crate) fn open(&self, network: &Network, seed: u64) -> Result<Recorders, Failure> {
-        let capture = self
-            .pcap
-            .as_deref()
-            .map(|path| open_capture(network, seed, path, &self.pcap_link));
-        let capture = capture.transpose()?;
+    /// Creates the files, for a run of `network` with `seed`, which `interrupts` may cut off.
+    pub(crate) fn open(
+        &self,
+        network: &Network,
+        seed: u64,
+        interrupts: &Interrupts,
+    ) -> Result<Recorders, Failure> {
+        if self.pcap.is_some() {
+            check_capture(network, seed, &self.pcap_link)?;
+        }
+        let [pcap, events] = self.open_files()?;
+        let capture = pcap.map(|file| start_capture(network, seed, file, &self.pcap_link));
         let packets = self.events_level == Level::Packets;
-        let events = self
-            .events
-            .as_deref()
-            .map(|path| open_events(network, seed, path, packets));
+        let events = events.map(|file| start_events(network, seed, file, packets));
+        let under_way = capture.is_some() || events.is_some();
         Ok(Recorders {
-            capture,
+            capture: capture.transpose()?,
             events: events.transpose()?,
+            interrupts: interrupts.clone(),
+            under_way: Arc::new(AtomicBool::new(under_way)),
         })
+    }
+
+    /// Opens both files before either loses what it held.
+    fn open_files(&self) -> Result<[Option<Opened>; 2], Failure> {
+        let open = |option, path: &Option<PathBuf>| -> Result<Option<Opened>, Failure> {
+            let path = path.as_deref();
+            path.map(|path| Opened::new(option, path)).transpose()
+        };
+        let pcap = open("--pcap", &self.pcap)?;
+        let discard = || pcap.iter().for_each(Opened::discard);
+        let events = open("--events", &self.events).inspect_err(|_| discard())?;
+        if let (Some(one), Some(other)) = (&pcap, &events)
+            && one.is_same(other)
+        {
+            discard();
+            let path = other.path.display();
+            return Err(Failure::input(format!(
+                "--pcap and --events name the same file, {path}; name another one with --events"
+            )));
+        }
+        Ok([pcap, events])
     }
 }
 
@@ -84,30 +114,65 @@ struct Recorder<R> {
     recorder: R,
 }
 
-/// Everything that records a run.
+/// Everything that records a run; it completes its files when the program is told to stop.
 pub(crate) struct Recorders {
     capture: Option<Recorder<Capture<BufWriter<File>>>>,
     events: Option<Recorder<EventWriter<BufWriter<File>>>>,
+    interrupts: Interrupts,
+    under_way: Arc<AtomicBool>,
 }
 
 impl Recorders {
+    /// True while files are not complete: the program is not to end before.
+    pub(crate) fn under_way(&self) -> Arc<AtomicBool> {
+        self.under_way.clone()
+    }
+
     /// Completes the files.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// The first that came up since the start: its file ends before it.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.complete()
+    }
+
+    fn complete(&mut self) -> Result<(), Failure> {
         let failed = |option, path: &Path, error| Failure::run(unwritable(option, path, &error));
-        if let Some(Recorder { path, recorder }) = self.capture {
-            let finished = recorder.finish();
-            finished.map_err(|error| failed("--pcap", &path, error))?;
+        let capture = self.capture.take().map_or(Ok(()), |capture| {
+            let finished = capture.recorder.finish();
+            finished.map_err(|error| failed("--pcap", &capture.path, error))
+        });
+        let events = self.events.take().map_or(Ok(()), |events| {
+            let finished = events.recorder.finish();
+            finished.map_err(|error| failed("--events", &events.path, error))
+        });
+        self.under_way.store(false, Ordering::Relaxed);
+        capture.and(events)
+    }
+
+    /// Completes the files if the program was told to stop, and says how far they go.
+    fn obey(&mut self, now: Time) {
+        if !self.interrupts.is_told() || !self.under_way.load(Ordering::Relaxed) {
+            return;
         }
-        if let Some(Recorder { path, recorder }) = self.events {
-            let finished = recorder.finish();
-            finished.map_err(|error| failed("--events", &path, error))?;
+        let seconds = now.0 as f64 / 1e9;
+        let capture = self.capture.as_ref().map(|capture| &capture.path);
+        let events = self.events.as_ref().map(|events| &events.path);
+        let paths = capture.into_iter().chain(events);
+        let ends =
+            paths.map(|path| format!("{} ends at {seconds:.3} s of the run", path.display()));
+        let ends: Vec<String> = ends.collect();
+        match self.complete() {
+            Ok(()) => tell(&ends.join("\n")),
+            Err(failure) => _ = failure.report(),
         }
-        Ok(())
     }
 }
 
 impl NetworkObserver for Recorders {
-    fn on_progress(&mut self, _now: Time) {}
+    fn on_progress(&mut self, now: Time) {
+        self.obey(now);
+    }
 
     fn detail(&self) -> Detail {
         let capture = self.capture.as_ref().map(|c| c.recorder.detail());
@@ -116,6 +181,7 @@ impl NetworkObserver for Recorders {
     }
 
     fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        self.obey(at);
         if let Some(capture) = &mut self.capture {
             capture.recorder.on_event(at, event);
         }
@@ -125,43 +191,96 @@ impl NetworkObserver for Recorders {
     }
 }
 
-/// The names are looked up before the file is made: what is refused leaves none.
-fn open_capture(
+/// A file that can be written, and still holds what it held.
+struct Opened {
+    option: &'static str,
+    path: PathBuf,
+    file: File,
+    is_new: bool,
+}
+
+impl Opened {
+    fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
+        let is_new = !path.exists();
+        let mut options = File::options();
+        let opened = options.write(true).create(true).truncate(false).open(path);
+        let file = opened.map_err(|error| Failure::input(unwritable(option, path, &error)))?;
+        let path = path.to_owned();
+        Ok(Self {
+            option,
+            path,
+            file,
+            is_new,
+        })
+    }
+
+    /// Whether both are one file, by whatever names.
+    fn is_same(&self, other: &Self) -> bool {
+        let numbers = |opened: &Self| {
+            let metadata = opened.file.metadata().ok()?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        self.path == other.path || (numbers(self).is_some() && numbers(self) == numbers(other))
+    }
+
+    /// Takes away what opening it has made.
+    fn discard(&self) {
+        if self.is_new {
+            // What is gone need not be removed.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Empties it, for something to be written; pipes and devices have no length.
+    fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
+        let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
+        let emptied = if is_regular {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        };
+        emptied
+            .map_err(|error| Failure::input(unwritable(self.option, &self.path, &error)))
+            .map(|()| (self.path, BufWriter::new(self.file)))
+    }
+}
+
+/// What cannot be captured is refused before a file is opened.
+fn check_capture(network: &Network, seed: u64, links: &[String]) -> Result<(), Failure> {
+    let checked = Capture::new(network, Seed(seed), links, std::io::sink());
+    checked.map(|_| ()).map_err(|error| refused(&error))
+}
+
+fn start_capture(
     network: &Network,
     seed: u64,
-    path: &Path,
+    file: Opened,
     links: &[String],
 ) -> Result<Recorder<Capture<BufWriter<File>>>, Failure> {
-    let refused = |error: CaptureError| {
-        let option = match error {
-            CaptureError::UnknownLink { .. } => "--pcap-link",
-            CaptureError::Address(_) | CaptureError::File(_) => "--pcap",
-        };
-        Failure::input(format!("{option}: {error}"))
-    };
-    Capture::new(network, Seed(seed), links, std::io::sink()).map_err(refused)?;
-    let file = create("--pcap", path)?;
-    let recorder = Capture::new(network, Seed(seed), links, file).map_err(refused)?;
-    let path = path.to_owned();
+    let (path, file) = file.begin()?;
+    let recorder =
+        Capture::new(network, Seed(seed), links, file).map_err(|error| refused(&error))?;
     Ok(Recorder { path, recorder })
 }
 
-fn open_events(
+fn refused(error: &CaptureError) -> Failure {
+    let option = match error {
+        CaptureError::UnknownLink { .. } => "--pcap-link",
+        CaptureError::Address(_) | CaptureError::File(_) => "--pcap",
+    };
+    Failure::input(format!("{option}: {error}"))
+}
+
+fn start_events(
     network: &Network,
     seed: u64,
-    path: &Path,
+    file: Opened,
     packets: bool,
 ) -> Result<Recorder<EventWriter<BufWriter<File>>>, Failure> {
-    let file = create("--events", path)?;
+    let (path, file) = file.begin()?;
     let recorder = EventWriter::new(network, seed, packets, file)
-        .map_err(|error| Failure::input(unwritable("--events", path, &error)))?;
-    let path = path.to_owned();
+        .map_err(|error| Failure::input(unwritable("--events", &path, &error)))?;
     Ok(Recorder { path, recorder })
-}
-
-fn create(option: &str, path: &Path) -> Result<BufWriter<File>, Failure> {
-    let created = File::create(path).map(BufWriter::new);
-    created.map_err(|error| Failure::input(unwritable(option, path, &error)))
 }
 
 fn unwritable(option: &str, path: &Path, error: &std::io::Error) -> String {

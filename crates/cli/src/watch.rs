@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 }
 
 /// Whether the program was told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts(Arc<AtomicBool>);
 
 impl Interrupts {
@@ -37,6 +37,11 @@ impl Interrupts {
             flag::register(signal, told.0.clone())?;
         }
         Ok(told)
+    }
+
+    /// Whether the program was told to stop.
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 
     /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it is empty.
@@ -54,10 +59,6 @@ impl Interrupts {
             tell("interrupted");
             process::exit(INTERRUPTED);
         }
-    }
-
-    fn is_told(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

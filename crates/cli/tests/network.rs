@@ -6,8 +6,13 @@ mod runs;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use common::polypath;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use runs::{NETWORK, SWEEP, refused, run};
 
 #[test]
@@ -181,5 +186,76 @@ fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
             said.contains("/dev/full") && said.contains(&wanted),
             "{said}"
         );
+        let report = Path::new(&out).join("report.json");
+        fs::remove_file(report).expect("the report is written none the less");
+    }
+}
+
+#[test]
+fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("small.toml");
+    fs::write(&file, NETWORK).expect("it can be written");
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (old, new, out) = (path("old"), path("new"), path("out"));
+    fs::write(&old, "valuable").expect("it can be written");
+    std::os::unix::fs::symlink(&old, path("link")).expect("it can be made");
+    for (pcap, events, wanted) in [
+        (&new, &new, "name the same file"),
+        (&old, &path("link"), "name the same file"),
+        (&old, &path("nowhere/x"), "name another file with --events"),
+        (&new, &path("nowhere/x"), "name another file with --events"),
+    ] {
+        let more = ["--pcap", pcap, "--events", events, "--out", &out];
+        let (code, said) = refused(&file, &more);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        assert_eq!(fs::read(&old).expect("it is there"), b"valuable");
+        assert!(!Path::new(&new).exists(), "a refused run leaves nothing");
+    }
+}
+
+/// Whether a pcapng file is whole: each block says its length, and they end with the file.
+fn is_whole(file: &[u8]) -> bool {
+    let mut rest = file;
+    while let Some(length) = rest.get(4..8) {
+        let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+        let Some(left) = rest.get(length..) else {
+            return false;
+        };
+        rest = left;
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn an_interrupted_recording_is_readable_as_far_as_it_goes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("long.toml");
+    let long = NETWORK.replace("\"3 s\"", "\"20000 s\"");
+    fs::write(&file, long).expect("it can be written");
+    let path = |name: &str| dir.path().join(name);
+    let mut command = polypath();
+    command.arg("sim").arg(&file).arg("--out").arg(path("out"));
+    command.arg("--pcap").arg(path("pcap"));
+    command.arg("--events").arg(path("events"));
+    let child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+    let length = |name| fs::metadata(path(name)).map_or(0, |of| of.len());
+    while length("pcap") < 100_000 || length("events") < 100_000 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).expect("it runs");
+    let output = child.wait_with_output().expect("it ran");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("pcap ends at ") && said.contains("events ends at "),
+        "{said}"
+    );
+    assert!(is_whole(&fs::read(path("pcap")).expect("it is there")));
+    let events = fs::read_to_string(path("events")).expect("it is text");
+    assert!(events.ends_with('\n'));
+    for line in events.lines() {
+        serde_json::from_str::<serde_json::Value>(line).expect("a whole line");
     }
 }
