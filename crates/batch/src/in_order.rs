@@ -12,7 +12,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// order of their numbers, whatever the number of threads. `glance` is called now and then meanwhile.
 ///
 /// # Errors
-/// The first piece of work that fails ends it all, with its error.
+/// A piece of work that fails ends it all; of those that fail, the error of the lowest number, whatever the number of
+/// threads.
 pub fn in_order<T: Send, E: Send>(
     count: usize,
     wanted_jobs: Option<u16>,
@@ -22,7 +23,7 @@ pub fn in_order<T: Send, E: Send>(
     let next = AtomicUsize::new(0);
     let (results, finished) = mpsc::channel();
     let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    let mut failure = None;
+    let mut failure: Option<(usize, E)> = None;
     thread::scope(|scope| {
         for _ in 0..jobs(wanted_jobs, count) {
             let (results, next) = (results.clone(), &next);
@@ -37,9 +38,12 @@ pub fn in_order<T: Send, E: Send>(
         loop {
             match finished.recv_timeout(GLANCE) {
                 Ok((number, Ok(result))) => done[number] = Some(result),
-                Ok((_, Err(error))) => {
+                Ok((number, Err(error))) => {
+                    // Those below it were taken before it, and may yet fail.
                     next.store(count, Ordering::Relaxed);
-                    failure.get_or_insert(error);
+                    if failure.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+                        failure = Some((number, error));
+                    }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
@@ -47,7 +51,10 @@ pub fn in_order<T: Send, E: Send>(
             glance();
         }
     });
-    failure.map_or_else(|| Ok(done.into_iter().flatten().collect()), Err)
+    match failure {
+        Some((_, error)) => Err(error),
+        None => Ok(done.into_iter().flatten().collect()),
+    }
 }
 
 fn jobs(wanted: Option<u16>, count: usize) -> usize {
@@ -89,5 +96,17 @@ mod tests {
         let result = in_order(1000, Some(2), &work, &mut || {});
         assert_eq!(result, Err("three"));
         assert!(done.into_inner() < 1000);
+    }
+
+    #[test]
+    fn of_several_failures_the_lowest_number_is_told_on_any_number_of_threads() {
+        for jobs in [1, 2, 7] {
+            // The lower a number, the later it fails.
+            let work = |number: usize| {
+                thread::sleep(Duration::from_millis(if number == 2 { 40 } else { 1 }));
+                if number >= 2 { Err(number) } else { Ok(()) }
+            };
+            assert_eq!(in_order(20, Some(jobs), &work, &mut || {}), Err(2));
+        }
     }
 }
