@@ -108,6 +108,7 @@ impl Network {
                     check::check_repeat(&key, file, *repeat, problems);
                 }
             }
+            check::admission::check(network, problems);
         };
         read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
     }

@@ -1,5 +1,6 @@
 //! What no schema can state about a network: nodes that must exist, routes, values that must not be zero.
 
+pub(super) mod admission;
 mod bounds;
 
 use std::collections::BTreeSet;
@@ -159,8 +160,7 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    let different = if flow.is_numbered() { flow.count } else { 1 };
-    for number in 0..different {
+    for number in 0..flow.different() {
         let Some(mut stops) = known_stops(key, &flow.stops(number), graph, problems) else {
             return;
         };

@@ -145,11 +145,15 @@ impl Flow {
         node
     }
 
-    /// Whether flows of different numbers pass different nodes.
+    /// How many numbers, from 0, pass nodes of their own: the others pass those of number 0.
     #[must_use]
-    pub fn is_numbered(&self) -> bool {
+    pub fn different(&self) -> u32 {
         let mut stops = [&self.from, &self.to].into_iter().chain(&self.via);
-        stops.any(|name| name.contains("{}"))
+        if stops.any(|name| name.contains("{}")) {
+            self.count
+        } else {
+            1
+        }
     }
 
     /// The name of the flow of this number.

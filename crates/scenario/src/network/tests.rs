@@ -267,6 +267,50 @@ fn every_number_of_a_flow_has_a_way() {
 }
 
 #[test]
+fn a_queue_that_admits_no_packet_of_a_flow_on_its_way_is_refused_with_its_line() {
+    let parse = |flows: &str| {
+        let text = small(flows).replacen("5 packets", "1200 B", 1);
+        let mut files = |_: &str| Ok("0 100\n1 1201\n".to_owned());
+        Network::parse_with(&text, "net.toml", &[], &mut files)
+    };
+    let of = |traffic: &str, keys: &str| flow(keys).replace("{ kind = \"ftp\" }", traffic);
+    let cbr = "{ kind = \"cbr\", packet = \"1201 B\", interval = \"10 ms\" }";
+    let trace = "{ kind = \"trace\", file = \"voice.txt\" }";
+    let ftp = "{ kind = \"ftp\" }";
+    let datagram = "the queue of link `a-b`, 1.2 kB, admits no datagram of 1.201 kB";
+    for (traffic, keys, wanted) in [
+        (
+            cbr,
+            "from = \"a\"\nto = \"c\"",
+            format!("net.toml:27:36: {datagram}"),
+        ),
+        (
+            trace,
+            "from = \"a\"\nto = \"c\"",
+            format!("net.toml:27:36: {datagram}"),
+        ),
+        (
+            ftp,
+            "from = \"a\"\nto = \"c\"\ntcp = { segment = \"1201 B\" }",
+            "net.toml:30:19: the queue of link `a-b`, 1.2 kB, admits no segment of 1.201 kB"
+                .to_owned(),
+        ),
+        (
+            ftp,
+            "from = \"c\"\nto = \"a\"\ntcp = { ack = \"1201 B\" }",
+            "net.toml:30:15: the queue of link `a-b`, 1.2 kB, admits no ACK of 1.201 kB".to_owned(),
+        ),
+    ] {
+        let errors = parse(&of(traffic, keys)).unwrap_err();
+        let found: Vec<String> = errors.problems().iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&wanted), "{found:?}\nnot {wanted}");
+        let elsewhere = keys.replace("\"a\"", "\"b\"");
+        assert!(parse(&of(traffic, &elsewhere)).is_ok(), "not on its way");
+    }
+}
+
+#[test]
 fn impossible_links_are_refused_with_their_line() {
     let text = small(&flow("from = \"a\"\nto = \"c\""));
     let zero = text.replacen("1 Mbit/s", "0 bit/s", 1);

@@ -1,0 +1,102 @@
+//! Whether the queues on the way of each flow admit its packets.
+
+use polypath_core::units::Bytes;
+
+use crate::document::Problems;
+use crate::network::Network;
+use crate::network::flow::{Flow, Traffic};
+use crate::network::graph::Graph;
+use crate::network::route::Router;
+use crate::queue::QueueLimit;
+
+/// The largest packet that a flow sends in one direction.
+struct Sent {
+    what: &'static str,
+    size: Bytes,
+    /// Where its size comes from, below the flow's key.
+    key: &'static str,
+    /// From the receiver to the sender.
+    back: bool,
+}
+
+/// Reports the flows that meet a queue, limited in bytes, that admits none of their largest packets; the recordings
+/// have been read. What is the same for all flows, `[tcp].segment`, is checked with the links.
+pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
+    let graph = network.graph();
+    let in_bytes = |limit| matches!(limit, QueueLimit::Bytes(_));
+    let mut limits = graph.links.iter().map(|link| link.link.queue.limit());
+    if !limits.any(in_bytes) {
+        return;
+    }
+    let mut router = Router::new(&graph);
+    for (index, flow) in network.flows.iter().enumerate() {
+        for sent in sent(network, flow) {
+            let Some((link, limit)) = refusing_link(flow, &sent, &graph, &mut router) else {
+                continue;
+            };
+            let Sent {
+                what, size, key, ..
+            } = sent;
+            let message =
+                format!("the queue of link `{link}`, {limit}, admits no {what} of {size}");
+            let remedy = "the packet in transmission counts";
+            problems.report(&format!("flow.{index}.{key}"), message, remedy);
+        }
+    }
+}
+
+fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
+    let there = |what, size, key| Sent {
+        what,
+        size,
+        key,
+        back: false,
+    };
+    match &flow.traffic {
+        Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {
+            let tcp = flow.tcp.apply(&network.tcp);
+            let own = tcp.segment != network.tcp.segment;
+            let data = own.then(|| there("segment", tcp.segment, "tcp.segment"));
+            let ack = Sent {
+                back: true,
+                ..there("ACK", tcp.ack, "tcp.ack")
+            };
+            data.into_iter().chain([ack]).collect()
+        }
+        Traffic::Cbr { packet, .. }
+        | Traffic::Poisson { packet, .. }
+        | Traffic::Exponential { packet, .. }
+        | Traffic::Pareto { packet, .. } => vec![there("datagram", *packet, "traffic.packet")],
+        Traffic::Trace { file, .. } => {
+            let largest = file.packets.iter().map(|packet| packet.bytes).max();
+            let size = Bytes(largest.unwrap_or_default().into());
+            vec![there("datagram", size, "traffic.file")]
+        }
+    }
+}
+
+/// The first link on the way whose queue admits no such packet, and its limit; ways that are none are the business of
+/// another check.
+fn refusing_link<'a>(
+    flow: &Flow,
+    sent: &Sent,
+    graph: &'a Graph,
+    router: &mut Router<'_>,
+) -> Option<(&'a str, Bytes)> {
+    (0..flow.different()).find_map(|number| {
+        let stops = flow.stops(number);
+        let stops = stops.iter().map(|stop| graph.find(stop));
+        let mut stops = stops.collect::<Option<Vec<usize>>>()?;
+        if sent.back {
+            stops.reverse();
+        }
+        let route = router.route(&stops).ok()?;
+        route.into_iter().find_map(|link| {
+            let link = &graph.links[link];
+            match link.link.queue.limit() {
+                QueueLimit::Bytes(limit) if limit < sent.size => Some((link.name.as_str(), limit)),
+                _ => None,
+            }
+        })
+    })
+}
