@@ -145,8 +145,9 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<Parcel>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
-    /// What TCP sources that are observed said and nobody has taken yet, with their numbers.
-    pub(crate) said: Vec<(u32, TcpEvent)>,
+    /// What TCP sources that are observed said and nobody has taken yet, with their numbers and
+    /// connections.
+    pub(crate) said: Vec<(u32, u32, TcpEvent)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,

@@ -2,12 +2,12 @@
 //!
 //! | line | its keys besides `at` and `event` |
 //! | --- | --- |
-//! | `window` | `flow`, `cwnd` and `ssthresh` in segments |
-//! | `recovery-entered` | `flow`, `kind`, `until`: it ends when all before this segment are acknowledged |
-//! | `recovery-left` | `flow`, `kind` |
-//! | `timeout` | `flow`, `next`: the next timeout in ns |
-//! | `rtt` | `flow`, `rtt` and `rto` in ns |
-//! | `ecn-reduction` | `flow` |
+//! | `window` | `cwnd` and `ssthresh` in segments |
+//! | `recovery-entered` | `kind`, `until`: it ends when all before this segment are acknowledged |
+//! | `recovery-left` | `kind` |
+//! | `timeout` | `next`: the next timeout in ns |
+//! | `rtt` | `rtt` and `rto` in ns |
+//! | `ecn-reduction` | |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
@@ -15,7 +15,8 @@
 //! `recovery-left`. A packet that is lost on the wire is said to be dropped when its fate is decided: when it comes to
 //! the queue, or with `CoDel` when it leaves it.
 //!
-//! A packet is `flow` and `size` in bytes, and of TCP `connection`, `packet` (`data` or `ack`) and `number` in
+//! The first six have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
+//! flow. A packet is `flow` and `size` in bytes, and of TCP `connection`, `packet` (`data` or `ack`) and `number` in
 //! segments. `at` is in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`
 //! and `timeout`; the reasons are those of the report's links.
 
@@ -60,30 +61,36 @@ struct Line<'a> {
 #[serde(tag = "event", rename_all = "kebab-case")]
 enum What<'a> {
     Window {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
         cwnd: f64,
         ssthresh: f64,
     },
     RecoveryEntered {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
         kind: &'static str,
         until: u32,
     },
     RecoveryLeft {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
         kind: &'static str,
     },
     Timeout {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
         next: u64,
     },
     Rtt {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
         rtt: u64,
         rto: u64,
     },
     EcnReduction {
-        flow: &'a str,
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
     },
     Dropped {
         link: &'a str,
@@ -96,6 +103,12 @@ enum What<'a> {
         #[serde(flatten)]
         packet: PacketKeys<'a>,
     },
+}
+
+#[derive(Serialize)]
+struct SenderKeys<'a> {
+    flow: &'a str,
+    connection: u32,
 }
 
 #[derive(Serialize)]
@@ -213,7 +226,17 @@ impl<'a> Names<'a> {
                 reason: reason.name(),
                 packet: self.packet(packet),
             },
-            NetworkEvent::Tcp { flow, event } => describe_tcp(self.flow(*flow), *event),
+            NetworkEvent::Tcp {
+                flow,
+                connection,
+                event,
+            } => {
+                let sender = SenderKeys {
+                    flow: self.flow(*flow),
+                    connection: *connection,
+                };
+                describe_tcp(sender, *event)
+            }
         }
     }
 
@@ -233,32 +256,32 @@ impl<'a> Names<'a> {
     }
 }
 
-fn describe_tcp(flow: &str, event: TcpEvent) -> What<'_> {
+fn describe_tcp(sender: SenderKeys<'_>, event: TcpEvent) -> What<'_> {
     match event {
         TcpEvent::Window { cwnd, ssthresh } => What::Window {
-            flow,
+            sender,
             cwnd,
             ssthresh,
         },
         TcpEvent::RecoveryEntered { kind, until } => What::RecoveryEntered {
-            flow,
+            sender,
             kind: kind_name(kind),
             until,
         },
         TcpEvent::RecoveryLeft { kind } => What::RecoveryLeft {
-            flow,
+            sender,
             kind: kind_name(kind),
         },
         TcpEvent::Timeout { next } => What::Timeout {
-            flow,
+            sender,
             next: next.as_nanos(),
         },
         TcpEvent::RttSample { rtt, rto } => What::Rtt {
-            flow,
+            sender,
             rtt: rtt.as_nanos(),
             rto: rto.as_nanos(),
         },
-        TcpEvent::EcnReduction => What::EcnReduction { flow },
+        TcpEvent::EcnReduction => What::EcnReduction { sender },
     }
 }
 

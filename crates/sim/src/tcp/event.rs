@@ -10,7 +10,12 @@ pub enum TcpOutput {
     /// Send this segment.
     Segment(Segment),
     /// Something happened; said only by a sender that is observed.
-    Event(TcpEvent),
+    Event {
+        /// The connection of the sender.
+        connection: u32,
+        /// What happened.
+        event: TcpEvent,
+    },
 }
 
 /// What happened to a sender.
@@ -70,7 +75,7 @@ impl TcpOutput {
     pub const fn segment(self) -> Option<Segment> {
         match self {
             Self::Segment(segment) => Some(segment),
-            Self::Event(_) => None,
+            Self::Event { .. } => None,
         }
     }
 }

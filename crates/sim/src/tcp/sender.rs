@@ -221,7 +221,10 @@ impl Sender {
     #[inline]
     fn report(&self, event: TcpEvent, out: &mut impl FnMut(TcpOutput)) {
         if self.observed {
-            out(TcpOutput::Event(event));
+            out(TcpOutput::Event {
+                connection: self.connection,
+                event,
+            });
         }
     }
 

@@ -279,8 +279,10 @@ fn take_output<const WATCHED: bool>(
 ) {
     match output {
         TcpOutput::Segment(segment) => send_segment(at, route, segment, fabric),
-        TcpOutput::Event(event) if WATCHED => fabric.said.push((number, event)),
-        TcpOutput::Event(_) => {}
+        TcpOutput::Event { connection, event } if WATCHED => {
+            fabric.said.push((number, connection, event));
+        }
+        TcpOutput::Event { .. } => {}
     }
 }
 

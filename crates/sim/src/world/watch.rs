@@ -62,6 +62,8 @@ pub enum NetworkEvent {
     Tcp {
         /// The flow, by its position in [`World::flows`].
         flow: u32,
+        /// The connection of the flow, from 1.
+        connection: u32,
         /// What happened.
         event: TcpEvent,
     },
@@ -144,9 +146,13 @@ impl<X: Payload> World<X> {
     }
 
     fn tell_consequences(&mut self, at: Time, watch: &Watch, told: &mut Told<'_>) {
-        for (source, event) in self.fabric.said.drain(..) {
-            let flow = watch.tcp[source as usize];
-            told(at, &NetworkEvent::Tcp { flow, event });
+        for (source, connection, event) in self.fabric.said.drain(..) {
+            let event = NetworkEvent::Tcp {
+                flow: watch.tcp[source as usize],
+                connection,
+                event,
+            };
+            told(at, &event);
         }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);

@@ -136,10 +136,13 @@ impl Connection {
                     self.highest = self.highest.max(number + 1);
                     self.data.push(segment);
                 }
-                TcpOutput::Event(TcpEvent::Window { cwnd, ssthresh }) => {
+                TcpOutput::Event {
+                    event: TcpEvent::Window { cwnd, ssthresh },
+                    ..
+                } => {
                     assert!(cwnd >= 1.0 && ssthresh >= 2.0, "{cwnd}, {ssthresh}");
                 }
-                TcpOutput::Event(_) => {}
+                TcpOutput::Event { .. } => {}
             }
         }
         assert!(self.sender.congestion_window() >= 1.0);

@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
 
 use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
+use polypath_link::DropReason;
+use polypath_sim::tcp::Segment;
 use polypath_sim::{NetworkOutcome, run_network};
 use serde_json::Value;
 
@@ -97,20 +100,25 @@ fn what_is_said_adds_up_to_the_report() {
 #[test]
 fn every_recovery_is_entered_before_it_is_left_and_in_the_order_of_time() {
     let lines = lines(&stream(false).0);
-    let mut open: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut open: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let (mut last, mut left) = (0, 0);
     for line in &lines[1..] {
         let at = line["at"].as_u64().unwrap();
         assert!(at >= last);
         last = at;
         let flow = line["flow"].as_str().unwrap();
+        let connection = line["connection"].as_u64().unwrap_or_default();
         match line["event"].as_str().unwrap() {
             "recovery-entered" => {
-                open.insert(flow, &line["kind"]);
+                open.insert((flow, connection), &line["kind"]);
             }
             "recovery-left" => {
                 left += 1;
-                assert_eq!(open.remove(flow), Some(&line["kind"]), "{line}");
+                assert_eq!(
+                    open.remove(&(flow, connection)),
+                    Some(&line["kind"]),
+                    "{line}"
+                );
             }
             _ => {}
         }
@@ -133,4 +141,75 @@ fn packets_are_left_out_unless_they_are_wanted() {
     assert_eq!(without.lines().filter(is_packet).count(), 0);
     let rest: Vec<&str> = with.lines().filter(|line| !is_packet(line)).collect();
     assert_eq!(rest, without.lines().collect::<Vec<_>>());
+}
+
+/// A line for each event, as a reader in another language expects it.
+#[test]
+fn each_event_has_its_keys() {
+    let network = Network::parse(NETWORK, "small.toml", &[]).unwrap();
+    let mut bytes = Vec::new();
+    let mut events = EventWriter::new(&network, 3, true, &mut bytes).unwrap();
+    for event in every_event() {
+        events.on_event(Time(1_500), &event);
+    }
+    events.finish().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"{"at":1500,"event":"window","flow":"files","connection":2,"cwnd":2.5,"ssthresh":20.0}"#,
+            r#"{"at":1500,"event":"recovery-entered","flow":"files","connection":2,"kind":"fast","until":9}"#,
+            r#"{"at":1500,"event":"recovery-left","flow":"files","connection":2,"kind":"slow-start"}"#,
+            r#"{"at":1500,"event":"timeout","flow":"files","connection":2,"next":2000000}"#,
+            r#"{"at":1500,"event":"rtt","flow":"files","connection":2,"rtt":1000000,"rto":2000000}"#,
+            r#"{"at":1500,"event":"ecn-reduction","flow":"files","connection":2}"#,
+            r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"packet":"data","connection":2,"number":7}"#,
+            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"files","size":40,"packet":"ack","connection":2,"number":8}"#,
+            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"voice","size":200}"#,
+        ]
+    );
+}
+
+fn every_event() -> Vec<NetworkEvent> {
+    let (flow, connection) = (1, 2);
+    let (rtt, rto) = (Duration(1_000_000), Duration(2_000_000));
+    let (cwnd, ssthresh) = (2.5, 20.0);
+    let (kind, until) = (RecoveryKind::Fast, 9);
+    let left = RecoveryKind::SlowStart;
+    let tcp = [
+        TcpEvent::Window { cwnd, ssthresh },
+        TcpEvent::RecoveryEntered { kind, until },
+        TcpEvent::RecoveryLeft { kind: left },
+        TcpEvent::Timeout { next: rto },
+        TcpEvent::RttSample { rtt, rto },
+        TcpEvent::EcnReduction,
+    ];
+    let tcp = tcp.map(|event| NetworkEvent::Tcp {
+        flow,
+        connection,
+        event,
+    });
+    let packet = |flow, size, segment| FlowPacket {
+        flow,
+        size,
+        segment,
+    };
+    let segment = |kind, number, size| Some(Segment::new(kind, connection, number, size));
+    let packets = [
+        NetworkEvent::Dropped {
+            link: LinkId(0),
+            reason: DropReason::Random,
+            packet: packet(flow, 1000, segment(SegmentKind::Data, 7, 1000)),
+        },
+        NetworkEvent::Arrived {
+            link: LinkId(1),
+            packet: packet(flow, 40, segment(SegmentKind::Ack, 8, 40)),
+        },
+        NetworkEvent::Arrived {
+            link: LinkId(1),
+            packet: packet(2, 200, None),
+        },
+    ];
+    tcp.into_iter().chain(packets).collect()
 }

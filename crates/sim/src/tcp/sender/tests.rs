@@ -173,7 +173,7 @@ fn events(sender: &mut Sender, ms: u64, number: u32) -> Vec<TcpEvent> {
     ack.window = 20;
     let mut events = Vec::new();
     sender.handle_input(Time(ms * MS), ack, &mut |output| {
-        if let TcpOutput::Event(event) = output {
+        if let TcpOutput::Event { event, .. } = output {
             events.push(event);
         }
     });
@@ -223,7 +223,7 @@ fn a_timeout_in_fast_recovery_begins_another_and_says_no_end_of_the_first() {
     let at = trace.sender.deadline().expect("a timer runs").at;
     let mut said = Vec::new();
     trace.sender.handle_timeout(at, &mut |output| {
-        if let TcpOutput::Event(event) = output {
+        if let TcpOutput::Event { event, .. } = output {
             said.push(event);
         }
     });

@@ -141,7 +141,11 @@ fn a_loss_in_a_window_that_a_mark_reduced_is_repaired_up_to_the_point_of_the_mar
             trace
                 .sender
                 .handle_input(Time(450 * MS), ack, &mut |output| {
-                    if let TcpOutput::Event(event @ TcpEvent::RecoveryEntered { .. }) = output {
+                    if let TcpOutput::Event {
+                        event: event @ TcpEvent::RecoveryEntered { .. },
+                        ..
+                    } = output
+                    {
                         said.push(event);
                     }
                 });
