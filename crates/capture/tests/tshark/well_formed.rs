@@ -40,7 +40,7 @@ name = "plain"
 from = "a"
 to = "b"
 traffic = { kind = "file", size = "200 kB" }
-tcp = { receiver_window = 20 }
+tcp = { receiver_window = 20, ack = "30 B" }
 [[flow]]
 name = "small"
 from = "a"
@@ -95,7 +95,7 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
         "tcp && !(ip.addr == 10.0.0.3 && ip.addr == 10.0.0.1)",
         &fields,
     ) {
-        // The plain file: no blocks, and a window that needs no scale.
+        // The plain file: no blocks, a window that needs no scale, and a model of ACKs below their headers.
         let wanted = if packet["tcp.len"] == "0" {
             "40"
         } else {
