@@ -1,8 +1,9 @@
 //! What a run of a network leaves besides its report: a packet capture and an event stream.
 
-use std::fs::{self, File};
+mod opened;
+
+use std::fs::File;
 use std::io::BufWriter;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,8 @@ use polypath_core::time::Time;
 use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
+
+use opened::{Opened, unwritable};
 
 use crate::failure::{Failure, tell};
 use crate::watch::Interrupts;
@@ -191,60 +194,6 @@ impl NetworkObserver for Recorders {
     }
 }
 
-/// A file that can be written, and still holds what it held.
-struct Opened {
-    option: &'static str,
-    path: PathBuf,
-    file: File,
-    is_new: bool,
-}
-
-impl Opened {
-    fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
-        let is_new = !path.exists();
-        let mut options = File::options();
-        let opened = options.write(true).create(true).truncate(false).open(path);
-        let file = opened.map_err(|error| Failure::input(unwritable(option, path, &error)))?;
-        let path = path.to_owned();
-        Ok(Self {
-            option,
-            path,
-            file,
-            is_new,
-        })
-    }
-
-    /// Whether both are one file, by whatever names.
-    fn is_same(&self, other: &Self) -> bool {
-        let numbers = |opened: &Self| {
-            let metadata = opened.file.metadata().ok()?;
-            Some((metadata.dev(), metadata.ino()))
-        };
-        self.path == other.path || (numbers(self).is_some() && numbers(self) == numbers(other))
-    }
-
-    /// Takes away what opening it has made.
-    fn discard(&self) {
-        if self.is_new {
-            // What is gone need not be removed.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-
-    /// Empties it, for something to be written; pipes and devices have no length.
-    fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
-        let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
-        let emptied = if is_regular {
-            self.file.set_len(0)
-        } else {
-            Ok(())
-        };
-        emptied
-            .map_err(|error| Failure::input(unwritable(self.option, &self.path, &error)))
-            .map(|()| (self.path, BufWriter::new(self.file)))
-    }
-}
-
 /// What cannot be captured is refused before a file is opened.
 fn check_capture(network: &Network, seed: u64, links: &[String]) -> Result<(), Failure> {
     let checked = Capture::new(network, Seed(seed), links, std::io::sink());
@@ -281,9 +230,4 @@ fn start_events(
     let recorder = EventWriter::new(network, seed, packets, file)
         .map_err(|error| Failure::input(unwritable("--events", &path, &error)))?;
     Ok(Recorder { path, recorder })
-}
-
-fn unwritable(option: &str, path: &Path, error: &std::io::Error) -> String {
-    let path = path.display();
-    format!("cannot write to {path}: {error}; name another file with {option}")
 }

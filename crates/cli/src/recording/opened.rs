@@ -1,0 +1,68 @@
+//! A file for a recorder, from its opening to its first byte.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// A file that can be written, and still holds what it held.
+pub(super) struct Opened {
+    option: &'static str,
+    pub(super) path: PathBuf,
+    file: File,
+    is_new: bool,
+}
+
+impl Opened {
+    pub(super) fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
+        let is_new = !path.exists();
+        let mut options = File::options();
+        let opened = options.write(true).create(true).truncate(false).open(path);
+        let file = opened.map_err(|error| Failure::input(unwritable(option, path, &error)))?;
+        let path = path.to_owned();
+        Ok(Self {
+            option,
+            path,
+            file,
+            is_new,
+        })
+    }
+
+    /// Whether both are one file, by whatever names.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let numbers = |opened: &Self| {
+            let metadata = opened.file.metadata().ok()?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        self.path == other.path || (numbers(self).is_some() && numbers(self) == numbers(other))
+    }
+
+    /// Takes away what opening it has made.
+    pub(super) fn discard(&self) {
+        if self.is_new {
+            // What is gone need not be removed.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Empties it, for something to be written; pipes and devices have no length.
+    pub(super) fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
+        let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
+        let emptied = if is_regular {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        };
+        emptied
+            .map_err(|error| Failure::input(unwritable(self.option, &self.path, &error)))
+            .map(|()| (self.path, BufWriter::new(self.file)))
+    }
+}
+
+/// What to say of a file that cannot be written.
+pub(super) fn unwritable(option: &str, path: &Path, error: &std::io::Error) -> String {
+    let path = path.display();
+    format!("cannot write to {path}: {error}; name another file with {option}")
+}
