@@ -71,16 +71,16 @@ fn three_duplicate_acks_arrive_as_three() {
     }
 }
 
-/// The median round-trip time of a few pings from client to server in milliseconds.
+/// The least round-trip time of a few pings from client to server in milliseconds: that of the path, to which a busy
+/// machine only adds.
 fn ping(ends: &Ends, address: &str) -> f64 {
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "9", "-i", "0.05", "-W", "2", address]);
     let said = ends.at(Side::Client).output(&mut command).unwrap();
     let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
-    let mut times: Vec<f64> = said.lines().filter_map(time).collect();
+    let times: Vec<f64> = said.lines().filter_map(time).collect();
     assert_eq!(times.len(), 9, "{said}");
-    times.sort_by(f64::total_cmp);
-    times[4]
+    times.into_iter().fold(f64::INFINITY, f64::min)
 }
 
 #[test]
