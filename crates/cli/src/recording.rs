@@ -66,6 +66,23 @@ impl Args {
         refused.map_or(Ok(()), Err)
     }
 
+    /// Refuses to write over the file that is read.
+    pub(crate) fn spare(&self, scenario: &Path) -> Result<(), Failure> {
+        let Ok(read) = scenario.canonicalize() else {
+            return Ok(());
+        };
+        for (option, path) in [("--pcap", &self.pcap), ("--events", &self.events)] {
+            let path = path.as_ref().and_then(|path| path.canonicalize().ok());
+            if path.is_some_and(|path| path == read) {
+                let scenario = scenario.display();
+                return Err(Failure::input(format!(
+                    "{option} names the scenario itself, {scenario}; name another file with {option}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Creates the files, for a run of `network` with `seed`, which `interrupts` may cut off.
     pub(crate) fn open(
         &self,

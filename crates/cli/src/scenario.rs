@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[group(skip)]
 pub(crate) struct Args {
     /// The scenario file.
-    scenario: PathBuf,
+    pub(crate) scenario: PathBuf,
     /// A value that takes the place of the file's, such as background=off or transfer.count=5; an entry of a
     /// list goes by its name or by its position from 0: path.path2.background=light is path.1.background=light.
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         mut points,
     } = args.scenario.read(seconds.as_slice())?;
     refuse_recording(args, &points)?;
+    args.recording.spare(&args.scenario.scenario)?;
     let out = args.scenario.out(points[0].1.name(), "sim")?;
     let format = args.scenario.format;
     if points.len() > 1 {

@@ -192,6 +192,25 @@ fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
 }
 
 #[test]
+fn a_recording_does_not_replace_its_scenario() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("small.toml");
+    fs::write(&file, NETWORK).expect("it can be written");
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).expect("it can be made");
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    for option in ["--pcap", "--events"] {
+        for name in [&file, &link] {
+            let (code, said) = refused(&file, &[option, &name.to_string_lossy(), "--out", &out]);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains("names the scenario itself"), "{said}");
+        }
+    }
+    let left = fs::read_to_string(&file).expect("it is still there");
+    assert_eq!(left, NETWORK);
+}
+
+#[test]
 fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("small.toml");
