@@ -1,4 +1,5 @@
-# TCP and UDP through one bottleneck in ns-2 2.35: the rows of validation/reference/mix.csv.
+# TCP and UDP through one bottleneck in ns-2 2.35: the rows `shared`, `bursts` and `sixteen` of
+# validation/reference/ns2.csv.
 #
 #   ns mix.tcl KEY VALUE ...
 #
@@ -13,34 +14,12 @@ array set p {
 }
 array set p $argv
 
-remove-all-packet-headers
-add-packet-header IP TCP Common Flags RTP
-Agent/TCP set useHeaders_ false
-Agent/TCP set packetSize_ 1000
-Agent/TCP set window_ $p(window)
+source [file join [file dirname [info script]] common.tcl]
 Agent/TCP set overhead_ $p(overhead)
-
-set ns [new Simulator]
-ns-random $p(seed)
-set random [new RNG]
-$random seed [expr 1000 + $p(seed)]
-
-proc link {a b rate delay queue} {
-    global ns
-    $ns duplex-link $a $b $rate $delay DropTail
-    $ns queue-limit $a $b $queue
-    $ns queue-limit $b $a $queue
-}
 set west [$ns node]
 set east [$ns node]
 link $west $east $p(rate) $p(delay) $p(queue)
 
-proc attach {router} {
-    global ns p
-    set host [$ns node]
-    link $host $router $p(access_rate) $p(access_delay) $p(access_queue)
-    return $host
-}
 proc pair {source sink} {
     global ns west east
     $ns attach-agent [attach $west] $source

@@ -1,4 +1,4 @@
-# A chain of congested links in ns-2 2.35: the rows `chain/parking-lot` of validation/reference/ns2.csv.
+# A chain of congested links in ns-2 2.35: the rows `chain` but for its sessions of validation/reference/ns2.csv.
 #
 #   ns parking_lot.tcl KEY VALUE ...
 #
@@ -13,33 +13,11 @@ array set p {
 }
 array set p $argv
 
-remove-all-packet-headers
-add-packet-header IP TCP Common Flags RTP
-Agent/TCP set useHeaders_ false
-Agent/TCP set packetSize_ 1000
-Agent/TCP set window_ $p(window)
-
-set ns [new Simulator]
-ns-random $p(seed)
-set random [new RNG]
-$random seed [expr 1000 + $p(seed)]
-
-proc link {a b rate delay queue} {
-    global ns
-    $ns duplex-link $a $b $rate $delay DropTail
-    $ns queue-limit $a $b $queue
-    $ns queue-limit $b $a $queue
-}
+source [file join [file dirname [info script]] common.tcl]
 for {set i 0} {$i < 4} {incr i} {set router($i) [$ns node]}
 for {set i 0} {$i < 3} {incr i} {
     link $router($i) $router([expr $i + 1]) $p(rate) $p(delay) $p(queue)
     set core($i) [$ns monitor-queue $router($i) $router([expr $i + 1]) ""]
-}
-proc attach {router} {
-    global ns p
-    set host [$ns node]
-    link $host $router $p(access_rate) $p(access_delay) $p(access_queue)
-    return $host
 }
 proc pair {source from sink to} {
     global ns router
