@@ -82,11 +82,14 @@ impl Network {
         self.counters
     }
 
-    /// The totals at `now`; fails where a device does.
+    /// The totals at `now`; fails where a device does, and where a queue outgrew memory.
     pub(crate) fn snapshot(&mut self, now: Time) -> io::Result<Snapshot> {
         self.step(now, Wake::Timeout)?;
+        if let Some(overflow) = self.world.overflow() {
+            return Err(io::Error::other(overflow.clone()));
+        }
         let on_path = |link: &LinkReport<'_>| link.name.towards.is_some();
-        let links = self.world.links().filter(on_path);
+        let links = self.world.links_at(now).filter(on_path);
         Ok(Snapshot {
             at: now,
             background: self.world.background(),

@@ -174,6 +174,17 @@ impl Fabric {
         self.lost.iter()
     }
 
+    /// How many packets are under way.
+    pub(crate) fn held(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// The link with the longest queue at `now`, and its packets.
+    pub(crate) fn longest_queue(&self, now: Time) -> Option<(usize, usize)> {
+        let lengths = self.links.iter().map(|link| link.queue_len(now));
+        lengths.enumerate().max_by_key(|(_, length)| *length)
+    }
+
     /// The packet of this number, which is under way.
     pub(crate) fn under_way(&self, number: u32) -> &Packet {
         self.packets.get(number)

@@ -16,7 +16,7 @@ use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::run::RunError;
 use crate::tcp::{Client, ClientInput, Segment, Server};
-use crate::world::{BackgroundBytes, PortId, PortInput, Side, World, WorldOutput};
+use crate::world::{BackgroundBytes, Overflow, PortId, PortInput, Side, World, WorldOutput};
 
 /// A frame on the links, with its size there.
 #[derive(Clone, Debug)]
@@ -106,6 +106,11 @@ impl Lane {
 
     pub(crate) fn network(&self) -> &World<impl Payload + use<>> {
         &self.network
+    }
+
+    /// Fails once the network holds more packets than memory is for.
+    pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
+        self.network.overflow().cloned().map_or(Ok(()), Err)
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {

@@ -96,18 +96,11 @@ pub fn run(
         .map(|&scheme| Lane::new(scenario, scheme, seed))
         .collect::<Result<Vec<Lane>, RunError>>()?;
     let start = Time::ZERO + scenario.transfer.warm_up;
-    let before: Vec<Snapshot> = lanes
-        .iter_mut()
-        .enumerate()
-        .map(|(index, lane)| {
-            lane.run_until(start, &mut |at, event| observer.on_event(index, at, event));
-            Snapshot::of(lane)
-        })
-        .collect();
+    let before = warm_up(&mut lanes, start, observer)?;
     let mut transfers = vec![Vec::new(); lanes.len()];
     let mut now = start;
     for round in 0..scenario.transfer.count {
-        now = run_round(scenario, round, now, &mut lanes, &mut transfers, observer);
+        now = run_round(scenario, round, now, &mut lanes, &mut transfers, observer)?;
     }
     let schemes = scenario
         .schemes
@@ -121,12 +114,26 @@ pub fn run(
                 scheme,
                 transfers,
                 background: lane.background().since(&before.background),
-                links: before.summaries(&lane, now.since(start)),
+                links: before.summaries(&lane, start, now),
             })
             .collect(),
         start,
         end: now,
     })
+}
+
+/// Runs every scheme to the begin of the first round, and says its totals then.
+fn warm_up(
+    lanes: &mut [Lane],
+    start: Time,
+    observer: &mut impl Observer,
+) -> Result<Vec<Snapshot>, RunError> {
+    let run = |(index, lane): (usize, &mut Lane)| {
+        lane.run_until(start, &mut |at, event| observer.on_event(index, at, event));
+        lane.fits_memory()?;
+        Ok(Snapshot::of(lane, start))
+    };
+    lanes.iter_mut().enumerate().map(run).collect()
 }
 
 /// One transfer in every scheme; says when the next round starts.
@@ -137,7 +144,7 @@ fn run_round(
     lanes: &mut [Lane],
     transfers: &mut [Vec<Option<Duration>>],
     observer: &mut impl Observer,
-) -> Time {
+) -> Result<Time, RunError> {
     let timeout = scenario.transfer.timeout;
     let mut slowest = start;
     let before: Vec<BackgroundBytes> = lanes.iter().map(Lane::background).collect();
@@ -151,10 +158,11 @@ fn run_round(
     for (index, (lane, before)) in lanes.iter_mut().zip(&before).enumerate() {
         let report = &mut |at, event: &SimEvent| observer.on_event(index, at, event);
         lane.run_until(next, report);
+        lane.fits_memory()?;
         let background = lane.background().since(before);
         report(next, &SimEvent::RoundOver { round, background });
     }
-    next
+    Ok(next)
 }
 
 /// The totals of a lane at one time.
@@ -164,16 +172,17 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn of(lane: &Lane) -> Self {
+    fn of(lane: &Lane, now: Time) -> Self {
         Self {
             background: lane.background(),
-            links: lane.network().links().map(|l| l.counters).collect(),
+            links: lane.network().links_at(now).map(|l| l.counters).collect(),
         }
     }
 
-    /// What the links of the paths have done since, in `span`.
-    fn summaries(&self, lane: &Lane, span: Duration) -> Vec<LinkSummary> {
-        let links = lane.network().links().zip(&self.links);
+    /// What the links of the paths have done since `begin`, when this was taken, until `now`.
+    fn summaries(&self, lane: &Lane, begin: Time, now: Time) -> Vec<LinkSummary> {
+        let seconds = now.since(begin).as_secs_f64();
+        let links = lane.network().links_at(now).zip(&self.links);
         links
             .filter(|(link, _)| link.name.towards.is_some())
             .map(|(link, before)| {
@@ -182,7 +191,7 @@ impl Snapshot {
                     name: link.name.clone(),
                     rate: link.rate,
                     counters,
-                    load: counters.load(link.rate, span.as_secs_f64()),
+                    load: counters.load(link.rate, seconds),
                 }
             })
             .collect()

@@ -28,6 +28,11 @@ impl<T> Slab<T> {
         u32::try_from(self.values.len() - 1).expect("fewer than 2^32 packets are under way")
     }
 
+    /// How many values are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+
     pub(crate) fn get(&self, number: u32) -> &T {
         &self.values[number as usize]
     }
@@ -55,6 +60,7 @@ mod tests {
         let (a, b) = (slab.put('a'), slab.put('b'));
         assert_eq!((a, b), (0, 1));
         assert_eq!(*slab.release(a), 'a');
+        assert_eq!(slab.len(), 1);
         assert_eq!(slab.put('c'), a);
         assert_eq!(*slab.get_mut(a), 'c');
     }

@@ -40,6 +40,9 @@ pub use watch::{Detail, FlowPacket, NetworkEvent};
 /// due before it, however much that is.
 const CATCH_UP: u32 = 1 << 20;
 
+/// Packets that all queues and links of a world may hold together; each takes about a hundred bytes.
+pub const MOST_UNDER_WAY: usize = 1 << 25;
+
 /// What a world says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldOutput<X> {
@@ -73,6 +76,7 @@ pub struct World<X> {
     external: Slab<Option<X>>,
     next_event: Option<Time>,
     overflow: Option<Overflow>,
+    pub(crate) most_under_way: usize,
 }
 
 /// What the parts of a network are called, by their numbers.
@@ -101,18 +105,21 @@ impl<X: Payload> World<X> {
             external: Slab::default(),
             next_event,
             overflow: None,
+            most_under_way: MOST_UNDER_WAY,
         }
     }
 
-    /// Handles everything that is due at `until` or before, however much it is.
+    /// Handles everything that is due at `until` or before, however much it is, unless it comes to hold more than
+    /// [`MOST_UNDER_WAY`] packets.
     pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
-        while self.next_event.is_some_and(|at| at <= until) {
+        while let Some(at) = self.next_event.filter(|at| *at <= until)
+            && !self.holds_too_much(at)
+        {
             self.handle_timeout(until, out);
         }
     }
 
-    /// The first queue that was to grow without end, if one was: what comes after it means nothing, and a run
-    /// should stop there.
+    /// What outgrew memory first, if anything did: what comes after it means nothing, and a run should stop there.
     #[must_use]
     pub fn overflow(&self) -> Option<&Overflow> {
         self.overflow.as_ref()
@@ -135,7 +142,9 @@ impl<X: Payload> World<X> {
         until: Time,
         out: &mut impl FnMut(WorldOutput<X>),
     ) -> Option<Time> {
-        while let Some(at) = self.next_event.filter(|at| *at <= until) {
+        while let Some(at) = self.next_event.filter(|at| *at <= until)
+            && !self.holds_too_much(at)
+        {
             let mut silent = true;
             self.handle_timeout(at, &mut |output| {
                 silent = false;
@@ -221,7 +230,7 @@ impl<X: Payload> World<X> {
 
     fn lose(&mut self, now: Time, lost: Lost, out: &mut impl FnMut(WorldOutput<X>)) {
         if lost.reason == DropReason::Overflow {
-            self.overflow.get_or_insert(Overflow {
+            self.overflow.get_or_insert(Overflow::Queue {
                 link: self.names.links[lost.link as usize].name.clone(),
                 at: now,
             });
@@ -236,6 +245,25 @@ impl<X: Payload> World<X> {
                 payload,
             });
         }
+    }
+
+    /// Whether there are more packets at `at` than memory is for; the first time it is noted.
+    fn holds_too_much(&mut self, at: Time) -> bool {
+        let held = self.fabric.held();
+        if held <= self.most_under_way {
+            return false;
+        }
+        if self.overflow.is_none()
+            && let Some((link, longest)) = self.fabric.longest_queue(at)
+        {
+            self.overflow = Some(Overflow::Together {
+                held,
+                longest,
+                link: self.names.links[link].name.clone(),
+                at,
+            });
+        }
+        true
     }
 
     fn take_external(&mut self, number: u32) -> Option<X> {

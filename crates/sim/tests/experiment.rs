@@ -241,3 +241,41 @@ fn the_loaded_path_has_the_load_and_the_times_of_the_reference() {
     let mean = times.sum::<f64>() / 40.0;
     assert!((3.0..6.0).contains(&mean), "mean {mean}");
 }
+
+fn changed(keys: &[&str]) -> Scenario {
+    let overrides: Vec<_> = keys.iter().map(|key| key.parse().unwrap()).collect();
+    Scenario::parse(TWO_PATHS, "test.toml", &overrides).unwrap()
+}
+
+#[test]
+fn a_queue_without_end_ends_the_experiment() {
+    let mut scenario = changed(&[
+        "transfer.warm_up=150 ms",
+        "background.some.udp.peak=1 Gbit/s",
+        "background.some.udp.packet=200 B",
+        "background.some.udp.off=1 ms",
+        "background.some.host_link.rate=10 Gbit/s",
+        "background.some.host_link.delay=1 ms",
+        "path.path1.link.0.queue=unlimited",
+    ]);
+    scenario.paths.truncate(1);
+    let error = run(&scenario, Seed(1), &mut |_, _, _: &SimEvent| {}).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("the queue of link `path1/"), "{error}");
+}
+
+#[test]
+fn a_path_in_overload_is_not_busy_for_more_than_all_of_the_time() {
+    let scenario = changed(&[
+        "transfer.count=1",
+        "transfer.warm_up=100 ms",
+        "background.some.udp.peak=4 Mbit/s",
+        "path.path1.link.0.queue=5000 packets",
+    ]);
+    let (outcome, _) = logged(&scenario, 1);
+    for link in &outcome.schemes[0].links {
+        assert!(link.load <= 1.0, "{:?}: {}", link.name, link.load);
+    }
+    let loads = outcome.schemes[0].links.iter().map(|link| link.load);
+    assert!(loads.fold(0.0, f64::max) > 0.9);
+}

@@ -80,17 +80,35 @@ pub struct LinkReport<'a> {
     pub counters: Counters,
 }
 
-/// A queue was to grow beyond what any queue may hold.
+/// More packets than memory is for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the queue of link `{link}` held {MOST_PACKETS} packets at {at} and was to hold more; lower the load or give the \
-     queue a limit"
-)]
-pub struct Overflow {
-    /// The name of the link.
-    pub link: String,
-    /// When it happened.
-    pub at: Time,
+pub enum Overflow {
+    /// A queue was to grow beyond what any queue may hold.
+    #[error(
+        "the queue of link `{link}` held {MOST_PACKETS} packets at {at} and was to hold more; lower the load or give \
+         the queue a limit"
+    )]
+    Queue {
+        /// The name of the link.
+        link: String,
+        /// When it happened.
+        at: Time,
+    },
+    /// All queues and links together held more than [`MOST_UNDER_WAY`](super::MOST_UNDER_WAY) packets.
+    #[error(
+        "{held} packets were under way at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \
+         the load or give the queues lower limits"
+    )]
+    Together {
+        /// Packets in all queues and on all links.
+        held: usize,
+        /// Packets in the longest queue.
+        longest: usize,
+        /// The name of its link.
+        link: String,
+        /// When it happened.
+        at: Time,
+    },
 }
 
 /// What background traffic has brought to its sinks, in bytes since the start of the run.

@@ -132,6 +132,9 @@ impl<X: Payload> World<X> {
             self.dispatch::<true>(entry.at, entry.item, &mut |_| {});
             self.tell_consequences(entry.at, watch, told);
             self.settle_lost(entry.at, &mut |_| {});
+            if self.holds_too_much(entry.at) {
+                break;
+            }
         }
         self.next_event = self.fabric.calendar.next_at();
     }

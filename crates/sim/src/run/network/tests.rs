@@ -65,3 +65,30 @@ fn a_line_is_not_busy_for_more_than_all_of_the_time() {
         }
     }
 }
+
+#[test]
+fn queues_that_have_limits_are_stopped_where_all_together_outgrow_memory() {
+    let text = OVERLOAD
+        .replace("QUEUE", "\"1500 packets\"")
+        .replace("RATE", "rate = \"8 Mbit/s\"");
+    let network = Network::parse(&text, "overload.toml", &[]).unwrap();
+    let stopped_at = |detail: Detail| {
+        let mut driven = Driven::new(build_graph(&network, Seed(1)).unwrap(), detail);
+        driven.world.most_under_way = 600;
+        let mut advance = |ms: u64| driven.advance(Time(ms * 1_000_000), &mut ());
+        let overflow = (100..2000).step_by(100).find_map(|ms| advance(ms).err());
+        overflow.expect("an overflow").to_string()
+    };
+    let watched = Detail {
+        tcp: true,
+        packets: false,
+    };
+    for detail in [Detail::default(), watched] {
+        let message = stopped_at(detail);
+        assert!(message.starts_with("60"), "{message}");
+        assert!(
+            message.contains("in the queue of link `narrow`"),
+            "{message}"
+        );
+    }
+}
