@@ -10,9 +10,9 @@ ns-random $p(seed)
 set random [new RNG]
 $random seed [expr 1000 + $p(seed)]
 
-proc link {a b rate delay queue} {
+proc link {a b rate delay queue {discipline DropTail}} {
     global ns
-    $ns duplex-link $a $b $rate $delay DropTail
+    $ns duplex-link $a $b $rate $delay $discipline
     $ns queue-limit $a $b $queue
     $ns queue-limit $b $a $queue
 }

@@ -35,6 +35,8 @@ pub enum Kind {
     Passed,
     /// The share of the packets at links that these drop; none counts as lost that is under way at the end.
     Dropped,
+    /// The mean number of packets that wait for the line of a link, without the one in transmission.
+    Queue,
     /// The mean time for which packets wait for the line of a link, without their own transmission, in ms.
     Waiting,
 }
@@ -53,11 +55,7 @@ impl Quantity {
         let flows = || self.flows(outcome);
         let links = || self.links(outcome);
         match self.kind {
-            Kind::Goodput => {
-                let spans = outcome.flows.first().map_or(0, |flow| flow.spans.len());
-                let seconds = outcome.span.as_secs_f64() * spans as f64;
-                flows().goodput as f64 * 8.0 / seconds / 1e6
-            }
+            Kind::Goodput => flows().goodput as f64 * 8.0 / seconds(outcome) / 1e6,
             Kind::Retransmissions => flows().sender.retransmitted as f64,
             Kind::RetransmittedShare => {
                 let sent = flows().sender;
@@ -71,6 +69,7 @@ impl Quantity {
             Kind::Drops => links().packets_dropped() as f64,
             Kind::Passed => 1.0 - dropped_share(&links()),
             Kind::Dropped => dropped_share(&links()),
+            Kind::Queue => links().mean_waiting(seconds(outcome)),
             Kind::Waiting => {
                 let links = links();
                 links.waited.as_secs_f64() * 1e3 / links.packets_in as f64
@@ -95,6 +94,12 @@ impl Quantity {
     }
 }
 
+/// The time that was measured.
+fn seconds(outcome: &NetworkOutcome) -> f64 {
+    let spans = outcome.flows.first().map_or(0, |flow| flow.spans.len());
+    outcome.span.as_secs_f64() * spans as f64
+}
+
 fn dropped_share(links: &Counters) -> f64 {
     links.packets_dropped() as f64 / links.packets_in as f64
 }
@@ -108,7 +113,7 @@ impl Kind {
             Self::Retransmissions => "segments",
             Self::RetransmittedShare | Self::Loss | Self::Passed | Self::Dropped => "1",
             Self::Timeouts => "timeouts",
-            Self::Drops => "packets",
+            Self::Drops | Self::Queue => "packets",
             Self::Waiting => "ms",
         }
     }
@@ -126,6 +131,7 @@ impl FromStr for Quantity {
             "retransmissions" => Kind::Retransmissions,
             "drops" => Kind::Drops,
             "loss" => Kind::Loss,
+            "queue" => Kind::Queue,
             _ => return Err(unknown()),
         };
         Ok(Self::new(kind, of))

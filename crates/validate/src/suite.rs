@@ -21,6 +21,8 @@ pub enum Scope {
 
 /// ns-2: goodput.
 const GOODPUT: Tolerance = Tolerance::share(0.03);
+/// ns-2: the mean queue under RED.
+const QUEUE: Tolerance = Tolerance::share(0.03);
 /// ns-2: drops, retransmissions and losses.
 const DROPS: Tolerance = Tolerance::share(0.10);
 

@@ -1,12 +1,12 @@
 //! Runs of ns-2 beyond the single flow: shared bottlenecks, UDP bursts against TCP, sixteen UDP with sixteen TCP,
-//! congested chains.
+//! congested chains, RED with and without ECN.
 //!
 //! `validation/ns2/cases.csv` names each case, its scenario with overrides, and the script and arguments that are the
 //! same in ns-2; `validation/reference/ns2.csv` has what ns-2 gave.
 
 use serde::Deserialize;
 
-use super::{DROPS, GOODPUT, Scope, read};
+use super::{DROPS, GOODPUT, QUEUE, Scope, read};
 use crate::quantity::{Kind, Quantity};
 use crate::{Case, Check, ValidateError};
 
@@ -56,6 +56,7 @@ fn check(figure: &FigureRow) -> Result<Check, ValidateError> {
         (Kind::Goodput, "cross") => ("goodput-cross", GOODPUT),
         (Kind::Goodput, _) => ("goodput", GOODPUT),
         (Kind::Loss, _) => ("udp-loss", DROPS),
+        (Kind::Queue, _) => ("queue", QUEUE),
         (Kind::Retransmissions, _) => ("retransmissions", DROPS),
         _ => ("drops", DROPS),
     };
@@ -78,5 +79,6 @@ scenarios!(
     "sixteen",
     "parking-lot",
     "parking-lot-udp",
-    "sessions"
+    "sessions",
+    "red"
 );
