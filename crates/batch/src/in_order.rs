@@ -1,7 +1,9 @@
 //! Pieces of work on several threads, with their results in order.
 
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -20,9 +22,50 @@ pub fn in_order<T: Send, E: Send>(
     work: &(impl Fn(usize) -> Result<T, E> + Sync),
     glance: &mut impl FnMut(),
 ) -> Result<Vec<T>, E> {
+    let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let mut keep = |number: usize, result| done[number] = Some(result);
+    in_any_order(count, wanted_jobs, work, &mut keep, glance)?;
+    Ok(done.into_iter().flatten().collect())
+}
+
+/// Does `size` pieces of work for each of `count` groups like [`in_order`], all pieces side by side, and hands the
+/// results of a group in the order of their numbers to `finish`, on the thread that has done its last piece. `work`
+/// is told the group and the number within it.
+///
+/// # Errors
+/// As [`in_order`]; those of `finish` count as of the piece before it.
+pub fn in_groups<T: Send, E: Send>(
+    [count, size]: [usize; 2],
+    wanted_jobs: Option<u16>,
+    work: &(impl Fn(usize, usize) -> Result<T, E> + Sync),
+    finish: &(impl Fn(usize, Vec<T>) -> Result<(), E> + Sync),
+    glance: &mut impl FnMut(),
+) -> Result<(), E> {
+    let groups: Vec<Mutex<BTreeMap<usize, T>>> = (0..count).map(|_| Mutex::default()).collect();
+    let piece = |number: usize| {
+        let (group, member) = (number / size, number % size);
+        let result = work(group, member)?;
+        let mut done = groups[group].lock().unwrap_or_else(PoisonError::into_inner);
+        done.insert(member, result);
+        if done.len() < size {
+            return Ok(());
+        }
+        let whole = mem::take(&mut *done);
+        drop(done);
+        finish(group, whole.into_values().collect())
+    };
+    in_any_order(count * size, wanted_jobs, &piece, &mut |_, ()| {}, glance)
+}
+
+fn in_any_order<T: Send, E: Send>(
+    count: usize,
+    wanted_jobs: Option<u16>,
+    work: &(impl Fn(usize) -> Result<T, E> + Sync),
+    keep: &mut impl FnMut(usize, T),
+    glance: &mut impl FnMut(),
+) -> Result<(), E> {
     let next = AtomicUsize::new(0);
     let (results, finished) = mpsc::channel();
-    let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
     let mut failure: Option<(usize, E)> = None;
     thread::scope(|scope| {
         for _ in 0..jobs(wanted_jobs, count) {
@@ -37,7 +80,7 @@ pub fn in_order<T: Send, E: Send>(
         drop(results);
         loop {
             match finished.recv_timeout(GLANCE) {
-                Ok((number, Ok(result))) => done[number] = Some(result),
+                Ok((number, Ok(result))) => keep(number, result),
                 Ok((number, Err(error))) => {
                     // Those below it were taken before it, and may yet fail.
                     next.store(count, Ordering::Relaxed);
@@ -51,10 +94,7 @@ pub fn in_order<T: Send, E: Send>(
             glance();
         }
     });
-    match failure {
-        Some((_, error)) => Err(error),
-        None => Ok(done.into_iter().flatten().collect()),
-    }
+    failure.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 fn jobs(wanted: Option<u16>, count: usize) -> usize {
@@ -82,6 +122,31 @@ mod tests {
             };
             let results = in_order(20, Some(jobs), &work, &mut || {});
             assert_eq!(results, Ok((0..20).collect()));
+        }
+    }
+
+    #[test]
+    fn a_group_is_finished_whole_and_its_pieces_run_side_by_side() {
+        for (jobs, most) in [(1, 1), (2, 2)] {
+            let (running, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |group: usize, member: usize| {
+                let now = running.fetch_add(1, Ordering::Relaxed) + 1;
+                at_once.fetch_max(now, Ordering::Relaxed);
+                // The later a piece, the sooner it is done.
+                thread::sleep(Duration::from_millis(20 - 5 * member as u64));
+                running.fetch_sub(1, Ordering::Relaxed);
+                Ok::<_, ()>(10 * group + member)
+            };
+            let whole = Mutex::new(BTreeMap::new());
+            let finish = |group, results| {
+                assert!(whole.lock().unwrap().insert(group, results).is_none());
+                Ok(())
+            };
+            let done = in_groups([2, 3], Some(jobs), &work, &finish, &mut || {});
+            assert_eq!(done, Ok(()));
+            let wanted = [(0, vec![0, 1, 2]), (1, vec![10, 11, 12])];
+            assert_eq!(whole.into_inner().unwrap(), BTreeMap::from(wanted));
+            assert_eq!(at_once.into_inner(), most);
         }
     }
 

@@ -2,10 +2,13 @@
 //!
 //! [`polypath_sim::run_network`] is one run without threads. Here many of them are done on several threads:
 //! [`in_order`] gives their results in the order of their numbers, and [`replica_seeds`] gives each replica a seed
-//! of its own, so that the number of threads changes nothing of what comes out.
+//! of its own, so that the number of threads changes nothing of what comes out. A [`Sweep`] runs every combination of
+//! parameters, and keeps what is finished.
 
 mod in_order;
 mod replicas;
+mod sweep;
 
-pub use in_order::in_order;
+pub use in_order::{in_groups, in_order};
 pub use replicas::{PARTS, replica_seeds, run_counted};
+pub use sweep::{Plan, Point, Sweep, SweepError};

@@ -13,11 +13,16 @@ pub const PARTS: u64 = 1000;
 /// The root seed for a single run, or one that follows from it for each replica.
 #[must_use]
 pub fn replica_seeds(root: u64, replicas: u32) -> Vec<u64> {
-    if replicas == 1 {
-        return vec![root];
+    let seed = |number| replica_seed(root, replicas, number);
+    (0..replicas as usize).map(seed).collect()
+}
+
+/// The seed of one of the replicas, by its number.
+pub(crate) fn replica_seed(root: u64, replicas: u32, number: usize) -> u64 {
+    match replicas {
+        1 => root,
+        _ => Seed(root).child(&format!("replica/{number}")).0,
     }
-    let child = |number: u32| Seed(root).child(&format!("replica/{number}")).0;
-    (0..replicas).map(child).collect()
 }
 
 /// Runs a network once for `observer`, and adds how far it has come to `parts`: [`PARTS`] for all of it.

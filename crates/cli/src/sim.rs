@@ -1,6 +1,7 @@
 //! `polypath sim`: a scenario in virtual time.
 
 use anyhow::Context;
+use polypath_batch::Plan;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
@@ -13,7 +14,7 @@ use crate::network;
 use crate::outcome;
 use crate::recording;
 use crate::scenario::{self, Folder, Read};
-use crate::sweep::{self, Plan, Point};
+use crate::sweep;
 use crate::watch::Watch;
 
 /// Arguments of `polypath sim`.
@@ -51,8 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             files: &files,
             overrides,
         };
-        let points: Vec<Point> = points.into_iter().filter_map(Point::of).collect();
-        return sweep::run(&points, &plan, args.replication, &out, format);
+        let points = points.into_iter().filter_map(sweep::point).collect();
+        return sweep::run(points, &plan, args.replication, &out, format);
     }
     match points.swap_remove(0).1 {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),

@@ -39,7 +39,7 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
     for (text, wanted) in [
         (
             format!("{NETWORK}{}", SWEEP.replace("tcp.variant", "tcp.varient")),
-            "bad.toml:20:18: unknown key `varient`; did you mean `variant`?",
+            "bad.toml:19:18: unknown key `varient`; did you mean `variant`?",
         ),
         (
             NETWORK.replace("to = \"b\"\nstart", "to = \"c\"\nstart"),

@@ -31,6 +31,43 @@ fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
 }
 
 #[test]
+fn replicas_of_all_points_give_the_same_bytes_on_any_number_of_threads() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let run = |out: &str, jobs| {
+        let more = ["--replicas", "3", "--jobs", jobs];
+        run(&file, &dir.path().join(out), &more)
+    };
+    let one = run("one", "1");
+    assert_eq!(one, run("five", "5"));
+    let sheet = String::from_utf8(one["sweep.csv"].clone()).expect("it is text");
+    let columns = "point,tcp.variant,link.0.queue,seed,replicas,";
+    assert!(sheet.starts_with(columns), "{sheet}");
+}
+
+#[test]
+fn damaged_points_are_all_named_and_run_again() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let out = dir.path().join("out");
+    let whole = run(&file, &out, &[]);
+    let point = |n: usize| out.join(format!("points/{n:05}.json"));
+    fs::write(point(1), "{\"version\": 2").expect("it can be written");
+    fs::copy(point(2), point(4)).expect("it can be written");
+    let mut command = polypath();
+    command.arg("sim").arg(&file).arg("--out").arg(&out);
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for wanted in ["4 of 6", "run again:", "00001.json", "00004.json"] {
+        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+    }
+    assert_eq!(content(&out), whole);
+}
+
+#[test]
 fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");

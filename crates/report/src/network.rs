@@ -19,6 +19,7 @@ use polypath_sim::NetworkOutcome;
 pub use figures::{
     FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures, NetworkFigures, jain_index,
 };
+pub use json::VERSION;
 
 /// A network and what came out of it.
 #[derive(Clone, Copy, Debug)]

@@ -28,8 +28,8 @@ traffic = { kind = "ftp" }
 
 /// Six combinations of it.
 pub(crate) const SWEEP: &str = r#"[sweep]
-"link.0.queue" = ["5 packets", "20 packets"]
 "tcp.variant" = ["tahoe", "newreno", "sack"]
+"link.0.queue" = ["5 packets", "20 packets"]
 "#;
 
 /// The files of a folder and those below it, by their names.

@@ -10,8 +10,8 @@ use super::NetworkRecord;
 use super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
 use crate::json::{Spread, rounded, spread};
 
-/// The version of the form; it changes when a key changes its meaning.
-const VERSION: u32 = 2;
+/// The version of the form of `report.json`; it changes when a key changes its meaning.
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -3,14 +3,14 @@
 use super::locator::Source;
 use super::overrides::Override;
 use super::problem::{Errors, Problem};
-use super::tree::{self, Node, Value};
+use super::tree::{self, Node, Origin, Value};
 
 /// The key of the table at the top of a file.
 const KEY: &str = "sweep";
 /// The greatest number of combinations.
 const MOST_POINTS: usize = 100_000;
 
-/// Every combination of the values in `[sweep]`, as overrides in the order of the keys, the values of the last key
+/// Every combination of the values in `[sweep]`, as overrides in the order of the file, the values of the last key
 /// changing fastest; a single empty one without a sweep.
 ///
 /// What is wrong with a key or a value shows when the file is read with these overrides, with the line in `[sweep]`.
@@ -24,8 +24,10 @@ pub fn grid(text: &str, file_name: &str) -> Result<Vec<Vec<Override>>, Errors> {
     if let Some(sweep) = root.entry(KEY) {
         collect(String::new(), sweep, &source, &mut axes)?;
     }
-    let points = axes.iter().try_fold(1_usize, |product, (_, values)| {
-        product.checked_mul(values.len())
+    // The parser gives tables in the order of the alphabet.
+    axes.sort_by_key(|axis| axis.origin);
+    let points = axes.iter().try_fold(1_usize, |product, axis| {
+        product.checked_mul(axis.values.len())
     });
     if points.is_some_and(|points| points <= MOST_POINTS) {
         return Ok(combinations(&axes));
@@ -35,7 +37,13 @@ pub fn grid(text: &str, file_name: &str) -> Result<Vec<Vec<Override>>, Errors> {
     Err(Problem::new(source.place(origin), message, "shorten its lists").into())
 }
 
-type Axis<'a> = (String, &'a [Node]);
+/// A key with its values.
+struct Axis<'a> {
+    key: String,
+    values: &'a [Node],
+    /// Where the list stands.
+    origin: Origin,
+}
 
 /// The lists in a node, each with its dotted key.
 fn collect<'a>(
@@ -46,7 +54,11 @@ fn collect<'a>(
 ) -> Result<(), Errors> {
     match &node.value {
         Value::Array(values) if !values.is_empty() => {
-            axes.push((key, values));
+            axes.push(Axis {
+                key,
+                values,
+                origin: node.origin,
+            });
             Ok(())
         }
         Value::Table(entries) => entries.iter().try_for_each(|entry| {
@@ -66,7 +78,7 @@ fn collect<'a>(
 
 fn combinations(axes: &[Axis<'_>]) -> Vec<Vec<Override>> {
     let mut points = vec![Vec::new()];
-    for (key, values) in axes {
+    for Axis { key, values, .. } in axes {
         points = points
             .iter()
             .flat_map(|point| {
@@ -97,14 +109,14 @@ mod tests {
     #[test]
     fn a_grid_has_every_combination_in_order() {
         assert_eq!(shown("name = \"x\""), [""]);
-        let text = "[sweep]\n\"flow.0.count\" = [1, 2]\ntcp.variant = [\"reno\", \"sack\"]";
+        let text = "[sweep]\ntcp.variant = [\"reno\", \"sack\"]\n\"flow.0.count\" = [1, 2]";
         assert_eq!(
             shown(text),
             [
-                "flow.0.count=1 tcp.variant=reno",
-                "flow.0.count=1 tcp.variant=sack",
-                "flow.0.count=2 tcp.variant=reno",
-                "flow.0.count=2 tcp.variant=sack",
+                "tcp.variant=reno flow.0.count=1",
+                "tcp.variant=reno flow.0.count=2",
+                "tcp.variant=sack flow.0.count=1",
+                "tcp.variant=sack flow.0.count=2",
             ]
         );
     }

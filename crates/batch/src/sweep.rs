@@ -1,0 +1,207 @@
+//! Sweeps: every combination of parameters is a point, and finished points are kept.
+//!
+//! The folder `points` beside the report holds `plan.json`, what is swept, and one file for each finished point,
+//! which appears whole or not at all and says what it is a point of. The sheets are made from these files alone, so
+//! that a sweep that was interrupted ends with the bytes of one that was not.
+
+mod plan;
+mod store;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use polypath_report::network::sweep::SweepPoint;
+use polypath_report::network::{NetworkFigures, NetworkRecord, json};
+use polypath_scenario::Network;
+use polypath_scenario::document::Override;
+use polypath_sim::{NetworkOutcome, RunError};
+
+use crate::in_order::in_groups;
+use crate::replicas::{replica_seed, run_counted};
+pub use plan::Plan;
+use store::{State, Store};
+
+/// One combination: what is set, and the network that it gives.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The keys that are set, with their values.
+    pub set: Vec<Override>,
+    /// What is run.
+    pub network: Network,
+}
+
+/// A sweep in its folder.
+#[derive(Debug)]
+pub struct Sweep {
+    points: Vec<Point>,
+    replicas: u32,
+    store: Store,
+    /// The numbers of the points that are not finished.
+    missing: Vec<usize>,
+    unusable: Vec<PathBuf>,
+}
+
+/// Why a sweep cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// The folder is that of another sweep.
+    #[error(
+        "{} holds the points of another sweep, or of other files that it names, or of another version of this \
+         program: choose another folder with --out, or remove it",
+        .0.display()
+    )]
+    Other(PathBuf),
+    /// A file can be neither read nor written.
+    #[error("cannot read or write {}: {error}", .path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A point was taken away, or damaged, since it was finished.
+    #[error("{} was changed while the sweep ran: run it again", .0.display())]
+    Changed(PathBuf),
+    /// A point cannot be run.
+    #[error("{set}: {error}")]
+    Run {
+        /// What is set in it.
+        set: String,
+        /// Why it came to no end.
+        error: RunError,
+    },
+    /// A report cannot be written as JSON.
+    #[error("writing a report: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Point {
+    fn words(&self) -> Vec<String> {
+        self.set.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl Sweep {
+    /// Takes up the sweep whose finished points stand below `out`, or begins it there; each point is run `replicas`
+    /// times.
+    ///
+    /// # Errors
+    /// Where the folder holds another sweep, or cannot be written.
+    pub fn open(
+        out: &Path,
+        plan: &Plan<'_>,
+        points: Vec<Point>,
+        replicas: u32,
+    ) -> Result<Self, SweepError> {
+        let store = Store::open(out, &plan.describe(&points, replicas))?;
+        let (mut missing, mut unusable) = (Vec::new(), Vec::new());
+        for (number, point) in points.iter().enumerate() {
+            match store.look(number, &point.words())? {
+                State::Finished(_) => continue,
+                State::Unusable => unusable.push(store.path(number)),
+                State::Missing => {}
+            }
+            missing.push(number);
+        }
+        Ok(Self {
+            points,
+            replicas,
+            store,
+            missing,
+            unusable,
+        })
+    }
+
+    /// How many points there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// True if there is no point.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// How many points were finished when it was opened.
+    #[must_use]
+    pub fn finished(&self) -> usize {
+        self.points.len() - self.missing.len()
+    }
+
+    /// The files that are damaged, or those of other points: they are to be run again.
+    #[must_use]
+    pub fn unusable(&self) -> &[PathBuf] {
+        &self.unusable
+    }
+
+    /// How many runs are to be done.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.missing.len() as u64 * u64::from(self.replicas)
+    }
+
+    /// Does the runs that are missing on several threads (`jobs`, or one for each core), and keeps each point as soon
+    /// as it is finished; [`PARTS`](crate::PARTS) are added to `parts` for each run, and `glance` is called now and then.
+    ///
+    /// # Errors
+    /// Where a point cannot be run, or not be kept.
+    pub fn run(
+        &self,
+        jobs: Option<u16>,
+        parts: &AtomicU64,
+        glance: &mut impl FnMut(),
+    ) -> Result<(), SweepError> {
+        let work = |index: usize, replica: usize| {
+            let point = &self.points[self.missing[index]];
+            let seed = replica_seed(point.network.seed, self.replicas, replica);
+            let outcome = run_counted(&point.network, seed, parts, &mut ());
+            let outcome = outcome.map_err(|error| SweepError::Run {
+                set: point.words().join(" "),
+                error,
+            });
+            outcome.map(|outcome| (seed, outcome))
+        };
+        let finish = |index: usize, replicas: Vec<(u64, NetworkOutcome)>| {
+            let number = self.missing[index];
+            let report = report(&self.points[number].network, &replicas)?;
+            let set = self.points[number].words();
+            self.store.keep(number, set, report)
+        };
+        let size = [self.missing.len(), self.replicas as usize];
+        in_groups(size, jobs, &work, &finish, glance)
+    }
+
+    /// Every point with its report, as it was kept.
+    ///
+    /// # Errors
+    /// Where one is not there, or no longer what it was.
+    pub fn results(&self) -> Result<Vec<SweepPoint>, SweepError> {
+        let result = |(number, point): (usize, &Point)| {
+            let State::Finished(report) = self.store.look(number, &point.words())? else {
+                return Err(SweepError::Changed(self.store.path(number)));
+            };
+            let set = point.set.iter();
+            Ok(SweepPoint {
+                set: set
+                    .map(|each| (each.key().to_owned(), each.value()))
+                    .collect(),
+                report,
+            })
+        };
+        self.points.iter().enumerate().map(result).collect()
+    }
+}
+
+fn report(
+    network: &Network,
+    replicas: &[(u64, NetworkOutcome)],
+) -> serde_json::Result<serde_json::Value> {
+    let record = NetworkRecord { network, replicas };
+    serde_json::from_str(&json(record, &NetworkFigures::of(record))?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! What makes two sweeps the same.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use polypath_report::network;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::Point;
+
+/// What makes two sweeps the same, besides their points.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// The text of the file.
+    pub text: &'a str,
+    /// The texts of the files that it names, by their names.
+    pub files: &'a BTreeMap<String, String>,
+    /// The arguments that change values of the file.
+    pub overrides: Vec<String>,
+}
+
+impl Plan<'_> {
+    /// All that the results follow from, as text.
+    pub(super) fn describe(&self, points: &[Point], replicas: u32) -> String {
+        let files = self.files.iter();
+        let digests: BTreeMap<&str, String> = files
+            .map(|(name, text)| (name.as_str(), digest(text)))
+            .collect();
+        let plan = json!({
+            "program": env!("CARGO_PKG_VERSION"),
+            "report": network::VERSION,
+            "file": self.text,
+            "sha256": digests,
+            "overrides": self.overrides,
+            "seed": points.first().map(|point| point.network.seed),
+            "replicas": replicas,
+            "points": points.iter().map(Point::words).collect::<Vec<_>>(),
+        });
+        format!("{plan:#}\n")
+    }
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+pub(super) fn digest(text: &str) -> String {
+    let mut hexadecimal = String::new();
+    for byte in Sha256::digest(text) {
+        // A string takes whatever is written to it.
+        let _ = write!(hexadecimal, "{byte:02x}");
+    }
+    hexadecimal
+}

@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::Ordering;
+
+use polypath_scenario::document::grid;
+
+use super::*;
+use crate::replicas::PARTS;
+
+const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[[link]]\nfrom = \"a\"\n\
+                       to = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"9 packets\"\n\
+                       [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                       traffic = { kind = \"ftp\" }\n\
+                       [sweep]\n\"link.0.delay\" = [\"1 ms\", \"2 ms\", \"3 ms\"]\n";
+
+fn open(out: &Path, text: &str, replicas: u32) -> Result<Sweep, SweepError> {
+    let points = grid(text, "x.toml").unwrap().into_iter();
+    let point = |set: Vec<Override>| Point {
+        network: Network::parse(text, "x.toml", &set).unwrap(),
+        set,
+    };
+    let plan = Plan {
+        text,
+        files: &BTreeMap::new(),
+        overrides: Vec::new(),
+    };
+    Sweep::open(out, &plan, points.map(point).collect(), replicas)
+}
+
+/// Runs what is missing, and gives the points.
+fn run(sweep: &Sweep, jobs: u16) -> Vec<SweepPoint> {
+    let parts = AtomicU64::new(0);
+    sweep.run(Some(jobs), &parts, &mut || {}).unwrap();
+    assert_eq!(parts.load(Ordering::Relaxed), sweep.runs() * PARTS);
+    sweep.results().unwrap()
+}
+
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(name).collect()
+}
+
+/// A file that is written in place would be written through a link, too.
+#[test]
+fn a_plan_is_moved_to_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let (plan, other) = (
+        dir.path().join("points/plan.json"),
+        dir.path().join("other"),
+    );
+    fs::create_dir(dir.path().join("points")).unwrap();
+    std::os::unix::fs::symlink(&other, &plan).unwrap();
+    open(dir.path(), NETWORK, 1).unwrap();
+    assert!(!other.exists() && plan.is_file());
+    assert!(!plan.with_extension("draft").exists());
+}
+
+#[test]
+fn points_that_are_damaged_or_of_another_place_are_all_named_and_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(&open(dir.path(), NETWORK, 2).unwrap(), 2);
+    let path = |name: &str| dir.path().join("points").join(name);
+    let half = fs::read(path("00000.json")).unwrap();
+    fs::copy(path("00001.json"), path("00002.json")).unwrap();
+    fs::write(path("00000.json"), &half[..half.len() / 2]).unwrap();
+    let again = open(dir.path(), NETWORK, 2).unwrap();
+    assert_eq!(names(again.unusable()), ["00000.json", "00002.json"]);
+    assert_eq!((again.finished(), again.runs()), (1, 4));
+    assert_eq!(run(&again, 1), whole);
+    assert!(open(dir.path(), NETWORK, 2).unwrap().unusable().is_empty());
+}
+
+#[test]
+fn a_point_of_another_sweep_is_no_point_of_this_one() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
+    let longer = NETWORK.replace("1 s\" }", "2 s\" }");
+    run(&open(other.path(), &longer, 1).unwrap(), 1);
+    let point = "points/00001.json";
+    fs::copy(other.path().join(point), dir.path().join(point)).unwrap();
+    let again = open(dir.path(), NETWORK, 1).unwrap();
+    assert_eq!(names(again.unusable()), ["00001.json"]);
+    let mixed = open(other.path(), NETWORK, 1);
+    assert!(matches!(mixed, Err(SweepError::Other(_))));
+}
+
+#[test]
+fn a_plan_says_which_form_its_reports_have() {
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path(), NETWORK, 1).unwrap();
+    let plan = dir.path().join("points/plan.json");
+    let text = fs::read_to_string(&plan).unwrap();
+    let version = format!("\"report\": {}", polypath_report::network::VERSION);
+    assert!(text.contains(&version), "{text}");
+    fs::write(&plan, text.replace(&version, "\"report\": 1")).unwrap();
+    let older = open(dir.path(), NETWORK, 1);
+    assert!(matches!(older, Err(SweepError::Other(_))));
+}
