@@ -35,26 +35,34 @@ pub fn in_order<T: Send, E: Send>(
 /// # Errors
 /// As [`in_order`]; those of `finish` count as of the piece before it.
 pub fn in_groups<T: Send, E: Send>(
-    [count, size]: [usize; 2],
+    (count, size): (usize, u32),
     wanted_jobs: Option<u16>,
-    work: &(impl Fn(usize, usize) -> Result<T, E> + Sync),
+    work: &(impl Fn(usize, u32) -> Result<T, E> + Sync),
     finish: &(impl Fn(usize, Vec<T>) -> Result<(), E> + Sync),
     glance: &mut impl FnMut(),
 ) -> Result<(), E> {
-    let groups: Vec<Mutex<BTreeMap<usize, T>>> = (0..count).map(|_| Mutex::default()).collect();
+    let groups: Vec<Mutex<BTreeMap<u32, T>>> = (0..count).map(|_| Mutex::default()).collect();
     let piece = |number: usize| {
-        let (group, member) = (number / size, number % size);
+        let (group, member) = (number / size as usize, number % size as usize);
+        // It is below `size`.
+        let member = u32::try_from(member).unwrap_or(size);
         let result = work(group, member)?;
         let mut done = groups[group].lock().unwrap_or_else(PoisonError::into_inner);
         done.insert(member, result);
-        if done.len() < size {
+        if done.len() < size as usize {
             return Ok(());
         }
         let whole = mem::take(&mut *done);
         drop(done);
         finish(group, whole.into_values().collect())
     };
-    in_any_order(count * size, wanted_jobs, &piece, &mut |_, ()| {}, glance)
+    in_any_order(
+        count * size as usize,
+        wanted_jobs,
+        &piece,
+        &mut |_, ()| {},
+        glance,
+    )
 }
 
 fn in_any_order<T: Send, E: Send>(
@@ -129,22 +137,22 @@ mod tests {
     fn a_group_is_finished_whole_and_its_pieces_run_side_by_side() {
         for (jobs, most) in [(1, 1), (2, 2)] {
             let (running, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let work = |group: usize, member: usize| {
+            let work = |group: usize, member: u32| {
                 let now = running.fetch_add(1, Ordering::Relaxed) + 1;
                 at_once.fetch_max(now, Ordering::Relaxed);
                 // The later a piece, the sooner it is done.
-                thread::sleep(Duration::from_millis(20 - 5 * member as u64));
+                thread::sleep(Duration::from_millis(20 - 5 * u64::from(member)));
                 running.fetch_sub(1, Ordering::Relaxed);
-                Ok::<_, ()>(10 * group + member)
+                Ok::<_, ()>((group, member))
             };
             let whole = Mutex::new(BTreeMap::new());
             let finish = |group, results| {
                 assert!(whole.lock().unwrap().insert(group, results).is_none());
                 Ok(())
             };
-            let done = in_groups([2, 3], Some(jobs), &work, &finish, &mut || {});
+            let done = in_groups((2, 3), Some(jobs), &work, &finish, &mut || {});
             assert_eq!(done, Ok(()));
-            let wanted = [(0, vec![0, 1, 2]), (1, vec![10, 11, 12])];
+            let wanted = [0, 1].map(|n| (n, vec![(n, 0), (n, 1), (n, 2)]));
             assert_eq!(whole.into_inner().unwrap(), BTreeMap::from(wanted));
             assert_eq!(at_once.into_inner(), most);
         }

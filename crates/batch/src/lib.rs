@@ -6,9 +6,11 @@
 //! parameters, and keeps what is finished.
 
 mod in_order;
+mod progress;
 mod replicas;
 mod sweep;
 
 pub use in_order::{in_groups, in_order};
-pub use replicas::{PARTS, replica_seeds, run_counted};
+pub use progress::PARTS;
+pub use replicas::{replica_seeds, run_counted};
 pub use sweep::{Plan, Point, Sweep, SweepError};

@@ -1,31 +1,30 @@
 //! Replicas: the same network with seeds of their own.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver, NetworkOutcome, RunError, run_network};
 
-/// Parts of one run that progress is counted in.
-pub const PARTS: u64 = 1000;
+use crate::progress::Meter;
 
 /// The root seed for a single run, or one that follows from it for each replica.
 #[must_use]
 pub fn replica_seeds(root: u64, replicas: u32) -> Vec<u64> {
     let seed = |number| replica_seed(root, replicas, number);
-    (0..replicas as usize).map(seed).collect()
+    (0..replicas).map(seed).collect()
 }
 
 /// The seed of one of the replicas, by its number.
-pub(crate) fn replica_seed(root: u64, replicas: u32, number: usize) -> u64 {
+pub(crate) fn replica_seed(root: u64, replicas: u32, number: u32) -> u64 {
     match replicas {
         1 => root,
         _ => Seed(root).child(&format!("replica/{number}")).0,
     }
 }
 
-/// Runs a network once for `observer`, and adds how far it has come to `parts`: [`PARTS`] for all of it.
+/// Runs a network once for `observer`, and adds how far it has come to `parts`: [`PARTS`](crate::PARTS) for all of it.
 ///
 /// # Errors
 /// Those of [`run_network`].
@@ -37,9 +36,8 @@ pub fn run_counted(
 ) -> Result<NetworkOutcome, RunError> {
     let mut counted = Counted {
         observer,
-        parts,
-        told: 0,
-        end: network.run.duration.as_nanos().max(1),
+        meter: Meter::new(parts),
+        end: network.run.duration.as_nanos(),
     };
     run_network(network, Seed(seed), &mut counted)
 }
@@ -47,18 +45,14 @@ pub fn run_counted(
 /// An observer, and how far its run has come.
 struct Counted<'a, O> {
     observer: &'a mut O,
-    parts: &'a AtomicU64,
-    told: u64,
+    meter: Meter<'a>,
     /// The end of the run in nanoseconds.
     end: u64,
 }
 
 impl<O: NetworkObserver> NetworkObserver for Counted<'_, O> {
     fn on_progress(&mut self, now: Time) {
-        let come = u64::try_from(u128::from(now.0) * u128::from(PARTS) / u128::from(self.end));
-        let come = come.unwrap_or(PARTS);
-        self.parts.fetch_add(come - self.told, Ordering::Relaxed);
-        self.told = come;
+        self.meter.reach(now.0, self.end);
         self.observer.on_progress(now);
     }
 

@@ -5,31 +5,20 @@
 //! that a sweep that was interrupted ends with the bytes of one that was not.
 
 mod plan;
+mod point;
 mod store;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use polypath_report::network::sweep::SweepPoint;
-use polypath_report::network::{NetworkFigures, NetworkRecord, json};
-use polypath_scenario::Network;
-use polypath_scenario::document::Override;
-use polypath_sim::{NetworkOutcome, RunError};
+use polypath_report::sweep::{Kind, SweepPoint};
+use polypath_sim::RunError;
 
 use crate::in_order::in_groups;
-use crate::replicas::{replica_seed, run_counted};
 pub use plan::Plan;
+pub use point::Point;
 use store::{State, Store};
-
-/// One combination: what is set, and the network that it gives.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// The keys that are set, with their values.
-    pub set: Vec<Override>,
-    /// What is run.
-    pub network: Network,
-}
 
 /// A sweep in its folder.
 #[derive(Debug)]
@@ -76,15 +65,9 @@ pub enum SweepError {
     Json(#[from] serde_json::Error),
 }
 
-impl Point {
-    fn words(&self) -> Vec<String> {
-        self.set.iter().map(ToString::to_string).collect()
-    }
-}
-
 impl Sweep {
     /// Takes up the sweep whose finished points stand below `out`, or begins it there; each point is run `replicas`
-    /// times.
+    /// times, one of transfers once.
     ///
     /// # Errors
     /// Where the folder holds another sweep, or cannot be written.
@@ -111,6 +94,12 @@ impl Sweep {
             missing,
             unusable,
         })
+    }
+
+    /// What its points are runs of.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.points.first().map_or(Kind::Network, Point::kind)
     }
 
     /// How many points there are.
@@ -154,23 +143,17 @@ impl Sweep {
         parts: &AtomicU64,
         glance: &mut impl FnMut(),
     ) -> Result<(), SweepError> {
-        let work = |index: usize, replica: usize| {
+        let work = |index: usize, number: u32| {
             let point = &self.points[self.missing[index]];
-            let seed = replica_seed(point.network.seed, self.replicas, replica);
-            let outcome = run_counted(&point.network, seed, parts, &mut ());
-            let outcome = outcome.map_err(|error| SweepError::Run {
-                set: point.words().join(" "),
-                error,
-            });
-            outcome.map(|outcome| (seed, outcome))
+            point.run([number, self.replicas], parts)
         };
-        let finish = |index: usize, replicas: Vec<(u64, NetworkOutcome)>| {
+        let finish = |index: usize, runs| {
             let number = self.missing[index];
-            let report = report(&self.points[number].network, &replicas)?;
-            let set = self.points[number].words();
-            self.store.keep(number, set, report)
+            let point = &self.points[number];
+            let report = point.report(runs)?;
+            self.store.keep(number, point.words(), report)
         };
-        let size = [self.missing.len(), self.replicas as usize];
+        let size = (self.missing.len(), self.replicas);
         in_groups(size, jobs, &work, &finish, glance)
     }
 
@@ -193,14 +176,6 @@ impl Sweep {
         };
         self.points.iter().enumerate().map(result).collect()
     }
-}
-
-fn report(
-    network: &Network,
-    replicas: &[(u64, NetworkOutcome)],
-) -> serde_json::Result<serde_json::Value> {
-    let record = NetworkRecord { network, replicas };
-    serde_json::from_str(&json(record, &NetworkFigures::of(record))?)
 }
 
 #[cfg(test)]

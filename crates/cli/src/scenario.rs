@@ -106,7 +106,15 @@ impl Args {
 
     /// Reads and checks a file with transfers over paths.
     pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
-        match self.read(&[])?.points.into_iter().next() {
+        let points = self.read(&[])?.points;
+        if points.len() > 1 {
+            let file = self.scenario.display();
+            let remedy = "remove `[sweep]`, and choose one combination with --set";
+            return Err(Failure::input(format!(
+                "{file} has a sweep, and the lab runs one experiment: {remedy}"
+            )));
+        }
+        match points.into_iter().next() {
             Some((_, Experiment::Transfers(scenario))) => Ok(*scenario),
             _ => Err(Failure::input(format!(
                 "{} describes flows over a network, and the lab carries transfers over paths: run it with \

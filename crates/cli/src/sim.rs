@@ -1,7 +1,7 @@
 //! `polypath sim`: a scenario in virtual time.
 
 use anyhow::Context;
-use polypath_batch::Plan;
+use polypath_batch::{Plan, Point};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         mut points,
     } = args.scenario.read(seconds.as_slice())?;
     refuse_recording(args, &points)?;
+    refuse_replicas(args, &points[0].1)?;
     args.recording.spare(&args.scenario.scenario)?;
     let out = args.scenario.out(points[0].1.name(), "sim")?;
     let format = args.scenario.format;
@@ -52,7 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             files: &files,
             overrides,
         };
-        let points = points.into_iter().filter_map(sweep::point).collect();
+        let points = points.into_iter();
+        let points = points.map(|(set, experiment)| Point { set, experiment });
+        let points = points.collect();
         return sweep::run(points, &plan, args.replication, &out, format);
     }
     match points.swap_remove(0).1 {
@@ -83,11 +86,16 @@ fn refuse_recording(args: &Args, points: &[(Vec<Override>, Experiment)]) -> Resu
     Ok(())
 }
 
-fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), Failure> {
-    if args.replication.replicas > 1 {
+/// Refuses replicas of what has rounds.
+fn refuse_replicas(args: &Args, experiment: &Experiment) -> Result<(), Failure> {
+    if matches!(experiment, Experiment::Transfers(_)) && args.replication.replicas > 1 {
         let message = "--replicas is for networks; transfers have transfer.count";
         return Err(Failure::input(message));
     }
+    Ok(())
+}
+
+fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), Failure> {
     let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
     let mut watched = Watched {
         observer: Simulated::new(scenario),

@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{PARTS, Plan, Point, Sweep, SweepError};
-use polypath_report::network::sweep::{groups_csv, json, links_csv};
-use polypath_scenario::Experiment;
-use polypath_scenario::document::Override;
+use polypath_report::sweep::{json, sheets};
 
 use crate::failure::{Failure, tell};
 use crate::network::Replication;
@@ -16,17 +14,6 @@ use crate::output::print;
 use crate::progress;
 use crate::scenario::{Folder, Format};
 use crate::watch::Interrupts;
-
-/// A point of a network; transfers have no sweep.
-pub(crate) fn point((set, experiment): (Vec<Override>, Experiment)) -> Option<Point> {
-    match experiment {
-        Experiment::Network(network) => Some(Point {
-            set,
-            network: *network,
-        }),
-        Experiment::Transfers(_) => None,
-    }
-}
 
 /// Runs the points that are not finished, and reports all.
 pub(crate) fn run(
@@ -67,27 +54,21 @@ fn tell_of(sweep: &Sweep) {
 
 fn report(sweep: &Sweep, out: &Path, format: Format) -> Result<(), Failure> {
     let points = sweep.results()?;
-    let text = json(&points).context("writing the sweep")?;
-    for (name, content) in [
-        (
-            "sweep.csv",
-            groups_csv(&points).context("writing the sheet")?,
-        ),
-        (
-            "sweep-links.csv",
-            links_csv(&points).context("writing the sheet")?,
-        ),
-        ("sweep.json", text.clone().into_bytes()),
-    ] {
+    let text = json(sweep.kind(), &points).context("writing the sweep")?;
+    let mut files = sheets(sweep.kind(), &points).context("writing the sheets")?;
+    files.push(("sweep.json", text.clone().into_bytes()));
+    for (name, content) in &files {
         let path = out.join(name);
         fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    let beside: Vec<&str> = files[1..].iter().map(|(name, _)| *name).collect();
     print(&match format {
         Format::Json => text,
         Format::Table => format!(
-            "{} points\nreport: {}, sweep-links.csv and sweep.json beside it\n",
+            "{} points\nreport: {}, {} beside it\n",
             points.len(),
-            out.join("sweep.csv").display()
+            out.join(files[0].0).display(),
+            beside.join(" and ")
         ),
     })
 }

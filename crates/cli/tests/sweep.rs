@@ -46,6 +46,45 @@ fn replicas_of_all_points_give_the_same_bytes_on_any_number_of_threads() {
     assert!(sheet.starts_with(columns), "{sheet}");
 }
 
+/// Short transfers over two paths, in four combinations.
+const TRANSFERS: &str = r#"schema = 1
+name = "transfers"
+schemes = ["tcp", "ppd-tcp3"]
+transfer = { size = "50 kB", count = 3, warm_up = "1 s" }
+[[path]]
+name = "one"
+link = [{ rate = "2 Mbit/s", delay = "10 ms", queue = "20 packets", loss = 0.01 }]
+[[path]]
+name = "two"
+link = [{ rate = "2 Mbit/s", delay = "30 ms", queue = "20 packets" }]
+[sweep]
+"transfer.size" = ["50 kB", "80 kB"]
+"path.two.link.0.delay" = ["5 ms", "50 ms"]
+"#;
+
+#[test]
+fn transfers_are_swept_and_taken_up_again_like_networks() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, TRANSFERS).expect("it can be written");
+    let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
+    let sheet = String::from_utf8(whole["sweep.csv"].clone()).expect("it is text");
+    assert!(
+        sheet.starts_with("point,transfer.size,path.two.link.0.delay,seed,scheme,transfers,"),
+        "{sheet}"
+    );
+    assert_eq!(sheet.lines().count(), 1 + 4 * 2);
+    let cut = dir.path().join("cut");
+    run(&file, &cut, &["--jobs", "3"]);
+    for lost in ["sweep.csv", "points/00002.json"] {
+        fs::remove_file(cut.join(lost)).expect("it was there");
+    }
+    assert_eq!(run(&file, &cut, &[]), whole);
+    let (code, said) = refused(&file, &["--replicas", "2"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("transfers have transfer.count"), "{said}");
+}
+
 #[test]
 fn damaged_points_are_all_named_and_run_again() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -16,6 +16,7 @@ pub mod recorder;
 pub mod sheets;
 pub mod simulated;
 pub mod statistics;
+pub mod sweep;
 pub mod table;
 pub mod write;
 

@@ -7,7 +7,6 @@ mod csv;
 pub mod events;
 mod figures;
 mod json;
-pub mod sweep;
 mod table;
 
 use std::io;

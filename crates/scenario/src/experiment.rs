@@ -56,6 +56,15 @@ impl Experiment {
     }
 
     /// Its root seed.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        match self {
+            Self::Transfers(scenario) => scenario.seed,
+            Self::Network(network) => network.seed,
+        }
+    }
+
+    /// Its root seed, to be changed.
     pub const fn seed_mut(&mut self) -> &mut u64 {
         match self {
             Self::Transfers(scenario) => &mut scenario.seed,

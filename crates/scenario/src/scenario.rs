@@ -11,6 +11,7 @@ use crate::check::check;
 use crate::document::{Errors, Override, read_completed};
 use crate::path::Path;
 use crate::settings::{Lab, Overlay};
+use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
 
@@ -19,8 +20,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// One experiment: transfers from a server to a client over paths under load, once per scheme.
 ///
-/// It has a field more than ten, since each is a key or table of the file's first level, where people look
-/// for it.
+/// It has more than ten fields, since each is a key or table of the file's first level, where people look for
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -56,6 +57,9 @@ pub struct Scenario {
     /// What only the lab needs.
     #[serde(default)]
     pub lab: Lab,
+    /// Parameters to be varied: every combination is a run.
+    #[serde(default, skip_serializing)]
+    pub sweep: Sweep,
 }
 
 /// How the transfer is carried; the names are those of the PPD paper (section 3).

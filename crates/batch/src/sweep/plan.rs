@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use polypath_report::network;
+use polypath_report::sweep::Kind;
+use polypath_report::{json, network};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -29,15 +30,23 @@ impl Plan<'_> {
             .collect();
         let plan = json!({
             "program": env!("CARGO_PKG_VERSION"),
-            "report": network::VERSION,
+            "report": points.first().map(version),
             "file": self.text,
             "sha256": digests,
             "overrides": self.overrides,
-            "seed": points.first().map(|point| point.network.seed),
+            "seed": points.first().map(|point| point.experiment.seed()),
             "replicas": replicas,
             "points": points.iter().map(Point::words).collect::<Vec<_>>(),
         });
         format!("{plan:#}\n")
+    }
+}
+
+/// The version of the form of its report.
+fn version(point: &Point) -> u32 {
+    match point.kind() {
+        Kind::Network => network::VERSION,
+        Kind::Transfers => json::VERSION,
     }
 }
 

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::Ordering;
 
-use polypath_scenario::document::grid;
+use polypath_scenario::Experiment;
+use polypath_scenario::document::{Override, grid};
 
 use super::*;
-use crate::replicas::PARTS;
+use crate::progress::PARTS;
 
 const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[[link]]\nfrom = \"a\"\n\
                        to = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"9 packets\"\n\
@@ -16,7 +17,7 @@ const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[
 fn open(out: &Path, text: &str, replicas: u32) -> Result<Sweep, SweepError> {
     let points = grid(text, "x.toml").unwrap().into_iter();
     let point = |set: Vec<Override>| Point {
-        network: Network::parse(text, "x.toml", &set).unwrap(),
+        experiment: Experiment::parse(text, "x.toml", &set).unwrap(),
         set,
     };
     let plan = Plan {
@@ -38,6 +39,26 @@ fn run(sweep: &Sweep, jobs: u16) -> Vec<SweepPoint> {
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
     paths.iter().map(name).collect()
+}
+
+const TRANSFERS: &str = "schema = 1\nname = \"x\"\nschemes = [\"tcp\", \"ppd-tcp2\"]\n\
+                         transfer = { size = \"20 kB\", count = 2, warm_up = \"1 s\" }\n\
+                         [[path]]\nname = \"p\"\n[[path.link]]\nrate = \"1 Mbit/s\"\n\
+                         delay = \"5 ms\"\nqueue = \"9 packets\"\n\
+                         [sweep]\n\"transfer.size\" = [\"20 kB\", \"40 kB\"]\n";
+
+#[test]
+fn transfers_are_points_like_networks() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = open(dir.path(), TRANSFERS, 1).unwrap();
+    assert_eq!((sweep.kind(), sweep.runs()), (Kind::Transfers, 2));
+    let whole = run(&sweep, 2);
+    let time = |n: usize| whole[n].report["schemes"][0]["transfer_s"]["mean"].as_f64();
+    assert!(time(0).unwrap() < time(1).unwrap());
+    fs::write(dir.path().join("points/00001.json"), "{}").unwrap();
+    let again = open(dir.path(), TRANSFERS, 1).unwrap();
+    assert_eq!(names(again.unusable()), ["00001.json"]);
+    assert_eq!(run(&again, 1), whole);
 }
 
 /// A file that is written in place would be written through a link, too.

@@ -1,0 +1,127 @@
+//! One point of a sweep: what is run, and the report of it.
+
+use std::sync::atomic::AtomicU64;
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_report::network::{self, NetworkFigures, NetworkRecord};
+use polypath_report::sweep::Kind;
+use polypath_report::{Figures, Simulated, json, record};
+use polypath_scenario::document::Override;
+use polypath_scenario::{Experiment, Scenario};
+use polypath_sim::{NetworkOutcome, Observer, RunError, SimEvent, run};
+use serde_json::Value;
+
+use super::SweepError;
+use crate::progress::Meter;
+use crate::replicas::{replica_seed, run_counted};
+
+/// One combination: what is set, and the experiment that it gives.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The keys that are set, with their values.
+    pub set: Vec<Override>,
+    /// What is run.
+    pub experiment: Experiment,
+}
+
+/// What came out of one run of a point.
+pub(super) enum Ran {
+    /// A replica with its seed.
+    Replica(u64, NetworkOutcome),
+    /// The whole `report.json`.
+    Report(Value),
+}
+
+impl Point {
+    pub(super) fn words(&self) -> Vec<String> {
+        self.set.iter().map(ToString::to_string).collect()
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self.experiment {
+            Experiment::Network(_) => Kind::Network,
+            Experiment::Transfers(_) => Kind::Transfers,
+        }
+    }
+
+    /// Does the run of this number, of so many.
+    pub(super) fn run(
+        &self,
+        [number, replicas]: [u32; 2],
+        parts: &AtomicU64,
+    ) -> Result<Ran, SweepError> {
+        let failed = |error| SweepError::Run {
+            set: self.words().join(" "),
+            error,
+        };
+        match &self.experiment {
+            Experiment::Network(network) => {
+                let seed = replica_seed(network.seed, replicas, number);
+                let outcome = run_counted(network, seed, parts, &mut ()).map_err(failed)?;
+                Ok(Ran::Replica(seed, outcome))
+            }
+            Experiment::Transfers(scenario) => {
+                let record = run_transfers(scenario, parts).map_err(failed)?;
+                let text = json::render(&record, &Figures::of(&record))?;
+                Ok(Ran::Report(serde_json::from_str(&text)?))
+            }
+        }
+    }
+
+    /// The `report.json` of its runs; transfers have one.
+    pub(super) fn report(&self, runs: Vec<Ran>) -> serde_json::Result<Value> {
+        let Experiment::Network(network) = &self.experiment else {
+            return Ok(runs.into_iter().find_map(Ran::report).unwrap_or_default());
+        };
+        let replicas: Vec<_> = runs.into_iter().filter_map(Ran::replica).collect();
+        let replicas = &replicas;
+        let record = NetworkRecord { network, replicas };
+        serde_json::from_str(&network::json(record, &NetworkFigures::of(record))?)
+    }
+}
+
+impl Ran {
+    fn replica(self) -> Option<(u64, NetworkOutcome)> {
+        match self {
+            Self::Replica(seed, outcome) => Some((seed, outcome)),
+            Self::Report(_) => None,
+        }
+    }
+
+    fn report(self) -> Option<Value> {
+        match self {
+            Self::Report(report) => Some(report),
+            Self::Replica(..) => None,
+        }
+    }
+}
+
+fn run_transfers(scenario: &Scenario, parts: &AtomicU64) -> Result<record::Experiment, RunError> {
+    let mut counted = Counted {
+        observer: Simulated::new(scenario),
+        meter: Meter::new(parts),
+        finished: 0,
+        transfers: u64::from(scenario.transfer.count) * scenario.schemes.len() as u64,
+    };
+    let outcome = run(scenario, Seed(scenario.seed), &mut counted)?;
+    Ok(counted.observer.finish(scenario, &outcome))
+}
+
+/// The report's observer, and how far its run has come.
+struct Counted<'a> {
+    observer: Simulated,
+    meter: Meter<'a>,
+    finished: u64,
+    transfers: u64,
+}
+
+impl Observer for Counted<'_> {
+    fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
+        if matches!(event, SimEvent::TransferFinished { .. }) {
+            self.finished += 1;
+            self.meter.reach(self.finished, self.transfers);
+        }
+        self.observer.on_event(scheme, at, event);
+    }
+}

@@ -1,0 +1,149 @@
+//! The points of a sweep side by side, from their `report.json`.
+
+mod columns;
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use columns::{Column, Way};
+
+/// One combination of parameters and its report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepPoint {
+    /// The keys that were set, with their values.
+    pub set: Vec<(String, String)>,
+    /// What its `report.json` says.
+    pub report: Value,
+}
+
+/// What the points are runs of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Flows over a network.
+    Network,
+    /// Transfers over paths.
+    Transfers,
+}
+
+/// A sheet: a row for each entry of a list in each report.
+struct Sheet {
+    name: &'static str,
+    /// The key of the list.
+    rows: &'static str,
+    columns: &'static [Column],
+}
+
+impl Kind {
+    /// What stands in front of each row besides the parameters.
+    const fn run_columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Network => &["seed", "replicas"],
+            Self::Transfers => &["seed"],
+        }
+    }
+
+    /// The cells of these columns: the first seed of the point, and how many runs it has.
+    fn runs(self, point: &SweepPoint) -> Vec<String> {
+        match self {
+            Self::Network => {
+                let seeds = &point.report["seeds"];
+                let count = seeds.as_array().map_or(0, Vec::len);
+                vec![cell(&seeds[0], &[]), count.to_string()]
+            }
+            Self::Transfers => vec![cell(&point.report, &["seed"])],
+        }
+    }
+
+    const fn sheets(self) -> &'static [Sheet] {
+        match self {
+            Self::Network => &[
+                Sheet {
+                    name: "sweep.csv",
+                    rows: "groups",
+                    columns: &columns::OF_GROUPS,
+                },
+                Sheet {
+                    name: "sweep-links.csv",
+                    rows: "links",
+                    columns: &columns::OF_LINKS,
+                },
+            ],
+            Self::Transfers => &[Sheet {
+                name: "sweep.csv",
+                rows: "schemes",
+                columns: &columns::OF_SCHEMES,
+            }],
+        }
+    }
+
+    /// The keys of a report that stand in `sweep.json`.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Network => &["seeds", "groups", "links"],
+            Self::Transfers => &["seed", "schemes"],
+        }
+    }
+}
+
+/// The sheets with their names. For networks `sweep.csv` has a row for each group of flows of each point, and
+/// `sweep-links.csv` one for each link that packets came to; for transfers `sweep.csv` has one for each scheme.
+pub fn sheets(kind: Kind, points: &[SweepPoint]) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let sheets = kind.sheets().iter();
+    sheets
+        .map(|sheet| Ok((sheet.name, write(kind, sheet, points)?)))
+        .collect()
+}
+
+/// `sweep.json`: the points with their parameters, and the figures of their reports.
+pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
+    let listed = points.iter().map(|point| {
+        let set = point.set.iter();
+        let set = set.map(|(key, value)| (key.clone(), value.clone().into()));
+        let keys = kind.keys().iter();
+        let figures = keys.map(|key| ((*key).to_owned(), point.report[key].clone()));
+        let set = ("set".to_owned(), Value::Object(set.collect()));
+        std::iter::once(set).chain(figures).collect()
+    });
+    let mut text = serde_json::to_string_pretty(&serde_json::json!({
+        "version": 2,
+        "points": listed.collect::<Vec<serde_json::Map<String, Value>>>(),
+    }))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn write(kind: Kind, sheet: &Sheet, points: &[SweepPoint]) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let keys = points.first().map_or(&[][..], |point| &point.set);
+    let names = keys.iter().map(|(key, _)| key.as_str());
+    let names = ["point"].into_iter().chain(names);
+    let names = names.chain(kind.run_columns().iter().copied());
+    writer.write_record(names.chain(sheet.columns.iter().map(|(name, _)| *name)))?;
+    for (number, point) in points.iter().enumerate() {
+        for row in point.report[sheet.rows].as_array().into_iter().flatten() {
+            if row["packets_in"] == 0 {
+                continue;
+            }
+            let set = point.set.iter().map(|(_, value)| value.clone());
+            let head = [number.to_string()].into_iter().chain(set);
+            let head = head.chain(kind.runs(point));
+            let cells = sheet.columns.iter().map(|(_, way)| cell(row, way));
+            writer.write_record(head.chain(cells))?;
+        }
+    }
+    writer.into_inner().map_err(csv::IntoInnerError::into_error)
+}
+
+/// The value at the end of a way; empty where there is none.
+fn cell(row: &Value, way: Way) -> String {
+    match way.iter().fold(row, |value, key| &value[*key]) {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! The columns of the sheets of a sweep, each with the way to its value in a row of `report.json`.
+
+/// The keys to follow, the outermost first.
+pub(super) type Way = &'static [&'static str];
+/// A column's name and where its values come from.
+pub(super) type Column = (&'static str, Way);
+
+/// Of a group of flows; counts are those of a run.
+pub(super) const OF_GROUPS: [Column; 20] = [
+    ("group", &["name"]),
+    ("flows", &["flows"]),
+    ("goodput_bits_s", &["goodput_bits_s", "mean"]),
+    ("goodput_ci95_bits_s", &["goodput_bits_s", "ci95"]),
+    ("jain_index", &["jain_index", "mean"]),
+    ("jain_index_ci95", &["jain_index", "ci95"]),
+    ("delay_s", &["delay_s", "mean"]),
+    ("delay_ci95_s", &["delay_s", "ci95"]),
+    ("window_segments", &["window_segments", "mean"]),
+    ("window_ci95_segments", &["window_segments", "ci95"]),
+    ("goodput_bytes", &["per_run", "goodput_bytes", "mean"]),
+    ("goodput_ci95_bytes", &["per_run", "goodput_bytes", "ci95"]),
+    ("sent_packets", &["per_run", "sent_packets", "mean"]),
+    ("sent_ci95_packets", &["per_run", "sent_packets", "ci95"]),
+    (
+        "retransmitted_packets",
+        &["per_run", "retransmitted_packets", "mean"],
+    ),
+    (
+        "retransmitted_ci95_packets",
+        &["per_run", "retransmitted_packets", "ci95"],
+    ),
+    ("timeouts", &["per_run", "timeouts", "mean"]),
+    ("timeouts_ci95", &["per_run", "timeouts", "ci95"]),
+    ("arrived_packets", &["per_run", "arrived_packets", "mean"]),
+    (
+        "arrived_ci95_packets",
+        &["per_run", "arrived_packets", "ci95"],
+    ),
+];
+
+/// Of a link; likewise.
+pub(super) const OF_LINKS: [Column; 12] = [
+    ("link", &["name"]),
+    ("rate_bits_s", &["rate_bits_s"]),
+    ("load", &["load", "mean"]),
+    ("load_ci95", &["load", "ci95"]),
+    ("loss", &["loss", "mean"]),
+    ("loss_ci95", &["loss", "ci95"]),
+    ("waiting_packets", &["mean_waiting_packets", "mean"]),
+    ("waiting_ci95_packets", &["mean_waiting_packets", "ci95"]),
+    ("packets_in", &["per_run", "packets_in", "mean"]),
+    ("packets_in_ci95", &["per_run", "packets_in", "ci95"]),
+    ("packets_dropped", &["per_run", "packets_dropped", "mean"]),
+    (
+        "packets_dropped_ci95",
+        &["per_run", "packets_dropped", "ci95"],
+    ),
+];
+
+/// Of a scheme; counts are those of all its transfers together.
+pub(super) const OF_SCHEMES: [Column; 20] = [
+    ("scheme", &["name"]),
+    ("transfers", &["transfer_s", "n"]),
+    ("timed_out", &["timed_out"]),
+    ("transfer_s", &["transfer_s", "mean"]),
+    ("transfer_ci95_s", &["transfer_s", "ci95"]),
+    ("transfer_p50_s", &["transfer_quantiles_s", "p50"]),
+    ("transfer_p95_s", &["transfer_quantiles_s", "p95"]),
+    ("minus_tcp_s", &["difference_to_tcp_s", "mean"]),
+    ("minus_tcp_ci95_s", &["difference_to_tcp_s", "ci95"]),
+    ("minus_tcp_bound", &["difference_to_tcp_bound"]),
+    ("prebuffer_s", &["prebuffer_s"]),
+    ("prebuffer_ci95_s", &["prebuffer_ci95_s"]),
+    ("prebuffer_n", &["prebuffer_n"]),
+    ("overhead_bytes", &["overhead_bytes"]),
+    ("overhead_ratio", &["overhead_ratio"]),
+    ("duplicates_discarded", &["duplicates_discarded"]),
+    ("path_switches", &["path_switches"]),
+    ("harm", &["harm", "mean"]),
+    ("harm_ci95", &["harm", "ci95"]),
+    ("intact", &["intact"]),
+];

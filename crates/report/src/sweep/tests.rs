@@ -1,0 +1,130 @@
+use polypath_core::rng::Seed;
+use polypath_scenario::Network;
+use polypath_sim::run_network;
+
+use super::*;
+use crate::figures::Figures;
+use crate::fixture::experiment;
+use crate::network::{NetworkFigures, NetworkRecord};
+
+const NETWORK: &str = r#"schema = 1
+name = "small"
+run = { duration = "5 s" }
+[[link]]
+name = "narrow"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "10 packets"
+[[flow]]
+name = "bulk"
+count = 2
+start_spread = "1 s"
+from = "a"
+to = "b"
+traffic = { kind = "ftp" }
+"#;
+
+/// A point of `seeds`, and the packets that its flows sent in all runs together.
+fn point(seeds: &[u64]) -> (SweepPoint, u64) {
+    let network = Network::parse(NETWORK, "small.toml", &[]).unwrap();
+    let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
+    let replicas: Vec<_> = seeds.iter().map(run).collect();
+    let record = NetworkRecord {
+        network: &network,
+        replicas: &replicas,
+    };
+    let figures = NetworkFigures::of(record);
+    let text = crate::network::json(record, &figures).unwrap();
+    let point = SweepPoint {
+        set: vec![("tcp.variant".to_owned(), "reno".to_owned())],
+        report: serde_json::from_str(&text).unwrap(),
+    };
+    (point, figures.groups[0].totals.sender.sent)
+}
+
+/// The first row under its header.
+fn first_row(sheet: &[u8]) -> std::collections::BTreeMap<String, String> {
+    let mut reader = csv::Reader::from_reader(sheet);
+    let names: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    let row = reader.records().next().unwrap().unwrap();
+    names
+        .into_iter()
+        .zip(row.iter().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn a_row_says_its_seed_its_runs_and_what_one_of_them_counted() {
+    let (three, sent) = point(&[7, 8, 9]);
+    let row = first_row(&sheets(Kind::Network, std::slice::from_ref(&three)).unwrap()[0].1);
+    assert_eq!((&*row["seed"], &*row["replicas"]), ("7", "3"));
+    let mean: f64 = row["sent_packets"].parse().unwrap();
+    assert!((mean - sent as f64 / 3.0).abs() < 1.0, "{mean} of {sent}");
+    assert!(row["sent_ci95_packets"].parse::<f64>().unwrap() > 0.0);
+    let row = first_row(&sheets(Kind::Network, &[three]).unwrap()[1].1);
+    assert_eq!((&*row["seed"], &*row["replicas"]), ("7", "3"));
+    assert!(row["packets_dropped"].parse::<f64>().unwrap() > 0.0);
+
+    let (one, sent) = point(&[7]);
+    let row = first_row(&sheets(Kind::Network, &[one]).unwrap()[0].1);
+    assert_eq!(row["sent_packets"], format!("{sent}.0"));
+    assert_eq!(row["sent_ci95_packets"], "", "a count of one run is exact");
+}
+
+#[test]
+fn the_list_has_the_links_of_each_point() {
+    let text = json(Kind::Network, &[point(&[7]).0]).unwrap();
+    let list: Value = serde_json::from_str(&text).unwrap();
+    let links = list["points"][0]["links"].as_array().unwrap();
+    assert_eq!(links[0]["name"], "narrow");
+    assert_eq!(list["points"][0]["seeds"][0], 7);
+}
+
+#[test]
+fn transfers_have_a_row_for_each_scheme() {
+    let experiment = experiment();
+    let text = crate::json::render(&experiment, &Figures::of(&experiment)).unwrap();
+    let point = SweepPoint {
+        set: vec![("transfer.size".to_owned(), "100 kB".to_owned())],
+        report: serde_json::from_str(&text).unwrap(),
+    };
+    let sheets = sheets(Kind::Transfers, std::slice::from_ref(&point)).unwrap();
+    assert_eq!(sheets.len(), 1);
+    let row = first_row(&sheets[0].1);
+    let cells = [
+        "point",
+        "transfer.size",
+        "seed",
+        "scheme",
+        "transfers",
+        "timed_out",
+    ];
+    assert_eq!(
+        cells.map(|name| row[name].as_str()),
+        ["0", "100 kB", "7", "tcp", "3", "1"]
+    );
+    for column in [
+        "transfer_s",
+        "transfer_ci95_s",
+        "prebuffer_s",
+        "overhead_ratio",
+    ] {
+        assert!(
+            row[column].parse::<f64>().is_ok_and(|value| value > 0.0),
+            "{column}: {row:?}"
+        );
+    }
+    assert_eq!(
+        row["minus_tcp_s"], "",
+        "of the baseline itself there is none"
+    );
+    let list: Value = serde_json::from_str(&json(Kind::Transfers, &[point]).unwrap()).unwrap();
+    assert_eq!(list["points"][0]["schemes"][1]["name"], "ppd-tcp3");
+}
