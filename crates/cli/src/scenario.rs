@@ -61,17 +61,23 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
-    /// Reads and checks the file, with `more` overrides after those of the command line: every point of its sweep,
-    /// a single one without a sweep.
+    /// Reads and checks the file, with `more` overrides for networks after those of the command line: every point of
+    /// its sweep, a single one without a sweep.
     pub(crate) fn read(&self, more: &[Override]) -> Result<Read, Failure> {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
+        if let Some(argument) = more.first().filter(|_| !Experiment::is_network(&text)) {
+            return Err(Failure::input(format!(
+                "{} is for networks; {name} has transfers over paths, whose number is transfer.count",
+                argument.argument()
+            )));
+        }
         let mut files = BTreeMap::new();
         let mut read = |file: &str| self.read_named(file, &mut files);
         let overrides = [&self.overrides[..], more].concat();
         let mut points = Vec::new();
-        for set in grid(&text, &name).map_err(Failure::input)? {
+        for set in grid(&text, &name, &overrides).map_err(Failure::input)? {
             let all = [&overrides[..], &set].concat();
             let mut experiment =
                 Experiment::parse_with(&text, &name, &all, &mut read).map_err(Failure::input)?;

@@ -34,8 +34,10 @@ pub(crate) struct Args {
 
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let seconds = args.seconds.map(|n| format!("run.duration={n} s").parse());
-    let seconds = seconds.transpose().map_err(Failure::input)?;
+    let seconds = args.seconds.map(|n| {
+        let argument = format!("--seconds {n}");
+        Override::of_argument(&argument, "run.duration", &format!("{n} s"))
+    });
     let Read {
         text,
         files,

@@ -56,6 +56,32 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
 }
 
 #[test]
+fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| dir.path().join(name);
+    let written = |name: &str, text: &str| {
+        fs::write(path(name), text).expect("it can be written");
+        path(name)
+    };
+    let small = written("small.toml", NETWORK);
+    let swept = format!("{NETWORK}[sweep]\n\"run.duration\" = [\"2 s\", \"4 s\"]\n");
+    let sweep = written("sweep.toml", &swept);
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
+    for (file, wanted) in [
+        (
+            &small,
+            "polypath: --seconds 1: nothing is left of 1 s to measure",
+        ),
+        (&sweep, "polypath: --seconds 1: `run.duration` is swept at "),
+        (&demo, "--seconds 1 is for networks; "),
+    ] {
+        let (code, said) = refused(file, &["--seconds", "1"]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+    }
+}
+
+#[test]
 fn the_lab_says_that_it_runs_no_networks() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("small.toml");

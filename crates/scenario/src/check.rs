@@ -1,6 +1,7 @@
 //! What no schema can state about a scenario: names that must exist, values that must not be zero.
 
 pub(crate) mod bounds;
+mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +12,11 @@ use polypath_core::units::{Bytes, Rate};
 
 use crate::background::{Background, HostLink, Profile};
 use crate::document::Problems;
-use crate::path::{Link, Path};
-use crate::queue::{ActiveQueue, Queue, QueueLimit};
+use crate::path::{Link, Outage, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
+use queue::check_limit;
 
 /// The greatest number of paths.
 const MOST_PATHS: usize = PathSet::CAPACITY as usize;
@@ -84,28 +85,38 @@ pub(crate) fn check_form(schema: u32, name: &str, title: &str, problems: &mut Pr
     }
 }
 
-/// Checks the end hosts at `key`.
+/// Checks the end hosts at `key`: `tcp`, or the changes of a flow.
 pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
-    let at = |leaf: &str| format!("{key}.{leaf}");
-    check_packet(&at("segment"), tcp.segment, problems);
+    let at = |leaf| tcp_key(key, leaf, problems);
+    let [segment, ack, delayed_ack] = ["segment", "ack", "delayed_ack"].map(at);
+    let [min_rto, initial_rto, max_rto, tick] =
+        ["min_rto", "initial_rto", "max_rto", "tick"].map(at);
+    check_packet(&segment, tcp.segment, problems);
     if tcp.segment <= TCP_HEADERS {
         let message = format!("a segment of {} has no room for data", tcp.segment);
-        problems.report(&at("segment"), message, "it includes 40 B of headers");
+        problems.report(&segment, message, "it includes 40 B of headers");
     }
-    check_packet(&at("ack"), tcp.ack, problems);
+    check_packet(&ack, tcp.ack, problems);
     if let Some(delay) = tcp.delayed_ack {
-        positive(&at("delayed_ack"), delay, problems);
+        positive(&delayed_ack, delay, problems);
     }
-    positive(&at("min_rto"), tcp.min_rto, problems);
-    positive(&at("tick"), tcp.tick, problems);
-    for (key, timeout) in [
-        (at("initial_rto"), tcp.initial_rto),
-        (at("max_rto"), tcp.max_rto),
-    ] {
+    positive(&min_rto, tcp.min_rto, problems);
+    positive(&tick, tcp.tick, problems);
+    for (key, timeout) in [(initial_rto, tcp.initial_rto), (max_rto, tcp.max_rto)] {
         if timeout < tcp.min_rto {
             let message = format!("{timeout} is below `min_rto`, {}", tcp.min_rto);
-            problems.report_among(&[&key, &at("min_rto")], message, "exchange or equal them");
+            problems.report_among(&[&key, &min_rto], message, "exchange or equal them");
         }
+    }
+}
+
+/// Where a value of the end hosts at `key` comes from: that key, or `tcp`, whose mistakes are not those of every flow.
+pub(crate) fn tcp_key(key: &str, leaf: &str, problems: &Problems) -> String {
+    let own = format!("{key}.{leaf}");
+    if problems.locator().has(&own) {
+        own
+    } else {
+        format!("tcp.{leaf}")
     }
 }
 
@@ -127,9 +138,9 @@ fn check_profile(key: &str, profile: &Profile, segment: Bytes, problems: &mut Pr
     check_rate(&format!("{key}.host_link.rate"), rate, problems);
     let queue_key = format!("{key}.host_link.queue");
     let packet = Largest::segment(segment);
-    check_queue(&queue_key, queue, &packet, problems);
+    check_limit(&queue_key, queue, &packet, problems);
     if let Some(packet) = Largest::of_udp(key, profile) {
-        check_queue(&queue_key, queue, &packet, problems);
+        check_limit(&queue_key, queue, &packet, problems);
     }
     if let Some(udp) = profile.udp {
         check_rate(&format!("{key}.udp.peak"), udp.peak, problems);
@@ -246,19 +257,31 @@ fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Pr
 pub(crate) fn check_link(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_line(key, link, problems);
-    check_discipline(&format!("{key}.queue"), link.queue, packets, problems);
+    queue::check(&format!("{key}.queue"), link, packets, problems);
     if let Some(onoff) = link.onoff {
         positive(&format!("{key}.onoff.up"), onoff.up, problems);
         positive(&format!("{key}.onoff.down"), onoff.down, problems);
     }
-    for (index, outage) in link.outage.iter().enumerate() {
+    check_outages(&format!("{key}.outage"), &link.outage, problems);
+}
+
+fn check_outages(key: &str, outages: &[Outage], problems: &mut Problems) {
+    for (index, outage) in outages.iter().enumerate() {
         if outage.until.is_some_and(|until| until <= outage.from) {
-            let keys = ["until", "from"].map(|name| format!("{key}.outage.{index}.{name}"));
+            let keys = ["until", "from"].map(|name| format!("{key}.{index}.{name}"));
             problems.report_among(
                 &keys.each_ref().map(String::as_str),
                 "the outage ends before it begins",
                 "set `until` later than `from`",
             );
+        }
+        let overlaps = |other: &Outage| {
+            let begins_before = |a: &Outage, b: &Outage| b.until.is_none_or(|end| a.from < end);
+            begins_before(outage, other) && begins_before(other, outage)
+        };
+        if let Some(other) = outages[..index].iter().find(|other| overlaps(other)) {
+            let message = format!("this outage overlaps the one from {}", other.from);
+            problems.report(&format!("{key}.{index}"), message, "make one of the two");
         }
     }
 }
@@ -282,23 +305,6 @@ pub(crate) fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
     }
 }
 
-fn check_queue(key: &str, queue: QueueLimit, packet: &Largest, problems: &mut Problems) {
-    match queue {
-        QueueLimit::Packets(0) => {
-            let remedy = "the packet in transmission counts: 1 packet is the least";
-            problems.report(key, format!("`{}` is zero", leaf(key)), remedy);
-        }
-        QueueLimit::Bytes(bytes) if bytes < packet.size => {
-            let Largest { what, size, keys } = packet;
-            let message = format!("a queue of {bytes} admits no {what} of {size}");
-            let mut among = vec![key];
-            among.extend(keys.iter().map(String::as_str));
-            problems.report_among(&among, message, "the packet in transmission counts");
-        }
-        QueueLimit::Packets(_) | QueueLimit::Bytes(_) | QueueLimit::Unlimited => {}
-    }
-}
-
 fn check_line(key: &str, link: &Link, problems: &mut Problems) {
     let at = |leaf: &str| format!("{key}.{leaf}");
     match (link.rate, &link.trace) {
@@ -316,58 +322,6 @@ fn check_line(key: &str, link: &Link, problems: &mut Problems) {
     if link.trace.is_none() && link.trace_back.is_some() {
         let message = "`trace_back` is the way back of a `trace`";
         problems.report(&at("trace_back"), message, "call it `trace`");
-    }
-}
-
-fn check_discipline(key: &str, queue: Queue, packets: &[Largest], problems: &mut Problems) {
-    let at = |leaf: &str| format!("{key}.{leaf}");
-    let limit_key = match queue {
-        Queue::Active(_) => at("limit"),
-        Queue::DropTail(_) => key.to_owned(),
-    };
-    for packet in packets {
-        check_queue(&limit_key, queue.limit(), packet, problems);
-    }
-    let Queue::Active(active) = queue else {
-        return;
-    };
-    match active {
-        ActiveQueue::Red {
-            min_th,
-            max_th,
-            max_p,
-            weight,
-            mean_packet,
-            ..
-        } => {
-            let values = [
-                ("min_th", min_th),
-                ("max_th", max_th),
-                ("max_p", Some(max_p)),
-                ("weight", weight),
-            ];
-            for (leaf, value) in values {
-                if value.is_some_and(|value| value <= 0.0) {
-                    let message = format!("`{leaf}` is not more than zero");
-                    problems.report(&at(leaf), message, "leave it out for the default");
-                }
-            }
-            if let (Some(min), Some(max)) = (min_th, max_th)
-                && max <= min
-            {
-                let message = format!("{max} is not above `min_th`, {min}");
-                problems.report(&at("max_th"), message, "3 `min_th` is usual");
-            }
-            check_packet(&at("mean_packet"), mean_packet, problems);
-        }
-        ActiveQueue::CoDel {
-            interval,
-            max_packet,
-            ..
-        } => {
-            positive(&at("interval"), interval, problems);
-            check_packet(&at("max_packet"), max_packet, problems);
-        }
     }
 }
 

@@ -18,6 +18,13 @@ pub enum Experiment {
 }
 
 impl Experiment {
+    /// Whether a file describes a network.
+    #[must_use]
+    pub fn is_network(text: &str) -> bool {
+        let keys = document::top_level_keys(text);
+        keys.iter().any(|key| OF_NETWORKS.contains(&key.as_str()))
+    }
+
     /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or `flow` at its top
     /// is a network.
     ///
@@ -37,8 +44,7 @@ impl Experiment {
         overrides: &[Override],
         files: &mut Files<'_>,
     ) -> Result<Self, Errors> {
-        let keys = document::top_level_keys(text);
-        if keys.iter().any(|key| OF_NETWORKS.contains(&key.as_str())) {
+        if Self::is_network(text) {
             let network = Network::parse_with(text, file_name, overrides, files)?;
             return Ok(Self::Network(Box::new(network)));
         }

@@ -105,7 +105,7 @@ fn read<T: Clone>(
             message,
             remedy,
         })) => {
-            problems.report_in(file, line, message, remedy);
+            problems.report_in((key, file), line, message, remedy);
             Vec::new()
         }
         Err(reason) => {

@@ -15,7 +15,7 @@ const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[
                        [sweep]\n\"link.0.delay\" = [\"1 ms\", \"2 ms\", \"3 ms\"]\n";
 
 fn open(out: &Path, text: &str, replicas: u32) -> Result<Sweep, SweepError> {
-    let points = grid(text, "x.toml").unwrap().into_iter();
+    let points = grid(text, "x.toml", &[]).unwrap().into_iter();
     let point = |set: Vec<Override>| Point {
         experiment: Experiment::parse(text, "x.toml", &set).unwrap(),
         set,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
-use super::leaf;
+use super::{leaf, tcp_key};
 use crate::background::{Background, LogNormal, Profile};
 use crate::document::Problems;
 use crate::path::{Link, Path};
@@ -17,16 +17,16 @@ use crate::tcp::Tcp;
 /// The greatest file, on average or measured; the lab holds it in memory.
 pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
 /// The longest span of time.
-const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
 /// The longest propagation delay: light takes less to Saturn and back at most times.
 const MOST_DELAY: Duration = Duration::from_secs(3600);
 /// The shortest interval at which something happens by itself.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// The greatest rate.
-const MOST_RATE: Rate = Rate(1_000_000_000_000);
+pub(crate) const MOST_RATE: Rate = Rate(1_000_000_000_000);
 /// The greatest queues.
-const MOST_PACKETS: u32 = 1_000_000;
-const MOST_QUEUE: Bytes = Bytes(10_000_000_000);
+pub(crate) const MOST_PACKETS: u32 = 1_000_000;
+pub(crate) const MOST_QUEUE: Bytes = Bytes(10_000_000_000);
 /// The greatest number of links of a path, and of background hosts of all paths.
 const MOST_LINKS: usize = 256;
 const MOST_HOSTS: u64 = 100_000;
@@ -71,7 +71,7 @@ fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
 }
 
 pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
-    let min_rto = format!("{key}.min_rto");
+    let min_rto = tcp_key(key, "min_rto", problems);
     at_least(&min_rto, tcp.min_rto, LEAST_INTERVAL, problems);
     for (leaf, span) in [
         ("min_rto", tcp.min_rto),
@@ -79,7 +79,7 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
         ("max_rto", tcp.max_rto),
         ("tick", tcp.tick),
     ] {
-        at_most_a_day(&format!("{key}.{leaf}"), span, problems);
+        at_most_a_day(&tcp_key(key, leaf, problems), span, problems);
     }
 }
 

@@ -103,7 +103,7 @@ impl<'a> Inspector<'a> {
         let found = spoken(node.value.type_name());
         Refusal::new(
             format!("`{name}` is {found}, where {wanted} is wanted"),
-            text_of(inner, "description").to_owned(),
+            description(inner),
         )
     }
 
@@ -236,9 +236,17 @@ fn missing(key: &str, name: &str) -> String {
     }
 }
 
+/// The first paragraph of the description of a schema, in one line.
+fn description(schema: &Json) -> String {
+    let paragraph = text_of(schema, "description").split("\n\n").next();
+    let words = paragraph.unwrap_or_default().split_whitespace();
+    words.collect::<Vec<&str>>().join(" ")
+}
+
 /// The description of a schema as part of a sentence: its first clause, without a capital.
 fn sentence(schema: &Json) -> Option<String> {
-    let (clause, _) = text_of(schema, "description").split_once(['.', ';'])?;
+    let text = description(schema);
+    let (clause, _) = text.split_once(['.', ';'])?;
     let first = clause.chars().next()?;
     Some(first.to_lowercase().chain(clause.chars().skip(1)).collect())
 }
@@ -264,7 +272,7 @@ fn check_range(name: &str, schema: &Json, number: f64, node: &Node) -> Result<No
     let refuse = |limit: String| {
         Err(Refusal::new(
             format!("`{name}` is {number}, but must be {limit}"),
-            text_of(schema, "description").to_owned(),
+            description(schema),
         ))
     };
     if !number.is_finite() {

@@ -1,6 +1,7 @@
 //! Where the keys of a document stand.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::overrides::Override;
 use super::problem::{Place, Problem};
@@ -24,7 +25,7 @@ impl Source {
     pub(super) fn new(file: &str, overrides: &[Override]) -> Self {
         Self {
             file: file.to_owned(),
-            overrides: overrides.iter().map(ToString::to_string).collect(),
+            overrides: (overrides.iter().map(|each| each.argument().to_owned())).collect(),
         }
     }
 
@@ -32,11 +33,17 @@ impl Source {
         match origin {
             Origin::File { line, column } => self.at(line, column),
             Origin::Override(number) => match self.overrides.get(number) {
-                Some(text) => Place::Override(text.clone()),
+                Some(text) => Place::Argument(text.clone()),
                 None => self.at(1, 1),
             },
             Origin::StandIn => self.at(1, 1),
         }
+    }
+
+    /// The path of a file that the document names.
+    pub(super) fn beside(&self, file: &str) -> String {
+        let path = Path::new(&self.file).with_file_name(file);
+        path.display().to_string()
     }
 
     fn at(&self, line: usize, column: usize) -> Place {
@@ -86,7 +93,7 @@ impl Locator {
     }
 
     /// Whether the document or an override has the key itself.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.origins.contains_key(key)
     }
 

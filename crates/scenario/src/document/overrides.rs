@@ -20,8 +20,8 @@ pub struct Override {
 /// A value as it was given.
 #[derive(Clone, Debug)]
 enum Given {
-    /// On the command line.
-    Text(String),
+    /// On the command line, with the argument that gave it.
+    Text { value: String, argument: String },
     /// In a file, where it has its line.
     Node(Node),
 }
@@ -38,7 +38,10 @@ impl FromStr for Override {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => Ok(Self {
                 key: key.trim().to_owned(),
-                value: Given::Text(value.trim().to_owned()),
+                value: Given::Text {
+                    value: value.trim().to_owned(),
+                    argument: format!("--set {text}"),
+                },
             }),
             _ => Err(ParseOverrideError(text.to_owned())),
         }
@@ -49,13 +52,25 @@ impl fmt::Display for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = &self.key;
         match &self.value {
-            Given::Text(text) => write!(f, "{key}={text}"),
+            Given::Text { value, .. } => write!(f, "{key}={value}"),
             Given::Node(node) => write!(f, "{key}={}", node.value),
         }
     }
 }
 
 impl Override {
+    /// What another argument than `--set` says: messages name `argument`, such as `--seconds 5`.
+    #[must_use]
+    pub fn of_argument(argument: &str, key: &str, value: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: Given::Text {
+                value: value.to_owned(),
+                argument: argument.to_owned(),
+            },
+        }
+    }
+
     pub(super) fn new(key: &str, value: Node) -> Self {
         Self {
             key: key.to_owned(),
@@ -73,10 +88,37 @@ impl Override {
     #[must_use]
     pub fn value(&self) -> String {
         match &self.value {
-            Given::Text(text) => text.clone(),
+            Given::Text { value, .. } => value.clone(),
             Given::Node(node) => node.value.to_string(),
         }
     }
+
+    /// What messages call it; nothing for one that stands in the file.
+    #[must_use]
+    pub fn argument(&self) -> &str {
+        match &self.value {
+            Given::Text { argument, .. } => argument,
+            Given::Node(_) => "",
+        }
+    }
+}
+
+/// `key` with positions in the place of the names of list entries, as far as the document has them, so that equal
+/// places have equal keys.
+pub(super) fn by_position(root: &Node, key: &str) -> String {
+    let mut at = Some(root);
+    let parts = key.split('.').map(|part| {
+        let position = match at.map(|node| &node.value) {
+            Some(Value::Array(items)) => position(items, part),
+            _ => None,
+        };
+        at = at.and_then(|node| match &node.value {
+            Value::Array(items) => position.map(|n| &items[n]),
+            _ => node.entry(part),
+        });
+        position.map_or(part.to_owned(), |n| n.to_string())
+    });
+    parts.collect::<Vec<String>>().join(".")
 }
 
 /// Applies the overrides in their order; those that fit nowhere become problems.
@@ -88,11 +130,11 @@ pub(super) fn apply(
 ) {
     for (number, each) in overrides.iter().enumerate() {
         let value = match &each.value {
-            Given::Text(text) => parse_override(text, number),
+            Given::Text { value, .. } => parse_override(value, number),
             Given::Node(node) => Ok(node.clone()),
         };
         let origin = match &each.value {
-            Given::Text(_) => Origin::Override(number),
+            Given::Text { .. } => Origin::Override(number),
             Given::Node(node) => node.origin,
         };
         let value = value.map_err(|message| (message, String::new()));
@@ -124,9 +166,7 @@ fn put(node: &mut Node, key: &str, value: Node) -> Result<(), (String, String)> 
 /// The entry of a list with this position, counted from 0, or else with this name; the error is message and
 /// remedy.
 fn item<'a>(items: &'a mut [Node], part: &str) -> Result<&'a mut Node, (String, String)> {
-    let position = part.parse().ok().filter(|n| *n < items.len());
-    let named = || items.iter().position(|item| name(item) == Some(part));
-    if let Some(position) = position.or_else(named) {
+    if let Some(position) = position(items, part) {
         return Ok(&mut items[position]);
     }
     let words = items.iter().filter_map(name).map(str::to_owned);
@@ -134,6 +174,11 @@ fn item<'a>(items: &'a mut [Node], part: &str) -> Result<&'a mut Node, (String, 
     let known: Vec<String> = words.chain(numbers).collect();
     let message = format!("no list entry `{part}` (they count from 0)");
     Err((message, suggestion(part, known.iter().map(String::as_str))))
+}
+
+fn position(items: &[Node], part: &str) -> Option<usize> {
+    let position = part.parse().ok().filter(|n| *n < items.len());
+    position.or_else(|| items.iter().position(|item| name(item) == Some(part)))
 }
 
 fn name(item: &Node) -> Option<&str> {

@@ -8,8 +8,8 @@ use super::tree::Origin;
 /// Where a problem stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// In an argument `--set KEY=VALUE`.
-    Override(String),
+    /// In an argument of the command line, such as `--set KEY=VALUE`.
+    Argument(String),
     /// In a file, at a line and column that both count from 1.
     File {
         /// The file's name as the caller gave it.
@@ -83,19 +83,23 @@ impl Problems {
         }
     }
 
-    /// Reports that `line` of another file, which the document names, is wrong.
+    /// Reports that `line` of another file, which the document names at `key`, is wrong.
     pub(crate) fn report_in(
         &mut self,
-        file: &str,
+        (key, file): (&str, &str),
         line: usize,
         message: impl Into<String>,
-        remedy: impl Into<String>,
+        remedy: &str,
     ) {
         let place = Place::File {
-            name: file.to_owned(),
+            name: self.locator.source().beside(file),
             line,
             column: 1,
         };
+        let remedy = format!(
+            "{remedy} (the file is named at {})",
+            self.locator.place(key)
+        );
         self.found.push(Problem::new(place, message, remedy));
     }
 
@@ -208,7 +212,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
-            Place::Override(text) => write!(f, "--set {text}"),
+            Place::Argument(text) => f.write_str(text),
         }
     }
 }

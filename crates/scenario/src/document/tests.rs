@@ -12,6 +12,10 @@ struct Garden {
     name: String,
     #[serde(default)]
     area: f64,
+    /// The months in which
+    /// it is open.
+    ///
+    /// None in winter.
     #[serde(default)]
     #[schemars(range(min = 1, max = 12))]
     months: Option<u8>,
@@ -113,6 +117,14 @@ kind = "spade"
 blade = -1
 "#;
     insta::assert_snapshot!(problems(text, &[]).join("\n"));
+}
+
+#[test]
+fn a_description_of_several_lines_is_told_in_one() {
+    assert_eq!(
+        problems("name = \"x\"\nmonths = 13", &[]),
+        ["g.toml:2:10: `months` is 13, but must be at most 12; The months in which it is open."]
+    );
 }
 
 #[test]

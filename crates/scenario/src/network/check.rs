@@ -10,7 +10,7 @@ use polypath_core::time::Duration;
 use super::flow::{Flow, Traffic};
 use super::graph::Graph;
 use super::route::{RouteError, Router};
-use super::{Network, Run};
+use super::{Network, Run, Topology};
 use crate::check::bounds as limits;
 use crate::check::{
     Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
@@ -38,16 +38,18 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
             problems.report(&format!("{key}.name"), message, "rename one");
         }
         check_flow(&key, network, flow, problems);
-        check_route(&key, flow, &graph, &mut router, problems);
+        let preset = network.topology.as_ref();
+        check_route(&key, flow, (&graph, preset), &mut router, problems);
     }
     bounds::check(network, problems);
 }
 
 fn check_run(run: Run, problems: &mut Problems) {
     positive("run.duration", run.duration, problems);
-    if run.warm_up >= run.duration {
+    if run.duration > Duration::ZERO && run.warm_up >= run.duration {
         let message = format!("nothing is left of {} to measure", run.duration);
-        problems.report("run.warm_up", message, "make it shorter than `duration`");
+        let keys = ["run.warm_up", "run.duration"];
+        problems.report_among(&keys, message, "make `warm_up` shorter than `duration`");
     }
 }
 
@@ -90,9 +92,14 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
         let message = "the flow stops before it starts";
         problems.report(&format!("{key}.stop"), message, "set it later than `start`");
     }
-    if flow.start >= network.run.duration {
-        let message = format!("the run is over at {}", network.run.duration);
-        problems.report(&format!("{key}.start"), message, "start the flow earlier");
+    let end = network.run.duration;
+    if end > Duration::ZERO && flow.start >= end {
+        let message = format!(
+            "the run is over at {end}, before flow `{}` starts",
+            flow.name
+        );
+        let keys = [&format!("{key}.start"), "run.duration"];
+        problems.report_among(&keys, message, "start the flow earlier");
     }
     if flow.traffic.is_tcp() {
         let tcp = flow.tcp.apply(&network.tcp);
@@ -156,12 +163,12 @@ pub(super) fn check_repeat(
 fn check_route(
     key: &str,
     flow: &Flow,
-    graph: &Graph,
+    nodes: (&Graph, Option<&Topology>),
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
     for number in 0..flow.different() {
-        let Some(mut stops) = known_stops(key, &flow.stops(number), graph, problems) else {
+        let Some(mut stops) = known_stops(key, &flow.stops(number), nodes, problems) else {
             return;
         };
         let there = router.route(&stops);
@@ -182,16 +189,22 @@ fn check_route(
 fn known_stops(
     key: &str,
     stops: &[String],
-    graph: &Graph,
+    (graph, preset): (&Graph, Option<&Topology>),
     problems: &mut Problems,
 ) -> Option<Vec<usize>> {
     let keys = stop_keys(key, stops.len());
     let mut known = Vec::new();
     for (stop, key) in stops.iter().zip(&keys) {
         let found = graph.find(stop);
-        if found.is_none() {
-            let nodes = graph.nodes.iter().map(String::as_str);
-            problems.report_unknown(&[key], "node", stop, nodes);
+        let nodes = graph.nodes.iter().map(String::as_str);
+        match (found, preset.and_then(|preset| preset.measure_of(stop))) {
+            (Some(_), _) => {}
+            (None, None) => problems.report_unknown(&[key], "node", stop, nodes),
+            (None, Some((measure, value))) => {
+                let message = format!("there is no node `{stop}`: `{measure}` is {value}");
+                let remedy = format!("raise `{measure}`, or lower the flow's `count`");
+                problems.report(key, message, remedy);
+            }
         }
         known.extend(found);
     }
@@ -214,3 +227,6 @@ fn stop_keys(key: &str, stops: usize) -> Vec<String> {
     let first = std::iter::once(format!("{key}.from"));
     first.chain(via).chain([format!("{key}.to")]).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,6 +63,26 @@ pub enum Topology {
 }
 
 impl Topology {
+    /// The measure that is too small for a host of this name, with its value; nothing where there are no such hosts.
+    pub(super) fn measure_of(&self, host: &str) -> Option<(&'static str, u32)> {
+        let is_numbered = |kind: &str| {
+            let number = host.strip_prefix(kind);
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        match self {
+            Self::Dumbbell { pairs, .. } if is_numbered("left") || is_numbered("right") => {
+                Some(("pairs", *pairs))
+            }
+            Self::Merge { senders, .. } if is_numbered("sender") => Some(("senders", *senders)),
+            Self::Chain { hops, hosts, .. } => {
+                let kinds = (1..*hops).map(|node| format!("n{node}h"));
+                let mut found = kinds.map(|kind| is_numbered(&kind));
+                found.any(|found| found).then_some(("hosts", *hosts))
+            }
+            _ => None,
+        }
+    }
+
     /// Its kinds of links, by their keys.
     pub(super) fn link_kinds(&self) -> Vec<(&'static str, &Link)> {
         match self {

@@ -73,8 +73,8 @@ fn mistakes_are_named_with_their_line_and_the_remedy() {
             "s.toml:10:18: unknown kind `coddle`; did you mean `codel`?",
         ),
         (
-            r#"{ kind = "red", limit = "5 packets", maxth = 3 }"#,
-            "s.toml:10:46: unknown key `maxth`; did you mean `max_th`?",
+            r#"{ kind = "red", limit = "50 packets", maxth = 30 }"#,
+            "s.toml:10:47: unknown key `maxth`; did you mean `max_th`?",
         ),
         (
             r#"{ kind = "codel" }"#,
@@ -89,20 +89,20 @@ fn mistakes_are_named_with_their_line_and_the_remedy() {
             "s.toml:10:59: `interval` is zero; it must be longer",
         ),
         (
-            r#"{ kind = "red", limit = "5 packets", max_p = 0 }"#,
-            "s.toml:10:54: `max_p` is not more than zero; leave it out for the default",
+            r#"{ kind = "red", limit = "50 packets", max_p = 0 }"#,
+            "s.toml:10:55: `max_p` is not more than zero; leave it out for the default",
         ),
         (
-            r#"{ kind = "red", limit = "5 packets", min_th = 5, max_th = 5 }"#,
-            "s.toml:10:67: 5 is not above `min_th`, 5; 3 `min_th` is usual",
+            r#"{ kind = "red", limit = "50 packets", min_th = 5, max_th = 5 }"#,
+            "s.toml:10:68: 5 is not above `min_th`, 5; 3 `min_th` is usual",
         ),
         (
-            r#"{ kind = "red", limit = "5 packets", weight = 1.5 }"#,
-            "s.toml:10:55: `weight` is 1.5, but must be at most 1",
+            r#"{ kind = "red", limit = "50 packets", weight = 1.5 }"#,
+            "s.toml:10:56: `weight` is 1.5, but must be at most 1",
         ),
         (
-            r#"{ kind = "red", limit = "5 packets", mean_packet = "0 B" }"#,
-            "s.toml:10:60: `mean_packet` is zero; it must be at least 1 B",
+            r#"{ kind = "red", limit = "50 packets", mean_packet = "0 B" }"#,
+            "s.toml:10:61: `mean_packet` is zero; it must be at least 1 B",
         ),
     ] {
         let found = parse(queue).unwrap_err();

@@ -63,13 +63,17 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
     let with = |down: &'static str| problems(SCENARIO, &[("lte.down", down), ("lte.up", "7")]);
     assert_eq!(
         with("1\n2\nx\n"),
-        ["lte.down:3:1: `x` is not a time in milliseconds; each line is a whole number"]
+        [
+            "lte.down:3:1: `x` is not a time in milliseconds; each line is a whole number (the file is named at s.toml:8:9)"
+        ]
     );
     assert_eq!(
         with("1\n3\n2\n"),
-        ["lte.down:3:1: 2 ms is earlier than the line before; sort the lines"]
+        [
+            "lte.down:3:1: 2 ms is earlier than the line before; sort the lines (the file is named at s.toml:8:9)"
+        ]
     );
-    let no_time = "the trace lasts no time; its last line must be more than 0";
+    let no_time = "the trace lasts no time; its last line must be more than 0 (the file is named at s.toml:8:9)";
     assert_eq!(with(""), [format!("lte.down:1:1: {no_time}")]);
     assert_eq!(with("0\n0"), [format!("lte.down:2:1: {no_time}")]);
     assert_eq!(
