@@ -149,7 +149,8 @@ fn intact(record: &SchemeRecord, figures: &SchemeFigures) -> &'static str {
 
 fn paths(experiment: &Experiment) -> Table {
     let mut table = table(&PATH_COLUMNS.map(str::to_owned));
-    for row in path_rows(experiment) {
+    for mut row in path_rows(experiment) {
+        row[1] = shortened(&row[1], PATH_NAME);
         table.add_row(row);
     }
     align(&mut table, 3);
@@ -216,6 +217,20 @@ pub fn plain(header: &[&str], rows: Vec<Vec<String>>, first_number: usize) -> St
     table.to_string()
 }
 
+/// So many characters of a path's name stand beside its many figures.
+const PATH_NAME: usize = 8;
+
+/// A name for a table: of one that is longer than `most`, both ends around an ellipsis; CSV and JSON have it whole.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        return name.to_owned();
+    }
+    let (head, tail) = (most / 2, most - most / 2 - 1);
+    let ends = name.chars().take(head).chain(['…']);
+    ends.chain(name.chars().skip(length - tail)).collect()
+}
+
 pub(crate) fn table(header: &[String]) -> Table {
     let mut table = Table::new();
     table
@@ -277,8 +292,13 @@ mod tests {
 
     #[test]
     fn it_fits_into_80_columns() {
-        let experiment = experiment();
+        let mut experiment = experiment();
+        let schemes = experiment.schemes.iter_mut();
+        for path in schemes.flat_map(|scheme| &mut scheme.overlay.paths) {
+            path.name = format!("{}{}", "long-".repeat(12), path.name);
+        }
         let text = render(&experiment, &Figures::of(&experiment));
+        assert!(text.contains("long…th1"), "{text}");
         let tables = text.lines().filter(|line| line.starts_with(['─', ' ']));
         let widths: Vec<usize> = tables.map(|line| line.chars().count()).collect();
         assert!(

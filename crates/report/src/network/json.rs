@@ -2,12 +2,14 @@
 //! interval; what does not exist is null. Counts are totals over all seeds; in `per_run` they are means of a run, with
 //! an interval if there are several. Equal runs give equal bytes.
 
+use std::collections::BTreeMap;
+
 use polypath_link::DropReason;
 use polypath_scenario::parameters;
 use serde::Serialize;
 
 use super::NetworkRecord;
-use super::figures::{FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
+use super::figures::{self, FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
 use crate::json::{Spread, rounded, spread};
 
 /// The version of the form of `report.json`; it changes when a key changes its meaning.
@@ -54,6 +56,8 @@ struct FlowCounts {
 struct LinkCounts {
     packets_in: Spread,
     packets_dropped: Spread,
+    packets_marked: Spread,
+    drops: BTreeMap<&'static str, Spread>,
 }
 
 #[derive(Serialize)]
@@ -169,9 +173,18 @@ fn link(figures: &LinkFigures) -> Link<'_> {
             .map(|reason| (reason.name().to_owned(), totals.drops.of(reason).into()))
             .into_iter()
             .collect(),
-        per_run: LinkCounts {
-            packets_in: spread(figures.per_run.packets_in),
-            packets_dropped: spread(figures.per_run.dropped),
-        },
+        per_run: link_counts(&figures.per_run),
+    }
+}
+
+fn link_counts(counts: &figures::LinkCounts) -> LinkCounts {
+    let dropped_for = counts.dropped_for.iter();
+    LinkCounts {
+        packets_in: spread(counts.packets_in),
+        packets_dropped: spread(counts.dropped),
+        packets_marked: spread(counts.marked),
+        drops: dropped_for
+            .map(|(reason, count)| (reason.name(), spread(*count)))
+            .collect(),
     }
 }

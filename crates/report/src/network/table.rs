@@ -1,5 +1,7 @@
 //! A network's figures for a terminal.
 
+mod losses;
+
 use std::fmt::Write as _;
 
 use polypath_core::time::Duration;
@@ -7,8 +9,11 @@ use polypath_core::time::Duration;
 use super::NetworkRecord;
 use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
 use crate::statistics::{Estimate, are_correlated};
-use crate::table::{align, table};
+use crate::table::{align, shortened, table};
 
+/// So many characters of the name of a flow, and of a link, stand beside its figures.
+const FLOW_NAME: usize = 19;
+const LINK_NAME: usize = 25;
 /// A link that transmits less than this share of the time is left out where there are many.
 const IDLE: f64 = 0.01;
 /// So many links are shown whatever they do.
@@ -25,6 +30,9 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     text.extend(figures.groups.iter().filter_map(warning));
     let shown = worth_showing(&figures.links);
     let _ = writeln!(text, "{}", links(&shown));
+    if let Some(losses) = losses::render(&shown) {
+        let _ = writeln!(text, "\n{losses}");
+    }
     let hidden = figures.links.len() - shown.len();
     if hidden > 0 {
         let _ = writeln!(
@@ -32,6 +40,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
             "{hidden} links with a load below {IDLE} are not shown"
         );
     }
+    text.extend(losses::warnings(record, &figures.links));
     text
 }
 
@@ -113,7 +122,7 @@ fn groups(groups: &[GroupFigures]) -> String {
 fn group_row(group: &GroupFigures) -> Vec<String> {
     let counts = &group.per_run;
     vec![
-        group.name.clone(),
+        shortened(&group.name, FLOW_NAME),
         group.count.to_string(),
         scaled(group.goodput, 1e-6),
         scaled(group.fairness, 1.0),
@@ -132,7 +141,7 @@ fn links(links: &[&LinkFigures]) -> String {
 
 fn link_row(link: &LinkFigures) -> Vec<String> {
     vec![
-        link.name.clone(),
+        shortened(&link.name, LINK_NAME),
         link.rate.to_string(),
         scaled(link.load, 1.0),
         scaled(link.loss, 100.0),
@@ -200,96 +209,4 @@ fn counted(count: Option<Estimate>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use polypath_core::rng::Seed;
-    use polypath_scenario::Network;
-    use polypath_sim::run_network;
-
-    const FAST: &str = r#"schema = 1
-name = "fast"
-run = { duration = "1 s", warm_up = "100 ms" }
-[[link]]
-name = "backbone-of-the-site"
-from = "a"
-to = "b"
-rate = "1 Gbit/s"
-delay = "20 ms"
-loss = 0.001
-queue = "1000 packets"
-[[flow]]
-name = "bulk-transfers"
-count = 20
-from = "a"
-to = "b"
-traffic = { kind = "ftp" }
-tcp = { receiver_window = 1000 }
-"#;
-
-    fn rendered(text: &str, seeds: &[u64]) -> String {
-        let network = Network::parse(text, "fast.toml", &[]).unwrap();
-        let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
-        let replicas: Vec<_> = seeds.iter().map(run).collect();
-        let record = NetworkRecord {
-            network: &network,
-            replicas: &replicas,
-        };
-        render(record, &NetworkFigures::of(record))
-    }
-
-    #[test]
-    fn it_fits_into_80_columns() {
-        for seeds in [&[1][..], &[1, 2]] {
-            let text = rendered(FAST, seeds);
-            let width = text.lines().map(|line| line.chars().count()).max();
-            assert!(width.is_some_and(|width| width <= 80), "{text}");
-            assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
-        }
-    }
-
-    #[test]
-    fn spans_that_hang_together_are_pointed_out_in_a_single_run() {
-        let told = "the goodput of calls\nis correlated from span to span";
-        let calls = r#"[[flow]]
-name = "calls"
-from = "b"
-to = "a"
-start = "500 ms"
-traffic = { kind = "cbr", packet = "200 B", interval = "1 ms" }
-"#;
-        let late = format!("{FAST}{calls}");
-        assert!(rendered(&late, &[1]).contains(told));
-        assert!(!rendered(&late, &[1, 2]).contains(told));
-        let always = late.replace("start = \"500 ms\"", "start = \"0 s\"");
-        assert!(!rendered(&always, &[1]).contains(told));
-    }
-
-    #[test]
-    fn replicas_show_what_one_of_them_counts() {
-        let again = |text: &str| -> f64 {
-            let mut rows = text
-                .lines()
-                .filter(|line| line.starts_with("bulk-transfers"));
-            let counts = rows.next_back().unwrap().split_whitespace().nth(1);
-            counts.unwrap().parse().unwrap()
-        };
-        let both = rendered(FAST, &[1, 2]);
-        assert!(both.contains("counts are means of a run"), "{both}");
-        let single = [1, 2].map(|seed| {
-            let text = rendered(FAST, &[seed]);
-            let mut rows = text
-                .lines()
-                .filter(|line| line.starts_with("bulk-transfers"));
-            let mut counts = rows.next_back().unwrap().split_whitespace().rev();
-            counts.nth(1).unwrap().parse::<f64>().unwrap()
-        });
-        let mean = f64::midpoint(single[0], single[1]);
-        assert!((again(&both) - mean).abs() <= 0.5, "{both}\n{single:?}");
-    }
-
-    #[test]
-    fn no_warm_up_is_none_of_0_ns() {
-        let text = rendered(&FAST.replace(", warm_up = \"100 ms\"", ""), &[1]);
-        assert!(text.contains("seed 1, 1 s without a warm-up;"), "{text}");
-    }
-}
+mod tests;

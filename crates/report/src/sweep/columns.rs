@@ -38,8 +38,8 @@ pub(super) const OF_GROUPS: [Column; 20] = [
     ),
 ];
 
-/// Of a link; likewise.
-pub(super) const OF_LINKS: [Column; 12] = [
+/// Of a link; likewise. The last are drops by their reason.
+pub(super) const OF_LINKS: [Column; 30] = [
     ("link", &["name"]),
     ("rate_bits_s", &["rate_bits_s"]),
     ("load", &["load", "mean"]),
@@ -55,6 +55,30 @@ pub(super) const OF_LINKS: [Column; 12] = [
         "packets_dropped_ci95",
         &["per_run", "packets_dropped", "ci95"],
     ),
+    ("packets_marked", &["per_run", "packets_marked", "mean"]),
+    (
+        "packets_marked_ci95",
+        &["per_run", "packets_marked", "ci95"],
+    ),
+    ("queue_full", &["per_run", "drops", "queue_full", "mean"]),
+    (
+        "queue_full_ci95",
+        &["per_run", "drops", "queue_full", "ci95"],
+    ),
+    ("overflow", &["per_run", "drops", "overflow", "mean"]),
+    ("overflow_ci95", &["per_run", "drops", "overflow", "ci95"]),
+    ("early", &["per_run", "drops", "early", "mean"]),
+    ("early_ci95", &["per_run", "drops", "early", "ci95"]),
+    ("sojourn", &["per_run", "drops", "sojourn", "mean"]),
+    ("sojourn_ci95", &["per_run", "drops", "sojourn", "ci95"]),
+    ("random", &["per_run", "drops", "random", "mean"]),
+    ("random_ci95", &["per_run", "drops", "random", "ci95"]),
+    ("burst", &["per_run", "drops", "burst", "mean"]),
+    ("burst_ci95", &["per_run", "drops", "burst", "ci95"]),
+    ("down", &["per_run", "drops", "down", "mean"]),
+    ("down_ci95", &["per_run", "drops", "down", "ci95"]),
+    ("outage", &["per_run", "drops", "outage", "mean"]),
+    ("outage_ci95", &["per_run", "drops", "outage", "ci95"]),
 ];
 
 /// Of a scheme; counts are those of all its transfers together.

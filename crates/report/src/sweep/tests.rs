@@ -1,4 +1,5 @@
 use polypath_core::rng::Seed;
+use polypath_link::DropReason;
 use polypath_scenario::Network;
 use polypath_sim::run_network;
 
@@ -71,6 +72,9 @@ fn a_row_says_its_seed_its_runs_and_what_one_of_them_counted() {
     let row = first_row(&sheets(Kind::Network, &[three]).unwrap()[1].1);
     assert_eq!((&*row["seed"], &*row["replicas"]), ("7", "3"));
     assert!(row["packets_dropped"].parse::<f64>().unwrap() > 0.0);
+    assert_eq!(row["queue_full"], row["packets_dropped"]);
+    assert_eq!(row["queue_full_ci95"], row["packets_dropped_ci95"]);
+    assert_eq!((&*row["packets_marked"], &*row["early"]), ("0.0", "0.0"));
 
     let (one, sent) = point(&[7]);
     let row = first_row(&sheets(Kind::Network, &[one]).unwrap()[0].1);
@@ -127,4 +131,16 @@ fn transfers_have_a_row_for_each_scheme() {
     );
     let list: Value = serde_json::from_str(&json(Kind::Transfers, &[point]).unwrap()).unwrap();
     assert_eq!(list["points"][0]["schemes"][1]["name"], "ppd-tcp3");
+}
+
+#[test]
+fn every_reason_of_a_drop_has_a_column() {
+    for reason in DropReason::ALL {
+        let of_reason = |(name, _): &&Column| *name == reason.name();
+        assert!(
+            columns::OF_LINKS.iter().any(|c| of_reason(&c)),
+            "{}",
+            reason.name()
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! What is counted in one run.
 
-use polypath_link::Counters;
+use polypath_link::{Counters, DropReason};
 use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome};
 
 use crate::statistics::Estimate;
@@ -28,6 +28,10 @@ pub struct LinkCounts {
     pub packets_in: Option<Estimate>,
     /// Packets that did not reach the far end.
     pub dropped: Option<Estimate>,
+    /// Packets that were marked (ECN).
+    pub marked: Option<Estimate>,
+    /// Packets that did not reach the far end for each of [`DropReason::ALL`].
+    pub dropped_for: Vec<(DropReason, Option<Estimate>)>,
 }
 
 impl FlowCounts {
@@ -49,6 +53,10 @@ impl LinkCounts {
         Self {
             packets_in: estimate(&runs, |run| run.packets_in),
             dropped: estimate(&runs, Counters::packets_dropped),
+            marked: estimate(&runs, |run| run.packets_marked),
+            dropped_for: DropReason::ALL
+                .map(|reason| (reason, estimate(&runs, |run| run.drops.of(reason))))
+                .to_vec(),
         }
     }
 }

@@ -1,0 +1,69 @@
+//! What became of the packets that did not pass unharmed, and queues that are made for other packets.
+
+use polypath_core::units::Bytes;
+use polypath_link::DropReason;
+use polypath_scenario::{ActiveQueue, Queue};
+
+use super::super::NetworkRecord;
+use super::super::figures::LinkFigures;
+use super::{LINK_NAME, counted};
+use crate::statistics::Estimate;
+use crate::table::{align, shortened, table};
+
+const COLUMNS: [&str; 4] = ["link", "fate", "packets", "% of those\nthat came"];
+/// A mean packet that differs by more than this factor from the one that a queue is made for.
+const FAR: f64 = 2.0;
+
+/// A row for the marks of each link, and for each reason for which it dropped packets; nothing if there is none.
+pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
+    let mut rows = table(&COLUMNS.map(str::to_owned));
+    for link in links {
+        let counts = &link.per_run;
+        let dropped = counts.dropped_for.iter();
+        let dropped = dropped.map(|(reason, count)| (reason.name(), *count));
+        let fates = [("marked", counts.marked)].into_iter().chain(dropped);
+        for (fate, count) in fates.filter(|(_, count)| count.is_some_and(|count| count.mean > 0.0))
+        {
+            rows.add_row(row(link, fate, count));
+        }
+    }
+    align(&mut rows, 2);
+    (!rows.is_empty()).then(|| rows.to_string())
+}
+
+fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
+    let mean = |count: Option<Estimate>| count.map_or(0.0, |count| count.mean);
+    let share = mean(count) / mean(link.per_run.packets_in);
+    vec![
+        shortened(&link.name, LINK_NAME),
+        fate.to_owned(),
+        counted(count),
+        format!("{:.3}", 100.0 * share),
+    ]
+}
+
+/// That RED, where it acts, sees packets of another size than its thresholds and its weight are made for.
+pub(super) fn warnings(record: NetworkRecord<'_>, links: &[LinkFigures]) -> Vec<String> {
+    let graph = record.network.graph();
+    let pairs = graph.links.iter().zip(links);
+    let told = pairs.filter_map(|(link, figures)| {
+        let Queue::Active(ActiveQueue::Red { mean_packet, .. }) = link.link.queue else {
+            return None;
+        };
+        let totals = &figures.totals;
+        let acts = totals.packets_marked + totals.drops.of(DropReason::Early) > 0;
+        let mean = totals.bytes_in as f64 / totals.packets_in as f64;
+        let ratio = mean / mean_packet.0 as f64;
+        let is_far = acts && !(1.0 / FAR..=FAR).contains(&ratio);
+        is_far.then(|| warning(&figures.name, mean, mean_packet))
+    });
+    told.collect()
+}
+
+fn warning(link: &str, mean: f64, mean_packet: Bytes) -> String {
+    format!(
+        "\n{link}:\n\
+         its packets have {mean:.0} B on average, and `mean_packet` of its queue is {mean_packet}:\n\
+         state the former, or its default thresholds, its weight and its idle times are off\n"
+    )
+}

@@ -1,0 +1,166 @@
+use super::*;
+use polypath_core::rng::Seed;
+use polypath_scenario::Network;
+use polypath_sim::run_network;
+
+const FAST: &str = r#"schema = 1
+name = "fast"
+run = { duration = "1 s", warm_up = "100 ms" }
+[[link]]
+name = "backbone-of-the-site"
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "20 ms"
+loss = 0.001
+queue = "1000 packets"
+[[flow]]
+name = "bulk-transfers"
+count = 20
+from = "a"
+to = "b"
+traffic = { kind = "ftp" }
+tcp = { receiver_window = 1000 }
+"#;
+
+fn rendered(text: &str, seeds: &[u64]) -> String {
+    let network = Network::parse(text, "fast.toml", &[]).unwrap();
+    let run = |seed: &u64| (*seed, run_network(&network, Seed(*seed), &mut ()).unwrap());
+    let replicas: Vec<_> = seeds.iter().map(run).collect();
+    let record = NetworkRecord {
+        network: &network,
+        replicas: &replicas,
+    };
+    render(record, &NetworkFigures::of(record))
+}
+
+#[test]
+fn it_fits_into_80_columns() {
+    let name = |begin: &str| format!("{begin}{}", "-long".repeat(11));
+    let long = FAST.replace("backbone-of-the-site", &name("backbone"));
+    let long = long.replace("bulk-transfers", &name("bulk"));
+    for (text, seeds) in [
+        (FAST, &[1][..]),
+        (FAST, &[1, 2]),
+        (&long, &[1]),
+        (&long, &[1, 2]),
+    ] {
+        let text = rendered(text, seeds);
+        let width = text.lines().map(|line| line.chars().count()).max();
+        assert!(width.is_some_and(|width| width <= 80), "{text}");
+        assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
+    }
+}
+
+#[test]
+fn spans_that_hang_together_are_pointed_out_in_a_single_run() {
+    let told = "the goodput of calls\nis correlated from span to span";
+    let calls = r#"[[flow]]
+name = "calls"
+from = "b"
+to = "a"
+start = "500 ms"
+traffic = { kind = "cbr", packet = "200 B", interval = "1 ms" }
+"#;
+    let late = format!("{FAST}{calls}");
+    assert!(rendered(&late, &[1]).contains(told));
+    assert!(!rendered(&late, &[1, 2]).contains(told));
+    let always = late.replace("start = \"500 ms\"", "start = \"0 s\"");
+    assert!(!rendered(&always, &[1]).contains(told));
+}
+
+#[test]
+fn replicas_show_what_one_of_them_counts() {
+    let again = |text: &str| -> f64 {
+        let mut rows = text
+            .lines()
+            .filter(|line| line.starts_with("bulk-transfers"));
+        let counts = rows.next_back().unwrap().split_whitespace().nth(1);
+        counts.unwrap().parse().unwrap()
+    };
+    let both = rendered(FAST, &[1, 2]);
+    assert!(both.contains("counts are means of a run"), "{both}");
+    let single = [1, 2].map(|seed| {
+        let text = rendered(FAST, &[seed]);
+        let mut rows = text
+            .lines()
+            .filter(|line| line.starts_with("bulk-transfers"));
+        let mut counts = rows.next_back().unwrap().split_whitespace().rev();
+        counts.nth(1).unwrap().parse::<f64>().unwrap()
+    });
+    let mean = f64::midpoint(single[0], single[1]);
+    assert!((again(&both) - mean).abs() <= 0.5, "{both}\n{single:?}");
+}
+
+#[test]
+fn no_warm_up_is_none_of_0_ns() {
+    let text = rendered(&FAST.replace(", warm_up = \"100 ms\"", ""), &[1]);
+    assert!(text.contains("seed 1, 1 s without a warm-up;"), "{text}");
+}
+
+#[test]
+fn long_names_keep_both_ends() {
+    let long = FAST.replace(
+        "bulk-transfers",
+        &format!("bulk{}-end", "-transfers".repeat(5)),
+    );
+    let text = rendered(&long, &[1]);
+    assert!(text.contains("\nbulk-tran…sfers-end "), "{text}");
+    assert!(
+        text.contains("\nbackbone-of-the-site/back "),
+        "a name of 25 characters is whole"
+    );
+}
+
+#[test]
+fn marks_and_reasons_stand_below_the_links_where_there_are_any() {
+    let quiet = FAST.replace("loss = 0.001", "");
+    let quiet = rendered(
+        &quiet.replace("receiver_window = 1000", "receiver_window = 10"),
+        &[1],
+    );
+    assert!(!quiet.contains("fate"), "{quiet}");
+    let text = rendered(FAST, &[1]);
+    let row = |text: &str, fate: &str| -> Option<Vec<String>> {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        let mut rows = text.lines().map(words);
+        rows.find(|row: &Vec<String>| row.get(1).is_some_and(|word| word == fate))
+    };
+    let random = row(&text, "random").expect("there is loss");
+    assert!(
+        random[2].parse::<u32>().is_ok_and(|count| count > 0),
+        "{text}"
+    );
+    assert!(
+        row(&text, "outage").is_none() && row(&text, "marked").is_none(),
+        "{text}"
+    );
+    let ecn = FAST.replace(
+        "\"1000 packets\"",
+        "{ kind = \"red\", limit = \"1000 packets\", min_th = 5, ecn = true }",
+    );
+    let ecn = ecn.replace(
+        "receiver_window = 1000",
+        "receiver_window = 1000, ecn = true",
+    );
+    let text = rendered(&ecn, &[1, 2]);
+    let marked = row(&text, "marked").expect("there are marks");
+    assert_eq!(marked[3], "+-", "replicas have an interval: {text}");
+}
+
+#[test]
+fn a_queue_that_is_made_for_other_packets_is_pointed_out() {
+    let red = |mean: &str| {
+        let queue = format!(
+            "{{ kind = \"red\", limit = \"1000 packets\", min_th = 5, max_th = 15, mean_packet = \"{mean}\" }}"
+        );
+        let text = FAST.replace("\"1000 packets\"", &queue);
+        rendered(&text.replace("1 Gbit/s", "20 Mbit/s"), &[1])
+    };
+    let told = "its packets have 1000 B on average, and `mean_packet` of its queue is 400 B";
+    assert!(red("400 B").contains(told), "{}", red("400 B"));
+    assert!(
+        !red("500 B").contains("on average"),
+        "twice is ns-2's own default"
+    );
+}
