@@ -6,6 +6,7 @@
 mod failure;
 mod key;
 mod lab;
+mod leftover;
 mod network;
 mod node;
 mod outcome;

@@ -4,15 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
-use polypath_batch::{PARTS, in_order, replica_seeds, run_counted};
-use polypath_report::network::{NetworkFigures, NetworkRecord, render, write};
+use polypath_batch::{in_order, replica_seeds, run_counted};
+use polypath_report::network::{FILES, NetworkFigures, NetworkRecord, render, write};
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::leftover;
+use crate::output::{print, tell_report};
 use crate::progress;
-use crate::recording;
+use crate::recording::{self, Recorders};
 use crate::scenario::{Folder, Format};
 use crate::watch::Interrupts;
 
@@ -36,9 +37,31 @@ pub(crate) fn run(
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = replica_seeds(network.seed, replication.replicas);
-    let parts = AtomicU64::new(0);
     let interrupts = Interrupts::register().context("watching for signals")?;
     let recorders = recording.open(network, seeds[0], &interrupts)?;
+    let simulation = (network, &seeds[..], replication.jobs);
+    let (outcomes, recorded) = simulate(simulation, recorders, &interrupts, out);
+    let both_failed = |_: &Failure| {
+        _ = recorded.as_ref().map_err(Failure::report);
+    };
+    let outcomes = outcomes.inspect_err(both_failed)?;
+    let text = report(network, &seeds, outcomes, out, format)?;
+    if recording.takes_output() {
+        tell_report(&text);
+    } else {
+        print(&text)?;
+    }
+    recorded
+}
+
+/// The outcomes of all replicas, and whether what was to be recorded is.
+fn simulate(
+    (network, seeds, jobs): (&Network, &[u64], Option<u16>),
+    recorders: Recorders,
+    interrupts: &Interrupts,
+    out: &Folder,
+) -> (Result<Vec<NetworkOutcome>, Failure>, Result<(), Failure>) {
+    let parts = AtomicU64::new(0);
     let under_way = recorders.under_way();
     // One run at the most is recorded: nobody waits for the recorders.
     let recorders = Mutex::new(recorders);
@@ -49,33 +72,29 @@ pub(crate) fn run(
         let mut recorders = recorders.lock().unwrap_or_else(PoisonError::into_inner);
         run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
     };
-    let mut bar = progress::Indicator::perhaps_short(seeds.len() as u64 * PARTS);
-    let outcomes = in_order(seeds.len(), replication.jobs, &work, &mut || {
+    let mut bar = progress::Indicator::of_runs(seeds.len() as u64);
+    let outcomes = in_order(seeds.len(), jobs, &work, &mut || {
         if !under_way.load(Ordering::Relaxed) {
             interrupts.obey(&bar, out);
         }
-        bar.advance("simulating", parts.load(Ordering::Relaxed));
+        bar.advance_runs(parts.load(Ordering::Relaxed));
     });
     bar.finish();
     let recorders = recorders.into_inner();
     let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
     // The run may have come to its end while the recorders obeyed.
     interrupts.obey(&bar, out);
-    let both_failed = |_: &Failure| {
-        _ = recorded.as_ref().map_err(Failure::report);
-    };
-    let outcomes = outcomes.inspect_err(both_failed)?;
-    report(network, &seeds, outcomes, out, format)?;
-    recorded
+    (outcomes, recorded)
 }
 
+/// Writes the report, and gives what is to be printed.
 fn report(
     network: &Network,
     seeds: &[u64],
     outcomes: Vec<NetworkOutcome>,
     out: &Folder,
     format: Format,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,
@@ -85,8 +104,9 @@ fn report(
     let path = out.path();
     let written = write(path, record, &figures)
         .with_context(|| format!("cannot write the report to {}", path.display()))?;
+    leftover::tell_of_others(path, &FILES);
     let folder = written.folder.display();
-    print(&match format {
+    Ok(match format {
         Format::Table => format!(
             "{}\nreport: {folder}/report.json\n",
             render(record, &figures)

@@ -6,6 +6,7 @@ use anyhow::Context;
 use polypath_report::{Experiment, Figures, Written, table};
 
 use crate::failure::Failure;
+use crate::leftover;
 use crate::output;
 use crate::scenario::Format;
 
@@ -20,6 +21,12 @@ pub(crate) fn write(experiment: &Experiment, out: &Path) -> Result<Report, Failu
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
         .with_context(|| format!("cannot write the report to {}", out.display()))?;
+    let sheets = written.sheets.iter();
+    let files = sheets.chain([&written.json, &written.page]);
+    let names: Vec<&str> = files
+        .filter_map(|file| file.file_name()?.to_str())
+        .collect();
+    leftover::tell_of_others(out, &names);
     Ok(Report { figures, written })
 }
 

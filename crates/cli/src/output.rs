@@ -1,4 +1,4 @@
-//! Standard output.
+//! What a run prints: on standard output, or beside it.
 
 use std::io::{self, Write};
 
@@ -16,4 +16,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
             .into()),
         _ => Ok(()),
     }
+}
+
+/// Writes to standard error what has no place on standard output, which carries a recording.
+pub(crate) fn tell_report(text: &str) {
+    // The report is in its folder; where nobody listens there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use polypath_batch::PARTS;
 use polypath_core::time::Time;
 
 /// Redraws a second.
@@ -13,6 +14,9 @@ const REDRAW_HZ: u8 = 5;
 const SHORT: Duration = Duration::from_secs(2);
 /// The time between two lines where standard error is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
+
+/// What stands on a terminal where steps are counted.
+const STEPS: &str = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
 
 /// How far some work has come.
 pub(crate) struct Indicator {
@@ -29,17 +33,22 @@ pub(crate) struct Indicator {
 impl Indicator {
     /// Of `steps` steps that are known to take long.
     pub(crate) fn long(steps: u64) -> Self {
-        Self::new(steps, true)
+        Self::new(steps, true, STEPS)
+    }
+
+    /// Of `runs` simulations, whose parts are counted ([`PARTS`]); they may be over soon, too.
+    pub(crate) fn of_runs(runs: u64) -> Self {
+        let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{left}";
+        Self::new(runs * PARTS, false, template)
     }
 
     /// Of `steps` steps that may be over soon: it shows nothing before the work has become long.
     pub(crate) fn perhaps_short(steps: u64) -> Self {
-        Self::new(steps, false)
+        Self::new(steps, false, STEPS)
     }
 
-    fn new(steps: u64, is_long: bool) -> Self {
+    fn new(steps: u64, is_long: bool, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
-        let template = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.with_key("left", write_left));
         }
@@ -63,6 +72,22 @@ impl Indicator {
         if self.bar.elapsed() >= self.next_line {
             self.next_line = self.bar.elapsed() + INTERVAL;
             self.write(&format!("{what}: {steps} of {}", self.steps));
+        }
+    }
+
+    /// Moves on to `parts` of all parts of the runs.
+    pub(crate) fn advance_runs(&mut self, parts: u64) {
+        let what = match self.steps / PARTS {
+            1 => "simulating a run".to_owned(),
+            runs => format!("simulating {runs} runs"),
+        };
+        self.bar.set_position(parts);
+        self.bar.set_message(what.clone());
+        self.draw();
+        if self.bar.elapsed() >= self.next_line {
+            self.next_line = self.bar.elapsed() + INTERVAL;
+            let percent = 100 * parts / self.steps.max(1);
+            self.write(&format!("{what}: {percent} %"));
         }
     }
 

@@ -16,7 +16,7 @@ use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 
-use opened::{Opened, unwritable};
+use opened::{Opened, name_of, unwritable};
 
 use crate::failure::{Failure, tell};
 use crate::watch::Interrupts;
@@ -25,13 +25,14 @@ use crate::watch::Interrupts;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// Write the packets of a network's links to this file (pcapng), with real IPv4, TCP and UDP headers.
+    /// Write the packets of a network's links to this file (pcapng), with real IPv4, TCP and UDP headers; `-` is
+    /// standard output, and the report then goes to standard error.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// The links to capture, each there and back, NAME/back for the way back alone [default: all].
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "pcap")]
     pcap_link: Vec<String>,
-    /// Write what happens in a network to this file, as lines of JSON (docs/simulator.md).
+    /// Write what happens in a network to this file, as lines of JSON (docs/simulator.md); `-` as for `--pcap`.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// What to write to the event stream.
@@ -54,6 +55,12 @@ impl Args {
     fn given(&self) -> Option<&'static str> {
         let pcap = self.pcap.as_ref().map(|_| "--pcap");
         pcap.or(self.events.as_ref().map(|_| "--events"))
+    }
+
+    /// Whether one of them goes to standard output.
+    pub(crate) fn takes_output(&self) -> bool {
+        let mut paths = self.pcap.iter().chain(&self.events);
+        paths.any(|path| opened::is_output(path))
     }
 
     /// Refuses to record what is not one run of a network; `what` is it then, and `remedy` says what to do.
@@ -119,7 +126,7 @@ impl Args {
             && one.is_same(other)
         {
             discard();
-            let path = other.path.display();
+            let path = name_of(&other.path);
             return Err(Failure::input(format!(
                 "--pcap and --events name the same file, {path}; name another one with --events"
             )));
@@ -179,8 +186,7 @@ impl Recorders {
         let capture = self.capture.as_ref().map(|capture| &capture.path);
         let events = self.events.as_ref().map(|events| &events.path);
         let paths = capture.into_iter().chain(events);
-        let ends =
-            paths.map(|path| format!("{} ends at {seconds:.3} s of the run", path.display()));
+        let ends = paths.map(|path| format!("{} ends at {seconds:.3} s of the run", name_of(path)));
         let ends: Vec<String> = ends.collect();
         match self.complete() {
             Ok(()) => tell(&ends.join("\n")),

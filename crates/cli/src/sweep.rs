@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
-use polypath_batch::{PARTS, Plan, Point, Sweep, SweepError};
+use polypath_batch::{Plan, Point, Sweep, SweepError};
 use polypath_report::sweep::{json, sheets};
 
 use crate::failure::{Failure, tell};
+use crate::leftover;
 use crate::network::Replication;
 use crate::output::print;
 use crate::progress;
@@ -26,11 +27,11 @@ pub(crate) fn run(
     let sweep = Sweep::open(out.path(), plan, points, replication.replicas)?;
     tell_of(&sweep);
     let parts = AtomicU64::new(0);
-    let mut bar = progress::Indicator::perhaps_short(sweep.runs() * PARTS);
+    let mut bar = progress::Indicator::of_runs(sweep.runs());
     let interrupts = Interrupts::register().context("watching for signals")?;
     sweep.run(replication.jobs, &parts, &mut || {
         interrupts.obey(&bar, out);
-        bar.advance("simulating", parts.load(Ordering::Relaxed));
+        bar.advance_runs(parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
     report(&sweep, out.path(), format)
@@ -61,14 +62,16 @@ fn report(sweep: &Sweep, out: &Path, format: Format) -> Result<(), Failure> {
         let path = out.join(name);
         fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let beside: Vec<&str> = files[1..].iter().map(|(name, _)| *name).collect();
+    let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    names.push("points");
+    leftover::tell_of_others(out, &names);
     print(&match format {
         Format::Json => text,
         Format::Table => format!(
             "{} points\nreport: {}, {} beside it\n",
             points.len(),
-            out.join(files[0].0).display(),
-            beside.join(" and ")
+            out.join(names[0]).display(),
+            names[1..files.len()].join(" and ")
         ),
     })
 }

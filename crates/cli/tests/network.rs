@@ -260,6 +260,61 @@ fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
     }
 }
 
+#[test]
+fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("small.toml");
+    fs::write(&file, NETWORK).expect("it can be written");
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (written, out) = (path("written"), path("out"));
+    for option in ["--pcap", "--events"] {
+        let (code, said) = refused(&file, &[option, &written, "--out", &out]);
+        assert_eq!(code, Some(0), "{said}");
+        let mut command = polypath();
+        command
+            .arg("sim")
+            .arg(&file)
+            .args([option, "-", "--out", &out]);
+        let output = command.current_dir(dir.path()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(output.stdout, fs::read(&written).expect("it is there"));
+        assert!(
+            said.contains("goodput") && said.contains("report: "),
+            "{said}"
+        );
+        assert!(!dir.path().join("-").exists());
+    }
+    let (code, said) = refused(&file, &["--pcap", "-", "--events", "-", "--out", &out]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("the same file, standard output"), "{said}");
+}
+
+#[test]
+fn files_of_an_earlier_run_of_another_kind_are_pointed_out() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let written = |name: &str, text: &str| {
+        fs::write(dir.path().join(name), text).expect("it can be written");
+        dir.path().join(name)
+    };
+    let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let small = written("small.toml", NETWORK);
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let said = |file: &Path| {
+        let (code, said) = refused(file, &["--out", &out]);
+        assert_eq!(code, Some(0), "{said}");
+        said
+    };
+    assert!(!said(&sweep).contains("of another run"));
+    let both = said(&small);
+    let wanted = "out: sweep.csv, sweep-links.csv, sweep.json, points; remove them";
+    assert!(
+        both.contains("of another run") && both.contains(wanted),
+        "{both}"
+    );
+    assert!(said(&sweep).contains("out: report.json, flows.csv, links.csv; remove"));
+}
+
 /// Whether a pcapng file is whole: each block says its length, and they end with the file.
 fn is_whole(file: &[u8]) -> bool {
     let mut rest = file;

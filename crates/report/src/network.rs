@@ -29,6 +29,9 @@ pub struct NetworkRecord<'a> {
     pub replicas: &'a [(u64, NetworkOutcome)],
 }
 
+/// The names of the files of a report.
+pub const FILES: [&str; 3] = ["report.json", "flows.csv", "links.csv"];
+
 /// The files of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenNetwork {
@@ -63,9 +66,14 @@ pub fn write(
 ) -> io::Result<WrittenNetwork> {
     std::fs::create_dir_all(dir)?;
     let text = json::render(record, figures)?;
-    std::fs::write(dir.join("report.json"), &text)?;
-    std::fs::write(dir.join("flows.csv"), csv::flows(record)?)?;
-    std::fs::write(dir.join("links.csv"), csv::links(record)?)?;
+    let contents = [
+        text.clone().into_bytes(),
+        csv::flows(record)?,
+        csv::links(record)?,
+    ];
+    for (name, content) in FILES.iter().zip(contents) {
+        std::fs::write(dir.join(name), content)?;
+    }
     Ok(WrittenNetwork {
         text,
         folder: dir.to_owned(),

@@ -37,7 +37,8 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cargo {
     Segment(Segment),
-    Datagram,
+    /// A datagram, by its number within its flow from 1.
+    Datagram(u32),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
 }
@@ -47,7 +48,7 @@ impl Cargo {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram => Ecn::NotEct,
+            Self::Datagram(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -60,7 +61,7 @@ impl Cargo {
     fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram => {}
+            Self::Datagram(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }

@@ -1,7 +1,8 @@
 //! A file for a recorder, from its opening to its first byte.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +18,14 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
-        let is_new = !path.exists();
-        let mut options = File::options();
-        let opened = options.write(true).create(true).truncate(false).open(path);
+        let is_new = !is_output(path) && !path.exists();
+        let opened = if is_output(path) {
+            let output = io::stdout().as_fd().try_clone_to_owned();
+            output.map(File::from)
+        } else {
+            let mut options = File::options();
+            options.write(true).create(true).truncate(false).open(path)
+        };
         let file = opened.map_err(|error| Failure::input(unwritable(option, path, &error)))?;
         let path = path.to_owned();
         Ok(Self {
@@ -47,10 +53,11 @@ impl Opened {
         }
     }
 
-    /// Empties it, for something to be written; pipes and devices have no length.
+    /// Empties it, for something to be written; pipes and devices have no length, and standard output may go behind
+    /// what is there.
     pub(super) fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
         let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
-        let emptied = if is_regular {
+        let emptied = if is_regular && !is_output(&self.path) {
             self.file.set_len(0)
         } else {
             Ok(())
@@ -61,8 +68,21 @@ impl Opened {
     }
 }
 
+/// Whether a path is that of standard output.
+pub(super) fn is_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What messages call a path.
+pub(super) fn name_of(path: &Path) -> String {
+    if is_output(path) {
+        return "standard output".to_owned();
+    }
+    path.display().to_string()
+}
+
 /// What to say of a file that cannot be written.
-pub(super) fn unwritable(option: &str, path: &Path, error: &std::io::Error) -> String {
-    let path = path.display();
+pub(super) fn unwritable(option: &str, path: &Path, error: &io::Error) -> String {
+    let path = name_of(path);
     format!("cannot write to {path}: {error}; name another file with {option}")
 }

@@ -16,9 +16,10 @@
 //! the queue, or with `CoDel` when it leaves it.
 //!
 //! The first six have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
-//! flow. A packet is `flow` and `size` in bytes, and of TCP `connection`, `packet` (`data` or `ack`) and `number` in
-//! segments. `at` is in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`
-//! and `timeout`; the reasons are those of the report's links.
+//! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack` or `datagram`), of TCP `connection`, and
+//! `number` in segments or in datagrams of its flow from 1. `at` and `sent` are in nanoseconds since the start of the
+//! run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the reasons are those of the report's
+//! links.
 
 use std::io::{self, Write};
 
@@ -115,14 +116,10 @@ struct SenderKeys<'a> {
 struct PacketKeys<'a> {
     flow: &'a str,
     size: u32,
-    #[serde(flatten)]
-    segment: Option<SegmentKeys>,
-}
-
-#[derive(Serialize)]
-struct SegmentKeys {
+    sent: u64,
     packet: &'static str,
-    connection: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<u32>,
     number: u32,
 }
 
@@ -244,14 +241,14 @@ impl<'a> Names<'a> {
         PacketKeys {
             flow: self.flow(packet.flow),
             size: packet.size,
-            segment: packet.segment.map(|segment| SegmentKeys {
-                packet: match segment.kind {
-                    SegmentKind::Ack => "ack",
-                    _ => "data",
-                },
-                connection: segment.connection,
-                number: segment.number,
-            }),
+            sent: packet.sent.0,
+            packet: match packet.segment.map(|segment| segment.kind) {
+                None => "datagram",
+                Some(SegmentKind::Ack) => "ack",
+                Some(_) => "data",
+            },
+            connection: packet.segment.map(|segment| segment.connection),
+            number: packet.number,
         }
     }
 }

@@ -234,7 +234,7 @@ impl Agents {
                 cursor: route,
                 size: datagram.size,
                 sent: at,
-                cargo: Cargo::Datagram,
+                cargo: Cargo::Datagram(u32::try_from(*sent).unwrap_or(u32::MAX)),
             };
             fabric.send(at, packet);
         });

@@ -76,6 +76,10 @@ pub struct FlowPacket {
     pub flow: u32,
     /// The size on the wire in bytes.
     pub size: u32,
+    /// When it left its sender.
+    pub sent: Time,
+    /// Of a segment its number; of a datagram the number within its flow, from 1.
+    pub number: u32,
     /// What it says: nothing, if it is a datagram.
     pub segment: Option<Segment>,
 }
@@ -171,14 +175,16 @@ impl<X: Payload> World<X> {
     }
 
     fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
-        let segment = match packet.cargo {
-            Cargo::Segment(segment) => Some(segment),
-            Cargo::Datagram => None,
+        let (number, segment) = match packet.cargo {
+            Cargo::Segment(segment) => (segment.number, Some(segment)),
+            Cargo::Datagram(number) => (number, None),
             Cargo::External(..) => return None,
         };
         Some(FlowPacket {
             flow: watch.flow_to(self.fabric.routes.end(packet.cursor))?,
             size: packet.size,
+            sent: packet.sent,
+            number,
             segment,
         })
     }

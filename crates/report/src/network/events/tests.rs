@@ -143,6 +143,26 @@ fn packets_are_left_out_unless_they_are_wanted() {
     assert_eq!(rest, without.lines().collect::<Vec<_>>());
 }
 
+#[test]
+fn datagrams_are_numbered_and_packets_say_when_they_were_sent() {
+    let lines = lines(&stream(true).0);
+    let mut last = 0;
+    let of_voice = |line: &&Value| line["flow"] == "voice" && line["event"] == "arrived";
+    for line in lines.iter().filter(of_voice) {
+        let number = line["number"].as_u64().unwrap();
+        assert!(number > last, "{line}");
+        last = number;
+    }
+    assert!(last > 10);
+    let packets = lines.iter().filter(|line| line["size"].is_u64());
+    for line in packets {
+        assert!(
+            line["sent"].as_u64() <= line["at"].as_u64() && !line["sent"].is_null(),
+            "{line}"
+        );
+    }
+}
+
 /// A line for each event, as a reader in another language expects it.
 #[test]
 fn each_event_has_its_keys() {
@@ -164,9 +184,9 @@ fn each_event_has_its_keys() {
             r#"{"at":1500,"event":"timeout","flow":"files","connection":2,"next":2000000}"#,
             r#"{"at":1500,"event":"rtt","flow":"files","connection":2,"rtt":1000000,"rto":2000000}"#,
             r#"{"at":1500,"event":"ecn-reduction","flow":"files","connection":2}"#,
-            r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"packet":"data","connection":2,"number":7}"#,
-            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"files","size":40,"packet":"ack","connection":2,"number":8}"#,
-            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"voice","size":200}"#,
+            r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"sent":500,"packet":"data","connection":2,"number":7}"#,
+            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"files","size":40,"sent":500,"packet":"ack","connection":2,"number":8}"#,
+            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"voice","size":200,"sent":500,"packet":"datagram","number":9}"#,
         ]
     );
 }
@@ -190,9 +210,11 @@ fn every_event() -> Vec<NetworkEvent> {
         connection,
         event,
     });
-    let packet = |flow, size, segment| FlowPacket {
+    let packet = |flow, size, segment: Option<Segment>| FlowPacket {
         flow,
         size,
+        sent: Time(500),
+        number: segment.map_or(9, |segment| segment.number),
         segment,
     };
     let segment = |kind, number, size| Some(Segment::new(kind, connection, number, size));
