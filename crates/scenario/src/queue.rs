@@ -55,7 +55,8 @@ pub enum ActiveQueue {
         /// Whether ECN-capable packets are marked in place of being dropped, below `max_th`.
         #[serde(default)]
         ecn: bool,
-        /// The mean size of a packet.
+        /// The mean size of a packet, for which default thresholds, the default weight and what decays in idle times are
+        /// made; ns-2's default, 500 B, whatever `tcp.segment` is.
         #[serde(default = "default_mean_packet")]
         mean_packet: Bytes,
     },
