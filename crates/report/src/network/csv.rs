@@ -47,28 +47,31 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
     sheets::write(rows)
 }
 
+/// A row of `links.csv`.
+#[derive(Serialize)]
+struct LinkRow<'a> {
+    seed: u64,
+    link: &'a str,
+    span: usize,
+    start_s: String,
+    packets_in: u64,
+    bytes_in: u64,
+    bytes_transmitted: u64,
+    packets_delivered: u64,
+    packets_marked: u64,
+    packets_dropped: u64,
+    dropped_for: String,
+    mean_waiting_packets: String,
+}
+
 /// `links.csv`.
 pub(super) fn links(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
-    #[derive(Serialize)]
-    struct Row<'a> {
-        seed: u64,
-        link: &'a str,
-        span: usize,
-        start_s: String,
-        packets_in: u64,
-        bytes_in: u64,
-        bytes_transmitted: u64,
-        packets_delivered: u64,
-        packets_marked: u64,
-        packets_dropped: u64,
-        dropped_for: String,
-        mean_waiting_packets: String,
-    }
     let mut rows = Vec::new();
     for (seed, outcome) in record.replicas {
+        let seconds = outcome.span.as_secs_f64();
         for link in &outcome.links {
             for (span, counters) in link.spans.iter().enumerate() {
-                rows.push(Row {
+                rows.push(LinkRow {
                     seed: *seed,
                     link: &link.name,
                     span,
@@ -80,10 +83,7 @@ pub(super) fn links(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
                     packets_marked: counters.packets_marked,
                     packets_dropped: counters.packets_dropped(),
                     dropped_for: reasons(counters),
-                    mean_waiting_packets: format!(
-                        "{:.6}",
-                        counters.mean_waiting(outcome.span.as_secs_f64())
-                    ),
+                    mean_waiting_packets: format!("{:.6}", counters.mean_waiting(seconds)),
                 });
             }
         }

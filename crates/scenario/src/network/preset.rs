@@ -91,12 +91,9 @@ impl Topology {
             }
             | Self::Merge {
                 access, bottleneck, ..
-            } => vec![("access", access), ("bottleneck", bottleneck)],
-            Self::Chain { core, access, .. } => {
-                let access = access.iter().map(|link| ("access", link));
-                std::iter::once(("core", core)).chain(access).collect()
-            }
-            Self::ParallelPaths { core, .. } => vec![("core", core)],
+            } => by_keys(Some(access), None, Some(bottleneck)),
+            Self::Chain { core, access, .. } => by_keys(access.as_ref(), Some(core), None),
+            Self::ParallelPaths { core, .. } => by_keys(None, Some(core), None),
         }
     }
 
@@ -107,12 +104,9 @@ impl Topology {
             }
             | Self::Merge {
                 access, bottleneck, ..
-            } => vec![("access", access), ("bottleneck", bottleneck)],
-            Self::Chain { core, access, .. } => {
-                let access = access.iter_mut().map(|link| ("access", link));
-                std::iter::once(("core", core)).chain(access).collect()
-            }
-            Self::ParallelPaths { core, .. } => vec![("core", core)],
+            } => by_keys(Some(access), None, Some(bottleneck)),
+            Self::Chain { core, access, .. } => by_keys(access.as_mut(), Some(core), None),
+            Self::ParallelPaths { core, .. } => by_keys(None, Some(core), None),
         }
     }
 
@@ -152,6 +146,17 @@ impl Topology {
             }
         }
     }
+}
+
+/// The kinds of links that there are, by their keys.
+fn by_keys<L>(access: Option<L>, core: Option<L>, bottleneck: Option<L>) -> Vec<(&'static str, L)> {
+    let kinds = [
+        ("access", access),
+        ("core", core),
+        ("bottleneck", bottleneck),
+    ];
+    let known = kinds.into_iter();
+    known.filter_map(|(key, link)| Some((key, link?))).collect()
 }
 
 fn attach(graph: &mut Graph, host: &str, node: &str, access: &Link) {

@@ -1,0 +1,90 @@
+use super::*;
+
+fn shown(text: &str) -> Vec<String> {
+    let points = grid(text, "x.toml", &[]).unwrap();
+    let words = |point: &Vec<Override>| {
+        let words: Vec<String> = point.iter().map(ToString::to_string).collect();
+        words.join(" ")
+    };
+    points.iter().map(words).collect()
+}
+
+#[test]
+fn a_grid_has_every_combination_in_order() {
+    assert_eq!(shown("name = \"x\""), [""]);
+    let text = "[sweep]\ntcp.variant = [\"reno\", \"sack\"]\n\"flow.0.count\" = [1, 2]";
+    assert_eq!(
+        shown(text),
+        [
+            "tcp.variant=reno flow.0.count=1",
+            "tcp.variant=reno flow.0.count=2",
+            "tcp.variant=sack flow.0.count=1",
+            "tcp.variant=sack flow.0.count=2",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_list_is_refused_with_its_line() {
+    for text in ["\n[sweep]\nseed = 1", "\n[sweep]\nseed = []"] {
+        let errors = grid(text, "x.toml", &[]).unwrap_err().to_string();
+        assert!(
+            errors.starts_with("x.toml:3:8: `seed` is to be swept"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn too_many_combinations_are_refused() {
+    let axis = "[0,1,2,3,4,5,6,7,8,9,10]";
+    let text = format!("[sweep]\na={axis}\nb={axis}\nc={axis}\nd={axis}\ne={axis}");
+    let errors = grid(&text, "x.toml", &[]).unwrap_err().to_string();
+    assert!(errors.contains("more than 100000"), "{errors}");
+}
+
+#[test]
+fn what_says_nothing_new_or_is_set_elsewhere_too_is_refused() {
+    let file = "flow = [{ name = \"f\" }]\n[sweep]\n";
+    for (sweep, set, wanted) in [
+        (
+            "name = [\"a\", \"b\"]",
+            None,
+            "x.toml:3:8: `name` is the same for all points",
+        ),
+        (
+            "seed = [1, 2, 1]",
+            None,
+            "x.toml:3:15: `1` is listed twice; remove one",
+        ),
+        (
+            "flow.f.count = [1]\n\"flow.0.count\" = [2]",
+            None,
+            "x.toml:4:18: `flow.0.count` is swept twice",
+        ),
+        (
+            "flow.f.count = [1, 2]",
+            Some("flow.0.count=3"),
+            "--set flow.0.count=3: `flow.f.count` is swept at x.toml:3:16; remove",
+        ),
+        (
+            "seed = [1]",
+            Some("sweep.seed=[1]"),
+            "--set sweep.seed=[1]: a sweep is part",
+        ),
+    ] {
+        let overrides: Vec<Override> = set.iter().map(|set| set.parse().unwrap()).collect();
+        let text = format!("{file}{sweep}\n");
+        let errors = grid(&text, "x.toml", &overrides).unwrap_err().to_string();
+        assert!(errors.starts_with(wanted), "{errors}\nwithout {wanted}");
+    }
+    let beside = [
+        "flow.f.counts=1".parse().unwrap(),
+        "seeds=2".parse().unwrap(),
+    ];
+    let text = format!("{file}flow.f.count = [1, 2]\nseed = [1, 1.0, \"1\"]");
+    assert_eq!(
+        grid(&text, "x.toml", &beside).map(|points| points.len()),
+        Ok(6)
+    );
+}
