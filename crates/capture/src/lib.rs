@@ -21,10 +21,11 @@
 //!
 //! *Sequence numbers* begin at a number of each connection's own, which follows from the seed, and wrap. Segment
 //! 0 of a connection is its SYN; the ACKs of it, until data follows, are the SYN-ACK. There is no FIN, since the
-//! model has none, and the handshake's third segment is the first data.
+//! model has none, and the handshake's third segment is the first data. A connection without set-up has no handshake.
 //!
 //! *Window.* A receiver window of w segments is `w (segment - 40)` bytes, rounded up to the unit of the window
-//! scale, which is the least that lets the configured window be said; a window above what can be said is cut. The
+//! scale, which is the least that lets the configured window be said, and 1 without a handshake; a window above what can be said is
+//! cut. The
 //! direction of the data advertises 65535 bytes. *ECN* is agreed on in the handshake, as RFC 3168 has it.
 
 mod address;

@@ -20,7 +20,7 @@ pub(crate) struct Form {
     payload: u32,
     /// The first segment with data: 1 after a SYN.
     first_data: u32,
-    /// The window scale of the receiver, in bits.
+    /// The window scale of the receiver, in bits; none without a handshake to agree on it.
     shift: u8,
     selective: bool,
     ecn: bool,
@@ -34,7 +34,11 @@ impl Form {
         Self {
             payload,
             first_data: u32::from(tcp.syn),
-            shift: (0..MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
+            shift: if tcp.syn {
+                (0..MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT)
+            } else {
+                0
+            },
             selective: tcp.variant.selective(),
             ecn: tcp.ecn,
         }
@@ -82,7 +86,7 @@ impl Form {
         origins: Origins,
         established: bool,
     ) -> TcpHeader {
-        let answers_syn = !established && ack.number == self.first_data;
+        let answers_syn = !established && self.first_data > 0 && ack.number == self.first_data;
         let sequence = origins.sink.wrapping_add(u32::from(!answers_syn));
         let unit = if answers_syn { 0 } else { self.shift };
         let mut header =
@@ -201,5 +205,29 @@ mod tests {
             assert!(said >= segments * 960 && said < segments * 960 + 16);
         }
         assert_eq!(form.window(u32::MAX, form.shift), u16::MAX);
+    }
+
+    #[test]
+    fn without_set_up_there_is_no_handshake_and_no_window_scale() {
+        let form = Form::new(&TcpConfig {
+            receiver_window: 1000,
+            syn: false,
+            ..TcpConfig::default()
+        });
+        let origins = Origins {
+            source: 100,
+            sink: 200,
+        };
+        let first = Segment::new(SegmentKind::Data, 1, 0, 1000);
+        let header = form.header_there(&first, ENDS, origins);
+        assert!(header.ack && !header.syn);
+        assert_eq!((header.sequence_number, form.payload(&first)), (100, 960));
+        for established in [false, true] {
+            let mut ack = Segment::new(SegmentKind::Ack, 1, 0, 40);
+            ack.window = 1000;
+            let header = form.header_back(&ack, ENDS, origins, established);
+            assert!(!header.syn, "not an answer to a SYN");
+            assert_eq!(header.window_size, u16::MAX);
+        }
     }
 }

@@ -39,6 +39,14 @@ pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_schemes(scenario, problems);
     check_transfer(scenario, problems);
     check_tcp("tcp", &scenario.tcp, problems);
+    if !scenario.tcp.set_up {
+        let message = "a measured transfer begins with the set-up of its connection";
+        problems.report(
+            "tcp.set_up",
+            message,
+            "remove `set_up`; networks of flows have it",
+        );
+    }
     check_overlay(&scenario.overlay, problems);
     if let Background::Profiles(profiles) = &scenario.background {
         for (name, profile) in profiles {

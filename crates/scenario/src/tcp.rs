@@ -48,6 +48,9 @@ pub struct Tcp {
     /// The receiver window, in segments.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: u32,
+    /// Whether a connection begins with a SYN; without it the initial window goes at once (ns-2's `syn_`
+    /// and `delay_growth_`).
+    pub set_up: bool,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,
     /// The longest time for which an ACK waits for a second segment in order (RFC 5681); without it every
@@ -77,6 +80,7 @@ impl Default for Tcp {
             ack: Bytes(40),
             initial_window: 2,
             receiver_window: 20,
+            set_up: true,
             limited_transmit: true,
             delayed_ack: None,
             ecn: false,

@@ -43,7 +43,9 @@
 //! alone under way, and its ACK opens the initial window. The measured transfers ([`Client`],
 //! [`Server`]) have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential
 //! back-off, and both ends take the round-trip time of the set-up for their first measurement. Either way
-//! the set-up costs one round-trip time more than the data.
+//! the set-up costs one round-trip time more than the data. Without set-up (ns-2's `syn_` and
+//! `delay_growth_` false) segment 0
+//! is data, the initial window goes at once, and the first measurement is of data.
 //!
 //! *Known differences from the RFCs*, all of them ns-2's: half of min(cwnd, receiver window) takes the
 //! place of half of the flight size, with its fraction, and a second timeout of the same segment takes the
@@ -120,7 +122,7 @@ impl Default for TcpConfig {
 }
 
 impl From<&polypath_scenario::Tcp> for TcpConfig {
-    /// The hosts of a scenario, which begin with a SYN.
+    /// The hosts of a scenario.
     fn from(tcp: &polypath_scenario::Tcp) -> Self {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
         Self {
@@ -130,7 +132,7 @@ impl From<&polypath_scenario::Tcp> for TcpConfig {
             initial_window: tcp.initial_window,
             receiver_window: tcp.receiver_window,
             limited_transmit: tcp.limited_transmit,
-            syn: true,
+            syn: tcp.set_up,
             ecn: tcp.ecn,
             delayed_ack: tcp.delayed_ack,
             rto: RtoConfig {

@@ -216,6 +216,10 @@ fn a_queue_must_admit_what_comes_to_it() {
 fn what_does_not_go_together_is_blamed_on_the_option() {
     let first = |sets: &[&str]| problems(sets).remove(0);
     for (set, part) in [
+        (
+            "tcp.set_up=false",
+            "begins with the set-up of its connection; remove `set_up`",
+        ),
         ("tcp.min_rto=90 s", "is below `min_rto`, 90 s"),
         (
             "path.1.link.0.repeat=2",

@@ -1,0 +1,125 @@
+//! How connections begin, what their receivers do, and how their files end.
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_scenario::Network;
+use polypath_sim::tcp::SegmentKind;
+use polypath_sim::{
+    Detail, FlowPacket, NetworkEvent, NetworkObserver, NetworkOutcome, run_network,
+};
+
+/// A link of 10 Mbit/s and 50 ms, and a flow over it with further keys.
+fn network(traffic: &str, keys: &str) -> Network {
+    let text = format!(
+        r#"schema = 1
+name = "small"
+run = {{ duration = "5 s" }}
+[[link]]
+name = "narrow"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "50 ms"
+queue = "50 packets"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+traffic = {traffic}
+{keys}
+"#
+    );
+    Network::parse(&text, "net.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Keeps all that is said.
+#[derive(Default)]
+struct Heard(Vec<(Time, NetworkEvent)>);
+
+impl NetworkObserver for Heard {
+    fn on_progress(&mut self, _now: Time) {}
+
+    fn detail(&self) -> Detail {
+        Detail {
+            tcp: true,
+            packets: true,
+        }
+    }
+
+    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+        self.0.push((at, *event));
+    }
+}
+
+impl Heard {
+    fn of(network: &Network) -> (Self, NetworkOutcome) {
+        let mut heard = Self::default();
+        let outcome = run_network(network, Seed(1), &mut heard).unwrap();
+        (heard, outcome)
+    }
+
+    /// The packets of a kind that arrived, in the order of time.
+    fn arrived(&self, kind: SegmentKind) -> impl Iterator<Item = (Time, FlowPacket)> {
+        self.0.iter().filter_map(move |(at, event)| match event {
+            NetworkEvent::Arrived { packet, .. }
+                if packet.segment.is_some_and(|segment| segment.kind == kind) =>
+            {
+                Some((*at, *packet))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// When each segment arrives in ms and which it is, of a file of 20 segments.
+fn arrivals(keys: &str) -> Vec<(f64, u32)> {
+    let network = network("{ kind = \"file\", size = \"20 kB\" }", keys);
+    let (heard, _) = Heard::of(&network);
+    let number = |(at, packet): (Time, FlowPacket)| {
+        let number = packet.segment.unwrap().number;
+        (at.as_secs_f64() * 1e3, number)
+    };
+    heard.arrived(SegmentKind::Data).map(number).collect()
+}
+
+/// The times are those of ns-2 2.35 (`Agent/TCP/Reno`, `syn_` and `delay_growth_ false`, `windowInit_ 4`, `produce 20`).
+#[test]
+fn without_set_up_the_initial_window_goes_at_once_as_in_ns2() {
+    let ns2 = [
+        (50.8, 0),
+        (51.6, 1),
+        (52.4, 2),
+        (53.2, 3),
+        (151.632, 4),
+        (152.432, 5),
+        (153.232, 6),
+        (154.032, 7),
+        (154.832, 8),
+        (155.632, 9),
+        (156.432, 10),
+        (157.232, 11),
+        (252.464, 12),
+        (253.264, 13),
+        (254.064, 14),
+        (254.864, 15),
+        (255.664, 16),
+        (256.464, 17),
+        (257.264, 18),
+        (258.064, 19),
+    ];
+    let ours = arrivals("tcp = { set_up = false, initial_window = 4 }");
+    assert_eq!(ours.len(), ns2.len());
+    for ((at, number), (wanted, segment)) in ours.iter().zip(ns2) {
+        assert!(
+            (at - wanted).abs() < 1e-3,
+            "{number} at {at}, in ns-2 {wanted}"
+        );
+        assert_eq!(*number, segment);
+    }
+    let with = arrivals("tcp = { initial_window = 4 }");
+    assert_eq!((with.len(), with[0].1), (21, 0), "a SYN, and the file");
+    assert!(
+        (with[0].0 - 50.032).abs() < 1e-9,
+        "a SYN is as long as an ACK"
+    );
+}
