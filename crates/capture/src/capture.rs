@@ -198,7 +198,7 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
     let mut captured = Vec::new();
     for flow in &network.flows {
         let tcp = flow.traffic.is_tcp();
-        let form = tcp.then(|| Form::new(&TcpConfig::from(&flow.tcp.apply(&network.tcp))));
+        let form = tcp.then(|| Form::new(&hosts(network, flow)));
         for number in 0..flow.count {
             let Some(ends) = addresses.ends(flow, number) else {
                 continue;
@@ -210,6 +210,16 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
         }
     }
     Ok(captured)
+}
+
+/// The hosts of a flow, with the greatest receiver window that they come to say.
+fn hosts(network: &Network, flow: &Flow) -> TcpConfig {
+    let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
+    let changed = flow.receiver_window.iter().map(|change| change.window);
+    TcpConfig {
+        receiver_window: changed.fold(tcp.receiver_window, u32::max),
+        ..tcp
+    }
 }
 
 fn connections(flow: &Flow, number: u32, seed: Seed) -> Connections {

@@ -4,6 +4,7 @@
 //! traffic, as a user of ns-2 would write it. Links come one by one (`[[link]]`), from a preset
 //! (`[topology]`), or both; flows take the shortest path or a stated one.
 
+pub mod activity;
 mod check;
 pub mod flow;
 pub mod graph;

@@ -31,6 +31,8 @@ pub(crate) enum Event {
     Sink(u32),
     /// A background UDP source wants to be woken.
     Datagrams(u32),
+    /// An application changes the receiver window of a TCP sink.
+    ReceiverWindow(u32),
 }
 
 /// What a packet is to the agent that takes it.
@@ -146,7 +148,7 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<Parcel>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
-    /// What TCP sources that are observed said and nobody has taken yet, with their numbers and
+    /// What TCP agents that are observed said and nobody has taken yet, with their numbers and
     /// connections.
     pub(crate) said: Vec<(u32, u32, TcpEvent)>,
     /// What was dropped and nobody has taken yet.

@@ -163,7 +163,7 @@ impl<X: Payload> World<X> {
         self.settle_lost(at, out);
     }
 
-    /// Handles an event; with `WATCHED`, TCP sources that are observed are heard.
+    /// Handles an event; with `WATCHED`, TCP agents that are observed are heard.
     #[inline]
     fn dispatch<const WATCHED: bool>(
         &mut self,
@@ -182,6 +182,7 @@ impl<X: Payload> World<X> {
             Event::Source(source) => agents.wake_source::<WATCHED>(at, source, fabric),
             Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
+            Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change, fabric),
         }
     }
 

@@ -8,6 +8,7 @@
 //! | `timeout` | `next`: the next timeout in ns |
 //! | `rtt` | `rtt` and `rto` in ns |
 //! | `ecn-reduction` | |
+//! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
@@ -15,7 +16,7 @@
 //! `recovery-left`. A packet that is lost on the wire is said to be dropped when its fate is decided: when it comes to
 //! the queue, or with `CoDel` when it leaves it.
 //!
-//! The first six have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
+//! The first seven have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
 //! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack` or `datagram`), of TCP `connection`, and
 //! `number` in segments or in datagrams of its flow from 1. `at` and `sent` are in nanoseconds since the start of the
 //! run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the reasons are those of the report's
@@ -92,6 +93,11 @@ enum What<'a> {
     EcnReduction {
         #[serde(flatten)]
         sender: SenderKeys<'a>,
+    },
+    ReceiverWindow {
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
+        window: u32,
     },
     Dropped {
         link: &'a str,
@@ -279,6 +285,7 @@ fn describe_tcp(sender: SenderKeys<'_>, event: TcpEvent) -> What<'_> {
             rto: rto.as_nanos(),
         },
         TcpEvent::EcnReduction => What::EcnReduction { sender },
+        TcpEvent::ReceiverWindow { window } => What::ReceiverWindow { sender, window },
     }
 }
 

@@ -2,11 +2,13 @@
 
 pub(super) mod admission;
 mod bounds;
+mod receiver_window;
 
 use std::collections::BTreeSet;
 
 use polypath_core::time::Duration;
 
+use super::activity::Activity;
 use super::flow::{Flow, Traffic};
 use super::graph::Graph;
 use super::route::{RouteError, Router};
@@ -88,19 +90,7 @@ fn check_link_names(network: &Network, graph: &Graph, problems: &mut Problems) {
 
 fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems) {
     check_name(&format!("{key}.name"), &flow.name, problems);
-    if flow.stop.is_some_and(|stop| stop <= flow.start) {
-        let message = "the flow stops before it starts";
-        problems.report(&format!("{key}.stop"), message, "set it later than `start`");
-    }
-    let end = network.run.duration;
-    if end > Duration::ZERO && flow.start >= end {
-        let message = format!(
-            "the run is over at {end}, before flow `{}` starts",
-            flow.name
-        );
-        let keys = [&format!("{key}.start"), "run.duration"];
-        problems.report_among(&keys, message, "start the flow earlier");
-    }
+    check_activity(key, flow, network.run, problems);
     if flow.traffic.is_tcp() {
         let tcp = flow.tcp.apply(&network.tcp);
         check_tcp(&format!("{key}.tcp"), &tcp, problems);
@@ -108,7 +98,25 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
         let message = "datagrams have no TCP";
         problems.report(&format!("{key}.tcp"), message, "remove `tcp` from the flow");
     }
+    receiver_window::check(key, flow, network.run, problems);
     check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
+}
+
+fn check_activity(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
+    let Activity { start, stop, .. } = flow.active;
+    if stop.is_some_and(|stop| stop <= start) {
+        let message = "the flow stops before it starts";
+        problems.report(&format!("{key}.stop"), message, "set it later than `start`");
+    }
+    let end = run.duration;
+    if end > Duration::ZERO && start >= end {
+        let message = format!(
+            "the run is over at {end}, before flow `{}` starts",
+            flow.name
+        );
+        let keys = [&format!("{key}.start"), "run.duration"];
+        problems.report_among(&keys, message, "start the flow earlier");
+    }
 }
 
 fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {

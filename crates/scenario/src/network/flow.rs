@@ -7,13 +7,14 @@ use polypath_core::units::{Bytes, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::activity::{Activity, WindowChange};
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
 use crate::trace::PacketTrace;
 
 /// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number, `{+N}` for N more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Flow {
     /// The name in reports; several are `NAME.0`, `NAME.1`, ...
     pub name: String,
@@ -28,20 +29,18 @@ pub struct Flow {
     /// Nodes that the flow passes in this order, there and, with TCP, back; else it takes the fewest links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
-    /// When it starts.
-    #[serde(default)]
-    pub start: Duration,
-    /// The span after `start` in which each flow starts at a time of its own, drawn uniformly.
-    #[serde(default)]
-    pub start_spread: Duration,
-    /// When it stops sending anything new; never, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Duration>,
+    /// When it is active.
+    #[serde(flatten)]
+    pub active: Activity,
     /// What it sends.
     pub traffic: Traffic,
     /// Where its TCP differs from `[tcp]`.
     #[serde(default, skip_serializing_if = "TcpChanges::is_empty")]
     pub tcp: TcpChanges,
+    /// What its receiver window becomes while the run goes on, in the order of time; at first it is
+    /// `tcp.receiver_window`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receiver_window: Vec<WindowChange>,
 }
 
 /// What a flow sends.

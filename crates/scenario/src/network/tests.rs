@@ -1,5 +1,7 @@
 use super::*;
 
+mod receivers;
+
 const RACE: &str = include_str!("../../../../scenarios/race.toml");
 
 fn parse(text: &str) -> Network {

@@ -6,6 +6,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
+use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
 use polypath_scenario::network::{Flow, Graph, Router, Traffic};
 
 use super::{BuildError, Network, convert};
@@ -87,6 +88,7 @@ impl Network {
             let back = as_links(&router.route(&stops).map_err(route)?);
             let tcp = TcpConfig::from(hosts);
             let source = self.tcp_source(flow, &name, hosts, span);
+            self.schedule_windows(&flow.receiver_window);
             self.add_tcp_flow(name, source, tcp, (&there, &back));
         } else {
             let source = self.datagram_source(flow, &name, span);
@@ -95,9 +97,21 @@ impl Network {
         Ok(())
     }
 
+    /// Schedules the changes of the receiver window of the TCP flow that is added next, so that they happen before
+    /// what it does at the same time.
+    fn schedule_windows(&mut self, changes: &[WindowChange]) {
+        let number = self.agents.next_tcp();
+        for change in changes {
+            let at = Time::ZERO + change.at;
+            let fabric = &mut self.fabric;
+            self.agents
+                .schedule_window(at, number, change.window, fabric);
+        }
+    }
+
     fn span(&self, flow: &Flow, name: &str) -> Span {
         let since_start = |span: Duration| Time::ZERO + span;
-        let spread = flow.start_spread.as_secs_f64();
+        let spread = flow.active.start_spread.as_secs_f64();
         let late = if spread > 0.0 {
             let drawn = self.seed.stream(&format!("flow/{name}/start")).uniform();
             Duration::from_secs_f64(drawn * spread)
@@ -105,8 +119,8 @@ impl Network {
             Duration::ZERO
         };
         Span {
-            start: since_start(flow.start) + late,
-            stop: flow.stop.map_or(Time::MAX, since_start),
+            start: since_start(flow.active.start) + late,
+            stop: flow.active.stop.map_or(Time::MAX, since_start),
         }
     }
 
@@ -127,6 +141,11 @@ impl Network {
             }
             Traffic::File { size } => tcp.segments(size.0),
             _ => Sender::ENDLESS,
+        };
+        let start = span.start.since(Time::ZERO);
+        let tcp = TcpConfig {
+            receiver_window: receiver_window_at(&flow.receiver_window, start, tcp.receiver_window),
+            ..tcp
         };
         let bulk = Bulk::new(tcp, segments, span.start, span.stop);
         let overhead = Overhead::of_connection(hosts.overhead, &mut stream);

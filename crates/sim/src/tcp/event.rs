@@ -11,14 +11,14 @@ pub enum TcpOutput {
     Segment(Segment),
     /// Something happened; said only by a sender that is observed.
     Event {
-        /// The connection of the sender.
+        /// The connection.
         connection: u32,
         /// What happened.
         event: TcpEvent,
     },
 }
 
-/// What happened to a sender.
+/// What happened to a sender or to its receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpEvent {
     /// The window changed; both values in segments, `cwnd` without the inflation of fast recovery.
@@ -55,6 +55,11 @@ pub enum TcpEvent {
     },
     /// The window was reduced because the receiver echoed a congestion mark (RFC 3168).
     EcnReduction,
+    /// The application of the receiver set its window, in segments; the next ACK says it.
+    ReceiverWindow {
+        /// The window from now on.
+        window: u32,
+    },
 }
 
 /// How a loss is repaired.

@@ -104,6 +104,16 @@ impl Receiver {
         self.window.wanted = segments.max(1);
     }
 
+    /// Takes note that a connection has begun at its sender, whose data is to come.
+    ///
+    /// Without a set-up the sender takes the present window for granted: data may arrive within it even if the
+    /// application wants a smaller one by then.
+    pub fn expect(&mut self, connection: u32) {
+        if !self.syn && connection > self.connection {
+            self.open(connection);
+        }
+    }
+
     /// Begins with connection `connection` anew.
     pub fn open(&mut self, connection: u32) {
         self.connection = connection;

@@ -103,7 +103,12 @@ impl Sender {
                 next: 0,
                 max: 0,
                 total,
-                edge: config.receiver_window.max(1),
+                // With a SYN nothing else may be sent before its ACK says the window.
+                edge: if config.syn {
+                    1
+                } else {
+                    config.receiver_window.max(1)
+                },
             },
             window: Window::new(&config),
             recovery: Recovery::new(config.variant),

@@ -16,6 +16,9 @@ pub struct Bulk {
 }
 
 impl Bulk {
+    /// The number of its only connection.
+    pub(super) const CONNECTION: u32 = 1;
+
     /// The source, taking a random time before it sends.
     #[must_use]
     pub fn with_overhead(mut self, overhead: Overhead) -> Self {
@@ -29,7 +32,7 @@ impl Bulk {
     pub fn new(tcp: TcpConfig, segments: u32, start: Time, stop: Time) -> Self {
         let total = segments.saturating_add(u32::from(tcp.syn));
         Self {
-            sender: Sender::new(1, total, tcp, Rto::new(tcp.rto)),
+            sender: Sender::new(Self::CONNECTION, total, tcp, Rto::new(tcp.rto)),
             starts: Some(start),
             stop,
         }

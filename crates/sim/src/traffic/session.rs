@@ -81,6 +81,17 @@ impl Sessions {
         self.sender.as_ref().map(Sender::congestion_window)
     }
 
+    /// The number of the present session; nothing while there is none.
+    #[must_use]
+    pub fn connection(&self) -> Option<u32> {
+        self.sender.is_some().then_some(self.opened)
+    }
+
+    /// Says the receiver window, in segments, that later sessions find.
+    pub fn set_receiver_window(&mut self, segments: u32) {
+        self.config.tcp.receiver_window = segments;
+    }
+
     fn start(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.opened += 1;
         let bytes = self.stream.log_normal(self.config.mu, self.config.sigma);

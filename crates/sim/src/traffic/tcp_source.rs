@@ -37,6 +37,22 @@ impl TcpSource {
         }
     }
 
+    /// The number of its connection; nothing while it has none.
+    #[must_use]
+    pub fn connection(&self) -> Option<u32> {
+        match self {
+            Self::Bulk(bulk) => bulk.is_open().then_some(Bulk::CONNECTION),
+            Self::Sessions(sessions) => sessions.connection(),
+        }
+    }
+
+    /// Says the receiver window, in segments, that later connections find.
+    pub fn set_receiver_window(&mut self, segments: u32) {
+        if let Self::Sessions(sessions) = self {
+            sessions.set_receiver_window(segments);
+        }
+    }
+
     /// The congestion window of its connection in segments; nothing while it has none.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {

@@ -7,7 +7,7 @@ use super::flow::{Delays, FlowCounters};
 use super::report::BackgroundBytes;
 use crate::fabric::{Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
-use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
+use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpEvent, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
 
@@ -52,6 +52,9 @@ pub(crate) struct Agents {
     sinks: Vec<Sink>,
     datagram_sources: Vec<Host<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
+    /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
+    window_changes: Vec<(u32, u32)>,
+    observed: bool,
 }
 
 impl Agents {
@@ -100,8 +103,39 @@ impl Agents {
         self.datagram_sinks.push(DatagramSink::default());
     }
 
-    /// Makes the TCP sources say what happens to them, or no longer.
+    /// Makes the receiver window of a TCP flow, which may be added later, become `window` segments at `at`.
+    pub(crate) fn schedule_window(
+        &mut self,
+        at: Time,
+        number: u32,
+        window: u32,
+        fabric: &mut Fabric,
+    ) {
+        let change = u32::try_from(self.window_changes.len()).expect("fewer than 2^32 changes");
+        self.window_changes.push((number, window));
+        let event = Event::ReceiverWindow(change);
+        fabric.calendar.schedule(at, event);
+    }
+
+    /// Makes the change of this number.
+    pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32, fabric: &mut Fabric) {
+        let (number, window) = self.window_changes[change as usize];
+        let source = &mut self.sources[number as usize].machine;
+        let receiver = &mut self.sinks[number as usize].host.machine;
+        if let Some(connection) = source.connection() {
+            receiver.expect(connection);
+        }
+        receiver.set_window(window);
+        source.set_receiver_window(window);
+        if WATCHED && self.observed {
+            let event = TcpEvent::ReceiverWindow { window };
+            fabric.said.push((number, receiver.connection(), event));
+        }
+    }
+
+    /// Makes the TCP agents say what happens to them, or no longer.
     pub(crate) fn observe(&mut self, observed: bool) {
+        self.observed = observed;
         for source in &mut self.sources {
             source.machine.observe(observed);
         }

@@ -16,7 +16,7 @@ use crate::tcp::{Segment, TcpEvent};
 /// What is said of a network besides its progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// What happens to TCP senders.
+    /// What happens to TCP senders and receivers.
     pub tcp: bool,
     /// Every packet at the end of every link.
     pub packets: bool,
@@ -58,7 +58,7 @@ pub enum NetworkEvent {
         /// The packet.
         packet: FlowPacket,
     },
-    /// Something happened to a TCP sender.
+    /// Something happened to a TCP sender or receiver.
     Tcp {
         /// The flow, by its position in [`World::flows`].
         flow: u32,

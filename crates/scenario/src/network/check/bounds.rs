@@ -45,8 +45,8 @@ fn check_run(run: Run, problems: &mut Problems) {
 
 fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems) {
     for (leaf, span) in [
-        ("start_spread", Some(flow.start_spread)),
-        ("stop", flow.stop),
+        ("start_spread", Some(flow.active.start_spread)),
+        ("stop", flow.active.stop),
     ] {
         at_most_a_day(&format!("{key}.{leaf}"), span.unwrap_or_default(), problems);
     }

@@ -111,6 +111,22 @@ fn the_right_edge_of_the_window_never_moves_back() {
 }
 
 #[test]
+fn what_a_sender_may_take_for_granted_is_held_even_if_the_window_shrinks_meanwhile() {
+    let last = |expected: bool, syn: bool| {
+        let mut receiver = Receiver::new(&config(|c| c.syn = syn));
+        if expected {
+            receiver.expect(1);
+        }
+        receiver.set_window(2);
+        let arrivals = [7, 6, 5, 4, 3, 2, 1, 0].map(|number| (0, number));
+        acks_of(&mut receiver, &arrivals).pop().unwrap().number
+    };
+    assert_eq!(last(true, false), 8);
+    assert_eq!(last(false, false), 2, "not known to be under way");
+    assert_eq!(last(true, true), 2, "the ACK of the SYN says the window");
+}
+
+#[test]
 fn a_mark_is_echoed_until_the_sender_says_that_it_reduced() {
     let mut receiver = Receiver::new(&config(|c| c.ecn = true));
     let mut echo = |number, ecn, reduced| {

@@ -1,0 +1,31 @@
+//! Changes of the receiver window: of TCP alone, in order, and within the run.
+
+use polypath_core::time::Duration;
+
+use crate::check::positive;
+use crate::document::Problems;
+use crate::network::Run;
+use crate::network::flow::Flow;
+
+/// Reports what is wrong with the changes of the flow at `key`.
+pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
+    let key = format!("{key}.receiver_window");
+    if !flow.traffic.is_tcp() && !flow.receiver_window.is_empty() {
+        let message = "datagrams have no receiver window";
+        return problems.report(&key, message, "remove `receiver_window` from the flow");
+    }
+    let mut before = Duration::ZERO;
+    for (index, change) in flow.receiver_window.iter().enumerate() {
+        let at = format!("{key}.{index}.at");
+        positive(&at, change.at, problems);
+        if index > 0 && change.at <= before {
+            let message = format!("{} is not later than the change before", change.at);
+            problems.report(&at, message, "sort the changes by their times");
+        }
+        if change.at >= run.duration {
+            let message = format!("the run is over at {}", run.duration);
+            problems.report(&at, message, "set the window earlier, or remove the change");
+        }
+        before = change.at;
+    }
+}
