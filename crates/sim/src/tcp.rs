@@ -34,7 +34,7 @@
 //! *Receiver* ([`Receiver`]): a cumulative ACK for every segment, or for every second one in order; up to
 //! three SACK blocks, of 8 bytes each on the wire. The application may change the receiver window at any
 //! time; its right edge never moves back. The receiver estimates the round-trip time by the time that a
-//! window takes to arrive.
+//! window takes to arrive, which is an event each time.
 //!
 //! *ECN* (RFC 3168): new data is ECT(0), what is sent again is not; a mark is answered like a loss, once a
 //! window. Both ends are taken to have agreed on it.

@@ -203,7 +203,7 @@ impl<X: Payload> World<X> {
             (Terminal::Sink(sink), Cargo::Segment(data)) => {
                 let sent = packet.sent;
                 self.agents
-                    .take_data(at, sink, (data, sent), &mut self.fabric);
+                    .take_data::<WATCHED>(at, sink, (data, sent), &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
             (Terminal::Port(port), Cargo::External(number, ecn)) => {

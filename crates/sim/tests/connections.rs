@@ -182,3 +182,23 @@ fn a_window_that_shrinks_loses_nothing_that_was_offered() {
         assert_eq!((all.sender.retransmitted, all.sender.timeouts), (0, 0));
     }
 }
+
+#[test]
+fn a_receiver_whose_window_limits_the_sender_measures_the_round_trip() {
+    let network = network("{ kind = \"ftp\" }", "tcp = { receiver_window = 40 }");
+    let (heard, outcome) = Heard::of(&network);
+    let estimates = &outcome.flows[0].receiver_rtts;
+    let last = estimates.last().copied().flatten().unwrap();
+    assert!((last - 0.100_832).abs() < 1e-9, "{last}");
+    let said = heard.0.iter().filter_map(|(_, event)| match event {
+        NetworkEvent::Tcp {
+            event: TcpEvent::ReceiverRtt { rtt, least },
+            ..
+        } => Some((rtt.as_secs_f64(), least.as_secs_f64())),
+        _ => None,
+    });
+    let said: Vec<_> = said.collect();
+    assert!((40..50).contains(&said.len()), "one a window: {said:?}");
+    assert!(said.iter().all(|(rtt, least)| rtt >= least), "{said:?}");
+    assert!((said.last().unwrap().0 - 0.100_832).abs() < 1e-9);
+}

@@ -23,11 +23,13 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
         arrived_packets: u64,
         delay_mean_s: Option<String>,
         window_mean_segments: Option<String>,
+        receiver_rtt_mean_s: Option<String>,
     }
     let mut rows = Vec::new();
     for (seed, outcome) in record.replicas {
         for flow in &outcome.flows {
-            for (span, (counters, window)) in flow.spans.iter().zip(&flow.windows).enumerate() {
+            let sampled = flow.windows.iter().zip(&flow.receiver_rtts);
+            for (span, (counters, (window, rtt))) in flow.spans.iter().zip(sampled).enumerate() {
                 rows.push(Row {
                     seed: *seed,
                     flow: &flow.name,
@@ -40,6 +42,7 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
                     arrived_packets: counters.delays.count,
                     delay_mean_s: counters.delays.mean().map(|delay| format!("{delay:.9}")),
                     window_mean_segments: window.map(|window| format!("{window:.3}")),
+                    receiver_rtt_mean_s: rtt.map(|rtt| format!("{rtt:.9}")),
                 });
             }
         }

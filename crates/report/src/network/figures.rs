@@ -1,16 +1,18 @@
 //! From counters to means and their intervals.
 
 mod counts;
+mod series;
 
 use std::ops::Range;
 
 use polypath_core::units::Rate;
 use polypath_link::Counters;
-use polypath_sim::{Delays, FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
+use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
+use series::{Series, delay_sum};
 
 /// All figures of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,8 @@ pub struct GroupFigures {
     pub delay: Option<Estimate>,
     /// The mean congestion window of one of them in segments.
     pub window: Option<Estimate>,
+    /// The mean of a receiver's estimate of the round-trip time in seconds.
+    pub receiver_rtt: Option<Estimate>,
 }
 
 /// What a flow does.
@@ -58,6 +62,8 @@ pub struct FlowFigures {
     pub delay: Option<Estimate>,
     /// Its mean congestion window in segments.
     pub window: Option<Estimate>,
+    /// The mean of its receiver's estimate of the round-trip time in seconds.
+    pub receiver_rtt: Option<Estimate>,
     /// What it did, over all replicas.
     pub totals: FlowCounters,
 }
@@ -131,59 +137,6 @@ impl NetworkFigures {
     }
 }
 
-/// The samples of one flow: its spans in the only run, or its replicas.
-struct Series<'a> {
-    name: &'a str,
-    /// The length of a sample in seconds.
-    seconds: f64,
-    samples: Vec<(FlowCounters, Option<f64>)>,
-}
-
-impl<'a> Series<'a> {
-    fn of(replicas: &[&'a FlowOutcome], span: f64) -> Self {
-        let name = &replicas[0].name;
-        if let [only] = replicas {
-            let samples = only.spans.iter().copied().zip(only.windows.iter().copied());
-            return Self {
-                name,
-                seconds: span,
-                samples: samples.collect(),
-            };
-        }
-        let whole = |flow: &&FlowOutcome| {
-            let windows: Vec<f64> = flow.windows.iter().flatten().copied().collect();
-            let sum = flow.spans.iter().copied().sum();
-            (sum, mean(&windows))
-        };
-        Self {
-            name,
-            seconds: span * replicas[0].spans.len() as f64,
-            samples: replicas.iter().map(whole).collect(),
-        }
-    }
-
-    fn goodputs(&self) -> Vec<f64> {
-        let rate = |(counters, _): &(FlowCounters, _)| counters.goodput as f64 * 8.0 / self.seconds;
-        self.samples.iter().map(rate).collect()
-    }
-
-    fn totals(&self) -> FlowCounters {
-        self.samples.iter().map(|(counters, _)| *counters).sum()
-    }
-
-    fn figures(&self) -> FlowFigures {
-        let delays: Vec<_> = self.samples.iter().map(|(c, _)| delay_sum(c)).collect();
-        let windows: Vec<f64> = self.samples.iter().filter_map(|(_, w)| *w).collect();
-        FlowFigures {
-            name: self.name.to_owned(),
-            goodput: Estimate::of(&self.goodputs()),
-            delay: Estimate::of_ratio(&delays),
-            window: Estimate::of(&windows),
-            totals: self.totals(),
-        }
-    }
-}
-
 /// Jain's index of the flows with these numbers, in each replica for itself: in the mean over replicas every flow would
 /// have had its turn.
 fn fairness(replicas: &[&NetworkOutcome], members: Range<usize>) -> Option<Estimate> {
@@ -204,13 +157,15 @@ fn group_figures(
     runs: &[FlowCounters],
 ) -> GroupFigures {
     let samples = members.first().map_or(0, |series| series.samples.len());
-    let (mut goodputs, mut delays, mut windows) = (Vec::new(), Vec::new(), Vec::new());
-    for sample in 0..samples {
-        let counters: FlowCounters = members.iter().map(|m| m.samples[sample].0).sum();
+    let (mut goodputs, mut delays) = (Vec::new(), Vec::new());
+    let (mut windows, mut receiver_rtts) = (Vec::new(), Vec::new());
+    for number in 0..samples {
+        let of_members = || members.iter().map(|member| member.samples[number]);
+        let counters: FlowCounters = of_members().map(|sample| sample.counters).sum();
         goodputs.push(counters.goodput as f64 * 8.0 / members[0].seconds);
         delays.push(delay_sum(&counters));
-        let open: Vec<f64> = members.iter().filter_map(|m| m.samples[sample].1).collect();
-        windows.extend(mean(&open));
+        windows.extend(mean(of_members().filter_map(|sample| sample.window)));
+        receiver_rtts.extend(mean(of_members().filter_map(|sample| sample.receiver_rtt)));
     }
     GroupFigures {
         name: name.to_owned(),
@@ -222,6 +177,7 @@ fn group_figures(
         per_run: FlowCounts::of(runs),
         delay: Estimate::of_ratio(&delays),
         window: Estimate::of(&windows),
+        receiver_rtt: Estimate::of(&receiver_rtts),
     }
 }
 
@@ -254,15 +210,9 @@ fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
     }
 }
 
-/// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come
-/// in a sample.
-fn delay_sum(counters: &FlowCounters) -> (f64, f64) {
-    let Delays { count, sum } = counters.delays;
-    (sum as f64 / 1e9, count as f64)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ struct Group<'a> {
     jain_index: Spread,
     delay_s: Spread,
     window_segments: Spread,
+    receiver_rtt_s: Spread,
     #[serde(flatten)]
     totals: Totals,
     per_run: FlowCounts,
@@ -66,6 +67,7 @@ struct Flow<'a> {
     goodput_bits_s: Spread,
     delay_s: Spread,
     window_segments: Spread,
+    receiver_rtt_s: Spread,
     #[serde(flatten)]
     totals: Totals,
 }
@@ -127,6 +129,7 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         jain_index: spread(figures.fairness),
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),
+        receiver_rtt_s: spread(figures.receiver_rtt),
         totals: totals(&figures.totals),
         per_run: FlowCounts {
             goodput_bytes: spread(figures.per_run.goodput),
@@ -144,6 +147,7 @@ fn flow(figures: &FlowFigures) -> Flow<'_> {
         goodput_bits_s: spread(figures.goodput),
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),
+        receiver_rtt_s: spread(figures.receiver_rtt),
         totals: totals(&figures.totals),
     }
 }

@@ -65,6 +65,8 @@ pub struct FlowOutcome {
     /// The mean of its congestion window over the samples of each span at which it had a connection, in segments;
     /// nothing where it never had.
     pub windows: Vec<Option<f64>>,
+    /// The mean of the receiver's estimate of the round-trip time, likewise, in seconds.
+    pub receiver_rtts: Vec<Option<f64>>,
 }
 
 /// What one direction of a link did in each span.
@@ -171,6 +173,29 @@ impl Totals {
     }
 }
 
+/// What is looked at now and then, of each flow: the sum of what was found, and how often.
+struct Samples(Vec<(f64, u32)>);
+
+impl Samples {
+    fn of(flows: usize) -> Self {
+        Self(vec![(0.0, 0); flows])
+    }
+
+    fn add(&mut self, values: impl Iterator<Item = Option<f64>>) {
+        for ((sum, count), value) in self.0.iter_mut().zip(values) {
+            if let Some(value) = value {
+                *sum += value;
+                *count += 1;
+            }
+        }
+    }
+
+    fn means(&self) -> impl Iterator<Item = Option<f64>> {
+        let mean = |(sum, count): &(f64, u32)| (*count > 0).then(|| sum / f64::from(*count));
+        self.0.iter().map(mean)
+    }
+}
+
 /// Runs one span from its begin on, adds what it brought, and says the totals at its end.
 fn run_span(
     driven: &mut Driven,
@@ -178,7 +203,8 @@ fn run_span(
     outcome: &mut NetworkOutcome,
     observer: &mut impl NetworkObserver,
 ) -> Result<Totals, Overflow> {
-    let mut windows = vec![(0.0, 0_u32); before.flows.len()];
+    let mut windows = Samples::of(before.flows.len());
+    let mut receiver_rtts = Samples::of(before.flows.len());
     for sample in 1..=SAMPLES {
         let share = outcome.span.as_nanos() / u64::from(SAMPLES) * u64::from(sample);
         let now = begin
@@ -188,21 +214,19 @@ fn run_span(
                 Duration(share)
             };
         driven.advance(now, observer)?;
-        for ((sum, count), window) in windows.iter_mut().zip(driven.world.congestion_windows()) {
-            if let Some(window) = window {
-                *sum += window;
-                *count += 1;
-            }
-        }
+        windows.add(driven.world.congestion_windows());
+        let rtts = driven.world.receiver_rtts();
+        receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
     }
     let after = Totals::at(&driven.world, begin + outcome.span);
     let flows = before.flows.iter().zip(&after.flows);
     for (flow, (before, after)) in outcome.flows.iter_mut().zip(flows) {
         flow.spans.push(*after - *before);
     }
-    for (flow, (sum, count)) in outcome.flows.iter_mut().zip(windows) {
-        flow.windows
-            .push((count > 0).then(|| sum / f64::from(count)));
+    let sampled = windows.means().zip(receiver_rtts.means());
+    for (flow, (window, rtt)) in outcome.flows.iter_mut().zip(sampled) {
+        flow.windows.push(window);
+        flow.receiver_rtts.push(rtt);
     }
     let links = before.links.iter().zip(&after.links);
     for (link, (before, after)) in outcome.links.iter_mut().zip(links) {
@@ -226,6 +250,7 @@ impl FlowOutcome {
             tcp: flow.tcp,
             spans: Vec::with_capacity(spans as usize),
             windows: Vec::with_capacity(spans as usize),
+            receiver_rtts: Vec::with_capacity(spans as usize),
         }
     }
 }

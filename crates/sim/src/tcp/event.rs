@@ -55,6 +55,13 @@ pub enum TcpEvent {
     },
     /// The window was reduced because the receiver echoed a congestion mark (RFC 3168).
     EcnReduction,
+    /// A receiver window has arrived in order, which takes a round trip or more.
+    ReceiverRtt {
+        /// How long it took.
+        rtt: Duration,
+        /// The least of these times in the connection: the receiver's estimate of the round-trip time.
+        least: Duration,
+    },
     /// The application of the receiver set its window, in segments; the next ACK says it.
     ReceiverWindow {
         /// The window from now on.

@@ -92,6 +92,12 @@ impl Receiver {
         self.window_timer.rtt()
     }
 
+    /// How many receiver windows of the connection were timed for that, and since when the present one is.
+    #[must_use]
+    pub const fn windows_timed(&self) -> (u32, Option<Time>) {
+        self.window_timer.timed()
+    }
+
     /// The receiver window that the application wants, in segments.
     #[must_use]
     pub const fn window(&self) -> u32 {
@@ -128,10 +134,7 @@ impl Receiver {
     /// The ACK for what has arrived so far.
     #[inline]
     pub fn ack(&mut self) -> Segment {
-        self.window.edge = self
-            .window
-            .edge
-            .max(self.next.saturating_add(self.window.wanted));
+        self.window.edge = self.window.edge_after(self.next);
         let (sack, sack_size) = self.out_of_order.blocks(self.next);
         Segment {
             connection: self.connection,
@@ -167,6 +170,14 @@ impl Receiver {
     }
 }
 
+impl AdvertisedWindow {
+    /// The edge that an ACK of everything before `next` says.
+    #[inline]
+    fn edge_after(self, next: u32) -> u32 {
+        self.edge.max(next.saturating_add(self.wanted))
+    }
+}
+
 impl EcnEcho {
     /// A segment that says the window was reduced ends the echo, unless it is marked itself.
     #[inline]
@@ -192,8 +203,9 @@ impl Machine for Receiver {
         }
         self.echo.take(&segment);
         let may_wait = self.accept(segment.number);
-        self.window_timer
-            .advance(now, self.next, self.window.wanted);
+        let edge = self.window.edge_after(self.next);
+        let new_edge = (edge > self.window.edge).then_some(edge);
+        self.window_timer.advance(now, self.next, new_edge);
         if !self.delay.holds_back(now, may_wait) {
             out(self.ack());
         }

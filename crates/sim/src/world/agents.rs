@@ -1,15 +1,18 @@
 //! The agents that live inside a network, in typed arrays.
 
+mod sinks;
+
 use polypath_core::machine::Machine;
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
 use super::flow::{Delays, FlowCounters};
 use super::report::BackgroundBytes;
 use crate::fabric::{Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
-use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpEvent, TcpOutput};
+use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
+use sinks::Sink;
 
 /// A machine, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]
@@ -17,24 +20,6 @@ struct Host<M> {
     machine: M,
     route: Cursor,
     timer: Timer,
-}
-
-/// A TCP sink and what it has delivered: side by side, as a segment touches both.
-#[derive(Clone, Debug)]
-struct Sink {
-    host: Host<Receiver>,
-    delivered: Delivered,
-}
-
-/// What a TCP sink has handed to its application.
-#[derive(Clone, Copy, Debug)]
-struct Delivered {
-    /// Size of a segment, in bytes.
-    segment: u32,
-    /// Segments of a connection that carry no data: its SYN.
-    without_data: u32,
-    bytes: u64,
-    delays: Delays,
 }
 
 /// The sink of a source of datagrams, and what the source sent.
@@ -79,15 +64,8 @@ impl Agents {
         let number = self.next_tcp();
         let source = Host::new(source, there, Event::Source(number), fabric);
         self.sources.push(source);
-        self.sinks.push(Sink {
-            host: Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric),
-            delivered: Delivered {
-                segment: tcp.segment,
-                without_data: u32::from(tcp.syn),
-                bytes: 0,
-                delays: Delays::default(),
-            },
-        });
+        let receiver = Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric);
+        self.sinks.push(Sink::new(receiver, tcp));
     }
 
     /// Adds a source of datagrams; the route leads to its sink.
@@ -101,36 +79,6 @@ impl Agents {
         let source = Host::new(source, route, Event::Datagrams(number), fabric);
         self.datagram_sources.push(source);
         self.datagram_sinks.push(DatagramSink::default());
-    }
-
-    /// Makes the receiver window of a TCP flow, which may be added later, become `window` segments at `at`.
-    pub(crate) fn schedule_window(
-        &mut self,
-        at: Time,
-        number: u32,
-        window: u32,
-        fabric: &mut Fabric,
-    ) {
-        let change = u32::try_from(self.window_changes.len()).expect("fewer than 2^32 changes");
-        self.window_changes.push((number, window));
-        let event = Event::ReceiverWindow(change);
-        fabric.calendar.schedule(at, event);
-    }
-
-    /// Makes the change of this number.
-    pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32, fabric: &mut Fabric) {
-        let (number, window) = self.window_changes[change as usize];
-        let source = &mut self.sources[number as usize].machine;
-        let receiver = &mut self.sinks[number as usize].host.machine;
-        if let Some(connection) = source.connection() {
-            receiver.expect(connection);
-        }
-        receiver.set_window(window);
-        source.set_receiver_window(window);
-        if WATCHED && self.observed {
-            let event = TcpEvent::ReceiverWindow { window };
-            fabric.said.push((number, receiver.connection(), event));
-        }
     }
 
     /// Makes the TCP agents say what happens to them, or no longer.
@@ -167,6 +115,12 @@ impl Agents {
             goodput: sink.bytes,
             delays: sink.delays,
         }
+    }
+
+    /// The receiver's estimate of the round-trip time of the present connection; nothing without both.
+    pub(crate) fn receiver_rtt(&self, number: u32) -> Option<Duration> {
+        self.sources[number as usize].machine.connection()?;
+        self.sinks[number as usize].host.machine.rtt()
     }
 
     pub(crate) fn congestion_window(&self, number: u32) -> Option<f64> {
@@ -210,44 +164,6 @@ impl Agents {
     }
 
     #[inline]
-    pub(crate) fn take_data(
-        &mut self,
-        at: Time,
-        number: u32,
-        (data, sent): (Segment, Time),
-        fabric: &mut Fabric,
-    ) {
-        let Sink {
-            host: sink,
-            delivered,
-        } = &mut self.sinks[number as usize];
-        let before = (sink.machine.connection(), sink.machine.in_order());
-        let route = sink.route;
-        sink.machine.handle_input(at, data, &mut |ack| {
-            send_segment(at, route, ack, fabric);
-        });
-        let after = (sink.machine.connection(), sink.machine.in_order());
-        sink.rearm(number, fabric, Event::Sink);
-        delivered.delays.add(at.since(sent));
-        let first = if after.0 == before.0 { before.1 } else { 0 };
-        delivered.add(first, after.1);
-    }
-
-    pub(crate) fn wake_sink(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
-        let sink = &mut self.sinks[number as usize].host;
-        if !sink.timer.expires(at) {
-            return;
-        }
-        if sink.machine.deadline().is_some_and(|d| d.at <= at) {
-            let route = sink.route;
-            sink.machine.handle_timeout(at, &mut |ack| {
-                send_segment(at, route, ack, fabric);
-            });
-        }
-        sink.rearm(number, fabric, Event::Sink);
-    }
-
-    #[inline]
     pub(crate) fn take_datagram(&mut self, at: Time, number: u32, packet: &Packet) {
         let sink = &mut self.datagram_sinks[number as usize];
         sink.bytes += u64::from(packet.size);
@@ -273,15 +189,6 @@ impl Agents {
             fabric.send(at, packet);
         });
         source.rearm(number, fabric, Event::Datagrams);
-    }
-}
-
-impl Delivered {
-    /// Counts the segments from `first` to the one before `end`.
-    #[inline]
-    fn add(&mut self, first: u32, end: u32) {
-        let first = first.max(self.without_data);
-        self.bytes += u64::from(end.saturating_sub(first)) * u64::from(self.segment);
     }
 }
 

@@ -78,6 +78,14 @@ impl<X: Payload> World<X> {
         })
     }
 
+    /// The receivers' estimates of the round-trip times now, likewise; nothing without a connection or an estimate.
+    pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
+        self.names.flows.iter().map(|flow| match flow.kind {
+            FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
+            FlowKind::Datagrams(_) => None,
+        })
+    }
+
     /// Every flow that lives inside, with its totals.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport<'_>> {
         self.names.flows.iter().map(|flow| match flow.kind {

@@ -184,6 +184,7 @@ fn each_event_has_its_keys() {
             r#"{"at":1500,"event":"timeout","flow":"files","connection":2,"next":2000000}"#,
             r#"{"at":1500,"event":"rtt","flow":"files","connection":2,"rtt":1000000,"rto":2000000}"#,
             r#"{"at":1500,"event":"ecn-reduction","flow":"files","connection":2}"#,
+            r#"{"at":1500,"event":"receiver-rtt","flow":"files","connection":2,"rtt":2000000,"least":1000000}"#,
             r#"{"at":1500,"event":"receiver-window","flow":"files","connection":2,"window":5}"#,
             r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"sent":500,"packet":"data","connection":2,"number":7}"#,
             r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"files","size":40,"sent":500,"packet":"ack","connection":2,"number":8}"#,
@@ -205,6 +206,10 @@ fn every_event() -> Vec<NetworkEvent> {
         TcpEvent::Timeout { next: rto },
         TcpEvent::RttSample { rtt, rto },
         TcpEvent::EcnReduction,
+        TcpEvent::ReceiverRtt {
+            rtt: rto,
+            least: rtt,
+        },
         TcpEvent::ReceiverWindow { window: 5 },
     ];
     let tcp = tcp.map(|event| NetworkEvent::Tcp {

@@ -1,5 +1,6 @@
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
+use polypath_sim::Delays;
 use polypath_sim::tcp::SenderStats;
 
 use super::*;
@@ -50,6 +51,10 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
         tcp: true,
         spans: spans.iter().map(counters).collect(),
         windows: spans.iter().map(|_| Some(4.0)).collect(),
+        receiver_rtts: spans
+            .iter()
+            .map(|&(_, _, ms)| Some(ms as f64 / 100.0))
+            .collect(),
     }
 }
 
@@ -114,6 +119,9 @@ fn a_single_run_is_estimated_from_its_spans() {
     // 750 and 1250 bytes in 2 s each.
     assert_estimate(group.goodput, (4000.0, 2000.0 * T1, 2));
     assert_estimate(group.window, (4.0, 0.0, 2));
+    // 0.1 s of both flows, and then 0.1 and 0.4 s.
+    assert_estimate(group.receiver_rtt, (0.175, 0.15 * T1, 2));
+    assert_estimate(figures.flows[1].receiver_rtt, (0.25, 0.3 * T1, 2));
     assert_eq!(group.totals.goodput, 2000);
     assert_estimate(group.per_run.sent, (34.0, 0.0, 1));
     assert_estimate(group.per_run.retransmitted, (4.0, 0.0, 1));

@@ -155,6 +155,22 @@ fn the_time_to_receive_a_window_estimates_the_round_trip() {
     assert_eq!(receiver.rtt(), Some(Duration::from_millis(60)));
 }
 
+/// Flights of eight go on until what was offered has arrived, and then are of two; what an ACK releases comes 60 ms later.
+#[test]
+fn a_window_that_shrinks_does_not_shorten_the_estimate() {
+    let mut receiver = Receiver::new(&config(|_| {}));
+    let flight = |at: u64, first: u32, count: u32| -> Vec<(u64, u32)> {
+        let numbers = first..first + count;
+        (at..).zip(numbers).collect()
+    };
+    acks_of(&mut receiver, &flight(0, 0, 8));
+    receiver.set_window(2);
+    acks_of(&mut receiver, &flight(60, 8, 8));
+    acks_of(&mut receiver, &flight(126, 16, 2));
+    acks_of(&mut receiver, &flight(186, 18, 2));
+    assert_eq!(receiver.rtt(), Some(Duration::from_millis(60)));
+}
+
 proptest! {
     #[test]
     fn any_order_within_the_window_ends_complete(
