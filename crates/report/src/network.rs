@@ -16,7 +16,8 @@ use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
 pub use figures::{
-    FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures, NetworkFigures, jain_index,
+    FileFigures, FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures, NetworkFigures,
+    jain_index,
 };
 pub use json::VERSION;
 

@@ -9,6 +9,7 @@
 
 mod bulk;
 mod datagrams;
+mod files;
 mod session;
 #[cfg(test)]
 mod stopping;

@@ -202,3 +202,63 @@ fn a_receiver_whose_window_limits_the_sender_measures_the_round_trip() {
     assert!(said.iter().all(|(rtt, least)| rtt >= least), "{said:?}");
     assert!((said.last().unwrap().0 - 0.100_832).abs() < 1e-9);
 }
+
+/// Two files take what they take by hand: of three segments without set-up, with an initial window of two, two round
+/// trips (the first and third segment are on the way for 50.8 ms, their ACKs for 50.032 ms).
+#[test]
+fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
+    let file = "{ kind = \"file\", size = \"3 kB\" }";
+    let keys = "start = \"1 s\"\ntcp = { set_up = false }";
+    let (heard, outcome) = Heard::of(&network(file, keys));
+    let finished = finished(&heard);
+    let (at, connection, size, took) = finished[0];
+    assert_eq!((finished.len(), connection, size), (1, 1, 3000));
+    assert_eq!(took, 2 * (50_800_000 + 50_032_000));
+    assert_eq!(at, 1_000_000_000 + took);
+    let files: Vec<usize> = outcome.flows[0].files.iter().map(Vec::len).collect();
+    assert_eq!(files.iter().sum::<usize>(), 1);
+    assert_eq!(files[4], 1, "1.2 s are in the fifth of 20 spans of 0.25 s");
+    let cut = format!("{keys}\nstop = \"1050 ms\"");
+    let (heard, outcome) = Heard::of(&network(file, &cut));
+    assert!(
+        self::finished(&heard).is_empty(),
+        "what was cut off is no file"
+    );
+    assert!(outcome.flows[0].files.iter().all(Vec::is_empty));
+}
+
+/// When each file was finished, its connection, its size and the time that it took.
+fn finished(heard: &Heard) -> Vec<(u64, u32, u64, u64)> {
+    let finished = heard.0.iter().filter_map(|(at, event)| match event {
+        NetworkEvent::Tcp {
+            connection,
+            event: TcpEvent::FileFinished { size, took },
+            ..
+        } => Some((at.0, *connection, *size, took.as_nanos())),
+        _ => None,
+    });
+    finished.collect()
+}
+
+#[test]
+fn the_files_of_sessions_add_up_to_their_goodput() {
+    let traffic = "{ kind = \"sessions\", idle = \"100 ms\", file = { mu = 9.0, sigma = 1.0 } }";
+    let network = network(traffic, "stop = \"3 s\"");
+    let (heard, outcome) = Heard::of(&network);
+    let finished = finished(&heard);
+    let goodput: u64 = outcome.flows[0].spans.iter().map(|span| span.goodput).sum();
+    let size: u64 = finished.iter().map(|(_, _, size, _)| size).sum();
+    assert!(finished.len() > 5, "{finished:?}");
+    assert!(
+        size <= goodput && goodput - size < 60_000,
+        "{size} of {goodput}"
+    );
+    let kept: usize = outcome.flows[0].files.iter().map(Vec::len).sum();
+    assert_eq!(kept, finished.len());
+    assert!(
+        finished
+            .iter()
+            .zip(1..)
+            .all(|(file, number)| file.1 == number)
+    );
+}

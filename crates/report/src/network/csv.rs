@@ -2,6 +2,7 @@
 
 use std::io;
 
+use polypath_core::time::Duration;
 use polypath_link::{Counters, DropReason};
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
         delay_mean_s: Option<String>,
         window_mean_segments: Option<String>,
         receiver_rtt_mean_s: Option<String>,
+        finished_files: usize,
+        completion_mean_s: Option<String>,
     }
     let mut rows = Vec::new();
     for (seed, outcome) in record.replicas {
@@ -42,12 +45,19 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
                     arrived_packets: counters.delays.count,
                     delay_mean_s: counters.delays.mean().map(|delay| format!("{delay:.9}")),
                     window_mean_segments: window.map(|window| format!("{window:.3}")),
+                    finished_files: flow.files[span].len(),
+                    completion_mean_s: mean_seconds(&flow.files[span]),
                     receiver_rtt_mean_s: rtt.map(|rtt| format!("{rtt:.9}")),
                 });
             }
         }
     }
     sheets::write(rows)
+}
+
+fn mean_seconds(times: &[Duration]) -> Option<String> {
+    let sum: f64 = times.iter().map(|time| time.as_secs_f64()).sum();
+    (!times.is_empty()).then(|| format!("{:.9}", sum / times.len() as f64))
 }
 
 /// A row of `links.csv`.

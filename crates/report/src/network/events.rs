@@ -8,6 +8,7 @@
 //! | `timeout` | `next`: the next timeout in ns |
 //! | `rtt` | `rtt` and `rto` in ns |
 //! | `ecn-reduction` | |
+//! | `file-finished` | `size` in bytes, `took`: the time in ns from its start to the ACK of its last segment |
 //! | `receiver-rtt` | `rtt`: the time in ns that a receiver window took to arrive, and `least` of the connection |
 //! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
 //! | `dropped` | `link`, `reason`, and the packet |
@@ -17,7 +18,7 @@
 //! `recovery-left`. A packet that is lost on the wire is said to be dropped when its fate is decided: when it comes to
 //! the queue, or with `CoDel` when it leaves it.
 //!
-//! The first eight have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
+//! The first nine have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
 //! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack` or `datagram`), of TCP `connection`, and
 //! `number` in segments or in datagrams of its flow from 1. `at` and `sent` are in nanoseconds since the start of the
 //! run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the reasons are those of the report's
@@ -94,6 +95,12 @@ enum What<'a> {
     EcnReduction {
         #[serde(flatten)]
         sender: SenderKeys<'a>,
+    },
+    FileFinished {
+        #[serde(flatten)]
+        sender: SenderKeys<'a>,
+        size: u64,
+        took: u64,
     },
     ReceiverRtt {
         #[serde(flatten)]
@@ -292,6 +299,11 @@ fn describe_tcp(sender: SenderKeys<'_>, event: TcpEvent) -> What<'_> {
             rto: rto.as_nanos(),
         },
         TcpEvent::EcnReduction => What::EcnReduction { sender },
+        TcpEvent::FileFinished { size, took } => What::FileFinished {
+            sender,
+            size,
+            took: took.as_nanos(),
+        },
         TcpEvent::ReceiverRtt { rtt, least } => What::ReceiverRtt {
             sender,
             rtt: rtt.as_nanos(),

@@ -1,17 +1,18 @@
 //! From counters to means and their intervals.
 
 mod counts;
+mod files;
 mod series;
-
-use std::ops::Range;
 
 use polypath_core::units::Rate;
 use polypath_link::Counters;
+use polypath_scenario::network::Flow;
 use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 
 use super::NetworkRecord;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
+pub use files::FileFigures;
 use series::{Series, delay_sum};
 
 /// All figures of a network.
@@ -49,6 +50,8 @@ pub struct GroupFigures {
     pub window: Option<Estimate>,
     /// The mean of a receiver's estimate of the round-trip time in seconds.
     pub receiver_rtt: Option<Estimate>,
+    /// How long their files take; nothing if they send none.
+    pub files: Option<FileFigures>,
 }
 
 /// What a flow does.
@@ -118,11 +121,12 @@ impl NetworkFigures {
         for group in &record.network.flows {
             let count = group.count as usize;
             let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
-            let range = begin..begin + count;
-            let whole = |run: &&NetworkOutcome| counts::whole(&run.flows[range.clone()]);
-            let runs: Vec<FlowCounters> = replicas.iter().map(whole).collect();
-            let fairness = fairness(&replicas, range.clone());
-            groups.push(group_figures(&group.name, &members, fairness, &runs));
+            let outcomes = replicas.iter().map(|run| &run.flows[begin..begin + count]);
+            groups.push(group_figures(
+                group,
+                &members,
+                &outcomes.collect::<Vec<_>>(),
+            ));
             begin += count;
         }
         let links = |number: usize| {
@@ -137,25 +141,27 @@ impl NetworkFigures {
     }
 }
 
-/// Jain's index of the flows with these numbers, in each replica for itself: in the mean over replicas every flow would
-/// have had its turn.
-fn fairness(replicas: &[&NetworkOutcome], members: Range<usize>) -> Option<Estimate> {
+/// Jain's index of equal flows, in each replica for itself: in the mean over replicas every flow would have had its
+/// turn.
+fn fairness(runs: &[&[FlowOutcome]]) -> Option<Estimate> {
     let goodput =
         |flow: &FlowOutcome| flow.spans.iter().map(|span| span.goodput).sum::<u64>() as f64;
-    let index = |replica: &&NetworkOutcome| {
-        let shares: Vec<f64> = replica.flows[members.clone()].iter().map(goodput).collect();
+    let index = |run: &&[FlowOutcome]| {
+        let shares: Vec<f64> = run.iter().map(goodput).collect();
         jain_index(&shares)
     };
-    let indices: Vec<f64> = replicas.iter().filter_map(index).collect();
+    let indices: Vec<f64> = runs.iter().filter_map(index).collect();
     Estimate::of(&indices)
 }
 
+/// The figures of the flows of `group`; `outcomes` are theirs in each replica.
 fn group_figures(
-    name: &str,
+    group: &Flow,
     members: &[Series<'_>],
-    fairness: Option<Estimate>,
-    runs: &[FlowCounters],
+    outcomes: &[&[FlowOutcome]],
 ) -> GroupFigures {
+    let runs: Vec<FlowCounters> = outcomes.iter().map(|run| counts::whole(run)).collect();
+    let has_files = group.traffic.has_files();
     let samples = members.first().map_or(0, |series| series.samples.len());
     let (mut goodputs, mut delays) = (Vec::new(), Vec::new());
     let (mut windows, mut receiver_rtts) = (Vec::new(), Vec::new());
@@ -168,16 +174,17 @@ fn group_figures(
         receiver_rtts.extend(mean(of_members().filter_map(|sample| sample.receiver_rtt)));
     }
     GroupFigures {
-        name: name.to_owned(),
+        name: group.name.clone(),
         count: members.len(),
         goodput: Estimate::of(&goodputs),
         lag_one: (runs.len() == 1).then(|| lag_one(&goodputs)).flatten(),
-        fairness,
+        fairness: fairness(outcomes),
         totals: runs.iter().copied().sum(),
-        per_run: FlowCounts::of(runs),
+        per_run: FlowCounts::of(&runs),
         delay: Estimate::of_ratio(&delays),
         window: Estimate::of(&windows),
         receiver_rtt: Estimate::of(&receiver_rtts),
+        files: has_files.then(|| FileFigures::of(members, outcomes)),
     }
 }
 

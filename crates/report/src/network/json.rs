@@ -9,7 +9,9 @@ use polypath_scenario::parameters;
 use serde::Serialize;
 
 use super::NetworkRecord;
-use super::figures::{self, FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
+use super::figures::{
+    self, FileFigures, FlowFigures, GroupFigures, LinkFigures, NetworkFigures,
+};
 use crate::json::{Spread, rounded, spread};
 
 /// The version of the form of `report.json`; it changes when a key changes its meaning.
@@ -39,9 +41,19 @@ struct Group<'a> {
     delay_s: Spread,
     window_segments: Spread,
     receiver_rtt_s: Spread,
+    files: Option<Files>,
     #[serde(flatten)]
     totals: Totals,
     per_run: FlowCounts,
+}
+
+#[derive(Serialize)]
+struct Files {
+    finished: u64,
+    finished_per_run: Spread,
+    completion_s: Spread,
+    completion_median_s: Option<f64>,
+    completion_p95_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -130,6 +142,7 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         delay_s: spread(figures.delay),
         window_segments: spread(figures.window),
         receiver_rtt_s: spread(figures.receiver_rtt),
+        files: figures.files.as_ref().map(files),
         totals: totals(&figures.totals),
         per_run: FlowCounts {
             goodput_bytes: spread(figures.per_run.goodput),
@@ -138,6 +151,16 @@ fn group(figures: &GroupFigures) -> Group<'_> {
             timeouts: spread(figures.per_run.timeouts),
             arrived_packets: spread(figures.per_run.arrived),
         },
+    }
+}
+
+fn files(figures: &FileFigures) -> Files {
+    Files {
+        finished: figures.finished,
+        finished_per_run: spread(figures.per_run),
+        completion_s: spread(figures.mean),
+        completion_median_s: figures.median.map(rounded),
+        completion_p95_s: figures.p95.map(rounded),
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     };
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
+    text.extend(files(&figures.groups));
     text.extend(figures.groups.iter().filter_map(warning));
     let shown = worth_showing(&figures.links);
     let _ = writeln!(text, "{}", links(&shown));
@@ -117,6 +118,32 @@ fn groups(groups: &[GroupFigures]) -> String {
         FLOW_TABLES
     };
     in_tables(&FLOW_COLUMNS, tables, &rows)
+}
+
+/// The columns of the files.
+const FILE_COLUMNS: [&str; 5] = [
+    "files",
+    "finished",
+    "mean\ns",
+    "median\ns",
+    "95 % within\ns",
+];
+
+/// How long the files take of the flows that have some; nothing if none has.
+fn files(groups: &[GroupFigures]) -> Option<String> {
+    let row = |group: &GroupFigures| {
+        let files = group.files.as_ref()?;
+        let of_all = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.3}"));
+        Some(vec![
+            group.name.clone(),
+            counted(files.per_run),
+            scaled(files.mean, 1.0),
+            of_all(files.median),
+            of_all(files.p95),
+        ])
+    };
+    let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&FILE_COLUMNS, &[], &rows)))
 }
 
 fn group_row(group: &GroupFigures) -> Vec<String> {

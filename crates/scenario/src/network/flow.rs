@@ -178,6 +178,12 @@ impl Flow {
 }
 
 impl Traffic {
+    /// Whether it sends files, which end.
+    #[must_use]
+    pub const fn has_files(&self) -> bool {
+        matches!(self, Self::File { .. } | Self::Sessions { .. })
+    }
+
     /// Whether it goes over TCP.
     #[must_use]
     pub const fn is_tcp(&self) -> bool {

@@ -137,7 +137,8 @@ impl Network {
                     overhead: hosts.overhead,
                 };
                 let sessions = Sessions::new(config, stream, span.start);
-                return TcpSource::Sessions(Box::new(sessions.until(span.stop)));
+                let sessions = sessions.until(span.stop).noting_files();
+                return TcpSource::Sessions(Box::new(sessions));
             }
             Traffic::File { size } => tcp.segments(size.0),
             _ => Sender::ENDLESS,
@@ -147,7 +148,10 @@ impl Network {
             receiver_window: receiver_window_at(&flow.receiver_window, start, tcp.receiver_window),
             ..tcp
         };
-        let bulk = Bulk::new(tcp, segments, span.start, span.stop);
+        let mut bulk = Bulk::new(tcp, segments, span.start, span.stop);
+        if flow.traffic.has_files() {
+            bulk = bulk.noting_files(&tcp);
+        }
         let overhead = Overhead::of_connection(hosts.overhead, &mut stream);
         TcpSource::Bulk(match overhead {
             Some(overhead) => bulk.with_overhead(overhead),

@@ -12,6 +12,8 @@ use crate::world::{Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
 
 /// How often a span looks at the congestion windows.
 const SAMPLES: u32 = 50;
+/// At every so manieth of them it looks at the receivers' estimates of the round-trip times, too, which hardly change.
+const RTT_SAMPLE: u32 = 10;
 /// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.
 const WARM_UP_STEPS: u64 = 1000;
 
@@ -65,8 +67,10 @@ pub struct FlowOutcome {
     /// The mean of its congestion window over the samples of each span at which it had a connection, in segments;
     /// nothing where it never had.
     pub windows: Vec<Option<f64>>,
-    /// The mean of the receiver's estimate of the round-trip time, likewise, in seconds.
+    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over a tenth of the samples.
     pub receiver_rtts: Vec<Option<f64>>,
+    /// How long each of the files took that were finished in each span: from its start to the ACK of its last segment.
+    pub files: Vec<Vec<Duration>>,
 }
 
 /// What one direction of a link did in each span.
@@ -94,6 +98,7 @@ pub fn run_network(
     let spans = network.run.batches;
     let span = Duration((network.run.duration - network.run.warm_up).as_nanos() / u64::from(spans));
     run_warm_up(&mut driven, start, span, observer)?;
+    driven.world.take_finished_files().for_each(drop);
     let world = &driven.world;
     let mut outcome = NetworkOutcome {
         start,
@@ -181,6 +186,7 @@ impl Samples {
         Self(vec![(0.0, 0); flows])
     }
 
+    #[inline]
     fn add(&mut self, values: impl Iterator<Item = Option<f64>>) {
         for ((sum, count), value) in self.0.iter_mut().zip(values) {
             if let Some(value) = value {
@@ -215,8 +221,10 @@ fn run_span(
             };
         driven.advance(now, observer)?;
         windows.add(driven.world.congestion_windows());
-        let rtts = driven.world.receiver_rtts();
-        receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
+        if sample % RTT_SAMPLE == 0 {
+            let rtts = driven.world.receiver_rtts();
+            receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
+        }
     }
     let after = Totals::at(&driven.world, begin + outcome.span);
     let flows = before.flows.iter().zip(&after.flows);
@@ -227,6 +235,10 @@ fn run_span(
     for (flow, (window, rtt)) in outcome.flows.iter_mut().zip(sampled) {
         flow.windows.push(window);
         flow.receiver_rtts.push(rtt);
+    }
+    let finished = driven.world.take_finished_files();
+    for (flow, files) in outcome.flows.iter_mut().zip(finished) {
+        flow.files.push(files);
     }
     let links = before.links.iter().zip(&after.links);
     for (link, (before, after)) in outcome.links.iter_mut().zip(links) {
@@ -251,6 +263,7 @@ impl FlowOutcome {
             spans: Vec::with_capacity(spans as usize),
             windows: Vec::with_capacity(spans as usize),
             receiver_rtts: Vec::with_capacity(spans as usize),
+            files: Vec::with_capacity(spans as usize),
         }
     }
 }

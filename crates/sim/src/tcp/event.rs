@@ -9,7 +9,7 @@ use super::segment::Segment;
 pub enum TcpOutput {
     /// Send this segment.
     Segment(Segment),
-    /// Something happened; said only by a sender that is observed.
+    /// Something happened; said only by a machine that is observed.
     Event {
         /// The connection.
         connection: u32,
@@ -55,6 +55,13 @@ pub enum TcpEvent {
     },
     /// The window was reduced because the receiver echoed a congestion mark (RFC 3168).
     EcnReduction,
+    /// The last segment of a file was acknowledged.
+    FileFinished {
+        /// Its size in bytes, in whole segments with their headers.
+        size: u64,
+        /// The time since its start, with its SYN or its first segment.
+        took: Duration,
+    },
     /// A receiver window has arrived in order, which takes a round trip or more.
     ReceiverRtt {
         /// How long it took.

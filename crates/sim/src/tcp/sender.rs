@@ -143,6 +143,12 @@ impl Sender {
         self.sequence.total = self.sequence.total.min(self.sequence.max);
     }
 
+    /// One past the last segment to send.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.sequence.total
+    }
+
     /// True once every segment is acknowledged.
     #[must_use]
     pub fn is_finished(&self) -> bool {

@@ -1,8 +1,9 @@
 //! One TCP connection with a file to send, or with data without end.
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
+use super::files::Files;
 use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 
 /// Sends one file from its start on; takes the ACKs.
@@ -13,6 +14,8 @@ pub struct Bulk {
     starts: Option<Time>,
     /// From when on it sends no new data.
     stop: Time,
+    /// The file, if somebody wants to know how long it takes.
+    file: Option<Box<Files>>,
 }
 
 impl Bulk {
@@ -35,12 +38,37 @@ impl Bulk {
             sender: Sender::new(Self::CONNECTION, total, tcp, Rto::new(tcp.rto)),
             starts: Some(start),
             stop,
+            file: None,
+        }
+    }
+
+    /// The source of a file, which notes how long it takes.
+    #[must_use]
+    pub fn noting_files(mut self, tcp: &TcpConfig) -> Self {
+        self.file = Some(Box::new(Files::new(tcp.segment, tcp.syn)));
+        self
+    }
+
+    /// How long the file took, if it has been finished since this was last asked.
+    pub fn take_finished(&mut self) -> Vec<Duration> {
+        let file = self.file.as_mut();
+        file.map_or_else(Vec::new, |file| file.take_finished())
+    }
+
+    fn end_file(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
+        if let Some(file) = &mut self.file
+            && self.sender.is_finished()
+        {
+            file.end(now, Self::CONNECTION, &self.sender, out);
         }
     }
 
     /// Makes the sender say events, or no longer.
     pub fn observe(&mut self, observed: bool) {
         self.sender.observe(observed);
+        if let Some(file) = &mut self.file {
+            file.observe(observed);
+        }
     }
 
     /// True while it has data that is not acknowledged.
@@ -66,6 +94,7 @@ impl Machine for Bulk {
             self.sender.truncate();
         }
         self.sender.handle_input(now, ack, out);
+        self.end_file(now, out);
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
@@ -76,6 +105,9 @@ impl Machine for Bulk {
             None => self.sender.handle_timeout(now, out),
             Some(at) if at <= now && at < self.stop => {
                 self.starts = None;
+                if let Some(file) = &mut self.file {
+                    file.begin(now, self.sender.total());
+                }
                 self.sender.start(now, out);
             }
             Some(_) => {}
@@ -99,7 +131,6 @@ mod tests {
     use super::*;
     use crate::traffic::stopping::new_data_after;
     use polypath_core::rng::Seed;
-    use polypath_core::time::Duration;
 
     const STOP: Time = Time(1_000_000_000);
 

@@ -4,6 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
+use super::files::Files;
 use crate::tcp::{Overhead, Rto, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
 
 /// How a source behaves.
@@ -33,6 +34,8 @@ pub struct Sessions {
     sender: Option<Sender>,
     idle_until: Time,
     stop: Time,
+    /// The files, if somebody wants to know how long they take.
+    files: Option<Files>,
     observed: bool,
 }
 
@@ -49,6 +52,7 @@ impl Sessions {
             sender: None,
             idle_until,
             stop: Time::MAX,
+            files: None,
             observed: false,
         }
     }
@@ -60,9 +64,26 @@ impl Sessions {
         self
     }
 
+    /// The source, noting how long its files take.
+    #[must_use]
+    pub fn noting_files(mut self) -> Self {
+        let tcp = &self.config.tcp;
+        self.files = Some(Files::new(tcp.segment, tcp.syn));
+        self
+    }
+
+    /// How long the files took that were finished since this was last asked, in order.
+    pub fn take_finished(&mut self) -> Vec<Duration> {
+        let files = self.files.as_mut();
+        files.map_or_else(Vec::new, Files::take_finished)
+    }
+
     /// Makes the senders of this and later sessions say events, or no longer.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
+        if let Some(files) = &mut self.files {
+            files.observe(observed);
+        }
         if let Some(sender) = &mut self.sender {
             sender.observe(observed);
         }
@@ -104,13 +125,19 @@ impl Sessions {
             sender = sender.with_overhead(overhead);
         }
         sender.observe(self.observed);
+        if let Some(files) = &mut self.files {
+            files.begin(now, total);
+        }
         sender.start(now, out);
         self.sender = Some(sender);
     }
 
-    fn end_if_finished(&mut self, now: Time) {
+    fn end_if_finished(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if let Some(sender) = self.sender.take_if(|sender| sender.is_finished()) {
             self.finished += sender.stats();
+            if let Some(files) = &mut self.files {
+                files.end(now, self.opened, &sender, out);
+            }
             self.idle_until = now + pause(&self.config, &mut self.stream);
         }
     }
@@ -126,7 +153,7 @@ impl Machine for Sessions {
                 sender.truncate();
             }
             sender.handle_input(now, ack, out);
-            self.end_if_finished(now);
+            self.end_if_finished(now, out);
         }
     }
 
@@ -137,7 +164,7 @@ impl Machine for Sessions {
                     sender.truncate();
                 }
                 sender.handle_timeout(now, out);
-                self.end_if_finished(now);
+                self.end_if_finished(now, out);
             }
             None if self.idle_until <= now && self.idle_until < self.stop => self.start(now, out),
             None => {}

@@ -1,7 +1,7 @@
 //! The kinds of TCP sources as one machine.
 
 use polypath_core::machine::{Deadline, Machine};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
 use super::{Bulk, Sessions};
 use crate::tcp::{Segment, SenderStats, TcpOutput};
@@ -34,6 +34,14 @@ impl TcpSource {
         match self {
             Self::Bulk(bulk) => bulk.observe(observed),
             Self::Sessions(sessions) => sessions.observe(observed),
+        }
+    }
+
+    /// How long the files took that were finished since this was last asked; nothing of a source that does not note it.
+    pub fn take_finished(&mut self) -> Vec<Duration> {
+        match self {
+            Self::Bulk(bulk) => bulk.take_finished(),
+            Self::Sessions(sessions) => sessions.take_finished(),
         }
     }
 

@@ -117,12 +117,18 @@ impl Agents {
         }
     }
 
+    /// How long the files of a source took that were finished since this was last asked.
+    pub(crate) fn take_finished(&mut self, number: u32) -> Vec<Duration> {
+        self.sources[number as usize].machine.take_finished()
+    }
+
     /// The receiver's estimate of the round-trip time of the present connection; nothing without both.
     pub(crate) fn receiver_rtt(&self, number: u32) -> Option<Duration> {
         self.sources[number as usize].machine.connection()?;
         self.sinks[number as usize].host.machine.rtt()
     }
 
+    #[inline]
     pub(crate) fn congestion_window(&self, number: u32) -> Option<f64> {
         self.sources[number as usize].machine.congestion_window()
     }

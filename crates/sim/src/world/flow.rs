@@ -71,6 +71,7 @@ impl Delays {
 impl<X: Payload> World<X> {
     /// The congestion window of every flow now, in the order of [`Self::flows`] and without their totals: what is
     /// sampled often.
+    #[inline]
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
@@ -83,6 +84,15 @@ impl<X: Payload> World<X> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
             FlowKind::Datagrams(_) => None,
+        })
+    }
+
+    /// How long the files of every flow took that were finished since this was last asked, likewise.
+    pub(crate) fn take_finished_files(&mut self) -> impl Iterator<Item = Vec<Duration>> {
+        let agents = &mut self.agents;
+        self.names.flows.iter().map(|flow| match flow.kind {
+            FlowKind::Tcp(number) => agents.take_finished(number),
+            FlowKind::Datagrams(_) => Vec::new(),
         })
     }
 

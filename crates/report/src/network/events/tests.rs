@@ -154,7 +154,7 @@ fn datagrams_are_numbered_and_packets_say_when_they_were_sent() {
         last = number;
     }
     assert!(last > 10);
-    let packets = lines.iter().filter(|line| line["size"].is_u64());
+    let packets = lines.iter().filter(|line| line["packet"].is_string());
     for line in packets {
         assert!(
             line["sent"].as_u64() <= line["at"].as_u64() && !line["sent"].is_null(),
@@ -184,6 +184,7 @@ fn each_event_has_its_keys() {
             r#"{"at":1500,"event":"timeout","flow":"files","connection":2,"next":2000000}"#,
             r#"{"at":1500,"event":"rtt","flow":"files","connection":2,"rtt":1000000,"rto":2000000}"#,
             r#"{"at":1500,"event":"ecn-reduction","flow":"files","connection":2}"#,
+            r#"{"at":1500,"event":"file-finished","flow":"files","connection":2,"size":3000,"took":1000000}"#,
             r#"{"at":1500,"event":"receiver-rtt","flow":"files","connection":2,"rtt":2000000,"least":1000000}"#,
             r#"{"at":1500,"event":"receiver-window","flow":"files","connection":2,"window":5}"#,
             r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"sent":500,"packet":"data","connection":2,"number":7}"#,
@@ -206,6 +207,10 @@ fn every_event() -> Vec<NetworkEvent> {
         TcpEvent::Timeout { next: rto },
         TcpEvent::RttSample { rtt, rto },
         TcpEvent::EcnReduction,
+        TcpEvent::FileFinished {
+            size: 3000,
+            took: rtt,
+        },
         TcpEvent::ReceiverRtt {
             rtt: rto,
             least: rtt,

@@ -1,5 +1,6 @@
 //! The samples of flows: spans of the only run, or replicas.
 
+use polypath_core::time::Duration;
 use polypath_sim::{Delays, FlowCounters, FlowOutcome};
 
 use super::{FlowFigures, mean};
@@ -21,6 +22,8 @@ pub(super) struct Sample {
     pub(super) window: Option<f64>,
     /// The mean of the receiver's estimate of the round-trip time, in seconds.
     pub(super) receiver_rtt: Option<f64>,
+    /// The times in seconds that its files took, together, and how many were finished.
+    pub(super) files: (f64, f64),
 }
 
 impl<'a> Series<'a> {
@@ -72,6 +75,7 @@ impl Sample {
             counters: flow.spans[span],
             window: flow.windows[span],
             receiver_rtt: flow.receiver_rtts[span],
+            files: completion_sum(&flow.files[span]),
         }
     }
 
@@ -80,8 +84,14 @@ impl Sample {
             counters: flow.spans.iter().copied().sum(),
             window: mean(flow.windows.iter().flatten().copied()),
             receiver_rtt: mean(flow.receiver_rtts.iter().flatten().copied()),
+            files: completion_sum(flow.files.iter().flatten()),
         }
     }
+}
+
+fn completion_sum<'a>(files: impl IntoIterator<Item = &'a Duration>) -> (f64, f64) {
+    let add = |(sum, count), took: &Duration| (sum + took.as_secs_f64(), count + 1.0);
+    files.into_iter().fold((0.0, 0.0), add)
 }
 
 /// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come

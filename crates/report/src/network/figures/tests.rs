@@ -51,6 +51,10 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
         tcp: true,
         spans: spans.iter().map(counters).collect(),
         windows: spans.iter().map(|_| Some(4.0)).collect(),
+        files: spans
+            .iter()
+            .map(|&(_, _, ms)| vec![Duration::from_millis(ms); 2])
+            .collect(),
         receiver_rtts: spans
             .iter()
             .map(|&(_, _, ms)| Some(ms as f64 / 100.0))
@@ -83,7 +87,11 @@ fn run(flows: [&[Did]; 2], link: &[(u64, u64, u64)]) -> NetworkOutcome {
 }
 
 fn figures(replicas: Vec<NetworkOutcome>) -> NetworkFigures {
-    let network = Network::parse(NETWORK, "pair.toml", &[]).unwrap();
+    figures_of(NETWORK, replicas)
+}
+
+fn figures_of(network: &str, replicas: Vec<NetworkOutcome>) -> NetworkFigures {
+    let network = Network::parse(network, "pair.toml", &[]).unwrap();
     let replicas: Vec<(u64, NetworkOutcome)> = (1..).zip(replicas).collect();
     NetworkFigures::of(NetworkRecord {
         network: &network,
@@ -192,4 +200,28 @@ fn one_starved_flow_a_replica_is_not_fair_because_another_starves_next() {
     assert_estimate(jain(&[third]), (1.0, 0.0, 1));
     assert_estimate(jain(&[first, second]), (0.5, 0.0, 2));
     assert_estimate(jain(&[first, third]), (0.75, 0.5 * T1, 2));
+}
+
+#[test]
+fn every_file_weighs_the_same_and_quantiles_are_of_all() {
+    let slow: &[Did] = &[(500, 5, 10), (500, 5, 40)];
+    let fast: &[Did] = &[(500, 5, 10), (500, 5, 20)];
+    let files = |replicas| figures_of(&NETWORK.replace("ftp", "file\", size = \"9 kB"), replicas);
+    let single = files(vec![run([slow, fast], &LINK)]);
+    let found = single.groups[0].files.as_ref().unwrap();
+    // Two files of each flow and span: 10 ms each, and then 40 and 20 ms.
+    assert_eq!(found.finished, 8);
+    assert_estimate(found.per_run, (8.0, 0.0, 1));
+    assert_estimate(found.mean, (0.02, 0.02 * T1, 2));
+    assert_eq!((found.median, found.p95), (Some(0.015), Some(0.04)));
+    let both = files(vec![run([slow, fast], &LINK), run([slow, slow], &LINK)]);
+    let found = both.groups[0].files.as_ref().unwrap();
+    assert_eq!(found.finished, 16);
+    assert_estimate(found.per_run, (8.0, 0.0, 2));
+    // 20 ms in one, 25 ms in the other.
+    assert_estimate(found.mean, (0.0225, 0.005 * T1, 2));
+    assert_eq!(
+        figures(vec![run([slow, fast], &LINK)]).groups[0].files,
+        None
+    );
 }

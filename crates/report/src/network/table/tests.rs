@@ -39,13 +39,20 @@ fn it_fits_into_80_columns() {
     let name = |begin: &str| format!("{begin}{}", "-long".repeat(11));
     let long = FAST.replace("backbone-of-the-site", &name("backbone"));
     let long = long.replace("bulk-transfers", &name("bulk"));
-    for (text, seeds) in [
+    let files = FAST.replace(
+        "{ kind = \"ftp\" }",
+        "{ kind = \"sessions\", idle = \"10 ms\", file = { mu = 9.0, sigma = 1.0 } }",
+    );
+    for (network, seeds) in [
         (FAST, &[1][..]),
         (FAST, &[1, 2]),
         (&long, &[1]),
         (&long, &[1, 2]),
+        (&files, &[1]),
+        (&files, &[1, 2]),
     ] {
-        let text = rendered(text, seeds);
+        let text = rendered(network, seeds);
+        assert_eq!(text.contains("95 % within"), network == files, "{text}");
         let width = text.lines().map(|line| line.chars().count()).max();
         assert!(width.is_some_and(|width| width <= 80), "{text}");
         assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
