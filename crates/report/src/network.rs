@@ -17,7 +17,7 @@ use polypath_sim::NetworkOutcome;
 
 pub use figures::{
     FileFigures, FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures, NetworkFigures,
-    jain_index,
+    PercentileFigures, jain_index,
 };
 pub use json::VERSION;
 

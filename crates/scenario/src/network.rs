@@ -71,6 +71,9 @@ pub struct Run {
     #[serde(default = "default_batches")]
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
+    /// Whether percentiles of the one-way delays are measured.
+    #[serde(default)]
+    pub percentiles: bool,
 }
 
 impl Network {

@@ -53,6 +53,6 @@ pub use run::{
     SchemeOutcome, run, run_network,
 };
 pub use world::{
-    Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId, PortInput, Side, World,
-    WorldOutput,
+    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId,
+    PortInput, Side, World, WorldOutput,
 };

@@ -14,6 +14,7 @@
 
 mod agents;
 mod flow;
+mod percentiles;
 mod port;
 mod report;
 mod watch;
@@ -30,6 +31,7 @@ use crate::slab::Slab;
 pub(crate) use agents::Agents;
 pub use flow::{Delays, FlowCounters, FlowReport};
 pub(crate) use flow::{FlowKind, FlowName};
+pub use percentiles::DelayPercentiles;
 pub use port::{PortId, PortInput, Side};
 pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 pub(crate) use watch::Watch;

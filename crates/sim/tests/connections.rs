@@ -8,8 +8,13 @@ use polypath_sim::{
     Detail, FlowCounters, FlowPacket, NetworkEvent, NetworkObserver, NetworkOutcome, run_network,
 };
 
-/// A link of 10 Mbit/s and 50 ms, and a flow over it with further keys.
 fn network(traffic: &str, keys: &str) -> Network {
+    network_set(traffic, keys, &[])
+}
+
+/// A link of 10 Mbit/s and 50 ms, and a flow over it with further keys; `sets` are overrides.
+fn network_set(traffic: &str, keys: &str, sets: &[&str]) -> Network {
+    let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
     let text = format!(
         r#"schema = 1
 name = "small"
@@ -29,7 +34,7 @@ traffic = {traffic}
 {keys}
 "#
     );
-    Network::parse(&text, "net.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"))
+    Network::parse(&text, "net.toml", &sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// Keeps all that is said.
@@ -261,4 +266,40 @@ fn the_files_of_sessions_add_up_to_their_goodput() {
             .zip(1..)
             .all(|(file, number)| file.1 == number)
     );
+}
+
+/// A voice flow behind one that fills the queue, but for the last second.
+#[test]
+fn percentiles_of_delays_are_those_of_the_packets_after_the_warm_up() {
+    let voice = "{ kind = \"cbr\", packet = \"200 B\", interval = \"10 ms\" }";
+    let noise = r#"[[flow]]
+name = "noise"
+from = "a"
+to = "b"
+stop = "1 s"
+traffic = { kind = "cbr", packet = "1000 B", interval = "500 us" }"#;
+    let measured = |sets: &[&str]| {
+        Heard::of(&network_set(voice, noise, sets))
+            .1
+            .delay_percentiles
+    };
+    assert!(measured(&[]).is_empty());
+    let after = measured(&["run.percentiles=true", "run.warm_up=2 s"]);
+    let found = after[0].unwrap();
+    for delay in [found.p50, found.p95, found.p99] {
+        let delay = delay.as_secs_f64();
+        assert!((delay / 0.050_16 - 1.0).abs() < 1e-3, "{delay}");
+    }
+    assert_eq!(after[1], None, "nothing arrived of the noise");
+    // The queue is full for a fifth of the time: of 49 packets before a voice packet two or three are of its own flow,
+    // with 0.16 ms, the others take 0.8 ms each, and of the one in transmission some is left.
+    let all = measured(&["run.percentiles=true"])[0].unwrap();
+    assert!(
+        (all.p50.as_secs_f64() / 0.050_16 - 1.0).abs() < 1e-3,
+        "{all:?}"
+    );
+    for delay in [all.p95, all.p99] {
+        let delay = delay.as_secs_f64();
+        assert!((0.0878..0.0888).contains(&delay), "{delay}");
+    }
 }

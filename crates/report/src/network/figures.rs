@@ -2,6 +2,7 @@
 
 mod counts;
 mod files;
+mod percentiles;
 mod series;
 
 use polypath_core::units::Rate;
@@ -13,6 +14,7 @@ use super::NetworkRecord;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
 pub use files::FileFigures;
+pub use percentiles::PercentileFigures;
 use series::{Series, delay_sum};
 
 /// All figures of a network.
@@ -46,6 +48,8 @@ pub struct GroupFigures {
     pub per_run: FlowCounts,
     /// The mean one-way delay of their packets in seconds.
     pub delay: Option<Estimate>,
+    /// Percentiles of those delays, if they are measured.
+    pub delay_percentiles: Option<PercentileFigures>,
     /// The mean congestion window of one of them in segments.
     pub window: Option<Estimate>,
     /// The mean of a receiver's estimate of the round-trip time in seconds.
@@ -122,11 +126,11 @@ impl NetworkFigures {
             let count = group.count as usize;
             let members: Vec<Series<'_>> = (begin..begin + count).map(flow).collect();
             let outcomes = replicas.iter().map(|run| &run.flows[begin..begin + count]);
-            groups.push(group_figures(
-                group,
-                &members,
-                &outcomes.collect::<Vec<_>>(),
-            ));
+            let outcomes: Vec<_> = outcomes.collect();
+            groups.push(GroupFigures {
+                delay_percentiles: PercentileFigures::of(&replicas, groups.len()),
+                ..group_figures(group, &members, &outcomes)
+            });
             begin += count;
         }
         let links = |number: usize| {
@@ -182,6 +186,7 @@ fn group_figures(
         totals: runs.iter().copied().sum(),
         per_run: FlowCounts::of(&runs),
         delay: Estimate::of_ratio(&delays),
+        delay_percentiles: None,
         window: Estimate::of(&windows),
         receiver_rtt: Estimate::of(&receiver_rtts),
         files: has_files.then(|| FileFigures::of(members, outcomes)),

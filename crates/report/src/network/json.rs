@@ -39,12 +39,20 @@ struct Group<'a> {
     goodput_lag_one: Option<f64>,
     jain_index: Spread,
     delay_s: Spread,
+    delay_percentiles_s: Option<Percentiles>,
     window_segments: Spread,
     receiver_rtt_s: Spread,
     files: Option<Files>,
     #[serde(flatten)]
     totals: Totals,
     per_run: FlowCounts,
+}
+
+#[derive(Serialize)]
+struct Percentiles {
+    p50: Spread,
+    p95: Spread,
+    p99: Spread,
 }
 
 #[derive(Serialize)]
@@ -140,6 +148,11 @@ fn group(figures: &GroupFigures) -> Group<'_> {
         goodput_lag_one: figures.lag_one.map(rounded),
         jain_index: spread(figures.fairness),
         delay_s: spread(figures.delay),
+        delay_percentiles_s: figures.delay_percentiles.map(|delays| Percentiles {
+            p50: spread(delays.p50),
+            p95: spread(delays.p95),
+            p99: spread(delays.p99),
+        }),
         window_segments: spread(figures.window),
         receiver_rtt_s: spread(figures.receiver_rtt),
         files: figures.files.as_ref().map(files),

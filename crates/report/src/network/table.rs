@@ -27,6 +27,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     };
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
+    text.extend(percentiles(&figures.groups));
     text.extend(files(&figures.groups));
     text.extend(figures.groups.iter().filter_map(warning));
     let shown = worth_showing(&figures.links);
@@ -118,6 +119,20 @@ fn groups(groups: &[GroupFigures]) -> String {
         FLOW_TABLES
     };
     in_tables(&FLOW_COLUMNS, tables, &rows)
+}
+
+/// The columns of the percentiles of delays.
+const PERCENTILE_COLUMNS: [&str; 4] = ["delay within", "50 %\nms", "95 %\nms", "99 %\nms"];
+
+/// Percentiles of the delays; nothing if they were not measured.
+fn percentiles(groups: &[GroupFigures]) -> Option<String> {
+    let row = |group: &GroupFigures| {
+        let delays = group.delay_percentiles?;
+        let cells = [delays.p50, delays.p95, delays.p99].map(|delay| scaled(delay, 1e3));
+        Some([&[group.name.clone()][..], &cells].concat())
+    };
+    let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&PERCENTILE_COLUMNS, &[], &rows)))
 }
 
 /// The columns of the files.

@@ -6,7 +6,7 @@ pub(super) type Way = &'static [&'static str];
 pub(super) type Column = (&'static str, Way);
 
 /// Of a group of flows; counts are those of a run.
-pub(super) const OF_GROUPS: [Column; 20] = [
+pub(super) const OF_GROUPS: [Column; 34] = [
     ("group", &["name"]),
     ("flows", &["flows"]),
     ("goodput_bits_s", &["goodput_bits_s", "mean"]),
@@ -36,6 +36,23 @@ pub(super) const OF_GROUPS: [Column; 20] = [
         "arrived_ci95_packets",
         &["per_run", "arrived_packets", "ci95"],
     ),
+    ("receiver_rtt_s", &["receiver_rtt_s", "mean"]),
+    ("receiver_rtt_ci95_s", &["receiver_rtt_s", "ci95"]),
+    ("delay_p50_s", &["delay_percentiles_s", "p50", "mean"]),
+    ("delay_p50_ci95_s", &["delay_percentiles_s", "p50", "ci95"]),
+    ("delay_p95_s", &["delay_percentiles_s", "p95", "mean"]),
+    ("delay_p95_ci95_s", &["delay_percentiles_s", "p95", "ci95"]),
+    ("delay_p99_s", &["delay_percentiles_s", "p99", "mean"]),
+    ("delay_p99_ci95_s", &["delay_percentiles_s", "p99", "ci95"]),
+    ("finished_files", &["files", "finished_per_run", "mean"]),
+    (
+        "finished_ci95_files",
+        &["files", "finished_per_run", "ci95"],
+    ),
+    ("completion_s", &["files", "completion_s", "mean"]),
+    ("completion_ci95_s", &["files", "completion_s", "ci95"]),
+    ("completion_median_s", &["files", "completion_median_s"]),
+    ("completion_p95_s", &["files", "completion_p95_s"]),
 ];
 
 /// Of a link; likewise. The last are drops by their reason.

@@ -52,6 +52,13 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
             built.add_flow(&hosts, flow, number, &graph, &mut router)?;
         }
     }
+    if network.run.percentiles {
+        let groups = network.flows.iter().zip(0..);
+        let groups = groups.flat_map(|(flow, group)| (0..flow.count).map(move |_| group));
+        let kinds = built.flow_names.iter().map(|flow| flow.kind);
+        let count = network.flows.len();
+        built.agents.measure_delays(kinds.zip(groups), count);
+    }
     Ok(built.finish())
 }
 

@@ -8,12 +8,12 @@ use polypath_scenario::Network;
 
 use super::RunError;
 use crate::network::{Nothing, build_graph};
-use crate::world::{Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
+use crate::world::{DelayPercentiles, Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
 
 /// How often a span looks at the congestion windows.
 const SAMPLES: u32 = 50;
-/// At every so manieth of them it looks at the receivers' estimates of the round-trip times, too, which hardly change.
-const RTT_SAMPLE: u32 = 10;
+/// Every 25th time it looks at the receivers' estimates of the round-trip times, too, which change little.
+const RTT_SAMPLE: u32 = 25;
 /// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.
 const WARM_UP_STEPS: u64 = 1000;
 
@@ -53,6 +53,9 @@ pub struct NetworkOutcome {
     pub flows: Vec<FlowOutcome>,
     /// The links, in the order of the file.
     pub links: Vec<LinkOutcome>,
+    /// Percentiles of the one-way delays of each `[[flow]]` of the file, over all spans; nothing where no packet arrived,
+    /// and empty where they are not measured.
+    pub delay_percentiles: Vec<Option<DelayPercentiles>>,
 }
 
 /// What a flow did in each span.
@@ -67,7 +70,7 @@ pub struct FlowOutcome {
     /// The mean of its congestion window over the samples of each span at which it had a connection, in segments;
     /// nothing where it never had.
     pub windows: Vec<Option<f64>>,
-    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over a tenth of the samples.
+    /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over two samples a span.
     pub receiver_rtts: Vec<Option<f64>>,
     /// How long each of the files took that were finished in each span: from its start to the ACK of its last segment.
     pub files: Vec<Vec<Duration>>,
@@ -98,7 +101,7 @@ pub fn run_network(
     let spans = network.run.batches;
     let span = Duration((network.run.duration - network.run.warm_up).as_nanos() / u64::from(spans));
     run_warm_up(&mut driven, start, span, observer)?;
-    driven.world.take_finished_files().for_each(drop);
+    driven.world.agents.begin_measuring();
     let world = &driven.world;
     let mut outcome = NetworkOutcome {
         start,
@@ -111,12 +114,14 @@ pub fn run_network(
             .links()
             .map(|link| LinkOutcome::new(&link, spans))
             .collect(),
+        delay_percentiles: Vec::new(),
     };
     let mut before = Totals::at(&driven.world, start);
     for number in 0..spans {
         let begin = start + span * u64::from(number);
         before = run_span(&mut driven, (begin, before), &mut outcome, observer)?;
     }
+    outcome.delay_percentiles = driven.world.agents.delay_percentiles().collect();
     Ok(outcome)
 }
 

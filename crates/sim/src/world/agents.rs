@@ -5,7 +5,8 @@ mod sinks;
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
 
-use super::flow::{Delays, FlowCounters};
+use super::flow::{Delays, FlowCounters, FlowKind};
+use super::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
 use super::report::BackgroundBytes;
 use crate::fabric::{Cargo, Event, Fabric, Packet};
 use crate::route::Cursor;
@@ -23,8 +24,9 @@ struct Host<M> {
 }
 
 /// The sink of a source of datagrams, and what the source sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct DatagramSink {
+    group: u32,
     sent: u64,
     bytes: u64,
     delays: Delays,
@@ -39,6 +41,7 @@ pub(crate) struct Agents {
     datagram_sinks: Vec<DatagramSink>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
+    delays: DelayHistograms,
     observed: bool,
 }
 
@@ -78,7 +81,12 @@ impl Agents {
         let number = self.next_datagrams();
         let source = Host::new(source, route, Event::Datagrams(number), fabric);
         self.datagram_sources.push(source);
-        self.datagram_sinks.push(DatagramSink::default());
+        self.datagram_sinks.push(DatagramSink {
+            group: NO_GROUP,
+            sent: 0,
+            bytes: 0,
+            delays: Delays::default(),
+        });
     }
 
     /// Makes the TCP agents say what happens to them, or no longer.
@@ -87,6 +95,34 @@ impl Agents {
         for source in &mut self.sources {
             source.machine.observe(observed);
         }
+    }
+
+    /// Makes the delays of flows be measured in the groups, of `count`, to which they belong.
+    pub(crate) fn measure_delays(
+        &mut self,
+        flows: impl IntoIterator<Item = (FlowKind, u32)>,
+        count: usize,
+    ) {
+        self.delays = DelayHistograms::of(count);
+        for (flow, group) in flows {
+            match flow {
+                FlowKind::Tcp(number) => self.sinks[number as usize].delivered.group = group,
+                FlowKind::Datagrams(number) => self.datagram_sinks[number as usize].group = group,
+            }
+        }
+    }
+
+    /// Begins to measure: what goes before is of the warm-up.
+    pub(crate) fn begin_measuring(&mut self) {
+        self.delays.clear();
+        for source in &mut self.sources {
+            source.machine.take_finished();
+        }
+    }
+
+    /// The percentiles of the delays of each group, if they are measured.
+    pub(crate) fn delay_percentiles(&self) -> impl Iterator<Item = Option<DelayPercentiles>> {
+        self.delays.percentiles()
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {
@@ -173,7 +209,9 @@ impl Agents {
     pub(crate) fn take_datagram(&mut self, at: Time, number: u32, packet: &Packet) {
         let sink = &mut self.datagram_sinks[number as usize];
         sink.bytes += u64::from(packet.size);
-        sink.delays.add(at.since(packet.sent));
+        let delay = at.since(packet.sent);
+        sink.delays.add(delay);
+        self.delays.record(sink.group, delay);
     }
 
     #[inline]

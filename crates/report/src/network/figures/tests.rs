@@ -1,7 +1,7 @@
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
-use polypath_sim::Delays;
 use polypath_sim::tcp::SenderStats;
+use polypath_sim::{DelayPercentiles, Delays};
 
 use super::*;
 
@@ -78,6 +78,7 @@ fn run(flows: [&[Did]; 2], link: &[(u64, u64, u64)]) -> NetworkOutcome {
         start: Time::ZERO,
         span: Duration::from_secs(2),
         flows: vec![flow("bulk.0", flows[0]), flow("bulk.1", flows[1])],
+        delay_percentiles: Vec::new(),
         links: vec![LinkOutcome {
             name: "narrow".to_owned(),
             rate: Rate(8_000),
@@ -224,4 +225,25 @@ fn every_file_weighs_the_same_and_quantiles_are_of_all() {
         figures(vec![run([slow, fast], &LINK)]).groups[0].files,
         None
     );
+}
+
+#[test]
+fn percentiles_are_means_of_those_of_the_replicas() {
+    let spans: &[Did] = &[(500, 5, 10), (500, 5, 10)];
+    let with = |ms: u64| {
+        let of = |factor| Duration::from_millis(factor * ms);
+        let (p50, p95, p99) = (of(1), of(2), of(3));
+        let mut run = run([spans, spans], &LINK);
+        run.delay_percentiles = vec![Some(DelayPercentiles { p50, p95, p99 })];
+        run
+    };
+    let single = figures(vec![with(10)]).groups[0].delay_percentiles.unwrap();
+    assert_estimate(single.p95, (0.02, 0.0, 1));
+    let both = figures(vec![with(10), with(20)]).groups[0]
+        .delay_percentiles
+        .unwrap();
+    assert_estimate(both.p50, (0.015, 0.01 * T1, 2));
+    assert_estimate(both.p99, (0.045, 0.03 * T1, 2));
+    let without = figures(vec![run([spans, spans], &LINK)]);
+    assert_eq!(without.groups[0].delay_percentiles, None);
 }

@@ -7,6 +7,7 @@ use super::{Agents, Host, send_segment};
 use crate::fabric::{Event, Fabric};
 use crate::tcp::{Receiver, Segment, TcpConfig, TcpEvent};
 use crate::world::flow::Delays;
+use crate::world::percentiles::NO_GROUP;
 
 /// A TCP sink and what it has delivered: side by side, as a segment touches both.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub(super) struct Delivered {
     segment: u32,
     /// Segments of a connection that carry no data: its SYN.
     without_data: u32,
+    /// The group of flows in which its delays are measured.
+    pub(super) group: u32,
     pub(super) bytes: u64,
     pub(super) delays: Delays,
 }
@@ -33,6 +36,7 @@ impl Sink {
             delivered: Delivered {
                 segment: tcp.segment,
                 without_data: u32::from(tcp.syn),
+                group: NO_GROUP,
                 bytes: 0,
                 delays: Delays::default(),
             },
@@ -91,7 +95,9 @@ impl Agents {
         });
         let after = (sink.machine.connection(), sink.machine.in_order());
         sink.rearm(number, fabric, Event::Sink);
-        delivered.delays.add(at.since(sent));
+        let delay = at.since(sent);
+        delivered.delays.add(delay);
+        self.delays.record(delivered.group, delay);
         let first = if after.0 == before.0 { before.1 } else { 0 };
         delivered.add(first, after.1);
         if WATCHED && self.observed && after.0 == before.0 {
