@@ -22,7 +22,7 @@ use crate::trace::{Files, TraceReader, no_files};
 pub use flow::{Flow, Traffic};
 pub use graph::{Edge, Graph, GraphLink};
 pub use preset::Topology;
-pub use route::{RouteError, Router};
+pub use route::{RoundTrip, RouteError, Router, Stop};
 
 /// One network with its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -46,9 +46,9 @@ pub enum BuildError {
     /// Background traffic has no two inner nodes to travel between.
     #[error("path {0}: background traffic needs at least 3 links")]
     TooFewLinks(String),
-    /// A flow names a node that no link has.
-    #[error("there is no node `{0}`")]
-    UnknownNode(String),
+    /// A flow names a node that no link has, or a link that there is not.
+    #[error("there is no node or link `{0}`")]
+    UnknownStop(String),
     /// A flow has no way.
     #[error("flow {flow}: {source}")]
     Route {

@@ -303,3 +303,27 @@ traffic = { kind = "cbr", packet = "1000 B", interval = "500 us" }"#;
         assert!((0.0878..0.0888).contains(&delay), "{delay}");
     }
 }
+
+#[test]
+fn a_link_in_via_carries_the_flow_there_and_back() {
+    let second = r#"via = ["other"]
+[[link]]
+name = "other"
+from = "b"
+to = "a"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "50 packets"
+"#;
+    let outcome = Heard::of(&network("{ kind = \"ftp\" }", second)).1;
+    let carried = |name: &str| {
+        let link = outcome.links.iter().find(|link| link.name == name).unwrap();
+        link.spans
+            .iter()
+            .map(|span| span.packets_delivered)
+            .sum::<u64>()
+    };
+    let packets = ["narrow", "narrow/back", "other", "other/back"].map(carried);
+    assert_eq!((packets[0], packets[1]), (0, 0));
+    assert!(packets[2] > 500 && packets[3] > 500, "{packets:?}");
+}

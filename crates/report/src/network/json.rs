@@ -9,9 +9,7 @@ use polypath_scenario::parameters;
 use serde::Serialize;
 
 use super::NetworkRecord;
-use super::figures::{
-    self, FileFigures, FlowFigures, GroupFigures, LinkFigures, NetworkFigures,
-};
+use super::figures::{self, FileFigures, FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
 use crate::json::{Spread, rounded, spread};
 
 /// The version of the form of `report.json`; it changes when a key changes its meaning.

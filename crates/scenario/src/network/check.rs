@@ -11,7 +11,7 @@ use polypath_core::time::Duration;
 use super::activity::Activity;
 use super::flow::{Flow, Traffic};
 use super::graph::Graph;
-use super::route::{RouteError, Router};
+use super::route::{RouteError, Router, Stop};
 use super::{Network, Run, Topology};
 use crate::check::bounds as limits;
 use crate::check::{
@@ -176,47 +176,70 @@ fn check_route(
     problems: &mut Problems,
 ) {
     for number in 0..flow.different() {
-        let Some(mut stops) = known_stops(key, &flow.stops(number), nodes, problems) else {
+        let Some(stops) = known_stops(key, &flow.stops(number), nodes, problems) else {
             return;
         };
-        let there = router.route(&stops);
-        stops.reverse();
-        let back = if flow.traffic.is_tcp() {
-            router.route(&stops)
+        let found = if flow.traffic.is_tcp() {
+            router.round_trip(&stops).map(drop)
         } else {
-            Ok(Vec::new())
+            router.route(&stops).map(drop)
         };
-        if let Err(error) = there.and(back) {
+        if let Err(error) = found {
             report_route(key, flow, &error, problems);
             return;
         }
     }
 }
 
-/// The numbers of the stops; nothing if one of them is unknown, which is reported.
+/// The stops by their numbers; nothing if one of them is unknown, or both a node and a link, which is reported.
 fn known_stops(
     key: &str,
     stops: &[String],
-    (graph, preset): (&Graph, Option<&Topology>),
+    nodes: (&Graph, Option<&Topology>),
     problems: &mut Problems,
-) -> Option<Vec<usize>> {
+) -> Option<Vec<Stop>> {
+    let graph = nodes.0;
     let keys = stop_keys(key, stops.len());
     let mut known = Vec::new();
-    for (stop, key) in stops.iter().zip(&keys) {
-        let found = graph.find(stop);
-        let nodes = graph.nodes.iter().map(String::as_str);
-        match (found, preset.and_then(|preset| preset.measure_of(stop))) {
-            (Some(_), _) => {}
-            (None, None) => problems.report_unknown(&[key], "node", stop, nodes),
-            (None, Some((measure, value))) => {
-                let message = format!("there is no node `{stop}`: `{measure}` is {value}");
-                let remedy = format!("raise `{measure}`, or lower the flow's `count`");
-                problems.report(key, message, remedy);
-            }
+    for (index, (stop, key)) in stops.iter().zip(&keys).enumerate() {
+        let is_end = index == 0 || index + 1 == stops.len();
+        let found = if is_end {
+            graph.find(stop).map(Stop::Node)
+        } else {
+            graph.stop(stop)
+        };
+        if found.is_none() {
+            report_unknown_stop(key, stop, is_end, nodes, problems);
+        } else if !is_end && graph.find(stop).is_some() && graph.find_link(stop).is_some() {
+            let message = format!("`{stop}` is a node and a link");
+            let remedy = "name another stop, or give the link another `name`";
+            problems.report(key, message, remedy);
+            return None;
         }
         known.extend(found);
     }
     (known.len() == stops.len()).then_some(known)
+}
+
+/// Flows begin and end at nodes, and pass links, too.
+fn report_unknown_stop(
+    key: &str,
+    stop: &str,
+    is_end: bool,
+    (graph, preset): (&Graph, Option<&Topology>),
+    problems: &mut Problems,
+) {
+    if let Some((measure, value)) = preset.and_then(|preset| preset.measure_of(stop)) {
+        let message = format!("there is no node `{stop}`: `{measure}` is {value}");
+        let remedy = format!("raise `{measure}`, or lower the flow's `count`");
+        return problems.report(key, message, remedy);
+    }
+    let nodes = graph.nodes.iter().map(String::as_str);
+    if is_end {
+        return problems.report_unknown(&[key], "node", stop, nodes);
+    }
+    let links = graph.links.iter().map(|link| link.name.as_str());
+    problems.report_unknown(&[key], "node or link", stop, nodes.chain(links));
 }
 
 fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
@@ -224,6 +247,8 @@ fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Probl
     let (leaf, remedy) = match error {
         RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
         RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
+        RouteError::End(_) => ("via", "name what lies between `from` and `to`"),
+        RouteError::OneWay(_) => ("via", "make it duplex, or name another link"),
         RouteError::Nowhere(_) => ("to", "name another node"),
     };
     problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);

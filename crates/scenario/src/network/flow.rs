@@ -26,7 +26,8 @@ pub struct Flow {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Nodes that the flow passes in this order, there and, with TCP, back; else it takes the fewest links.
+    /// Nodes and links that the flow passes in this order, there and, with TCP, back; else it takes the fewest links.
+    /// A link is passed in the direction of travel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
     /// When it is active.
@@ -148,7 +149,7 @@ impl Flow {
     #[must_use]
     pub fn different(&self) -> u32 {
         let mut stops = [&self.from, &self.to].into_iter().chain(&self.via);
-        if stops.any(|name| name.contains("{}")) {
+        if stops.any(|name| name.contains('{')) {
             self.count
         } else {
             1
@@ -164,7 +165,7 @@ impl Flow {
         }
     }
 
-    /// The names of the nodes that the flow of this number passes, both ends included.
+    /// The names of the nodes and links that the flow of this number passes, both ends included.
     #[must_use]
     pub fn stops(&self, number: u32) -> Vec<String> {
         let ends = [&self.from, &self.to];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::route::Stop;
 use crate::path::Link;
 
 /// A link between two named nodes; a node exists once a link names it.
@@ -68,6 +69,28 @@ impl Graph {
     #[must_use]
     pub fn find_link(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
+    }
+
+    /// The node of this name, or else the link; nothing if there is neither.
+    #[must_use]
+    pub fn stop(&self, name: &str) -> Option<Stop> {
+        let node = self.find(name).map(Stop::Node);
+        node.or_else(|| self.find_link(name).map(Stop::Link))
+    }
+
+    /// The number of the other direction of a link; nothing if it is simplex.
+    #[must_use]
+    pub fn opposite(&self, link: usize) -> Option<usize> {
+        // Both directions of a link stand side by side, and their names are those of no others.
+        let name = &self.links[link].name;
+        let is = |number: usize, name: &str| {
+            let found = self.links.get(number);
+            found.is_some_and(|link| link.name == name)
+        };
+        match name.strip_suffix("/back") {
+            Some(forward) => link.checked_sub(1).filter(|number| is(*number, forward)),
+            None => Some(link + 1).filter(|number| is(*number, &format!("{name}/back"))),
+        }
     }
 
     /// Adds a link there and, unless it is simplex, one back; repeated links stand in a row, with nodes

@@ -1,4 +1,4 @@
-//! Static routes: the fewest links, or the nodes that a flow states.
+//! Static routes: the fewest links, or the nodes and links that a flow states.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,9 +18,33 @@ pub enum RouteError {
     /// An explicit path comes back to where it was.
     #[error("the path passes `{0}` twice")]
     Loop(String),
+    /// It is told to pass its own end.
+    #[error("`{0}` is an end of the flow")]
+    End(String),
+    /// It leads over a link that has no way back.
+    #[error("the link `{0}` is simplex, and ACKs cannot come back over it")]
+    OneWay(String),
     /// It ends where it begins, and has no links.
     #[error("the flow leads from `{0}` to itself")]
     Nowhere(String),
+}
+
+/// What a route passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A node, by its number.
+    Node(usize),
+    /// A link, by the number of either direction: that in which the route travels is taken.
+    Link(usize),
+}
+
+/// A route there, and the way back of its ACKs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The numbers of the links, in order.
+    pub there: Vec<usize>,
+    /// Likewise; over the same links as far as they are stated.
+    pub back: Vec<usize>,
 }
 
 /// Finds routes by the fewest links; of equally short ones that over the links which come first in the file.
@@ -53,28 +77,115 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links from the first of `stops` over the others, in order, to the last.
+    /// The links from the first of `stops` over the others, in order, to the last; both ends are nodes. A link is
+    /// entered at the end that is nearer.
     ///
     /// # Errors
     /// Where two stops in a row are not connected, a node comes twice, or the last is the first.
-    pub fn route(&mut self, stops: &[usize]) -> Result<Vec<usize>, RouteError> {
-        if let (Some(first), true) = (stops.first(), stops.first() == stops.last()) {
-            return Err(RouteError::Nowhere(self.graph.nodes[*first].clone()));
+    pub fn route(&mut self, stops: &[Stop]) -> Result<Vec<usize>, RouteError> {
+        let directed = self.direct(stops)?;
+        self.follow(&directed)
+    }
+
+    /// The route over `stops` like [`Router::route`], and back over the same stops.
+    ///
+    /// # Errors
+    /// As [`Router::route`] for both ways, and where a link among the stops is simplex.
+    pub fn round_trip(&mut self, stops: &[Stop]) -> Result<RoundTrip, RouteError> {
+        let mut directed = self.direct(stops)?;
+        let there = self.follow(&directed)?;
+        directed.reverse();
+        for stop in &mut directed {
+            if let Stop::Link(link) = stop {
+                let link_there = &self.graph.links[*link];
+                let back = self.graph.opposite(*link);
+                *link = back.ok_or_else(|| RouteError::OneWay(link_there.name.clone()))?;
+            }
         }
+        let back = self.follow(&directed)?;
+        Ok(RoundTrip { there, back })
+    }
+
+    /// The stops with each link in the direction of travel.
+    fn direct(&mut self, stops: &[Stop]) -> Result<Vec<Stop>, RouteError> {
+        self.refuse_ends(stops)?;
+        let mut at = None;
+        let mut directed = Vec::with_capacity(stops.len());
+        for &stop in stops {
+            let stop = match (stop, at) {
+                (Stop::Link(link), Some(at)) => Stop::Link(self.in_direction(at, link)),
+                (stop, _) => stop,
+            };
+            at = Some(self.exit(stop));
+            directed.push(stop);
+        }
+        Ok(directed)
+    }
+
+    fn refuse_ends(&self, stops: &[Stop]) -> Result<(), RouteError> {
+        let [first, inner @ .., last] = stops else {
+            return Ok(());
+        };
+        let name = |stop: &Stop| match *stop {
+            Stop::Node(node) => self.graph.nodes[node].clone(),
+            Stop::Link(link) => self.graph.links[link].name.clone(),
+        };
+        if first == last {
+            return Err(RouteError::Nowhere(name(first)));
+        }
+        match inner.iter().find(|stop| *stop == first || *stop == last) {
+            Some(end) => Err(RouteError::End(name(end))),
+            None => Ok(()),
+        }
+    }
+
+    /// The direction of `link` that is nearer to enter from the node `at`: of equally near ones the named one.
+    fn in_direction(&mut self, at: usize, link: usize) -> usize {
+        let graph = self.graph;
+        let far = |router: &mut Self, link: usize| {
+            let leg = router.leg(at, graph.links[link].from);
+            leg.map_or(usize::MAX, |leg| leg.len())
+        };
+        match graph.opposite(link) {
+            Some(opposite) if far(self, opposite) < far(self, link) => opposite,
+            _ => link,
+        }
+    }
+
+    /// The links over stops whose links have their directions.
+    fn follow(&mut self, stops: &[Stop]) -> Result<Vec<usize>, RouteError> {
         let mut route = Vec::new();
         for pair in stops.windows(2) {
-            let leg = self.leg(pair[0], pair[1]);
+            let (from, to) = (self.exit(pair[0]), self.entry(pair[1]));
+            let leg = self.leg(from, to);
             route.extend(leg.ok_or_else(|| RouteError::Unreachable {
-                from: self.graph.nodes[pair[0]].clone(),
-                to: self.graph.nodes[pair[1]].clone(),
+                from: self.graph.nodes[from].clone(),
+                to: self.graph.nodes[to].clone(),
             })?);
+            if let Stop::Link(link) = pair[1] {
+                route.push(link);
+            }
         }
-        self.refuse_loops(stops, &route)?;
+        let first = stops.first().map(|stop| self.entry(*stop));
+        self.refuse_loops(first, &route)?;
         Ok(route)
     }
 
-    fn refuse_loops(&self, stops: &[usize], route: &[usize]) -> Result<(), RouteError> {
-        let first = stops.first().copied();
+    fn entry(&self, stop: Stop) -> usize {
+        match stop {
+            Stop::Node(node) => node,
+            Stop::Link(link) => self.graph.links[link].from,
+        }
+    }
+
+    fn exit(&self, stop: Stop) -> usize {
+        match stop {
+            Stop::Node(node) => node,
+            Stop::Link(link) => self.graph.links[link].to,
+        }
+    }
+
+    fn refuse_loops(&self, first: Option<usize>, route: &[usize]) -> Result<(), RouteError> {
         let nodes = first
             .into_iter()
             .chain(route.iter().map(|l| self.graph.links[*l].to));

@@ -1,6 +1,7 @@
 use super::*;
 
 mod receivers;
+mod ways;
 
 const RACE: &str = include_str!("../../../../scenarios/race.toml");
 
@@ -112,10 +113,10 @@ fn the_race_has_its_nodes_links_and_routes() {
     assert_eq!(graph.nodes.len(), 102);
     assert_eq!(graph.links.len(), 2 * 101);
     let mut router = Router::new(&graph);
-    let stops: Vec<usize> = network.flows[0]
+    let stops: Vec<Stop> = network.flows[0]
         .stops(49)
         .iter()
-        .map(|name| graph.find(name).unwrap())
+        .map(|name| graph.stop(name).unwrap())
         .collect();
     let there = router.route(&stops).unwrap();
     assert_eq!(
@@ -132,7 +133,7 @@ fn the_race_has_its_nodes_links_and_routes() {
 #[test]
 fn repeated_links_stand_in_a_row() {
     let graph = parse(&small(&flow("from = \"a\"\nto = \"c\""))).graph();
-    let nodes = ["a", "b", "c"].map(|name| graph.find(name).unwrap());
+    let nodes = ["a", "b", "c"].map(|name| graph.stop(name).unwrap());
     let mut router = Router::new(&graph);
     let there = router.route(&[nodes[0], nodes[2]]).unwrap();
     assert_eq!(names(&graph, &there), ["a-b", "long.0", "long.1", "long.2"]);
@@ -166,7 +167,7 @@ fn of_two_ways_the_shorter_is_taken_and_of_equal_ones_the_first() {
             flow("from = \"a\"\nto = \"b\"")
         );
         let graph = parse(&text).graph();
-        let stops = ["a", "b"].map(|name| graph.find(name).unwrap());
+        let stops = ["a", "b"].map(|name| graph.stop(name).unwrap());
         let route = Router::new(&graph).route(&stops).unwrap();
         names(&graph, &route)
     };
@@ -252,7 +253,15 @@ fn every_number_of_a_flow_has_a_way() {
         ),
         (
             "from = \"h0\"\nto = \"h2\"\nvia = [\"h{}\"]\ncount = 2",
+            "net.toml:34:7: `h0` is an end of the flow; name what lies between",
+        ),
+        (
+            "from = \"h0\"\nto = \"h2\"\nvia = [\"h{+1}\"]\ncount = 1",
             "net.toml:34:7: the path passes `hub` twice",
+        ),
+        (
+            "from = \"hub\"\nto = \"h{+2}\"\ncount = 3",
+            "net.toml:33:6: no links lead from `h3` to `hub`",
         ),
     ] {
         let found = problems(&star(&flow(keys)));
@@ -358,7 +367,7 @@ fn every_preset_connects_its_hosts() {
             "schema = 1\nname = \"p\"\nrun = {{ duration = \"1 s\" }}\n[topology]\n{topology}\n{flow}"
         );
         let graph = parse(&text).graph();
-        let stops = [from, to].map(|name| graph.find(name).unwrap());
+        let stops = [from, to].map(|name| graph.stop(name).unwrap());
         assert_eq!(Router::new(&graph).route(&stops).unwrap().len(), hops);
     }
 }

@@ -7,7 +7,7 @@ use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
-use polypath_scenario::network::{Flow, Graph, Router, Traffic};
+use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Traffic};
 
 use super::{BuildError, Network, convert};
 use crate::route::Terminal;
@@ -81,23 +81,23 @@ impl Network {
         let name = flow.name_of(number);
         let mut stops = Vec::new();
         for stop in flow.stops(number) {
-            let node = graph.find(&stop);
-            stops.push(node.ok_or(BuildError::UnknownNode(stop))?);
+            let found = graph.stop(&stop);
+            stops.push(found.ok_or(BuildError::UnknownStop(stop))?);
         }
         let route = |source| BuildError::Route {
             flow: name.clone(),
             source,
         };
-        let there = as_links(&router.route(&stops).map_err(route)?);
         let span = self.span(flow, &name);
         if flow.traffic.is_tcp() {
-            stops.reverse();
-            let back = as_links(&router.route(&stops).map_err(route)?);
+            let RoundTrip { there, back } = router.round_trip(&stops).map_err(route)?;
             let tcp = TcpConfig::from(hosts);
             let source = self.tcp_source(flow, &name, hosts, span);
             self.schedule_windows(&flow.receiver_window);
-            self.add_tcp_flow(name, source, tcp, (&there, &back));
+            let ways = (&as_links(&there)[..], &as_links(&back)[..]);
+            self.add_tcp_flow(name, source, tcp, ways);
         } else {
+            let there = as_links(&router.route(&stops).map_err(route)?);
             let source = self.datagram_source(flow, &name, span);
             self.add_datagram_flow(name, source, &there);
         }

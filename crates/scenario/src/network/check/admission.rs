@@ -6,7 +6,7 @@ use crate::document::Problems;
 use crate::network::Network;
 use crate::network::flow::{Flow, Traffic};
 use crate::network::graph::Graph;
-use crate::network::route::Router;
+use crate::network::route::{Router, Stop};
 use crate::queue::QueueLimit;
 
 /// The largest packet that a flow sends in one direction.
@@ -85,12 +85,13 @@ fn refusing_link<'a>(
 ) -> Option<(&'a str, Bytes)> {
     (0..flow.different()).find_map(|number| {
         let stops = flow.stops(number);
-        let stops = stops.iter().map(|stop| graph.find(stop));
-        let mut stops = stops.collect::<Option<Vec<usize>>>()?;
-        if sent.back {
-            stops.reverse();
-        }
-        let route = router.route(&stops).ok()?;
+        let stops = stops.iter().map(|stop| graph.stop(stop));
+        let stops = stops.collect::<Option<Vec<Stop>>>()?;
+        let route = if sent.back {
+            router.round_trip(&stops).ok()?.back
+        } else {
+            router.route(&stops).ok()?
+        };
         route.into_iter().find_map(|link| {
             let link = &graph.links[link];
             match link.link.queue.limit() {
