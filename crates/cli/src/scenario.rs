@@ -37,8 +37,8 @@ pub(crate) struct Args {
 pub(crate) struct Read {
     /// Its text.
     pub(crate) text: String,
-    /// The texts of the files that it names, by their names in it.
-    pub(crate) files: BTreeMap<String, String>,
+    /// The contents of the files that it names, by their names in it.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// What was set on the command line.
     pub(crate) overrides: Vec<String>,
     /// Each point of its sweep, never none: what is set there, and what is then described.
@@ -95,19 +95,19 @@ impl Args {
         })
     }
 
-    /// The text of a file that the scenario names; each is read once, so that all points have the same.
+    /// The content of a file that the scenario names; each is read once, so that all points have the same.
     fn read_named(
         &self,
         file: &str,
-        files: &mut BTreeMap<String, String>,
-    ) -> Result<String, String> {
-        if let Some(text) = files.get(file) {
-            return Ok(text.clone());
+        files: &mut BTreeMap<String, Vec<u8>>,
+    ) -> Result<Vec<u8>, String> {
+        if let Some(content) = files.get(file) {
+            return Ok(content.clone());
         }
         let path = self.scenario.with_file_name(file);
-        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        files.insert(file.to_owned(), text.clone());
-        Ok(text)
+        let content = fs::read(path).map_err(|error| error.to_string())?;
+        files.insert(file.to_owned(), content.clone());
+        Ok(content)
     }
 
     /// Reads and checks a file with transfers over paths.

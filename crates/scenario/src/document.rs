@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 pub use grid::grid;
 pub use locator::Locator;
 pub use overrides::{Override, ParseOverrideError};
+pub(crate) use problem::Spot;
 pub use problem::{Errors, Place, Problem, Problems, nearest};
 
 /// The keys at the top of a TOML text, as far as it can be read.

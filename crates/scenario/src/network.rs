@@ -106,10 +106,16 @@ impl Network {
                 traces.fill(&format!("link.{n}"), &mut edge.link, problems);
             }
             for (flow, n) in network.flows.iter_mut().zip(0..) {
-                if let Traffic::Trace { file, repeat } = &mut flow.traffic {
+                if let Traffic::Trace {
+                    file,
+                    format,
+                    repeat,
+                } = &mut flow.traffic
+                {
                     let key = format!("flow.{n}.traffic");
-                    traces.fill_packets(&format!("{key}.file"), file, problems);
-                    check::check_repeat(&key, file, *repeat, problems);
+                    let trace = (&mut *file, *format);
+                    traces.fill_packets(&format!("{key}.file"), trace, problems);
+                    check::check_repeat(&key, (file, *format), *repeat, problems);
                 }
             }
             check::admission::check(network, problems);

@@ -4,31 +4,41 @@
 //! A scenario names the file. What it holds comes from whoever reads files ([`Files`]), so that the reading of a
 //! scenario needs no file system.
 
+mod named;
+mod ns2;
 mod packets;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polypath_core::time::Duration;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::document::Problems;
+use crate::document::{Problems, Spot};
 use crate::path::Link;
-pub use packets::{PacketTrace, TracePacket};
+pub use named::{Entry, Named};
+pub use packets::TracePacket;
 
-/// Gives the text of a file that a scenario names, relative to the scenario, or says why it cannot.
-pub type Files<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
+/// Gives the content of a file that a scenario names, relative to the scenario, or says why it cannot.
+pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// A recorded rate: the file, and what stands in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
-    /// The name of the file, relative to the scenario's.
-    pub file: String,
-    /// When 1500 bytes can be delivered, since the start of the trace, which repeats after the last; nothing
-    /// before the file is read.
-    pub opportunities: Arc<[Duration]>,
+/// A recorded rate: when 1500 bytes can be delivered, since the start of the trace, which repeats after the last.
+pub type Trace = Named<Duration>;
+
+/// Recorded traffic: its datagrams in the order of time.
+pub type PacketTrace = Named<TracePacket>;
+
+/// The form of a file with recorded traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// One datagram a line: the time since the start in seconds, and the size in bytes.
+    #[default]
+    Text,
+    /// The binary traces of ns-2: pairs of big-endian 32-bit words, the time since the datagram before in
+    /// microseconds, and the size in bytes.
+    Ns2,
 }
 
 /// Reads traces, each file once.
@@ -36,20 +46,21 @@ pub(crate) struct TraceReader<'a> {
     files: &'a mut Files<'a>,
     rates: Known<Duration>,
     packets: Known<TracePacket>,
+    ns2_packets: Known<TracePacket>,
 }
 
 /// What stands in the files of one form that were read.
 type Known<T> = BTreeMap<String, Arc<[T]>>;
 
-/// What is wrong with a line of a trace.
+/// What is wrong with a trace.
 struct Mistake {
-    line: usize,
+    at: Spot,
     message: String,
     remedy: &'static str,
 }
 
-/// The text of no file at all, for scenarios that come without.
-pub(crate) fn no_files(_: &str) -> Result<String, String> {
+/// The content of no file at all, for scenarios that come without.
+pub(crate) fn no_files(_: &str) -> Result<Vec<u8>, String> {
     Err("files cannot be read here".to_owned())
 }
 
@@ -59,6 +70,7 @@ impl<'a> TraceReader<'a> {
             files,
             rates: Known::new(),
             packets: Known::new(),
+            ns2_packets: Known::new(),
         }
     }
 
@@ -70,7 +82,13 @@ impl<'a> TraceReader<'a> {
         ] {
             if let Some(trace) = trace {
                 let (key, known) = (format!("{key}.{leaf}"), &mut self.rates);
-                trace.opportunities = read(self.files, known, parse, (&key, &trace.file), problems);
+                trace.entries = read(
+                    self.files,
+                    known,
+                    of_text(parse),
+                    (&key, &trace.file),
+                    problems,
+                );
             }
         }
     }
@@ -79,11 +97,20 @@ impl<'a> TraceReader<'a> {
     pub(crate) fn fill_packets(
         &mut self,
         key: &str,
-        trace: &mut PacketTrace,
+        (trace, format): (&mut PacketTrace, TraceFormat),
         problems: &mut Problems,
     ) {
-        let (parse, known) = (packets::parse, &mut self.packets);
-        trace.packets = read(self.files, known, parse, (key, &trace.file), problems);
+        let place = (key, trace.file.as_str());
+        trace.entries = match format {
+            TraceFormat::Text => {
+                let (parse, known) = (of_text(packets::parse), &mut self.packets);
+                read(self.files, known, parse, place, problems)
+            }
+            TraceFormat::Ns2 => {
+                let known = &mut self.ns2_packets;
+                read(self.files, known, ns2::parse, place, problems)
+            }
+        };
     }
 }
 
@@ -91,21 +118,22 @@ impl<'a> TraceReader<'a> {
 fn read<T: Clone>(
     files: &mut Files<'_>,
     known: &mut Known<T>,
-    parse: impl Fn(&str) -> Result<Vec<T>, Mistake>,
+    parse: impl Fn(&[u8]) -> Result<Vec<T>, Mistake>,
     (key, file): (&str, &str),
     problems: &mut Problems,
 ) -> Arc<[T]> {
     if let Some(known) = known.get(file) {
         return known.clone();
     }
-    let content = match files(file).map(|text| parse(&text)) {
+    let content = match files(file).map(|content| parse(&content)) {
         Ok(Ok(content)) => content,
-        Ok(Err(Mistake {
-            line,
-            message,
-            remedy,
-        })) => {
-            problems.report_in((key, file), line, message, remedy);
+        Ok(Err(mistake)) => {
+            let Mistake {
+                at,
+                message,
+                remedy,
+            } = mistake;
+            problems.report_in((key, file), at, message, remedy);
             Vec::new()
         }
         Err(reason) => {
@@ -119,12 +147,29 @@ fn read<T: Clone>(
     content
 }
 
+/// A parser of files that makes of their text what `parse` does.
+fn of_text<T>(
+    parse: impl Fn(&str) -> Result<Vec<T>, Mistake>,
+) -> impl Fn(&[u8]) -> Result<Vec<T>, Mistake> {
+    move |content| match std::str::from_utf8(content) {
+        Ok(text) => parse(text),
+        Err(error) => {
+            let before = &content[..error.valid_up_to()];
+            Err(Mistake {
+                at: Spot::Line(before.split(|byte| *byte == b'\n').count()),
+                message: "this is not text".to_owned(),
+                remedy: "a trace in ns-2's binary form is one of datagrams: `format = \"ns2\"`",
+            })
+        }
+    }
+}
+
 /// The times in the lines of a trace.
 fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
     let mut times: Vec<Duration> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let mistake = |message, remedy| Mistake {
-            line,
+            at: Spot::Line(line),
             message,
             remedy,
         };
@@ -141,40 +186,12 @@ fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
     }
     if times.last().is_none_or(|last| *last == Duration::ZERO) {
         return Err(Mistake {
-            line: times.len().max(1),
+            at: Spot::Line(times.len().max(1)),
             message: "the trace lasts no time".to_owned(),
             remedy: "its last line must be more than 0",
         });
     }
     Ok(times)
-}
-
-impl<'de> Deserialize<'de> for Trace {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        String::deserialize(d).map(|file| Self {
-            file,
-            opportunities: Arc::default(),
-        })
-    }
-}
-
-impl Serialize for Trace {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.file)
-    }
-}
-
-impl JsonSchema for Trace {
-    fn schema_name() -> Cow<'static, str> {
-        "Trace".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "a file with one time in ms a line, at which 1500 B can be delivered (Mahimahi)"
-        })
-    }
 }
 
 #[cfg(test)]

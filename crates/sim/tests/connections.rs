@@ -327,3 +327,49 @@ queue = "50 packets"
     assert_eq!((packets[0], packets[1]), (0, 0));
     assert!(packets[2] > 500 && packets[3] > 500, "{packets:?}");
 }
+
+/// ns-2 2.35 sends these datagrams of this recording at these times after the start (where it begins with the first
+/// record, which it draws).
+#[test]
+fn a_recording_in_the_form_of_ns2_is_played_as_there() {
+    let text = r#"schema = 1
+name = "played"
+run = { duration = "1 s" }
+[[link]]
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "1 ms"
+queue = "50 packets"
+[[flow]]
+name = "voice"
+from = "a"
+to = "b"
+traffic = { kind = "trace", file = "v.bin", format = "ns2", repeat = "100 ms" }
+"#;
+    let records: [(u32, u32); 4] = [(10_000, 100), (20_000, 200), (30_000, 300), (40_000, 400)];
+    let words = records.iter().flat_map(|(pause, size)| [*pause, *size]);
+    let content: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
+    let mut files = |_: &str| Ok(content.clone());
+    let network = Network::parse_with(text, "net.toml", &[], &mut files).unwrap();
+    let (heard, _) = Heard::of(&network);
+    let sent = heard.0.iter().filter_map(|(at, event)| match event {
+        NetworkEvent::Arrived { packet, .. } => {
+            let on_the_way = 1_000_000 + u64::from(packet.size) * 8;
+            Some(((at.0 - on_the_way) / 1_000_000, packet.size))
+        }
+        _ => None,
+    });
+    let ns2 = [
+        (10, 100),
+        (30, 200),
+        (60, 300),
+        (100, 400),
+        (110, 100),
+        (130, 200),
+        (160, 300),
+        (200, 400),
+        (210, 100),
+    ];
+    assert_eq!(sent.take(ns2.len()).collect::<Vec<_>>(), ns2);
+}

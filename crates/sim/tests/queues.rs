@@ -48,7 +48,7 @@ delay = "5 ms"
 {queue}
 "#
     );
-    let mut files = |_: &str| Ok("1\n2\n5\n".to_owned());
+    let mut files = |_: &str| Ok(b"1\n2\n5\n".to_vec());
     let scenario = Scenario::parse_with(&text, "s.toml", &[], &mut files).unwrap();
     network::build(&scenario, Seed(1)).unwrap()
 }

@@ -15,8 +15,8 @@ use super::Point;
 pub struct Plan<'a> {
     /// The text of the file.
     pub text: &'a str,
-    /// The texts of the files that it names, by their names.
-    pub files: &'a BTreeMap<String, String>,
+    /// The contents of the files that it names, by their names.
+    pub files: &'a BTreeMap<String, Vec<u8>>,
     /// The arguments that change values of the file.
     pub overrides: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Plan<'_> {
     pub(super) fn describe(&self, points: &[Point], replicas: u32) -> String {
         let files = self.files.iter();
         let digests: BTreeMap<&str, String> = files
-            .map(|(name, text)| (name.as_str(), digest(text)))
+            .map(|(name, content)| (name.as_str(), digest(content)))
             .collect();
         let plan = json!({
             "program": env!("CARGO_PKG_VERSION"),
@@ -50,10 +50,10 @@ fn version(point: &Point) -> u32 {
     }
 }
 
-/// The SHA-256 of a text, in hexadecimal.
-pub(super) fn digest(text: &str) -> String {
+/// The SHA-256 of what is given, in hexadecimal.
+pub(super) fn digest(content: impl AsRef<[u8]>) -> String {
     let mut hexadecimal = String::new();
-    for byte in Sha256::digest(text) {
+    for byte in Sha256::digest(content) {
         // A string takes whatever is written to it.
         let _ = write!(hexadecimal, "{byte:02x}");
     }

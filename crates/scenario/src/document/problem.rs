@@ -5,11 +5,24 @@ use std::fmt;
 use super::locator::Locator;
 use super::tree::Origin;
 
+/// A place in a file that the document names, from 1.
+pub(crate) enum Spot {
+    Line(usize),
+    Record(usize),
+}
+
 /// Where a problem stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// In an argument of the command line, such as `--set KEY=VALUE`.
     Argument(String),
+    /// In a binary file, in a record, which counts from 1.
+    Record {
+        /// The file's name.
+        name: String,
+        /// The record.
+        record: usize,
+    },
     /// In a file, at a line and column that both count from 1.
     File {
         /// The file's name as the caller gave it.
@@ -83,18 +96,22 @@ impl Problems {
         }
     }
 
-    /// Reports that `line` of another file, which the document names at `key`, is wrong.
+    /// Reports that something in another file, which the document names at `key`, is wrong.
     pub(crate) fn report_in(
         &mut self,
         (key, file): (&str, &str),
-        line: usize,
+        spot: Spot,
         message: impl Into<String>,
         remedy: &str,
     ) {
-        let place = Place::File {
-            name: self.locator.source().beside(file),
-            line,
-            column: 1,
+        let name = self.locator.source().beside(file);
+        let place = match spot {
+            Spot::Line(line) => Place::File {
+                name,
+                line,
+                column: 1,
+            },
+            Spot::Record(record) => Place::Record { name, record },
         };
         let remedy = format!(
             "{remedy} (the file is named at {})",
@@ -212,6 +229,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
+            Place::Record { name, record } => write!(f, "{name}: record {record}"),
             Place::Argument(text) => f.write_str(text),
         }
     }

@@ -18,7 +18,7 @@ use crate::check::{
     Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
 };
 use crate::document::Problems;
-use crate::trace::PacketTrace;
+use crate::trace::{PacketTrace, TraceFormat};
 
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
@@ -150,19 +150,24 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
 /// Checks that a recording, which has been read, is over before it begins anew.
 pub(super) fn check_repeat(
     key: &str,
-    trace: &PacketTrace,
+    (trace, format): (&PacketTrace, TraceFormat),
     repeat: Option<Duration>,
     problems: &mut Problems,
 ) {
-    let (Some(repeat), Some(last)) = (repeat, trace.packets.last()) else {
+    let (Some(repeat), Some(last)) = (repeat, trace.entries.last()) else {
         return;
     };
     let key = format!("{key}.repeat");
-    if repeat <= last.at {
+    // In ns-2's form the recording has the pause before its first datagram, and may begin anew with the last.
+    let is_short = match format {
+        TraceFormat::Text => repeat <= last.at,
+        TraceFormat::Ns2 => repeat < last.at,
+    };
+    if is_short {
         let message = format!("the last datagram is sent at {}", last.at);
         problems.report(&key, message, "make `repeat` longer");
     }
-    let shortest = limits::LEAST_GAP * trace.packets.len() as u64;
+    let shortest = limits::LEAST_GAP * trace.entries.len() as u64;
     limits::at_least(&key, repeat, shortest, problems);
     limits::at_most_a_day(&key, repeat, problems);
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::activity::{Activity, WindowChange};
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
-use crate::trace::PacketTrace;
+use crate::trace::{PacketTrace, TraceFormat};
 
 /// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number, `{+N}` for N more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,8 +111,11 @@ pub enum Traffic {
     },
     /// Recorded datagrams.
     Trace {
-        /// The file, relative to this one: one datagram a line, its time in seconds and its size in bytes.
+        /// The file, relative to this one.
         file: PacketTrace,
+        /// The form of the file.
+        #[serde(default)]
+        format: TraceFormat,
         /// The recording begins anew so often; once only, if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repeat: Option<Duration>,

@@ -281,7 +281,7 @@ fn every_number_of_a_flow_has_a_way() {
 fn a_queue_that_admits_no_packet_of_a_flow_on_its_way_is_refused_with_its_line() {
     let parse = |flows: &str| {
         let text = small(flows).replacen("5 packets", "1200 B", 1);
-        let mut files = |_: &str| Ok("0 100\n1 1201\n".to_owned());
+        let mut files = |_: &str| Ok(b"0 100\n1 1201\n".to_vec());
         Network::parse_with(&text, "net.toml", &[], &mut files)
     };
     let of = |traffic: &str, keys: &str| flow(keys).replace("{ kind = \"ftp\" }", traffic);

@@ -1,27 +1,14 @@
 //! Recorded traffic: one datagram a line, its time in seconds and its size in bytes.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use polypath_core::time::Duration;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Mistake;
+use crate::document::Spot;
 
 /// The greatest packet in bytes: that of IPv4.
-const MOST_BYTES: u32 = 65_535;
+pub(super) const MOST_BYTES: u32 = 65_535;
 /// The greatest time in seconds: a day.
-const MOST_SECONDS: f64 = 86_400.0;
-
-/// Recorded traffic: the file, and what stands in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PacketTrace {
-    /// The name of the file, relative to the scenario's.
-    pub file: String,
-    /// The datagrams in the order of time; nothing before the file is read.
-    pub packets: Arc<[TracePacket]>,
-}
+pub(super) const MOST_SECONDS: f64 = 86_400.0;
 
 /// One recorded datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
     let mut packets: Vec<TracePacket> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let mistake = |(message, remedy)| Mistake {
-            line,
+            at: Spot::Line(line),
             message,
             remedy,
         };
@@ -54,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
     }
     if packets.is_empty() {
         return Err(Mistake {
-            line: 1,
+            at: Spot::Line(1),
             message: "there is no datagram in the trace".to_owned(),
             remedy: "write one a line: `SECONDS BYTES`",
         });
@@ -82,34 +69,6 @@ fn parse_line(content: &str) -> Result<TracePacket, (String, &'static str)> {
     Ok(TracePacket { at, bytes })
 }
 
-impl<'de> Deserialize<'de> for PacketTrace {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        String::deserialize(d).map(|file| Self {
-            file,
-            packets: Arc::default(),
-        })
-    }
-}
-
-impl Serialize for PacketTrace {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.file)
-    }
-}
-
-impl JsonSchema for PacketTrace {
-    fn schema_name() -> Cow<'static, str> {
-        "PacketTrace".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "a file with one datagram a line: its time in s since the start of the flow, its size in B"
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +92,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
 
     fn read(text: &str, voice: &str) -> Result<Network, Vec<String>> {
         let mut files = |name: &str| match name {
-            "voice.txt" => Ok(voice.to_owned()),
+            "voice.txt" => Ok(voice.as_bytes().to_vec()),
             _ => Err("no such file".to_owned()),
         };
         Network::parse_with(text, "net.toml", &[], &mut files).map_err(|errors| {
@@ -145,11 +104,11 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     #[test]
     fn a_recording_has_times_sizes_and_comments() {
         let network = read(NETWORK, "# s B\n0 200\n0.02 1 # small\n\n 1.5e0\t65535 \n").unwrap();
-        let Traffic::Trace { file, repeat } = &network.flows[0].traffic else {
+        let Traffic::Trace { file, repeat, .. } = &network.flows[0].traffic else {
             panic!("{network:?}");
         };
         let read: Vec<(u64, u32)> = file
-            .packets
+            .entries
             .iter()
             .map(|packet| (packet.at.as_nanos(), packet.bytes))
             .collect();
@@ -157,6 +116,62 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
         assert_eq!(*repeat, Some(Duration::from_secs(2)));
         let text = toml::to_string(&network).unwrap();
         assert!(text.contains("file = \"voice.txt\""), "{text}");
+    }
+
+    fn read_ns2(traffic: &str, content: &[u8]) -> Result<Network, String> {
+        let text = NETWORK.replace("file = \"voice.txt\", repeat = \"2 s\"", traffic);
+        let mut files = |_: &str| Ok(content.to_vec());
+        Network::parse_with(&text, "net.toml", &[], &mut files).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn a_binary_recording_may_begin_anew_with_its_last_datagram_as_in_ns2() {
+        let content = [
+            0, 0, 0x27, 0x10, 0, 0, 0, 100, 0, 0, 0x4e, 0x20, 0, 0, 0, 200,
+        ];
+        let network = |repeat: &str| {
+            let keys = format!("file = \"v.bin\", format = \"ns2\", repeat = \"{repeat}\"");
+            read_ns2(&keys, &content)
+        };
+        let read = network("30 ms").unwrap();
+        let Traffic::Trace { file, .. } = &read.flows[0].traffic else {
+            panic!("{read:?}");
+        };
+        let at = |packet: &TracePacket| (packet.at.as_nanos() / 1_000_000, packet.bytes);
+        assert_eq!(
+            file.entries.iter().map(at).collect::<Vec<_>>(),
+            [(10, 100), (30, 200)]
+        );
+        let early = network("29 ms").unwrap_err();
+        assert!(
+            early.contains("the last datagram is sent at 30 ms; make `repeat` longer"),
+            "{early}"
+        );
+    }
+
+    #[test]
+    fn a_file_in_the_other_form_is_refused_with_its_place() {
+        let binary = [0, 0, 0x27, 0x10, 0, 0, 0, 0xc8];
+        for (keys, content, wanted) in [
+            (
+                "file = \"v.bin\", format = \"ns2\"",
+                &b"0 200\n"[..],
+                "v.bin: record 1: the file ends after 6 of 8 bytes; a record is two",
+            ),
+            (
+                "file = \"v.bin\"",
+                &binary[..],
+                "v.bin:1:1: this is not text; a trace in ns-2's binary form",
+            ),
+            (
+                "file = \"v.bin\", format = \"ns-2\"",
+                &binary[..],
+                "net.toml:14:54: ",
+            ),
+        ] {
+            let found = read_ns2(keys, content).unwrap_err();
+            assert!(found.contains(wanted), "{found}\nwithout {wanted}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn parse(text: &str, files: &[(&str, &str)]) -> (Result<Scenario, Errors>, Vec<S
         read.push(name.to_owned());
         let found = files.iter().find(|(file, _)| *file == name);
         found
-            .map(|(_, text)| (*text).to_owned())
+            .map(|(_, text)| text.as_bytes().to_vec())
             .ok_or("no such file".to_owned())
     };
     let scenario = Scenario::parse_with(text, "s.toml", &[], &mut find);
@@ -47,7 +47,7 @@ fn each_direction_has_its_trace_and_each_file_is_read_once() {
     let (scenario, read) = parse(SCENARIO, &[("lte.down", "0\n5\n5\n"), ("lte.up", "7")]);
     let scenario = scenario.unwrap();
     let link = &scenario.paths[0].links[0];
-    let times = |link: &Link| link.trace.as_ref().unwrap().opportunities.clone();
+    let times = |link: &Link| link.trace.as_ref().unwrap().entries.clone();
     assert_eq!(times(link), ms(&[0, 5, 5]));
     assert_eq!(times(&link.reversed()), ms(&[7]));
     let both = &scenario.paths[0].links[1];
@@ -135,12 +135,12 @@ from = "left0"
 to = "right0"
 traffic = { kind = "ftp" }
 "#;
-    let mut files = |name: &str| Ok(if name == "a" { "3" } else { "4" }.to_owned());
+    let mut files = |name: &str| Ok(if name == "a" { b"3" } else { b"4" }.to_vec());
     let network = Network::parse_with(text, "n.toml", &[], &mut files).unwrap();
     let graph = network.graph();
     let times = |name: &str| {
         let link = &graph.links[graph.find_link(name).unwrap()].link;
-        link.trace.as_ref().map(|trace| trace.opportunities.clone())
+        link.trace.as_ref().map(|trace| trace.entries.clone())
     };
     assert_eq!(times("bottleneck"), Some(ms(&[3])));
     assert_eq!(times("left0-x"), Some(ms(&[3])));

@@ -24,7 +24,7 @@ pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {
 pub(super) fn link(link: &scenario::Link) -> Result<LinkConfig, ConfigError> {
     let since_start = |span: Duration| Time::ZERO + span;
     let rate = match &link.trace {
-        Some(trace) => Trace::new(trace.opportunities.iter().copied())?.into(),
+        Some(trace) => Trace::new(trace.entries.iter().copied())?.into(),
         None => link.rate.unwrap_or_default().into(),
     };
     Ok(LinkConfig {

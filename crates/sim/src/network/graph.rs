@@ -223,9 +223,11 @@ impl Network {
                 let config = bursts(packet, peak, (on, off), Sojourn::Pareto(shape));
                 (Pattern::OnOff(OnOff::new(config, stream)), packet)
             }
-            Traffic::Trace { ref file, repeat } => {
-                let playback = Playback::new(file.packets.clone(), repeat);
-                let sizes = file.packets.iter().map(|packet| u64::from(packet.bytes));
+            Traffic::Trace {
+                ref file, repeat, ..
+            } => {
+                let playback = Playback::new(file.entries.clone(), repeat);
+                let sizes = file.entries.iter().map(|packet| u64::from(packet.bytes));
                 (Pattern::Playback(playback), Bytes(sizes.max().unwrap_or(0)))
             }
             Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {

@@ -68,7 +68,7 @@ fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
         | Traffic::Exponential { packet, .. }
         | Traffic::Pareto { packet, .. } => vec![there("datagram", *packet, "traffic.packet")],
         Traffic::Trace { file, .. } => {
-            let largest = file.packets.iter().map(|packet| packet.bytes).max();
+            let largest = file.entries.iter().map(|packet| packet.bytes).max();
             let size = Bytes(largest.unwrap_or_default().into());
             vec![there("datagram", size, "traffic.file")]
         }

@@ -29,7 +29,7 @@ traffic = { kind = "ftp" }
 "#;
 
 fn problems_with(text: &str, overrides: &[Override]) -> Vec<String> {
-    let mut files = |_: &str| Ok("0 200\nbad\n".to_owned());
+    let mut files = |_: &str| Ok("0 200\nbad\n".into());
     let read = Network::parse_with(text, "nets/net.toml", overrides, &mut files);
     let errors = read.expect_err("it is wrong");
     errors.problems().iter().map(ToString::to_string).collect()
