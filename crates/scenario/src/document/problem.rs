@@ -6,6 +6,7 @@ use super::locator::Locator;
 use super::tree::Origin;
 
 /// A place in a file that the document names, from 1.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Spot {
     Line(usize),
     Record(usize),
