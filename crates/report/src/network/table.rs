@@ -129,7 +129,7 @@ fn percentiles(groups: &[GroupFigures]) -> Option<String> {
     let row = |group: &GroupFigures| {
         let delays = group.delay_percentiles?;
         let cells = [delays.p50, delays.p95, delays.p99].map(|delay| scaled(delay, 1e3));
-        Some([&[group.name.clone()][..], &cells].concat())
+        Some([&[shortened(&group.name, FLOW_NAME)][..], &cells].concat())
     };
     let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
     (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&PERCENTILE_COLUMNS, &[], &rows)))
@@ -150,7 +150,7 @@ fn files(groups: &[GroupFigures]) -> Option<String> {
         let files = group.files.as_ref()?;
         let of_all = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.3}"));
         Some(vec![
-            group.name.clone(),
+            shortened(&group.name, FLOW_NAME),
             counted(files.per_run),
             scaled(files.mean, 1.0),
             of_all(files.median),

@@ -39,25 +39,28 @@ fn it_fits_into_80_columns() {
     let name = |begin: &str| format!("{begin}{}", "-long".repeat(11));
     let long = FAST.replace("backbone-of-the-site", &name("backbone"));
     let long = long.replace("bulk-transfers", &name("bulk"));
-    let files = FAST.replace("warm_up", "percentiles = true, warm_up");
-    let files = files.replace(
-        "{ kind = \"ftp\" }",
-        "{ kind = \"sessions\", idle = \"10 ms\", file = { mu = 9.0, sigma = 1.0 } }",
-    );
-    for (network, seeds) in [
-        (FAST, &[1][..]),
-        (FAST, &[1, 2]),
-        (&long, &[1]),
-        (&long, &[1, 2]),
-        (&files, &[1]),
-        (&files, &[1, 2]),
+    let with_files = |text: &str| {
+        let text = text.replace("warm_up", "percentiles = true, warm_up");
+        text.replace(
+            "{ kind = \"ftp\" }",
+            "{ kind = \"sessions\", idle = \"10 ms\", file = { mu = 9.0, sigma = 1.0 } }",
+        )
+    };
+    let files = [FAST, &long].map(with_files);
+    for (network, has_files) in [
+        (FAST, false),
+        (&long, false),
+        (&files[0], true),
+        (&files[1], true),
     ] {
-        let text = rendered(network, seeds);
-        assert_eq!(text.contains("95 % within"), network == files, "{text}");
-        assert_eq!(text.contains("delay within"), network == files, "{text}");
-        let width = text.lines().map(|line| line.chars().count()).max();
-        assert!(width.is_some_and(|width| width <= 80), "{text}");
-        assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
+        for seeds in [&[1][..], &[1, 2]] {
+            let text = rendered(network, seeds);
+            assert_eq!(text.contains("95 % within"), has_files, "{text}");
+            assert_eq!(text.contains("delay within"), has_files, "{text}");
+            let width = text.lines().map(|line| line.chars().count()).max();
+            assert!(width.is_some_and(|width| width <= 80), "{text}");
+            assert!(text.contains("900 ms after a warm-up of 100 ms"), "{text}");
+        }
     }
 }
 
