@@ -14,7 +14,7 @@
 //! *Sizes.* A segment of the model counts `tcp.segment` bytes with its headers of 40, so that it carries
 //! `segment - 40` bytes of the stream, all of them 0; captured packets are whole and their checksums right. The
 //! length of a packet is the size that the links counted. Four kinds of packets need more bytes than the model
-//! gives them, and are longer here: a SYN by its options (4 bytes for a window scale, 4 for SACK permitted); an
+//! gives them, and are longer here: a SYN by its options (4 bytes for the maximum segment size, 4 for a window scale, 4 for SACK permitted); an
 //! ACK with SACK blocks by 4 (the model counts 8 for each block, and the option has 2 bytes and 2 of padding
 //! besides); an ACK, or a SYN, of less than its headers of 40; and a datagram of less than its headers of 28. Where
 //! the model gives a packet more than its headers, zeros follow the IP packet.

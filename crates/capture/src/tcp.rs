@@ -16,7 +16,7 @@ const UNUSED_WINDOW: u16 = u16::MAX;
 /// What the headers of a flow's segments have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
-    /// Bytes of the stream in a segment.
+    /// Bytes of the stream in a segment: the maximum segment size (RFC 9293, 3.7.1).
     payload: u32,
     /// The first segment with data: 1 after a SYN.
     first_data: u32,
@@ -120,6 +120,8 @@ impl Form {
     }
 
     fn set_handshake_options(&self, header: &mut TcpHeader, shift: u8) {
+        let greatest = u16::try_from(self.payload).unwrap_or(u16::MAX);
+        let greatest = [TcpOptionElement::MaximumSegmentSize(greatest)];
         let scale = [TcpOptionElement::Noop, TcpOptionElement::WindowScale(shift)];
         let selective = [
             TcpOptionElement::Noop,
@@ -127,7 +129,8 @@ impl Form {
             TcpOptionElement::SelectiveAcknowledgementPermitted,
         ];
         let scale = scale.into_iter().filter(|_| self.shift > 0);
-        let options = scale.chain(selective.into_iter().filter(|_| self.selective));
+        let selective = selective.into_iter().filter(|_| self.selective);
+        let options = greatest.into_iter().chain(scale).chain(selective);
         set_options(header, &options.collect::<Vec<_>>());
     }
 
@@ -192,6 +195,25 @@ mod tests {
         let header = form(20).header_back(&ack, ENDS, origins, true);
         assert_eq!(header.acknowledgment_number, 960);
         assert_eq!(header.sequence_number, 0);
+    }
+
+    #[test]
+    fn both_syns_say_the_maximum_segment_size_and_nothing_else_does() {
+        let origins = Origins { source: 1, sink: 2 };
+        let says = |header: &TcpHeader| {
+            let mut options = header.options_iterator();
+            options.any(|option| option == Ok(TcpOptionElement::MaximumSegmentSize(960)))
+        };
+        let form = form(20);
+        let sent = |number| {
+            let segment = Segment::new(SegmentKind::Data, 1, number, 1000);
+            form.header_there(&segment, ENDS, origins)
+        };
+        assert!(says(&sent(0)) && !says(&sent(1)));
+        assert_eq!(sent(0).header_len(), 24, "4 bytes more than the model's 40");
+        let ack = Segment::new(SegmentKind::Ack, 1, 1, 40);
+        let answer = |established| form.header_back(&ack, ENDS, origins, established);
+        assert!(says(&answer(false)) && !says(&answer(true)));
     }
 
     #[test]

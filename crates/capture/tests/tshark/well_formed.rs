@@ -96,10 +96,11 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
         &fields,
     ) {
         // The plain file: no blocks, a window that needs no scale, and a model of ACKs below their headers.
-        let wanted = if packet["tcp.len"] == "0" {
-            "40"
-        } else {
-            "1000"
+        let syn = packet["tcp.flags.syn"] == "True" || packet["tcp.flags.syn"] == "1";
+        let wanted = match packet["tcp.len"].as_str() {
+            "0" if syn => "44",
+            "0" => "40",
+            _ => "1000",
         };
         assert_eq!(packet["frame.len"], wanted, "{packet:?}");
     }
@@ -139,6 +140,26 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
         small.len(),
         large.len()
     );
+}
+
+#[test]
+fn every_syn_and_no_other_packet_says_the_maximum_segment_size() {
+    let Some(run) = captured(EVERYTHING, &[]) else {
+        return;
+    };
+    let fields = ["tcp.options.mss_val", "tcp.srcport", "tcp.dstport"];
+    for packet in run.packets("tcp.flags.syn == 1", &fields) {
+        let ports = [&packet["tcp.srcport"], &packet["tcp.dstport"]];
+        let wanted = if ports.into_iter().any(|port| port == "57347") {
+            "537"
+        } else {
+            "960"
+        };
+        assert_eq!(packet["tcp.options.mss_val"], wanted, "{packet:?}");
+    }
+    let syns = run.count("tcp.flags.syn == 1");
+    assert!(syns > 20);
+    assert_eq!(run.count("tcp.options.mss_val"), syns);
 }
 
 /// As many flows as there are ports of receivers, of datagrams between two nodes and over TCP between two others;
