@@ -148,6 +148,7 @@ impl<P: Payload> Link<P> {
 
     /// The totals since the start of the run.
     #[must_use]
+    #[inline]
     pub fn counters(&self) -> Counters {
         let waiting = match &self.buffer {
             Buffer::Held(held) => held.waiting(),
@@ -159,6 +160,7 @@ impl<P: Payload> Link<P> {
     /// The totals up to `now`, which is not before the last input: bytes that are on their way to the line, or in
     /// transmission, are not transmitted yet. What else is decided counts, as in [`Self::counters`].
     #[must_use]
+    #[inline]
     pub fn counters_at(&self, now: Time) -> Counters {
         let counters = self.counters();
         Counters {
