@@ -27,7 +27,8 @@ pub struct Counters {
     pub packets_marked: u64,
     /// Sum of the times that the transmitted packets waited before their first bit left; over a span of time, divided
     /// by that, it is the mean number of packets that wait (Little's law). A packet brings its whole wait when its fate
-    /// is decided, so that a span in which the queue grows has more than its mean, and one in which it shrinks less.
+    /// is decided, unless the totals are those [at a time](crate::Link::counters_at): then, but under `CoDel`, what is to
+    /// come of it does not count, of a recorded rate to within an opportunity.
     pub waited: Duration,
     /// Packets that do not reach the far end.
     pub drops: Drops,

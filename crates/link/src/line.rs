@@ -30,6 +30,9 @@ impl LineRate {
     }
 }
 
+/// For so long a packet keeps its place after its last bit has left.
+const TIE: Duration = Duration(1);
+
 /// A line that transmits one packet after another.
 #[derive(Clone, Debug)]
 pub(crate) enum Line {
@@ -67,8 +70,16 @@ impl Line {
     pub(crate) fn vacates(&self, finish: Time) -> Time {
         match self {
             // A line that is free from the start has sent nothing.
-            Self::Constant(_) if finish > Time::ZERO => finish + Duration(1),
+            Self::Constant(_) if finish > Time::ZERO => finish + TIE,
             _ => finish,
+        }
+    }
+
+    /// When the last bit of a packet leaves whose place is [free](Self::vacates) from `vacated` on.
+    pub(crate) fn finish_of(&self, vacated: Time) -> Time {
+        match self {
+            Self::Constant(_) => vacated - TIE,
+            Self::Trace(_) => vacated,
         }
     }
 

@@ -158,16 +158,36 @@ impl<P: Payload> Link<P> {
     }
 
     /// The totals up to `now`, which is not before the last input: bytes that are on their way to the line, or in
-    /// transmission, are not transmitted yet. What else is decided counts, as in [`Self::counters`].
+    /// transmission, are not transmitted yet, and nobody has waited yet after that. What else is decided counts, as in
+    /// [`Self::counters`].
     #[must_use]
     #[inline]
     pub fn counters_at(&self, now: Time) -> Counters {
         let counters = self.counters();
+        if self.wire.line.free_at() <= now {
+            return counters;
+        }
+        let rest = self.rest_at(now);
         Counters {
-            bytes_transmitted: (counters.bytes_transmitted)
-                .saturating_sub(self.wire.line.bytes_after(now)),
+            bytes_transmitted: counters.bytes_transmitted.saturating_sub(rest.0),
+            waited: counters.waited - rest.1,
             ..counters
         }
+    }
+
+    /// Of what counts already: bytes that leave after `now`, and how long packets will wait after it.
+    #[inline(never)]
+    fn rest_at(&self, now: Time) -> (u64, Duration) {
+        let line = &self.wire.line;
+        let wait = |turn| line.finish_of(turn).since(now);
+        let waits = match &self.buffer {
+            Buffer::Packets(queue) => queue.turns_after(now).map(wait).sum(),
+            Buffer::Bytes(queue) => queue.turns_after(now).map(wait).sum(),
+            Buffer::Red(queue) => queue.turns_after(now).map(wait).sum(),
+            // It counts packets when they leave.
+            Buffer::Held(_) => Duration::ZERO,
+        };
+        (line.bytes_after(now), waits)
     }
 
     /// The rate in bits per second, of a trace its mean.

@@ -165,6 +165,9 @@ pub(crate) trait Queue {
     /// Takes the place for the packet that was admitted last; its last bit leaves at `finish`, not earlier than
     /// any before.
     fn take(&mut self, finish: Time, size: u32);
+
+    /// When the turn comes of each packet that waits after `now`: the place of the one before it is free then.
+    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time>;
 }
 
 impl QueueLimit {

@@ -43,7 +43,7 @@ pub use watch::{Detail, FlowPacket, NetworkEvent};
 const CATCH_UP: u32 = 1 << 20;
 
 /// Packets that all queues and links of a world may hold together; each takes about a hundred bytes.
-pub const MOST_UNDER_WAY: usize = 1 << 24;
+pub const MOST_UNDER_WAY: usize = 1 << 23;
 
 /// What a world says.
 #[derive(Clone, Debug, PartialEq, Eq)]

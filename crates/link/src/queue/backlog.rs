@@ -59,4 +59,15 @@ impl Backlog {
     pub(crate) fn len(&self, now: Time) -> usize {
         self.packets.len() - self.packets.partition_point(|(finish, _)| *finish <= now)
     }
+
+    /// When those leave after `now` that have another behind them.
+    pub(crate) fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        let before_last = self.packets.len().saturating_sub(1);
+        let finish = self
+            .packets
+            .iter()
+            .take(before_last)
+            .map(|(finish, _)| *finish);
+        finish.filter(move |finish| *finish > now)
+    }
 }

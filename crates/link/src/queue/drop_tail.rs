@@ -93,6 +93,10 @@ impl Queue for PacketPlaces {
     /// The place of the packet that came last is the line's.
     #[inline]
     fn take(&mut self, _finish: Time, _size: u32) {}
+
+    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        self.finish.iter().copied().filter(move |turn| *turn > now)
+    }
 }
 
 /// A limit in bytes.
@@ -129,5 +133,9 @@ impl Queue for BytePlaces {
     #[inline]
     fn take(&mut self, finish: Time, size: u32) {
         self.backlog.push(finish, size);
+    }
+
+    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        self.backlog.turns_after(now)
     }
 }

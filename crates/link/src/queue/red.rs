@@ -180,6 +180,10 @@ impl Queue for Red {
     fn take(&mut self, finish: Time, size: u32) {
         self.backlog.push(finish, size);
     }
+
+    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        self.backlog.turns_after(now)
+    }
 }
 
 impl Average {

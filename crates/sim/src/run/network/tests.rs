@@ -49,6 +49,24 @@ to = "b"
 traffic = { kind = "cbr", packet = "2000 B", interval = "1 ms" }
 "#;
 
+/// One packet more waits every 2 ms.
+#[test]
+fn the_mean_queue_of_a_span_is_that_of_its_time() {
+    let red = r#"{ kind = "red", limit = "1500 packets", min_th = 1200, max_th = 1400 }"#;
+    for queue in [r#""1500 packets""#, r#""3 MB""#, red] {
+        let text = OVERLOAD
+            .replace("QUEUE", queue)
+            .replace("RATE", "rate = \"8 Mbit/s\"");
+        let network = Network::parse(&text, "overload.toml", &[]).unwrap();
+        let outcome = run_network(&network, Seed(1), &mut ()).unwrap();
+        for (span, counters) in (0..).zip(&outcome.links[0].spans) {
+            let mean = counters.mean_waiting(outcome.span.as_secs_f64());
+            let wanted = 250.0 * (f64::from(span) + 0.5);
+            assert!((mean - wanted).abs() < 1.0, "{queue}, span {span}: {mean}");
+        }
+    }
+}
+
 #[test]
 fn a_line_is_not_busy_for_more_than_all_of_the_time() {
     let codel = r#"{ kind = "codel", limit = "1500 packets" }"#;
