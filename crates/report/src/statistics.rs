@@ -34,18 +34,19 @@ impl Estimate {
     /// Techniques, 6.3); none of no pairs, or where the second values sum to nothing.
     ///
     /// The mean of the single ratios would be biased upwards, and short rounds would weigh as much as long
-    /// ones.
+    /// ones. Pairs of zeros observe nothing and do not count: a ratio of a single pair has no interval, however many
+    /// are empty.
     #[must_use]
     pub fn of_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
-        let n = pairs.len();
-        let (above, below) = pairs
-            .iter()
-            .fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
+        let observed = |pair: &&(f64, f64)| **pair != (0.0, 0.0);
+        let pairs = || pairs.iter().filter(observed);
+        let n = pairs().count();
+        let (above, below) = pairs().fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
         if n == 0 || below <= 0.0 {
             return None;
         }
         let mean = above / below;
-        let squares: f64 = pairs.iter().map(|(x, y)| (x - mean * y).powi(2)).sum();
+        let squares: f64 = pairs().map(|(x, y)| (x - mean * y).powi(2)).sum();
         let ci95 = (n > 1).then(|| {
             let freedom = (n - 1) as f64;
             let error = (squares / freedom / n as f64).sqrt() / (below / n as f64);
@@ -111,6 +112,22 @@ mod tests {
         assert!((estimate.ci95.unwrap() - half).abs() < 1e-5);
         assert_eq!(Estimate::of(&[7.0]).unwrap().ci95, None);
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn empty_pairs_make_no_ratio_surer() {
+        let of = |pairs: &[(f64, f64)]| Estimate::of_ratio(pairs).unwrap();
+        let one = of(&[(0.0, 0.0), (3.0, 2.0), (0.0, 0.0)]);
+        assert_eq!(
+            one,
+            Estimate {
+                mean: 1.5,
+                ci95: None,
+                n: 1
+            }
+        );
+        let two = [(3.0, 2.0), (2.0, 2.0)];
+        assert_eq!(of(&[two[0], (0.0, 0.0), two[1]]), of(&two));
     }
 
     #[test]

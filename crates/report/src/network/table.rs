@@ -57,7 +57,7 @@ fn basis(record: NetworkRecord<'_>) -> String {
     };
     match record.replicas {
         [(seed, _)] => format!(
-            "sim, seed {seed}, {measured};\n+- is half of the 95 % interval, from n = {} spans",
+            "sim, seed {seed}, {measured};\n+- is half of the 95 % interval, from n = {} spans\nless those without a packet",
             run.batches
         ),
         replicas => format!(
