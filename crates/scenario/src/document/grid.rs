@@ -104,17 +104,18 @@ fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Ve
     let mut report = |origin, message: String, remedy| {
         problems.push(Problem::new(source.place(origin), message, remedy));
     };
-    let mut keys = BTreeSet::new();
+    let mut before: Vec<(&str, String)> = Vec::new();
     for axis in axes {
         let key = by_position(root, &axis.key);
         if NOT_SWEPT.contains(&key.as_str()) {
             let message = format!("`{key}` is the same for all points of a sweep");
             report(axis.origin, message, "sweep a key of what is run");
         }
-        if !keys.insert(key) {
-            let message = format!("`{}` is swept twice", axis.key);
+        let shared = |(other, place): &(&str, String)| overlap((&axis.key, &key), (other, place));
+        if let Some(message) = before.iter().find_map(shared) {
             report(axis.origin, message, "remove one");
         }
+        before.push((&axis.key, key));
         let mut seen = BTreeSet::new();
         for value in axis.values {
             if !seen.insert((value.value.type_name(), value.value.to_string())) {
@@ -123,6 +124,16 @@ fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Ve
             }
         }
     }
+}
+
+/// What is wrong with two axes, each by its key as it is written and by position, that set one value: the later would
+/// take the place of the other.
+fn overlap((key, place): (&str, &str), (other, other_place): (&str, &str)) -> Option<String> {
+    if place == other_place {
+        return Some(format!("`{key}` is swept twice"));
+    }
+    let nested = is_within(place, other_place) || is_within(other_place, place);
+    nested.then(|| format!("`{key}` and `{other}` are swept, and one is part of the other"))
 }
 
 /// Reports overrides of what is swept: one of the two would be lost.

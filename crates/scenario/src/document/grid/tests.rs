@@ -63,6 +63,16 @@ fn what_says_nothing_new_or_is_set_elsewhere_too_is_refused() {
             "x.toml:4:18: `flow.0.count` is swept twice",
         ),
         (
+            "\"link.0.queue.limit\" = [\"5 kB\"]\n\"link.0.queue\" = [\"9 kB\"]",
+            None,
+            "x.toml:4:18: `link.0.queue` and `link.0.queue.limit` are swept, and one is part of the other; remove one",
+        ),
+        (
+            "\"flow.f\" = [{ count = 1 }]\n\"flow.0.count\" = [2]",
+            None,
+            "x.toml:4:18: `flow.0.count` and `flow.f` are swept, and one is part of the other; remove one",
+        ),
+        (
             "flow.f.count = [1, 2]",
             Some("flow.0.count=3"),
             "--set flow.0.count=3: `flow.f.count` is swept at x.toml:3:16; remove",
