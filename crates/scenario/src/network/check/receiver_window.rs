@@ -22,9 +22,13 @@ pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
             let message = format!("{} is not later than the change before", change.at);
             problems.report(&at, message, "sort the changes by their times");
         }
-        if change.at >= run.duration {
-            let message = format!("the run is over at {}", run.duration);
-            problems.report(&at, message, "set the window earlier, or remove the change");
+        if run.duration > Duration::ZERO && change.at >= run.duration {
+            let message = format!(
+                "the run is over at {}, before the window of flow `{}` changes at {}",
+                run.duration, flow.name, change.at
+            );
+            let remedy = "set the window earlier, or remove the change";
+            problems.report_among(&[&at, "run.duration"], message, remedy);
         }
         before = change.at;
     }

@@ -35,7 +35,7 @@ fn changes_that_cannot_be_are_refused_with_their_line() {
         ),
         (
             "[{ at = \"10 s\", window = 5 }]",
-            "net.toml:30:27: the run is over at 10 s; set the window earlier",
+            "net.toml:30:27: the run is over at 10 s, before the window of flow `f` changes at 10 s; set the window",
         ),
         (
             "[{ at = \"1 s\", window = 0 }]",
@@ -60,4 +60,27 @@ fn changes_that_cannot_be_are_refused_with_their_line() {
             "net.toml:30:19: datagrams have no receiver window; remove `receiver_window` from the flow"
         ]
     );
+}
+
+#[test]
+fn a_run_that_is_too_short_for_a_change_is_blamed_on_what_set_its_length() {
+    let text = changing("[{ at = \"1 s\", window = 5 }, { at = \"3 s\", window = 6 }]");
+    let with = |seconds: &str| {
+        let length = Override::of_argument(
+            &format!("--seconds {seconds}"),
+            "run.duration",
+            &format!("{seconds} s"),
+        );
+        let errors = Network::parse(&text, "net.toml", &[length]).unwrap_err();
+        let problems = errors.problems().iter();
+        problems.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        with("2"),
+        [
+            "--seconds 2: the run is over at 2 s, before the window of flow `f` changes at 3 s; set the window earlier, or remove the change"
+        ]
+    );
+    let none = with("0");
+    assert!(none.iter().all(|told| !told.contains("window")), "{none:?}");
 }
