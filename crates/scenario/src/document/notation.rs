@@ -20,13 +20,19 @@ pub(super) fn notation(definition: &str) -> Option<Notation> {
         "Rate" => (|text| check(text, &MOST_RATE), "1 Mbit/s"),
         "Bytes" => (|text| check(text, &MOST_QUEUE), "1 kB"),
         "Duration" => (|text| check(text, &MOST_SPAN), "1 s"),
-        "QueueLimit" => (
-            |text| check(text, &QueueLimit::Packets(MOST_PACKETS)),
-            "50 packets",
-        ),
+        "QueueLimit" => (|text| check(text, &most_room(text)), "50 packets"),
         _ => return None,
     };
     Some(Notation { check, example })
+}
+
+/// The greatest room of a queue, in the unit of the text.
+fn most_room(text: &str) -> QueueLimit {
+    let text = text.trim();
+    if text.ends_with("packets") || text.ends_with("packet") {
+        return QueueLimit::Packets(MOST_PACKETS);
+    }
+    QueueLimit::Bytes(MOST_QUEUE)
 }
 
 /// Checks a text; one that is too large is told `most`, the greatest that any key admits.
@@ -62,7 +68,8 @@ mod tests {
             ("Duration", "99999999999999 h", "86400 s"),
             ("Bytes", "99_999_999_999_999 GB", "10 GB"),
             ("QueueLimit", "5000000000 packets", "1000000 packets"),
-            ("QueueLimit", "99999999999999 GB", "1000000 packets"),
+            ("QueueLimit", "99999999999999 packet", "1000000 packets"),
+            ("QueueLimit", "99999999999999 GB", "10 GB"),
             ("Rate", "1e30 Mbit/s", "1000 Gbit/s"),
         ] {
             let wanted = format!("`{text}` is too large; {most} is the most");
