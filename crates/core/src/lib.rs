@@ -21,6 +21,7 @@ mod overlay;
 pub mod packet;
 pub mod policy;
 pub mod receiver;
+pub mod red;
 pub mod rng;
 pub mod sender;
 pub mod time;

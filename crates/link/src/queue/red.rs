@@ -19,6 +19,7 @@
 use alloc::format;
 
 use polypath_core::math::{exp, floor, pow};
+use polypath_core::red::default_min_th;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::Time;
 
@@ -27,10 +28,6 @@ use super::{Arrival, Queue, QueueLimit, RedConfig, Verdict};
 use crate::config::LinkConfig;
 use crate::link::DropReason;
 
-/// Least `min_th` where none is given, in packets.
-const LEAST_THRESHOLD: f64 = 5.0;
-/// The queueing delay for which `min_th` is made where none is given, in seconds (`targetdelay_`).
-const TARGET_DELAY: f64 = 0.005;
 /// The least round-trip time for which a weight is made where none is given, in seconds.
 const LEAST_RTT: f64 = 0.1;
 
@@ -81,8 +78,7 @@ impl Red {
         let packets_per_second = link.rate.mean().as_f64() / (8.0 * mean_packet);
         let counts_bytes = matches!(red.limit, QueueLimit::Bytes(_));
         let scale = if counts_bytes { mean_packet } else { 1.0 };
-        let min = (red.min_th)
-            .unwrap_or_else(|| LEAST_THRESHOLD.max(TARGET_DELAY * packets_per_second / 2.0));
+        let min = (red.min_th).unwrap_or_else(|| default_min_th(link.rate.mean(), red.mean_packet));
         let weight = red.weight.unwrap_or_else(|| {
             let rtt = 3.0 * (link.delay.as_secs_f64() + 1.0 / packets_per_second);
             1.0 - exp(-1.0 / (10.0 * rtt.max(LEAST_RTT) * packets_per_second))

@@ -1,16 +1,12 @@
 //! Queues: room for a packet, and thresholds that can be reached.
 
+use polypath_core::red::default_min_th;
 use polypath_core::units::{Bytes, Rate};
 
 use super::{Largest, check_packet, leaf, positive};
 use crate::document::Problems;
 use crate::path::Link;
 use crate::queue::{ActiveQueue, Queue, QueueLimit};
-
-/// The least default of RED's `min_th`, in packets (ns-2 2.35).
-const LEAST_THRESHOLD: f64 = 5.0;
-/// Half the queueing delay, in seconds, for which that default is made (ns-2 2.35, `targetdelay_` 5 ms).
-const HALF_TARGET_DELAY: f64 = 0.0025;
 
 /// Checks the queue of a link at `key`, which is to admit `packets`.
 pub(super) fn check(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
@@ -100,8 +96,8 @@ fn check_thresholds(key: &str, queue: ActiveQueue, rate: Option<Rate>, problems:
     if mean_packet == Bytes(0) {
         return;
     }
-    let least = least_default(rate, mean_packet);
-    let min = min_th.unwrap_or(least);
+    // Of a recorded rate, the least that it may be.
+    let min = min_th.unwrap_or_else(|| default_min_th(rate.unwrap_or_default(), mean_packet));
     let by = if min_th.is_some() { "" } else { " by default" };
     let [min_key, max_key, limit_key] =
         ["min_th", "max_th", "limit"].map(|leaf| format!("{key}.{leaf}"));
@@ -119,10 +115,4 @@ fn check_thresholds(key: &str, queue: ActiveQueue, rate: Option<Rate>, problems:
         let remedy = "lower `min_th` (packets of the mean size), or raise `limit`";
         problems.report_among(&[&min_key, &limit_key], message, remedy);
     }
-}
-
-/// The default of `min_th`; of a recorded rate the least that it may be.
-fn least_default(rate: Option<Rate>, mean_packet: Bytes) -> f64 {
-    let packets_per_second = rate.unwrap_or_default().as_f64() / (8.0 * mean_packet.0 as f64);
-    LEAST_THRESHOLD.max(HALF_TARGET_DELAY * packets_per_second)
 }
