@@ -118,6 +118,8 @@ fn take(next: &AtomicUsize, end: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -135,11 +137,15 @@ mod tests {
 
     #[test]
     fn a_group_is_finished_whole_and_its_pieces_run_side_by_side() {
-        for (jobs, most) in [(1, 1), (2, 2)] {
+        for jobs in [1, 2] {
             let (running, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let all = Barrier::new(usize::from(jobs));
             let work = |group: usize, member: u32| {
                 let now = running.fetch_add(1, Ordering::Relaxed) + 1;
                 at_once.fetch_max(now, Ordering::Relaxed);
+                if group == 0 && member < u32::from(jobs) {
+                    all.wait();
+                }
                 // The later a piece, the sooner it is done.
                 thread::sleep(Duration::from_millis(20 - 5 * u64::from(member)));
                 running.fetch_sub(1, Ordering::Relaxed);
@@ -154,7 +160,7 @@ mod tests {
             assert_eq!(done, Ok(()));
             let wanted = [0, 1].map(|n| (n, vec![(n, 0), (n, 1), (n, 2)]));
             assert_eq!(whole.into_inner().unwrap(), BTreeMap::from(wanted));
-            assert_eq!(at_once.into_inner(), most);
+            assert_eq!(at_once.into_inner(), usize::from(jobs));
         }
     }
 
@@ -180,6 +186,26 @@ mod tests {
                 if number >= 2 { Err(number) } else { Ok(()) }
             };
             assert_eq!(in_order(20, Some(jobs), &work, &mut || {}), Err(2));
+        }
+    }
+
+    /// Groups 1 and 2 both fail, one in a piece and the other when it is finished, and the lower one later.
+    #[test]
+    fn of_groups_that_fail_the_lowest_is_told_wherever_it_fails() {
+        for jobs in [1, 2, 7] {
+            for (in_piece, at_end) in [(1, 2), (2, 1)] {
+                let work = |group: usize, _: u32| {
+                    thread::sleep(Duration::from_millis(if group == 1 { 40 } else { 1 }));
+                    if group == in_piece {
+                        Err(group)
+                    } else {
+                        Ok(())
+                    }
+                };
+                let finish = |group, _| if group == at_end { Err(group) } else { Ok(()) };
+                let done = in_groups((9, 2), Some(jobs), &work, &finish, &mut || {});
+                assert_eq!(done, Err(1), "{jobs} threads, a piece of group {in_piece}");
+            }
         }
     }
 }
