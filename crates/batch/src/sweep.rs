@@ -60,6 +60,9 @@ pub enum SweepError {
         /// Why it came to no end.
         error: RunError,
     },
+    /// A point was not run, so that it has no report; what is set in it.
+    #[error("{0}: it was not run, and has no report")]
+    Nothing(String),
     /// A report cannot be written as JSON.
     #[error("writing a report: {0}")]
     Json(#[from] serde_json::Error),
@@ -77,6 +80,10 @@ impl Sweep {
         points: Vec<Point>,
         replicas: u32,
     ) -> Result<Self, SweepError> {
+        let replicas = match kind(&points) {
+            Kind::Network => replicas,
+            Kind::Transfers => 1,
+        };
         let store = Store::open(out, &plan.describe(&points, replicas))?;
         let (mut missing, mut unusable) = (Vec::new(), Vec::new());
         for (number, point) in points.iter().enumerate() {
@@ -99,7 +106,7 @@ impl Sweep {
     /// What its points are runs of.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        self.points.first().map_or(Kind::Network, Point::kind)
+        kind(&self.points)
     }
 
     /// How many points there are.
@@ -176,6 +183,11 @@ impl Sweep {
         };
         self.points.iter().enumerate().map(result).collect()
     }
+}
+
+/// What points are runs of: those of a file are of one kind.
+fn kind(points: &[Point]) -> Kind {
+    points.first().map_or(Kind::Network, Point::kind)
 }
 
 #[cfg(test)]

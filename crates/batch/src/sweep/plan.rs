@@ -10,6 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::Point;
 
+/// The number of the set of keys that reports have: it is raised with each key that they gain, so that no sweep mixes
+/// points with it and points without it. What a key means has a version of its own, that of the report.
+pub(super) const FORM: u32 = 1;
+
 /// What makes two sweeps the same, besides their points.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
@@ -31,6 +35,7 @@ impl Plan<'_> {
         let plan = json!({
             "program": env!("CARGO_PKG_VERSION"),
             "report": points.first().map(version),
+            "form": FORM,
             "file": self.text,
             "sha256": digests,
             "overrides": self.overrides,

@@ -70,14 +70,22 @@ impl Point {
     }
 
     /// The `report.json` of its runs; transfers have one.
-    pub(super) fn report(&self, runs: Vec<Ran>) -> serde_json::Result<Value> {
+    ///
+    /// # Errors
+    /// Where no run is given: what is kept would have no figures.
+    pub(super) fn report(&self, runs: Vec<Ran>) -> Result<Value, SweepError> {
+        let nothing = || SweepError::Nothing(self.words().join(" "));
         let Experiment::Network(network) = &self.experiment else {
-            return Ok(runs.into_iter().find_map(Ran::report).unwrap_or_default());
+            return runs.into_iter().find_map(Ran::report).ok_or_else(nothing);
         };
         let replicas: Vec<_> = runs.into_iter().filter_map(Ran::replica).collect();
-        let replicas = &replicas;
+        let replicas = &replicas[..];
+        if replicas.is_empty() {
+            return Err(nothing());
+        }
         let record = NetworkRecord { network, replicas };
-        serde_json::from_str(&network::json(record, &NetworkFigures::of(record))?)
+        let text = network::json(record, &NetworkFigures::of(record))?;
+        Ok(serde_json::from_str(&text)?)
     }
 }
 

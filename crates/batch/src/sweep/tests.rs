@@ -1,9 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::Ordering;
 
 use polypath_scenario::Experiment;
 use polypath_scenario::document::{Override, grid};
+use serde_json::Value;
 
 use super::*;
 use crate::progress::PARTS;
@@ -61,6 +62,25 @@ fn transfers_are_points_like_networks() {
     assert_eq!(run(&again, 1), whole);
 }
 
+#[test]
+fn transfers_are_run_once_whatever_the_replicas_of_networks() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(open(dir.path(), TRANSFERS, 5).unwrap().runs(), 2);
+    let again = open(dir.path(), TRANSFERS, 1);
+    assert!(again.is_ok(), "it is the same sweep");
+}
+
+#[test]
+fn a_point_without_a_run_is_an_error_and_not_an_empty_report() {
+    for text in [NETWORK, TRANSFERS] {
+        let dir = tempfile::tempdir().unwrap();
+        let sweep = open(dir.path(), text, 1).unwrap();
+        let error = sweep.points[0].report(Vec::new()).unwrap_err().to_string();
+        let wanted = format!("{}: it was not run", sweep.points[0].words().join(" "));
+        assert!(error.starts_with(&wanted), "{error}");
+    }
+}
+
 /// A file that is written in place would be written through a link, too.
 #[test]
 fn a_plan_is_moved_to_its_place() {
@@ -116,4 +136,49 @@ fn a_plan_says_which_form_its_reports_have() {
     fs::write(&plan, text.replace(&version, "\"report\": 1")).unwrap();
     let older = open(dir.path(), NETWORK, 1);
     assert!(matches!(older, Err(SweepError::Other(_))));
+}
+
+/// The dotted keys of a report, but for those that the file or the run makes.
+fn keys(value: &Value, outer: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| keys(item, outer, found)),
+        Value::Object(entries) => {
+            for (name, inner) in entries {
+                let key = format!("{outer}.{name}");
+                if !["parameters", "drops"].contains(&name.as_str()) {
+                    keys(inner, &key, found);
+                }
+                found.insert(key);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_number_of_the_form_is_that_of_the_keys() {
+    let all = NETWORK
+        .replace("\"1 s\" }", "\"1 s\", percentiles = true }")
+        .replace("\"ftp\"", "\"file\", size = \"10 kB\"");
+    let mut found = BTreeSet::new();
+    for text in [all.as_str(), TRANSFERS] {
+        let dir = tempfile::tempdir().unwrap();
+        let sweep = open(dir.path(), text, 2).unwrap();
+        for point in run(&sweep, 2) {
+            keys(&point.report, "", &mut found);
+        }
+    }
+    for key in [
+        ".groups.files.finished",
+        ".groups.delay_percentiles_s.p50",
+        ".schemes.transfer_s",
+    ] {
+        assert!(found.contains(key), "no {key} in {found:#?}");
+    }
+    let of_keys = plan::digest(format!("{found:?}"));
+    assert_eq!(
+        (plan::FORM, &of_keys[..8]),
+        (1, "5274948a"),
+        "reports have other keys than before: raise FORM, and note the digest here; {found:#?}"
+    );
 }
