@@ -33,12 +33,14 @@ pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
 
 fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
     let mean = |count: Option<Estimate>| count.map_or(0.0, |count| count.mean);
-    let share = mean(count) / mean(link.per_run.packets_in);
+    let came = mean(link.per_run.packets_in);
+    // Packets that came in the warm-up may be dropped later, when none come.
+    let share = (came > 0.0).then(|| format!("{:.3}", 100.0 * mean(count) / came));
     vec![
         shortened(&link.name, LINK_NAME),
         fate.to_owned(),
         counted(count),
-        format!("{:.3}", 100.0 * share),
+        share.unwrap_or_else(|| "-".to_owned()),
     ]
 }
 

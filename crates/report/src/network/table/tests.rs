@@ -160,6 +160,29 @@ fn marks_and_reasons_stand_below_the_links_where_there_are_any() {
     assert_eq!(marked[3], "+-", "replicas have an interval: {text}");
 }
 
+/// The flow is over before the warm-up, and the link then drops of what waits.
+#[test]
+fn what_was_dropped_of_packets_from_the_warm_up_is_no_share_of_those_that_came() {
+    let text = FAST
+        .replace("1 Gbit/s", "1 Mbit/s")
+        .replace("count = 20", "stop = \"90 ms\"")
+        .replace(
+            "\"1000 packets\"",
+            "{ kind = \"codel\", limit = \"1000 packets\" }",
+        )
+        .replace("tcp = { receiver_window = 1000 }", "")
+        .replace(
+            "{ kind = \"ftp\" }",
+            "{ kind = \"cbr\", packet = \"1000 B\", interval = \"100 us\" }",
+        );
+    let text = rendered(&text, &[1]);
+    let mut rows = text.lines().map(|line| line.split_whitespace().collect());
+    let dropped: Option<Vec<&str>> = rows.find(|row: &Vec<&str>| row.get(1) == Some(&"sojourn"));
+    let dropped = dropped.unwrap_or_else(|| panic!("nothing is dropped: {text}"));
+    assert!(dropped[2].parse::<u32>().is_ok_and(|count| count > 0));
+    assert_eq!(dropped[3], "-", "{text}");
+}
+
 #[test]
 fn a_queue_that_is_made_for_other_packets_is_pointed_out() {
     let red = |mean: &str| {
