@@ -26,7 +26,7 @@
 
 use std::io::{self, Write};
 
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
 use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
@@ -57,61 +57,19 @@ struct Head<'a> {
 #[derive(Serialize)]
 struct Line<'a> {
     at: u64,
+    event: &'static str,
     #[serde(flatten)]
     what: What<'a>,
 }
 
 #[derive(Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
+#[serde(untagged)]
 enum What<'a> {
-    Window {
+    Tcp {
         #[serde(flatten)]
         sender: SenderKeys<'a>,
-        cwnd: f64,
-        ssthresh: f64,
-    },
-    RecoveryEntered {
         #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        kind: &'static str,
-        until: u32,
-    },
-    RecoveryLeft {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        kind: &'static str,
-    },
-    Timeout {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        next: u64,
-    },
-    Rtt {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        rtt: u64,
-        rto: u64,
-    },
-    EcnReduction {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-    },
-    FileFinished {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        size: u64,
-        took: u64,
-    },
-    ReceiverRtt {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        rtt: u64,
-        least: u64,
-    },
-    ReceiverWindow {
-        #[serde(flatten)]
-        sender: SenderKeys<'a>,
-        window: u32,
+        keys: TcpKeys,
     },
     Dropped {
         link: &'a str,
@@ -124,6 +82,20 @@ enum What<'a> {
         #[serde(flatten)]
         packet: PacketKeys<'a>,
     },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum TcpKeys {
+    Window { cwnd: f64, ssthresh: f64 },
+    RecoveryEntered { kind: &'static str, until: u32 },
+    RecoveryLeft { kind: &'static str },
+    Timeout { next: u64 },
+    Rtt { rtt: u64, rto: u64 },
+    EcnReduction {},
+    FileFinished { size: u64, took: u64 },
+    ReceiverRtt { rtt: u64, least: u64 },
+    ReceiverWindow { window: u32 },
 }
 
 #[derive(Serialize)]
@@ -199,9 +171,11 @@ impl<W: Write> NetworkObserver for EventWriter<W> {
             flows: &self.flows,
             links: &self.links,
         };
+        let (event, what) = names.describe(event);
         let line = Line {
             at: at.0,
-            what: names.describe(event),
+            event,
+            what,
         };
         self.failure = write_line(&mut self.writer, &line).err();
     }
@@ -228,21 +202,26 @@ impl<'a> Names<'a> {
         &self.links[link.0 as usize]
     }
 
-    fn describe(self, event: &NetworkEvent) -> What<'a> {
+    /// The name of an event, and its keys.
+    fn describe(self, event: &NetworkEvent) -> (&'static str, What<'a>) {
         match event {
-            NetworkEvent::Arrived { link, packet } => What::Arrived {
-                link: self.link(*link),
-                packet: self.packet(packet),
-            },
+            NetworkEvent::Arrived { link, packet } => {
+                let link = self.link(*link);
+                let packet = self.packet(packet);
+                ("arrived", What::Arrived { link, packet })
+            }
             NetworkEvent::Dropped {
                 link,
                 reason,
                 packet,
-            } => What::Dropped {
-                link: self.link(*link),
-                reason: reason.name(),
-                packet: self.packet(packet),
-            },
+            } => {
+                let what = What::Dropped {
+                    link: self.link(*link),
+                    reason: reason.name(),
+                    packet: self.packet(packet),
+                };
+                ("dropped", what)
+            }
             NetworkEvent::Tcp {
                 flow,
                 connection,
@@ -252,7 +231,8 @@ impl<'a> Names<'a> {
                     flow: self.flow(*flow),
                     connection: *connection,
                 };
-                describe_tcp(sender, *event)
+                let (event, keys) = describe_tcp(*event);
+                (event, What::Tcp { sender, keys })
             }
         }
     }
@@ -273,43 +253,37 @@ impl<'a> Names<'a> {
     }
 }
 
-fn describe_tcp(sender: SenderKeys<'_>, event: TcpEvent) -> What<'_> {
+fn describe_tcp(event: TcpEvent) -> (&'static str, TcpKeys) {
     match event {
-        TcpEvent::Window { cwnd, ssthresh } => What::Window {
-            sender,
-            cwnd,
-            ssthresh,
-        },
-        TcpEvent::RecoveryEntered { kind, until } => What::RecoveryEntered {
-            sender,
-            kind: kind_name(kind),
-            until,
-        },
-        TcpEvent::RecoveryLeft { kind } => What::RecoveryLeft {
-            sender,
-            kind: kind_name(kind),
-        },
-        TcpEvent::Timeout { next } => What::Timeout {
-            sender,
-            next: next.as_nanos(),
-        },
-        TcpEvent::RttSample { rtt, rto } => What::Rtt {
-            sender,
-            rtt: rtt.as_nanos(),
-            rto: rto.as_nanos(),
-        },
-        TcpEvent::EcnReduction => What::EcnReduction { sender },
-        TcpEvent::FileFinished { size, took } => What::FileFinished {
-            sender,
-            size,
-            took: took.as_nanos(),
-        },
-        TcpEvent::ReceiverRtt { rtt, least } => What::ReceiverRtt {
-            sender,
-            rtt: rtt.as_nanos(),
-            least: least.as_nanos(),
-        },
-        TcpEvent::ReceiverWindow { window } => What::ReceiverWindow { sender, window },
+        TcpEvent::Window { cwnd, ssthresh } => ("window", TcpKeys::Window { cwnd, ssthresh }),
+        TcpEvent::RecoveryEntered { kind, until } => {
+            let kind = kind_name(kind);
+            ("recovery-entered", TcpKeys::RecoveryEntered { kind, until })
+        }
+        TcpEvent::RecoveryLeft { kind } => {
+            let kind = kind_name(kind);
+            ("recovery-left", TcpKeys::RecoveryLeft { kind })
+        }
+        TcpEvent::Timeout { next } => {
+            let next = next.as_nanos();
+            ("timeout", TcpKeys::Timeout { next })
+        }
+        TcpEvent::RttSample { rtt, rto } => {
+            let [rtt, rto] = [rtt, rto].map(Duration::as_nanos);
+            ("rtt", TcpKeys::Rtt { rtt, rto })
+        }
+        TcpEvent::EcnReduction => ("ecn-reduction", TcpKeys::EcnReduction {}),
+        TcpEvent::FileFinished { size, took } => {
+            let took = took.as_nanos();
+            ("file-finished", TcpKeys::FileFinished { size, took })
+        }
+        TcpEvent::ReceiverRtt { rtt, least } => {
+            let [rtt, least] = [rtt, least].map(Duration::as_nanos);
+            ("receiver-rtt", TcpKeys::ReceiverRtt { rtt, least })
+        }
+        TcpEvent::ReceiverWindow { window } => {
+            ("receiver-window", TcpKeys::ReceiverWindow { window })
+        }
     }
 }
 
