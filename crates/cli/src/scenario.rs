@@ -67,24 +67,17 @@ impl Args {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        if let Some(argument) = more.first().filter(|_| !Experiment::is_network(&text)) {
+        let is_network = Experiment::is_network(&text);
+        let of_networks = if is_network { more } else { &[] };
+        let overrides = [&self.overrides[..], of_networks].concat();
+        let mut files = BTreeMap::new();
+        let points = self.points((&text, &name), &overrides, &mut files)?;
+        // A file that is not whole is told that first: what it lacks may be what makes it a network.
+        if let Some(argument) = more.first().filter(|_| !is_network) {
             return Err(Failure::input(format!(
                 "{} is for networks; {name} has transfers over paths, whose number is transfer.count",
                 argument.argument()
             )));
-        }
-        let mut files = BTreeMap::new();
-        let mut read = |file: &str| self.read_named(file, &mut files);
-        let overrides = [&self.overrides[..], more].concat();
-        let mut points = Vec::new();
-        for set in grid(&text, &name, &overrides).map_err(Failure::input)? {
-            let all = [&overrides[..], &set].concat();
-            let mut experiment =
-                Experiment::parse_with(&text, &name, &all, &mut read).map_err(Failure::input)?;
-            if let Some(seed) = self.seed {
-                *experiment.seed_mut() = seed;
-            }
-            points.push((set, experiment));
         }
         let overrides = overrides.iter().map(ToString::to_string).collect();
         Ok(Read {
@@ -93,6 +86,27 @@ impl Args {
             overrides,
             points,
         })
+    }
+
+    /// Every point of the sweep in a text with its name; the `files` that it names are added to those given.
+    fn points(
+        &self,
+        (text, name): (&str, &str),
+        overrides: &[Override],
+        files: &mut BTreeMap<String, Vec<u8>>,
+    ) -> Result<Vec<(Vec<Override>, Experiment)>, Failure> {
+        let mut read = |file: &str| self.read_named(file, files);
+        let mut points = Vec::new();
+        for set in grid(text, name, overrides).map_err(Failure::input)? {
+            let all = [overrides, &set].concat();
+            let mut experiment =
+                Experiment::parse_with(text, name, &all, &mut read).map_err(Failure::input)?;
+            if let Some(seed) = self.seed {
+                *experiment.seed_mut() = seed;
+            }
+            points.push((set, experiment));
+        }
+        Ok(points)
     }
 
     /// The content of a file that the scenario names; each is read once, so that all points have the same.

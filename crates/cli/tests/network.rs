@@ -13,13 +13,12 @@ use std::time::Duration;
 use common::polypath;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use runs::{NETWORK, SWEEP, refused, run};
+use runs::{NETWORK, SWEEP, refused, run, written};
 
 #[test]
 fn replicas_give_the_same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let run = |out: &str, jobs| {
         let more = ["--replicas", "5", "--jobs", jobs];
         run(&file, &dir.path().join(out), &more)
@@ -58,12 +57,9 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
 #[test]
 fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
     let dir = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| dir.path().join(name);
-    let written = |name: &str, text: &str| {
-        fs::write(path(name), text).expect("it can be written");
-        path(name)
-    };
+    let written = |name: &str, text: &str| written(dir.path(), name, text);
     let small = written("small.toml", NETWORK);
+    let (broken, empty) = (written("broken.toml", "name = "), written("empty.toml", ""));
     let swept = format!("{NETWORK}[sweep]\n\"run.duration\" = [\"2 s\", \"4 s\"]\n");
     let sweep = written("sweep.toml", &swept);
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
@@ -74,18 +70,21 @@ fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
         ),
         (&sweep, "polypath: --seconds 1: `run.duration` is swept at "),
         (&demo, "--seconds 1 is for networks; "),
+        (&broken, "broken.toml:1:"),
+        (&empty, "empty.toml:1:1: "),
     ] {
         let (code, said) = refused(file, &["--seconds", "1"]);
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        let of_networks = said.contains("is for networks");
+        assert_eq!(of_networks, *file == demo, "{said}");
     }
 }
 
 #[test]
 fn the_lab_says_that_it_runs_no_networks() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let output = polypath().arg("lab").arg(&file).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
@@ -95,8 +94,7 @@ fn the_lab_says_that_it_runs_no_networks() {
 #[test]
 fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let recorded = |name: &str, level: &str| {
         let (pcap, events) = (
@@ -138,10 +136,7 @@ fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() 
 fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = |name: &str| dir.path().join(name);
-    let written = |name: &str, text: &str| {
-        fs::write(path(name), text).expect("it can be written");
-        path(name)
-    };
+    let written = |name: &str, text: &str| written(dir.path(), name, text);
     let small = written("small.toml", NETWORK);
     let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
@@ -201,8 +196,7 @@ fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();
     for option in ["--pcap", "--events"] {
         let (code, said) = refused(&file, &[option, "/dev/full", "--out", &out]);
@@ -220,8 +214,7 @@ fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
 #[test]
 fn a_recording_does_not_replace_its_scenario() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(&file, &link).expect("it can be made");
     let out = dir.path().join("out").to_string_lossy().into_owned();
@@ -239,8 +232,7 @@ fn a_recording_does_not_replace_its_scenario() {
 #[test]
 fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (old, new, out) = (path("old"), path("new"), path("out"));
     fs::write(&old, "valuable").expect("it can be written");
@@ -263,8 +255,7 @@ fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
 #[test]
 fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("small.toml");
-    fs::write(&file, NETWORK).expect("it can be written");
+    let file = written(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (written, out) = (path("written"), path("out"));
     for option in ["--pcap", "--events"] {
@@ -293,10 +284,7 @@ fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
 #[test]
 fn files_of_an_earlier_run_of_another_kind_are_pointed_out() {
     let dir = tempfile::tempdir().expect("a folder");
-    let written = |name: &str, text: &str| {
-        fs::write(dir.path().join(name), text).expect("it can be written");
-        dir.path().join(name)
-    };
+    let written = |name: &str, text: &str| written(dir.path(), name, text);
     let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let small = written("small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();

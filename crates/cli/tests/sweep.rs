@@ -10,13 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use common::polypath;
-use runs::{NETWORK, SWEEP, content, refused, run};
+use runs::{NETWORK, SWEEP, content, refused, run, written};
 
 #[test]
 fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
     assert_eq!(whole["sweep.csv"].split(|b| *b == b'\n').count(), 1 + 6 + 1);
     let cut = dir.path().join("cut");
@@ -33,8 +32,7 @@ fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
 #[test]
 fn replicas_of_all_points_give_the_same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let run = |out: &str, jobs| {
         let more = ["--replicas", "3", "--jobs", jobs];
         run(&file, &dir.path().join(out), &more)
@@ -88,8 +86,7 @@ fn transfers_are_swept_and_taken_up_again_like_networks() {
 #[test]
 fn damaged_points_are_all_named_and_run_again() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let out = dir.path().join("out");
     let whole = run(&file, &out, &[]);
     let point = |n: usize| out.join(format!("points/{n:05}.json"));
@@ -109,8 +106,7 @@ fn damaged_points_are_all_named_and_run_again() {
 #[test]
 fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("sweep.toml");
-    fs::write(&file, format!("{NETWORK}{SWEEP}")).expect("it can be written");
+    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let out = dir.path().join("out");
     let before = run(&file, &out, &[]);
     let out_text = out.to_str().expect("a plain path");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::common::{polypath, printed};
 
@@ -31,6 +31,13 @@ pub(crate) const SWEEP: &str = r#"[sweep]
 "tcp.variant" = ["tahoe", "newreno", "sack"]
 "link.0.queue" = ["5 packets", "20 packets"]
 "#;
+
+/// The file `name` in `folder`, which now holds `text`.
+pub(crate) fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(name);
+    fs::write(&file, text).expect("it can be written");
+    file
+}
 
 /// The files of a folder and those below it, by their names.
 pub(crate) fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
