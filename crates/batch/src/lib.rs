@@ -13,4 +13,4 @@ mod sweep;
 pub use in_order::{in_groups, in_order};
 pub use progress::PARTS;
 pub use replicas::{replica_seeds, run_counted};
-pub use sweep::{Plan, Point, Sweep, SweepError};
+pub use sweep::{POINTS, Plan, Point, Sweep, SweepError};

@@ -18,6 +18,7 @@ use polypath_sim::RunError;
 use crate::in_order::in_groups;
 pub use plan::Plan;
 pub use point::Point;
+pub use store::POINTS;
 use store::{State, Store};
 
 /// A sweep in its folder.

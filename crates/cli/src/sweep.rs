@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
-use polypath_batch::{Plan, Point, Sweep, SweepError};
-use polypath_report::sweep::{json, sheets};
+use polypath_batch::{POINTS, Plan, Point, Sweep, SweepError};
+use polypath_report::sweep::{JSON, json, sheets};
 
 use crate::failure::{Failure, tell};
 use crate::leftover;
@@ -57,13 +57,13 @@ fn report(sweep: &Sweep, out: &Path, format: Format) -> Result<(), Failure> {
     let points = sweep.results()?;
     let text = json(sweep.kind(), &points).context("writing the sweep")?;
     let mut files = sheets(sweep.kind(), &points).context("writing the sheets")?;
-    files.push(("sweep.json", text.clone().into_bytes()));
+    files.push((JSON, text.clone().into_bytes()));
     for (name, content) in &files {
         let path = out.join(name);
         fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    names.push("points");
+    names.push(POINTS);
     leftover::tell_of_others(out, &names);
     print(&match format {
         Format::Json => text,

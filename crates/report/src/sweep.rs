@@ -27,6 +27,9 @@ pub enum Kind {
     Transfers,
 }
 
+/// The name of the file for programs, which holds what [`json()`] gives.
+pub const JSON: &str = "sweep.json";
+
 /// A sheet: a row for each entry of a list in each report.
 struct Sheet {
     name: &'static str,
@@ -36,6 +39,15 @@ struct Sheet {
 }
 
 impl Kind {
+    /// Each kind.
+    pub const ALL: [Self; 2] = [Self::Network, Self::Transfers];
+
+    /// The names of the files of a sweep: its sheets, and [`JSON`].
+    pub fn files(self) -> impl Iterator<Item = &'static str> {
+        let sheets = self.sheets().iter().map(|sheet| sheet.name);
+        sheets.chain([JSON])
+    }
+
     /// What stands in front of each row besides the parameters.
     const fn run_columns(self) -> &'static [&'static str] {
         match self {

@@ -7,6 +7,16 @@ use crate::figures::Figures;
 use crate::record::Experiment;
 use crate::{json, page, sheets};
 
+/// The names of the files of a report; those from the third on are its sheets.
+pub const FILES: [&str; 6] = [
+    "report.json",
+    "report.html",
+    "transfers.csv",
+    "paths.csv",
+    "playable.csv",
+    "prebuffer.csv",
+];
+
 /// The files of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -26,26 +36,32 @@ pub struct Written {
 pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Result<Written> {
     fs::create_dir_all(dir)?;
     let text = json::render(experiment, figures)?;
-    let put = |name: &str, content: &[u8]| {
-        let path = dir.join(name);
-        fs::write(&path, content).map(|()| path)
-    };
     let page = page::render(experiment, figures).map_err(io::Error::other)?;
+    let contents = [
+        text.clone().into_bytes(),
+        page.into_bytes(),
+        sheets::transfers(experiment)?,
+        sheets::paths(experiment)?,
+        sheets::playable(experiment)?,
+        sheets::prebuffer(experiment, figures)?,
+    ];
+    let paths = FILES.map(|name| dir.join(name));
+    for (path, content) in paths.iter().zip(contents) {
+        fs::write(path, content)?;
+    }
+    let [json, page, sheets @ ..] = paths;
     Ok(Written {
-        json: put("report.json", text.as_bytes())?,
-        page: put("report.html", page.as_bytes())?,
-        sheets: vec![
-            put("transfers.csv", &sheets::transfers(experiment)?)?,
-            put("paths.csv", &sheets::paths(experiment)?)?,
-            put("playable.csv", &sheets::playable(experiment)?)?,
-            put("prebuffer.csv", &sheets::prebuffer(experiment, figures)?)?,
-        ],
         text,
+        json,
+        page,
+        sheets: sheets.into(),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::fixture::experiment;
 
@@ -69,6 +85,8 @@ mod tests {
                 "{file:?}"
             );
         }
-        assert_eq!(fs::read_dir(&first).unwrap().count(), 6);
+        let left = fs::read_dir(&first).unwrap();
+        let left: BTreeSet<_> = left.map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(left, FILES.map(Into::into).into());
     }
 }

@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::SweepError;
 use super::plan::digest;
 
+/// The name of the folder of the finished points, beside the report.
+pub const POINTS: &str = "points";
+
 /// The folder of the finished points of one sweep.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -41,7 +44,7 @@ struct Kept {
 impl Store {
     /// The folder below `out`, made or found; refuses one that holds the points of another plan.
     pub(super) fn open(out: &Path, plan: &str) -> Result<Self, SweepError> {
-        let folder = out.join("points");
+        let folder = out.join(POINTS);
         let path = folder.join("plan.json");
         match fs::read(&path) {
             Ok(found) if found == plan.as_bytes() => {}
