@@ -126,7 +126,7 @@ fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() 
     assert!(fewer.len() < events.len());
     for (stream, arrivals) in [(&events, true), (&fewer, false)] {
         let text = std::str::from_utf8(stream).expect("it is text");
-        assert!(text.starts_with("{\"version\":1,"));
+        assert!(text.starts_with("{\"version\":2,"));
         assert!(text.contains("\"event\":\"window\"") && text.contains("\"event\":\"dropped\""));
         assert_eq!(text.contains("\"event\":\"arrived\""), arrivals);
     }

@@ -32,8 +32,9 @@ use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
 use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
 use serde::Serialize;
 
-/// Version of the stream; it changes when a key changes its meaning.
-pub const VERSION: u32 = 1;
+/// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without `packet` was a
+/// datagram; now all have it.
+pub const VERSION: u32 = 2;
 
 /// Writes what happens in a network as lines of JSON; the [module](self) says which.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ fn counts(lines: &[Value]) -> BTreeMap<&str, u64> {
 fn the_stream_begins_with_its_version_and_is_the_same_for_a_seed() {
     let (text, _) = stream(true);
     let head = text.lines().next().unwrap();
-    assert_eq!(head, r#"{"version":1,"network":"small","seed":3}"#);
+    assert_eq!(head, r#"{"version":2,"network":"small","seed":3}"#);
     assert_eq!(text, stream(true).0);
 }
 
