@@ -14,19 +14,19 @@
 //! *Sizes.* A segment of the model counts `tcp.segment` bytes with its headers of 40, so that it carries
 //! `segment - 40` bytes of the stream, all of them 0; captured packets are whole and their checksums right. The
 //! length of a packet is the size that the links counted. Four kinds of packets need more bytes than the model
-//! gives them, and are longer here: a SYN by its options (4 bytes for the maximum segment size, 4 for a window scale, 4 for SACK permitted); an
-//! ACK with SACK blocks by 4 (the model counts 8 for each block, and the option has 2 bytes and 2 of padding
-//! besides); an ACK, or a SYN, of less than its headers of 40; and a datagram of less than its headers of 28. Where
-//! the model gives a packet more than its headers, zeros follow the IP packet.
+//! gives them, and are longer here: a SYN by its options (4 bytes for the maximum segment size, 4 for a window
+//! scale, 4 for SACK permitted); an ACK with SACK blocks by 4 (the model counts 8 for each block, and the option
+//! has 2 bytes and 2 of padding besides); an ACK, or a SYN, of less than its headers of 40; and a datagram of less
+//! than its headers of 28. Where the model gives a packet more than its headers, zeros follow the IP packet.
 //!
 //! *Sequence numbers* begin at a number of each connection's own, which follows from the seed, and wrap. Segment
 //! 0 of a connection is its SYN; the ACKs of it, until data follows, are the SYN-ACK. There is no FIN, since the
 //! model has none, and the handshake's third segment is the first data. A connection without set-up has no handshake.
 //!
 //! *Window.* A receiver window of w segments is `w (segment - 40)` bytes, rounded up to the unit of the window
-//! scale, which is the least that lets the configured window be said, and 1 without a handshake; a window above what can be said is
-//! cut. The
-//! direction of the data advertises 65535 bytes. *ECN* is agreed on in the handshake, as RFC 3168 has it.
+//! scale, which is the least that lets the greatest window of the flow be said, and 1 without a handshake; a window
+//! above what can be said is cut. The direction of the data advertises 65535 bytes. *ECN* is agreed on in the
+//! handshake, as RFC 3168 has it.
 
 mod address;
 mod capture;

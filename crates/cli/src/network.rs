@@ -23,7 +23,8 @@ pub(crate) struct Replication {
     /// Run a network so many times, each with a seed of its own that follows from the root seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) replicas: u32,
-    /// Do so many runs at once, replicas and points of a sweep; the results are the same for any number [default: the cores].
+    /// Do so many runs at once, replicas and points of a sweep; the results are the same for any number [default: the
+    /// cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }

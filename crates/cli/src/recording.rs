@@ -43,7 +43,8 @@ pub(crate) struct Args {
 /// How much an event stream says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Level {
-    /// Changes of windows, loss recovery, timeouts, round-trip times; and what links drop.
+    /// Changes of windows, loss recovery, timeouts, round-trip times, files that are finished, the receiver's
+    /// round-trip times and changes of its window; and what links drop.
     #[default]
     Tcp,
     /// Also every packet at the far end of every link.

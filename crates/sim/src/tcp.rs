@@ -44,8 +44,8 @@
 //! [`Server`]) have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential
 //! back-off, and both ends take the round-trip time of the set-up for their first measurement. Either way
 //! the set-up costs one round-trip time more than the data. Without set-up (ns-2's `syn_` and
-//! `delay_growth_` false) segment 0
-//! is data, the initial window goes at once, and the first measurement is of data.
+//! `delay_growth_` false) segment 0 is data, the initial window goes at once, and the first measurement is
+//! of data.
 //!
 //! *Known differences from the RFCs*, all of them ns-2's: half of min(cwnd, receiver window) takes the
 //! place of half of the flight size, with its fraction, and a second timeout of the same segment takes the

@@ -18,8 +18,8 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// The recording of `packets`, in the order of time, which begins anew every `repeat`; that is longer than
-    /// it lasts.
+    /// The recording of `packets`, in the order of time, which begins anew every `repeat`; that is not shorter than it
+    /// lasts (if it is as long, the first datagram follows the last one by the time at which the first stands).
     #[must_use]
     pub const fn new(packets: Arc<[TracePacket]>, repeat: Option<Duration>) -> Self {
         Self {
