@@ -158,10 +158,12 @@ impl Agents {
         self.sources[number as usize].machine.take_finished()
     }
 
-    /// The receiver's estimate of the round-trip time of the present connection; nothing without both.
+    /// The receiver's estimate of the round-trip time of the present connection; nothing without both, or as long as no
+    /// segment of the connection has come.
     pub(crate) fn receiver_rtt(&self, number: u32) -> Option<Duration> {
-        self.sources[number as usize].machine.connection()?;
-        self.sinks[number as usize].host.machine.rtt()
+        let connection = self.sources[number as usize].machine.connection()?;
+        let receiver = &self.sinks[number as usize].host.machine;
+        (receiver.connection() == connection).then(|| receiver.rtt())?
     }
 
     #[inline]
