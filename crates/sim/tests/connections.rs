@@ -267,6 +267,21 @@ fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     assert!(outcome.flows[0].files.iter().all(Vec::is_empty));
 }
 
+/// It begins at 1 s and is finished at 1.2017 s.
+#[test]
+fn files_that_were_finished_in_the_warm_up_are_left_out() {
+    let file = "{ kind = \"file\", size = \"3 kB\" }";
+    let keys = "start = \"1 s\"\ntcp = { set_up = false }";
+    let counted = |warm_up: &str| {
+        let network = network_set(file, keys, &[warm_up]);
+        let files = Heard::of(&network).1.flows[0].files.concat();
+        files.iter().map(|took| took.as_nanos()).collect::<Vec<_>>()
+    };
+    let whole = 2 * (50_800_000 + 50_032_000);
+    assert_eq!(counted("run.warm_up=1100 ms"), [whole]);
+    assert_eq!(counted("run.warm_up=1300 ms"), [0; 0]);
+}
+
 /// When each file was finished, its connection, its size and the time that it took.
 fn finished(heard: &Heard) -> Vec<(u64, u32, u64, u64)> {
     let finished = heard.0.iter().filter_map(|(at, event)| match event {
