@@ -38,8 +38,7 @@ impl Estimate {
     /// are empty.
     #[must_use]
     pub fn of_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
-        let observed = |pair: &&(f64, f64)| **pair != (0.0, 0.0);
-        let pairs = || pairs.iter().filter(observed);
+        let pairs = || observed(pairs);
         let n = pairs().count();
         let (above, below) = pairs().fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
         if n == 0 || below <= 0.0 {
@@ -56,6 +55,11 @@ impl Estimate {
     }
 }
 
+/// The pairs that are no zeros.
+fn observed(pairs: &[(f64, f64)]) -> impl Iterator<Item = &(f64, f64)> {
+    pairs.iter().filter(|pair| **pair != (0.0, 0.0))
+}
+
 /// The correlation of values with those that follow them (lag 1), which is near 0 for independent ones; nothing of
 /// fewer than three values, or of equal ones.
 #[must_use]
@@ -64,6 +68,15 @@ pub fn lag_one(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let products = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
     (values.len() > 2 && squares > 0.0).then(|| products.sum::<f64>() / squares)
+}
+
+/// [`lag_one`] of a ratio of sums of paired values, as [`Estimate::of_ratio`] has it: of what each pair adds to it above
+/// the ratio of all, on which its interval rests. Pairs of zeros do not count here, either.
+#[must_use]
+pub fn lag_one_of_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
+    let ratio = Estimate::of_ratio(pairs)?.mean;
+    let above: Vec<f64> = observed(pairs).map(|(x, y)| x - ratio * y).collect();
+    lag_one(&above)
 }
 
 /// Whether [`lag_one`] of `n` values says, at the level of 1 %, that they are not independent: of independent ones it is
@@ -138,6 +151,15 @@ mod tests {
         let turns = lag_one(&[1.0, -1.0, 1.0, -1.0]).unwrap();
         assert!((turns + 0.75).abs() < 1e-12, "{turns}");
         assert_eq!((lag_one(&[1.0, 2.0]), lag_one(&[3.0; 9])), (None, None));
+        // Of 2, 4, 6, 8, 10 each over 2 the ratio is 3, and the ramp is left.
+        let ratios = [2.0, 4.0, 6.0, 8.0, 10.0].map(|x| (x, 2.0));
+        let ramp = lag_one_of_ratio(&ratios).unwrap();
+        assert!((ramp - 0.4).abs() < 1e-12, "{ramp}");
+        let with_gaps: Vec<_> = ratios.iter().flat_map(|x| [*x, (0.0, 0.0)]).collect();
+        assert_eq!(lag_one_of_ratio(&with_gaps), Some(ramp));
+        let level = [(2.0, 1.0), (4.0, 2.0), (0.0, 0.0), (8.0, 4.0)];
+        assert_eq!(lag_one_of_ratio(&level), None, "every ratio is the same");
+        assert_eq!(lag_one_of_ratio(&[(0.0, 0.0); 4]), None);
         let stream = &mut polypath_core::rng::Seed(1).stream("values");
         let found = (0..2000).filter(|_| {
             let values: Vec<f64> = (0..20).map(|_| stream.uniform()).collect();

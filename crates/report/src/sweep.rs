@@ -119,7 +119,7 @@ pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
         std::iter::once(set).chain(figures).collect()
     });
     let mut text = serde_json::to_string_pretty(&serde_json::json!({
-        "version": 2,
+        "version": 3,
         "points": listed.collect::<Vec<serde_json::Map<String, Value>>>(),
     }))?;
     text.push('\n');

@@ -54,5 +54,5 @@ pub use run::{
 };
 pub use world::{
     DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId,
-    PortInput, Side, World, WorldOutput,
+    PortInput, Side, SpanFiles, World, WorldOutput,
 };

@@ -29,7 +29,7 @@ use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
 pub(crate) use agents::Agents;
-pub use flow::{Delays, FlowCounters, FlowReport};
+pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
 pub(crate) use flow::{FlowKind, FlowName};
 pub use percentiles::DelayPercentiles;
 pub use port::{PortId, PortInput, Side};

@@ -26,6 +26,7 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
         window_mean_segments: Option<String>,
         receiver_rtt_mean_s: Option<String>,
         finished_files: usize,
+        files_under_way: u8,
         completion_mean_s: Option<String>,
     }
     let mut rows = Vec::new();
@@ -45,8 +46,9 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
                     arrived_packets: counters.delays.count,
                     delay_mean_s: counters.delays.mean().map(|delay| format!("{delay:.9}")),
                     window_mean_segments: window.map(|window| format!("{window:.3}")),
-                    finished_files: flow.files[span].len(),
-                    completion_mean_s: mean_seconds(&flow.files[span]),
+                    finished_files: flow.files[span].finished.len(),
+                    files_under_way: u8::from(flow.files[span].under_way),
+                    completion_mean_s: mean_seconds(&flow.files[span].finished),
                     receiver_rtt_mean_s: rtt.map(|rtt| format!("{rtt:.9}")),
                 });
             }

@@ -13,7 +13,7 @@ use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome, NetworkOutcome};
 use super::NetworkRecord;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
-pub use files::FileFigures;
+pub use files::{FileCounts, FileFigures};
 pub use percentiles::PercentileFigures;
 use series::{Series, delay_sum};
 

@@ -13,7 +13,7 @@ use super::figures::{self, FileFigures, FlowFigures, GroupFigures, LinkFigures, 
 use crate::json::{Spread, rounded, spread};
 
 /// The version of the form of `report.json`; it changes when a key changes its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -56,10 +56,13 @@ struct Percentiles {
 #[derive(Serialize)]
 struct Files {
     finished: u64,
+    under_way: u64,
     finished_per_run: Spread,
+    under_way_per_run: Spread,
     completion_s: Spread,
-    completion_median_s: Option<f64>,
-    completion_p95_s: Option<f64>,
+    completion_lag_one: Option<f64>,
+    completion_median_s: Spread,
+    completion_p95_s: Spread,
 }
 
 #[derive(Serialize)]
@@ -168,10 +171,13 @@ fn group(figures: &GroupFigures) -> Group<'_> {
 fn files(figures: &FileFigures) -> Files {
     Files {
         finished: figures.finished,
-        finished_per_run: spread(figures.per_run),
+        under_way: figures.under_way,
+        finished_per_run: spread(figures.per_run.finished),
+        under_way_per_run: spread(figures.per_run.under_way),
         completion_s: spread(figures.mean),
-        completion_median_s: figures.median.map(rounded),
-        completion_p95_s: figures.p95.map(rounded),
+        completion_lag_one: figures.lag_one.map(rounded),
+        completion_median_s: spread(figures.median),
+        completion_p95_s: spread(figures.p95),
     }
 }
 

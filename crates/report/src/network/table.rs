@@ -29,7 +29,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
     text.extend(percentiles(&figures.groups));
     text.extend(files(&figures.groups));
-    text.extend(figures.groups.iter().filter_map(warning));
+    text.extend(figures.groups.iter().flat_map(warnings));
     let shown = worth_showing(&figures.links);
     let _ = writeln!(text, "{}", links(&shown));
     if let Some(losses) = losses::render(&shown) {
@@ -69,16 +69,24 @@ fn basis(record: NetworkRecord<'_>) -> String {
     }
 }
 
-/// That the interval of a group's goodput takes spans for independent that are not.
-fn warning(group: &GroupFigures) -> Option<String> {
-    let (lag_one, n) = (group.lag_one?, group.goodput?.n);
-    are_correlated(lag_one, n).then(|| {
-        format!(
-            "the goodput of {}\n\
-             is correlated from span to span ({lag_one:.2} at lag 1): its interval is too\n\
-             narrow; take longer spans, a longer warm-up or --replicas\n\n",
-            group.name
-        )
+/// That the intervals of a group take spans for independent that are not.
+fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
+    let files = group.files.as_ref();
+    let of_files = files.map(|files| (files.lag_one, files.mean));
+    let figures = [
+        Some(("goodput", (group.lag_one, group.goodput))),
+        of_files.map(|of_files| ("completion time", of_files)),
+    ];
+    figures.into_iter().flatten().filter_map(|(what, figures)| {
+        let (lag_one, n) = (figures.0?, figures.1?.n);
+        are_correlated(lag_one, n).then(|| {
+            format!(
+                "the {what} of {}\n\
+                 is correlated from span to span ({lag_one:.2} at lag 1): its interval is too\n\
+                 narrow; take longer spans, a longer warm-up or --replicas\n\n",
+                group.name
+            )
+        })
     })
 }
 
@@ -112,8 +120,8 @@ const LINK_TABLES: &[usize] = &[4];
 
 fn groups(groups: &[GroupFigures]) -> String {
     let rows: Vec<Vec<String>> = groups.iter().map(group_row).collect();
-    let sent = groups.iter().filter_map(|group| group.per_run.sent);
-    let tables = if sent.map(|sent| sent.n).any(|runs| runs > 1) {
+    let mut sent = groups.iter().filter_map(|group| group.per_run.sent);
+    let tables = if sent.any(has_replicas) {
         FLOW_TABLES_OF_REPLICAS
     } else {
         FLOW_TABLES
@@ -136,29 +144,40 @@ fn percentiles(groups: &[GroupFigures]) -> Option<String> {
 }
 
 /// The columns of the files.
-const FILE_COLUMNS: [&str; 5] = [
+const FILE_COLUMNS: [&str; 6] = [
     "files",
     "finished",
+    "under way",
     "mean\ns",
     "median\ns",
     "95 % within\ns",
 ];
+const FILE_TABLES_OF_REPLICAS: &[usize] = &[3];
 
 /// How long the files take of the flows that have some; nothing if none has.
 fn files(groups: &[GroupFigures]) -> Option<String> {
     let row = |group: &GroupFigures| {
         let files = group.files.as_ref()?;
-        let of_all = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.3}"));
         Some(vec![
             shortened(&group.name, FLOW_NAME),
-            counted(files.per_run),
+            counted(files.per_run.finished),
+            counted(files.per_run.under_way),
             scaled(files.mean, 1.0),
-            of_all(files.median),
-            of_all(files.p95),
+            scaled(files.median, 1.0),
+            scaled(files.p95, 1.0),
         ])
     };
     let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
-    (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&FILE_COLUMNS, &[], &rows)))
+    let counts = groups.iter().filter_map(|group| group.files.as_ref());
+    let tables = if counts
+        .filter_map(|files| files.per_run.finished)
+        .any(has_replicas)
+    {
+        FILE_TABLES_OF_REPLICAS
+    } else {
+        &[]
+    };
+    (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&FILE_COLUMNS, tables, &rows)))
 }
 
 fn group_row(group: &GroupFigures) -> Vec<String> {
@@ -232,6 +251,11 @@ fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
         ci95: estimate.ci95.map(|half| half * factor),
         n: estimate.n,
     }))
+}
+
+/// Whether a count of a run is a mean over several.
+fn has_replicas(count: Estimate) -> bool {
+    count.n > 1
 }
 
 /// A count of a run: exact, or a mean with half of its interval.

@@ -6,7 +6,7 @@ pub(super) type Way = &'static [&'static str];
 pub(super) type Column = (&'static str, Way);
 
 /// Of a group of flows; counts are those of a run.
-pub(super) const OF_GROUPS: [Column; 34] = [
+pub(super) const OF_GROUPS: [Column; 38] = [
     ("group", &["name"]),
     ("flows", &["flows"]),
     ("goodput_bits_s", &["goodput_bits_s", "mean"]),
@@ -49,10 +49,26 @@ pub(super) const OF_GROUPS: [Column; 34] = [
         "finished_ci95_files",
         &["files", "finished_per_run", "ci95"],
     ),
+    ("files_under_way", &["files", "under_way_per_run", "mean"]),
+    (
+        "files_under_way_ci95",
+        &["files", "under_way_per_run", "ci95"],
+    ),
     ("completion_s", &["files", "completion_s", "mean"]),
     ("completion_ci95_s", &["files", "completion_s", "ci95"]),
-    ("completion_median_s", &["files", "completion_median_s"]),
-    ("completion_p95_s", &["files", "completion_p95_s"]),
+    (
+        "completion_median_s",
+        &["files", "completion_median_s", "mean"],
+    ),
+    (
+        "completion_median_ci95_s",
+        &["files", "completion_median_s", "ci95"],
+    ),
+    ("completion_p95_s", &["files", "completion_p95_s", "mean"]),
+    (
+        "completion_p95_ci95_s",
+        &["files", "completion_p95_s", "ci95"],
+    ),
 ];
 
 /// Of a link; likewise. The last are drops by their reason.

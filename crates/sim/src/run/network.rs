@@ -1,5 +1,7 @@
 //! A network from its start to its end, measured in spans of equal length.
 
+mod samples;
+
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
@@ -8,12 +10,11 @@ use polypath_scenario::Network;
 
 use super::RunError;
 use crate::network::{Nothing, build_graph};
-use crate::world::{DelayPercentiles, Detail, FlowCounters, NetworkEvent, Overflow, Watch, World};
+use crate::world::{
+    DelayPercentiles, Detail, FlowCounters, NetworkEvent, Overflow, SpanFiles, Watch, World,
+};
+use samples::{SAMPLES, Sampled};
 
-/// How often a span looks at the congestion windows.
-const SAMPLES: u32 = 50;
-/// Every 25th time it looks at the receivers' estimates of the round-trip times, too, which change little.
-const RTT_SAMPLE: u32 = 25;
 /// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.
 const WARM_UP_STEPS: u64 = 1000;
 
@@ -72,8 +73,8 @@ pub struct FlowOutcome {
     pub windows: Vec<Option<f64>>,
     /// The mean of the receiver's estimate of the round-trip time in seconds, likewise, over two samples a span.
     pub receiver_rtts: Vec<Option<f64>>,
-    /// How long each of the files took that were finished in each span: from its start to the ACK of its last segment.
-    pub files: Vec<Vec<Duration>>,
+    /// Its files in each span.
+    pub files: Vec<SpanFiles>,
 }
 
 /// What one direction of a link did in each span.
@@ -183,30 +184,6 @@ impl Totals {
     }
 }
 
-/// What is looked at now and then, of each flow: the sum of what was found, and how often.
-struct Samples(Vec<(f64, u32)>);
-
-impl Samples {
-    fn of(flows: usize) -> Self {
-        Self(vec![(0.0, 0); flows])
-    }
-
-    #[inline]
-    fn add(&mut self, values: impl Iterator<Item = Option<f64>>) {
-        for ((sum, count), value) in self.0.iter_mut().zip(values) {
-            if let Some(value) = value {
-                *sum += value;
-                *count += 1;
-            }
-        }
-    }
-
-    fn means(&self) -> impl Iterator<Item = Option<f64>> {
-        let mean = |(sum, count): &(f64, u32)| (*count > 0).then(|| sum / f64::from(*count));
-        self.0.iter().map(mean)
-    }
-}
-
 /// Runs one span from its begin on, adds what it brought, and says the totals at its end.
 fn run_span(
     driven: &mut Driven,
@@ -214,40 +191,12 @@ fn run_span(
     outcome: &mut NetworkOutcome,
     observer: &mut impl NetworkObserver,
 ) -> Result<Totals, Overflow> {
-    let mut windows = Samples::of(before.flows.len());
-    let mut receiver_rtts = Samples::of(before.flows.len());
-    for sample in 1..=SAMPLES {
-        let share = outcome.span.as_nanos() / u64::from(SAMPLES) * u64::from(sample);
-        let now = begin
-            + if sample == SAMPLES {
-                outcome.span
-            } else {
-                Duration(share)
-            };
-        driven.advance(now, observer)?;
-        windows.add(driven.world.congestion_windows());
-        if sample % RTT_SAMPLE == 0 {
-            let rtts = driven.world.receiver_rtts();
-            receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
-        }
-    }
+    let sampled = Sampled::over(driven, (begin, outcome.span), observer)?;
     let after = Totals::at(&driven.world, begin + outcome.span);
-    let flows = before.flows.iter().zip(&after.flows);
-    for (flow, (before, after)) in outcome.flows.iter_mut().zip(flows) {
-        flow.spans.push(*after - *before);
-    }
-    let sampled = windows.means().zip(receiver_rtts.means());
-    for (flow, (window, rtt)) in outcome.flows.iter_mut().zip(sampled) {
-        flow.windows.push(window);
-        flow.receiver_rtts.push(rtt);
-    }
-    let finished = driven.world.take_finished_files();
-    for (flow, files) in outcome.flows.iter_mut().zip(finished) {
+    outcome.add_counters(&before, &after);
+    outcome.add_sampled(&sampled);
+    for (flow, files) in outcome.flows.iter_mut().zip(driven.world.take_files()) {
         flow.files.push(files);
-    }
-    let links = before.links.iter().zip(&after.links);
-    for (link, (before, after)) in outcome.links.iter_mut().zip(links) {
-        link.spans.push(after.since(before));
     }
     Ok(after)
 }
@@ -257,6 +206,26 @@ impl NetworkOutcome {
     #[must_use]
     pub fn begin_of(&self, span: usize) -> Time {
         self.start + Duration(self.span.as_nanos() * span as u64)
+    }
+
+    /// Adds what was done between the totals at the begin of a span and those at its end.
+    fn add_counters(&mut self, before: &Totals, after: &Totals) {
+        let flows = before.flows.iter().zip(&after.flows);
+        for (flow, (before, after)) in self.flows.iter_mut().zip(flows) {
+            flow.spans.push(*after - *before);
+        }
+        let links = before.links.iter().zip(&after.links);
+        for (link, (before, after)) in self.links.iter_mut().zip(links) {
+            link.spans.push(after.since(before));
+        }
+    }
+
+    fn add_sampled(&mut self, sampled: &Sampled) {
+        let means = sampled.windows.means().zip(sampled.receiver_rtts.means());
+        for (flow, (window, rtt)) in self.flows.iter_mut().zip(means) {
+            flow.windows.push(window);
+            flow.receiver_rtts.push(rtt);
+        }
     }
 }
 

@@ -55,6 +55,13 @@ impl Bulk {
         file.map_or_else(Vec::new, |file| file.take_finished())
     }
 
+    /// Whether the file is under way and is to be sent whole; never if nobody wants to know how long it takes.
+    #[must_use]
+    pub fn has_file_under_way(&self) -> bool {
+        let file = self.file.as_ref();
+        file.is_some_and(|file| file.is_under_way(&self.sender))
+    }
+
     fn end_file(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         if let Some(file) = &mut self.file
             && self.sender.is_finished()

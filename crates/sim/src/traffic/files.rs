@@ -62,6 +62,12 @@ impl Files {
         }
     }
 
+    /// Whether one is under way over `sender` that was not cut off.
+    pub(super) fn is_under_way(&self, sender: &Sender) -> bool {
+        self.present
+            .is_some_and(|(_, total)| sender.total() >= total)
+    }
+
     pub(super) fn take_finished(&mut self) -> Vec<Duration> {
         std::mem::take(&mut self.finished)
     }

@@ -78,6 +78,13 @@ impl Sessions {
         files.map_or_else(Vec::new, Files::take_finished)
     }
 
+    /// Whether a file is under way and is to be sent whole; never if nobody wants to know how long they take.
+    #[must_use]
+    pub fn has_file_under_way(&self) -> bool {
+        let present = self.files.as_ref().zip(self.sender.as_ref());
+        present.is_some_and(|(files, sender)| files.is_under_way(sender))
+    }
+
     /// Makes the senders of this and later sessions say events, or no longer.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;

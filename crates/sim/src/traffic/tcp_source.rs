@@ -45,6 +45,15 @@ impl TcpSource {
         }
     }
 
+    /// Whether a file is under way that is to be sent whole; never of a source that does not note it.
+    #[must_use]
+    pub fn has_file_under_way(&self) -> bool {
+        match self {
+            Self::Bulk(bulk) => bulk.has_file_under_way(),
+            Self::Sessions(sessions) => sessions.has_file_under_way(),
+        }
+    }
+
     /// The number of its connection; nothing while it has none.
     #[must_use]
     pub fn connection(&self) -> Option<u32> {

@@ -5,7 +5,7 @@ mod sinks;
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
 
-use super::flow::{Delays, FlowCounters, FlowKind};
+use super::flow::{Delays, FlowCounters, FlowKind, SpanFiles};
 use super::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
 use super::report::BackgroundBytes;
 use crate::fabric::{Cargo, Event, Fabric, Packet};
@@ -153,9 +153,13 @@ impl Agents {
         }
     }
 
-    /// How long the files of a source took that were finished since this was last asked.
-    pub(crate) fn take_finished(&mut self, number: u32) -> Vec<Duration> {
-        self.sources[number as usize].machine.take_finished()
+    /// The files of a source since this was last asked.
+    pub(crate) fn take_files(&mut self, number: u32) -> SpanFiles {
+        let source = &mut self.sources[number as usize].machine;
+        SpanFiles {
+            finished: source.take_finished(),
+            under_way: source.has_file_under_way(),
+        }
     }
 
     /// The receiver's estimate of the round-trip time of the present connection; nothing without both, or as long as no

@@ -68,6 +68,15 @@ impl Delays {
     }
 }
 
+/// The files of a flow in a span of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpanFiles {
+    /// How long each of those took that were finished in it: from its start to the ACK of its last segment.
+    pub finished: Vec<Duration>,
+    /// Whether one was under way at its end; one that the flow's stop has cut off is not.
+    pub under_way: bool,
+}
+
 impl<X: Payload> World<X> {
     /// The congestion window of every flow now, in the order of [`Self::flows`] and without their totals: what is
     /// sampled often.
@@ -87,12 +96,12 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// How long the files of every flow took that were finished since this was last asked, likewise.
-    pub(crate) fn take_finished_files(&mut self) -> impl Iterator<Item = Vec<Duration>> {
+    /// The files of every flow since this was last asked, likewise.
+    pub(crate) fn take_files(&mut self) -> impl Iterator<Item = SpanFiles> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
-            FlowKind::Tcp(number) => agents.take_finished(number),
-            FlowKind::Datagrams(_) => Vec::new(),
+            FlowKind::Tcp(number) => agents.take_files(number),
+            FlowKind::Datagrams(_) => SpanFiles::default(),
         })
     }
 

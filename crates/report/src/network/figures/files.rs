@@ -4,7 +4,7 @@ use polypath_core::time::Duration;
 use polypath_sim::FlowOutcome;
 
 use super::series::Series;
-use crate::statistics::{Estimate, quantile};
+use crate::statistics::{Estimate, lag_one_of_ratio, quantile};
 
 /// The files of equal flows that were finished after the warm-up, each from its start, with its SYN or first segment,
 /// to the ACK of its last.
@@ -12,34 +12,74 @@ use crate::statistics::{Estimate, quantile};
 pub struct FileFigures {
     /// How many, over all replicas.
     pub finished: u64,
-    /// How many in one run.
-    pub per_run: Option<Estimate>,
-    /// The mean of the times that they took, in seconds.
+    /// How many the ends of all replicas found under way. Their times, of which nobody knows how long they would have
+    /// become, are in none of the figures.
+    pub under_way: u64,
+    /// How many there were in one run.
+    pub per_run: FileCounts,
+    /// The mean of the times that the finished ones took, in seconds.
     pub mean: Option<Estimate>,
-    /// The median of those times over all replicas, in seconds.
-    pub median: Option<f64>,
+    /// The correlation of that with the next span of a single run; near 0 where the spans are as good as independent.
+    pub lag_one: Option<f64>,
+    /// The median of those times in seconds, interpolated between the nearest two: the mean of that of each replica; a
+    /// single run has no interval.
+    pub median: Option<Estimate>,
     /// Their 95th percentile, likewise.
-    pub p95: Option<f64>,
+    pub p95: Option<Estimate>,
+}
+
+/// The files of one run: means over the replicas; exact, and without an interval, of a single run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileCounts {
+    /// Those that were finished after the warm-up.
+    pub finished: Option<Estimate>,
+    /// Those that its end found under way.
+    pub under_way: Option<Estimate>,
 }
 
 impl FileFigures {
     /// The figures of `members`; `runs` has the outcomes of the same flows in each replica.
     pub(super) fn of(members: &[Series<'_>], runs: &[&[FlowOutcome]]) -> Self {
-        let times = |run: &&[FlowOutcome]| -> Vec<f64> {
-            let files = run.iter().flat_map(|flow| flow.files.iter().flatten());
-            files.copied().map(Duration::as_secs_f64).collect()
+        let times: Vec<Vec<f64>> = runs.iter().map(|run| times(run)).collect();
+        let finished: Vec<usize> = times.iter().map(Vec::len).collect();
+        let under_way: Vec<usize> = runs.iter().map(|run| under_way(run)).collect();
+        let percentile = |q| {
+            let found: Vec<f64> = times.iter().filter_map(|run| quantile(run, q)).collect();
+            Estimate::of(&found)
         };
-        let runs: Vec<Vec<f64>> = runs.iter().map(times).collect();
-        let counts: Vec<f64> = runs.iter().map(|run| run.len() as f64).collect();
-        let all = runs.concat();
+        let sums = sums(members);
+        let is_single = runs.len() == 1;
         Self {
-            finished: all.len() as u64,
-            per_run: Estimate::of(&counts),
-            mean: Estimate::of_ratio(&sums(members)),
-            median: quantile(&all, 0.5),
-            p95: quantile(&all, 0.95),
+            finished: finished.iter().sum::<usize>() as u64,
+            under_way: under_way.iter().sum::<usize>() as u64,
+            per_run: FileCounts {
+                finished: per_run(&finished),
+                under_way: per_run(&under_way),
+            },
+            mean: Estimate::of_ratio(&sums),
+            lag_one: is_single.then(|| lag_one_of_ratio(&sums)).flatten(),
+            median: percentile(0.5),
+            p95: percentile(0.95),
         }
     }
+}
+
+/// How long the files took, in seconds, that the flows of a run finished.
+fn times(run: &[FlowOutcome]) -> Vec<f64> {
+    let spans = run.iter().flat_map(|flow| &flow.files);
+    let finished = spans.flat_map(|files| &files.finished);
+    finished.copied().map(Duration::as_secs_f64).collect()
+}
+
+/// How many files are under way at the end of a run.
+fn under_way(run: &[FlowOutcome]) -> usize {
+    let last = run.iter().filter_map(|flow| flow.files.last());
+    last.filter(|files| files.under_way).count()
+}
+
+fn per_run(counts: &[usize]) -> Option<Estimate> {
+    let counts: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
+    Estimate::of(&counts)
 }
 
 /// Of each sample the times of all members together, and how many there are: every file weighs the same.

@@ -1,7 +1,7 @@
 //! The samples of flows: spans of the only run, or replicas.
 
 use polypath_core::time::Duration;
-use polypath_sim::{Delays, FlowCounters, FlowOutcome};
+use polypath_sim::{Delays, FlowCounters, FlowOutcome, SpanFiles};
 
 use super::{FlowFigures, mean};
 use crate::statistics::Estimate;
@@ -75,7 +75,7 @@ impl Sample {
             counters: flow.spans[span],
             window: flow.windows[span],
             receiver_rtt: flow.receiver_rtts[span],
-            files: completion_sum(&flow.files[span]),
+            files: completion_sum(&flow.files[span..=span]),
         }
     }
 
@@ -84,14 +84,15 @@ impl Sample {
             counters: flow.spans.iter().copied().sum(),
             window: mean(flow.windows.iter().flatten().copied()),
             receiver_rtt: mean(flow.receiver_rtts.iter().flatten().copied()),
-            files: completion_sum(flow.files.iter().flatten()),
+            files: completion_sum(&flow.files),
         }
     }
 }
 
-fn completion_sum<'a>(files: impl IntoIterator<Item = &'a Duration>) -> (f64, f64) {
+fn completion_sum(spans: &[SpanFiles]) -> (f64, f64) {
     let add = |(sum, count), took: &Duration| (sum + took.as_secs_f64(), count + 1.0);
-    files.into_iter().fold((0.0, 0.0), add)
+    let finished = spans.iter().flat_map(|files| &files.finished);
+    finished.fold((0.0, 0.0), add)
 }
 
 /// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come

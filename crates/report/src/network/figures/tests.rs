@@ -1,9 +1,11 @@
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::SenderStats;
-use polypath_sim::{DelayPercentiles, Delays};
+use polypath_sim::{DelayPercentiles, Delays, SpanFiles};
 
 use super::*;
+
+mod files;
 
 #[test]
 fn fairness_is_one_for_equal_shares_and_one_nth_for_one() {
@@ -30,7 +32,8 @@ to = "b"
 traffic = { kind = "ftp" }
 "#;
 
-/// What a flow did in a span: bytes of goodput, packets that arrived, and the milliseconds that each took.
+/// What a flow did in a span: bytes of goodput, packets that arrived, and the milliseconds that each took, as did each of
+/// two files; a third one is under way at the end where the goodput is odd.
 type Did = (u64, u64, u64);
 
 fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
@@ -53,7 +56,10 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
         windows: spans.iter().map(|_| Some(4.0)).collect(),
         files: spans
             .iter()
-            .map(|&(_, _, ms)| vec![Duration::from_millis(ms); 2])
+            .map(|&(goodput, _, ms)| SpanFiles {
+                finished: vec![Duration::from_millis(ms); 2],
+                under_way: goodput % 2 == 1,
+            })
             .collect(),
         receiver_rtts: spans
             .iter()
@@ -201,30 +207,6 @@ fn one_starved_flow_a_replica_is_not_fair_because_another_starves_next() {
     assert_estimate(jain(&[third]), (1.0, 0.0, 1));
     assert_estimate(jain(&[first, second]), (0.5, 0.0, 2));
     assert_estimate(jain(&[first, third]), (0.75, 0.5 * T1, 2));
-}
-
-#[test]
-fn every_file_weighs_the_same_and_quantiles_are_of_all() {
-    let slow: &[Did] = &[(500, 5, 10), (500, 5, 40)];
-    let fast: &[Did] = &[(500, 5, 10), (500, 5, 20)];
-    let files = |replicas| figures_of(&NETWORK.replace("ftp", "file\", size = \"9 kB"), replicas);
-    let single = files(vec![run([slow, fast], &LINK)]);
-    let found = single.groups[0].files.as_ref().unwrap();
-    // Two files of each flow and span: 10 ms each, and then 40 and 20 ms.
-    assert_eq!(found.finished, 8);
-    assert_estimate(found.per_run, (8.0, 0.0, 1));
-    assert_estimate(found.mean, (0.02, 0.02 * T1, 2));
-    assert_eq!((found.median, found.p95), (Some(0.015), Some(0.04)));
-    let both = files(vec![run([slow, fast], &LINK), run([slow, slow], &LINK)]);
-    let found = both.groups[0].files.as_ref().unwrap();
-    assert_eq!(found.finished, 16);
-    assert_estimate(found.per_run, (8.0, 0.0, 2));
-    // 20 ms in one, 25 ms in the other.
-    assert_estimate(found.mean, (0.0225, 0.005 * T1, 2));
-    assert_eq!(
-        figures(vec![run([slow, fast], &LINK)]).groups[0].files,
-        None
-    );
 }
 
 #[test]

@@ -81,6 +81,20 @@ traffic = { kind = "cbr", packet = "200 B", interval = "1 ms" }
     assert!(!rendered(&always, &[1]).contains(told));
 }
 
+/// In the second half each segment waits for the ACK of the one before.
+#[test]
+fn completion_times_that_hang_together_are_pointed_out_in_a_single_run() {
+    let traffic = "{ kind = \"sessions\", idle = \"10 ms\", file = { mu = 9.0, sigma = 0.1 } }";
+    let steady = FAST.replace("{ kind = \"ftp\" }", traffic);
+    let steady = steady.replace("\"1 s\"", "\"5 s\"");
+    let told = "the completion time of bulk-transfers\nis correlated from span to span";
+    assert!(!rendered(&steady, &[1]).contains(told));
+    let slower = format!("{steady}receiver_window = [{{ at = \"2500 ms\", window = 1 }}]\n");
+    let text = rendered(&slower, &[1]);
+    assert!(text.contains(told), "{text}");
+    assert!(!rendered(&slower, &[1, 2]).contains(told));
+}
+
 #[test]
 fn replicas_show_what_one_of_them_counts() {
     let again = |text: &str| -> f64 {

@@ -1,0 +1,72 @@
+//! What a span looks at now and then.
+
+use polypath_core::time::{Duration, Time};
+
+use super::{Driven, NetworkObserver};
+use crate::world::Overflow;
+
+/// How often a span looks at the congestion windows.
+pub(super) const SAMPLES: u32 = 50;
+/// Every 25th time it looks at the receivers' estimates of the round-trip times, too, which change little.
+const RTT_SAMPLE: u32 = 25;
+
+/// What was found of the flows in a span.
+pub(super) struct Sampled {
+    /// Congestion windows in segments.
+    pub(super) windows: Samples,
+    /// The receivers' estimates of the round-trip time in seconds.
+    pub(super) receiver_rtts: Samples,
+}
+
+impl Sampled {
+    /// Runs on from `begin` over a span of length `span`, and looks at the flows meanwhile.
+    pub(super) fn over(
+        driven: &mut Driven,
+        (begin, span): (Time, Duration),
+        observer: &mut impl NetworkObserver,
+    ) -> Result<Self, Overflow> {
+        let flows = driven.world.flows().count();
+        let (mut windows, mut receiver_rtts) = (Samples::of(flows), Samples::of(flows));
+        for sample in 1..=SAMPLES {
+            let passed = match sample {
+                SAMPLES => span,
+                _ => Duration(span.as_nanos() / u64::from(SAMPLES) * u64::from(sample)),
+            };
+            driven.advance(begin + passed, observer)?;
+            windows.add(driven.world.congestion_windows());
+            if sample % RTT_SAMPLE == 0 {
+                let rtts = driven.world.receiver_rtts();
+                receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
+            }
+        }
+        Ok(Self {
+            windows,
+            receiver_rtts,
+        })
+    }
+}
+
+/// Of each flow the sum of what was found, and how often.
+pub(super) struct Samples(Vec<(f64, u32)>);
+
+impl Samples {
+    fn of(flows: usize) -> Self {
+        Self(vec![(0.0, 0); flows])
+    }
+
+    #[inline]
+    fn add(&mut self, values: impl Iterator<Item = Option<f64>>) {
+        for ((sum, count), value) in self.0.iter_mut().zip(values) {
+            if let Some(value) = value {
+                *sum += value;
+                *count += 1;
+            }
+        }
+    }
+
+    /// The mean of each flow; nothing where nothing was found.
+    pub(super) fn means(&self) -> impl Iterator<Item = Option<f64>> {
+        let mean = |(sum, count): &(f64, u32)| (*count > 0).then(|| sum / f64::from(*count));
+        self.0.iter().map(mean)
+    }
+}
