@@ -16,8 +16,8 @@ use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
 pub use figures::{
-    FileCounts, FileFigures, FlowCounts, FlowFigures, GroupFigures, LinkCounts, LinkFigures,
-    NetworkFigures, PercentileFigures, jain_index,
+    FileCounts, FileFigures, FlowCounts, FlowFigures, FlowMeans, GroupFigures, LinkCounts,
+    LinkFigures, NetworkFigures, PercentileFigures, jain_index,
 };
 pub use json::VERSION;
 

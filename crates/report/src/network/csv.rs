@@ -4,57 +4,86 @@ use std::io;
 
 use polypath_core::time::Duration;
 use polypath_link::{Counters, DropReason};
+use polypath_sim::{FlowCounters, FlowOutcome};
 use serde::Serialize;
 
 use super::NetworkRecord;
 use crate::sheets;
 
+/// Where the row of a flow belongs.
+#[derive(Serialize)]
+struct FlowPlace<'a> {
+    seed: u64,
+    flow: &'a str,
+    span: usize,
+    start_s: String,
+}
+
+/// What a flow did in a span.
+#[derive(Serialize)]
+struct FlowCounts {
+    goodput_bytes: u64,
+    sent_packets: u64,
+    retransmitted_packets: u64,
+    timeouts: u64,
+    arrived_packets: u64,
+}
+
+/// What it looked like, and its files.
+#[derive(Serialize)]
+struct FlowMeans {
+    delay_mean_s: Option<String>,
+    window_mean_segments: Option<String>,
+    receiver_rtt_mean_s: Option<String>,
+    finished_files: usize,
+    files_under_way: u8,
+    completion_mean_s: Option<String>,
+}
+
 /// `flows.csv`.
 pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
-    #[derive(Serialize)]
-    struct Row<'a> {
-        seed: u64,
-        flow: &'a str,
-        span: usize,
-        start_s: String,
-        goodput_bytes: u64,
-        sent_packets: u64,
-        retransmitted_packets: u64,
-        timeouts: u64,
-        arrived_packets: u64,
-        delay_mean_s: Option<String>,
-        window_mean_segments: Option<String>,
-        receiver_rtt_mean_s: Option<String>,
-        finished_files: usize,
-        files_under_way: u8,
-        completion_mean_s: Option<String>,
-    }
     let mut rows = Vec::new();
     for (seed, outcome) in record.replicas {
         for flow in &outcome.flows {
-            let sampled = flow.windows.iter().zip(&flow.receiver_rtts);
-            for (span, (counters, (window, rtt))) in flow.spans.iter().zip(sampled).enumerate() {
-                rows.push(Row {
+            rows.extend((0..flow.spans.len()).map(|span| {
+                let place = FlowPlace {
                     seed: *seed,
                     flow: &flow.name,
                     span,
                     start_s: sheets::seconds(outcome.begin_of(span).as_secs_f64()),
-                    goodput_bytes: counters.goodput,
-                    sent_packets: counters.sender.sent,
-                    retransmitted_packets: counters.sender.retransmitted,
-                    timeouts: counters.sender.timeouts,
-                    arrived_packets: counters.delays.count,
-                    delay_mean_s: counters.delays.mean().map(|delay| format!("{delay:.9}")),
-                    window_mean_segments: window.map(|window| format!("{window:.3}")),
-                    finished_files: flow.files[span].finished.len(),
-                    files_under_way: u8::from(flow.files[span].under_way),
-                    completion_mean_s: mean_seconds(&flow.files[span].finished),
-                    receiver_rtt_mean_s: rtt.map(|rtt| format!("{rtt:.9}")),
-                });
-            }
+                };
+                (
+                    place,
+                    flow_counts(&flow.spans[span]),
+                    flow_means(flow, span),
+                )
+            }));
         }
     }
     sheets::write(rows)
+}
+
+fn flow_counts(counters: &FlowCounters) -> FlowCounts {
+    FlowCounts {
+        goodput_bytes: counters.goodput,
+        sent_packets: counters.sender.sent,
+        retransmitted_packets: counters.sender.retransmitted,
+        timeouts: counters.sender.timeouts,
+        arrived_packets: counters.delays.count,
+    }
+}
+
+fn flow_means(flow: &FlowOutcome, span: usize) -> FlowMeans {
+    let delay = flow.spans[span].delays.mean();
+    let files = &flow.files[span];
+    FlowMeans {
+        delay_mean_s: delay.map(|delay| format!("{delay:.9}")),
+        window_mean_segments: flow.windows[span].map(|window| format!("{window:.3}")),
+        receiver_rtt_mean_s: flow.receiver_rtts[span].map(|rtt| format!("{rtt:.9}")),
+        finished_files: files.finished.len(),
+        files_under_way: u8::from(files.under_way),
+        completion_mean_s: mean_seconds(&files.finished),
+    }
 }
 
 fn mean_seconds(times: &[Duration]) -> Option<String> {
@@ -62,13 +91,18 @@ fn mean_seconds(times: &[Duration]) -> Option<String> {
     (!times.is_empty()).then(|| format!("{:.9}", sum / times.len() as f64))
 }
 
-/// A row of `links.csv`.
+/// Where the row of a link belongs.
 #[derive(Serialize)]
-struct LinkRow<'a> {
+struct LinkPlace<'a> {
     seed: u64,
     link: &'a str,
     span: usize,
     start_s: String,
+}
+
+/// What a link did in a span.
+#[derive(Serialize)]
+struct LinkCounts {
     packets_in: u64,
     bytes_in: u64,
     bytes_transmitted: u64,
@@ -85,25 +119,31 @@ pub(super) fn links(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
     for (seed, outcome) in record.replicas {
         let seconds = outcome.span.as_secs_f64();
         for link in &outcome.links {
-            for (span, counters) in link.spans.iter().enumerate() {
-                rows.push(LinkRow {
+            rows.extend(link.spans.iter().enumerate().map(|(span, counters)| {
+                let place = LinkPlace {
                     seed: *seed,
                     link: &link.name,
                     span,
                     start_s: sheets::seconds(outcome.begin_of(span).as_secs_f64()),
-                    packets_in: counters.packets_in,
-                    bytes_in: counters.bytes_in,
-                    bytes_transmitted: counters.bytes_transmitted,
-                    packets_delivered: counters.packets_delivered,
-                    packets_marked: counters.packets_marked,
-                    packets_dropped: counters.packets_dropped(),
-                    dropped_for: reasons(counters),
-                    mean_waiting_packets: format!("{:.6}", counters.mean_waiting(seconds)),
-                });
-            }
+                };
+                (place, link_counts(counters, seconds))
+            }));
         }
     }
     sheets::write(rows)
+}
+
+fn link_counts(counters: &Counters, seconds: f64) -> LinkCounts {
+    LinkCounts {
+        packets_in: counters.packets_in,
+        bytes_in: counters.bytes_in,
+        bytes_transmitted: counters.bytes_transmitted,
+        packets_delivered: counters.packets_delivered,
+        packets_marked: counters.packets_marked,
+        packets_dropped: counters.packets_dropped(),
+        dropped_for: reasons(counters),
+        mean_waiting_packets: format!("{:.6}", counters.mean_waiting(seconds)),
+    }
 }
 
 /// The reasons for which packets were dropped, each with their number.
@@ -114,4 +154,65 @@ fn reasons(counters: &Counters) -> String {
         .map(|(reason, count)| format!("{} {count}", reason.name()))
         .collect();
     words.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_core::rng::Seed;
+    use polypath_scenario::Network;
+    use polypath_sim::run_network;
+
+    use super::super::{NetworkFigures, json};
+    use super::*;
+
+    const FILES: &str = r#"schema = 1
+name = "files"
+run = { duration = "2 s", batches = 2 }
+[[link]]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "10 ms"
+queue = "50 packets"
+[[flow]]
+name = "short"
+from = "a"
+to = "b"
+traffic = { kind = "file", size = "10 kB" }
+[[flow]]
+name = "long"
+from = "a"
+to = "b"
+traffic = { kind = "file", size = "1 MB" }
+"#;
+
+    #[test]
+    fn files_under_way_stand_beside_the_finished_ones() {
+        let network = Network::parse(FILES, "files.toml", &[]).unwrap();
+        let outcome = run_network(&network, Seed(1), &mut ()).unwrap();
+        let record = NetworkRecord {
+            network: &network,
+            replicas: &[(1, outcome)],
+        };
+        let sheet = flows(record).unwrap();
+        let mut reader = csv::Reader::from_reader(&sheet[..]);
+        let columns = ["flow", "span", "finished_files", "files_under_way"];
+        let header = reader.headers().unwrap().clone();
+        let places = columns.map(|name| header.iter().position(|column| column == name).unwrap());
+        let rows = reader.records().map(|row| {
+            let row = row.unwrap();
+            places.map(|place| row[place].to_owned()).join(" ")
+        });
+        let wanted = ["short 0 1 0", "short 1 0 0", "long 0 0 1", "long 1 0 1"];
+        assert_eq!(rows.collect::<Vec<_>>(), wanted);
+        let report = json(record, &NetworkFigures::of(record)).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        for (group, finished, under_way) in [(0, 1, 0), (1, 0, 1)] {
+            let files = &report["groups"][group]["files"];
+            assert_eq!(files["finished"], finished);
+            assert_eq!(files["under_way"], under_way);
+            assert_eq!(files["under_way_per_run"]["mean"], f64::from(under_way));
+            assert_eq!(files["completion_median_s"]["n"], finished, "{files}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod counts;
 mod files;
+mod means;
 mod percentiles;
 mod series;
 
@@ -14,8 +15,10 @@ use super::NetworkRecord;
 use crate::statistics::{Estimate, lag_one};
 pub use counts::{FlowCounts, LinkCounts};
 pub use files::{FileCounts, FileFigures};
+pub use means::FlowMeans;
+use means::Sampled;
 pub use percentiles::PercentileFigures;
-use series::{Series, delay_sum};
+use series::Series;
 
 /// All figures of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +38,10 @@ pub struct GroupFigures {
     pub name: String,
     /// How many there are.
     pub count: usize,
-    /// The sum of their goodputs in bits per second.
-    pub goodput: Option<Estimate>,
-    /// The correlation of that with the next span of a single run; near 0 where the spans are as good as independent.
+    /// The means of what they did; goodput is that of all together, the window that of one of them.
+    pub means: FlowMeans,
+    /// The correlation of their goodput with the next span of a single run; near 0 where the spans are as good as
+    /// independent.
     pub lag_one: Option<f64>,
     /// How evenly they share it: Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
     /// one each, a single run has no interval.
@@ -46,14 +50,8 @@ pub struct GroupFigures {
     pub totals: FlowCounters,
     /// What they did in one run.
     pub per_run: FlowCounts,
-    /// The mean one-way delay of their packets in seconds.
-    pub delay: Option<Estimate>,
-    /// Percentiles of those delays, if they are measured.
+    /// Percentiles of the one-way delays of their packets, if they are measured.
     pub delay_percentiles: Option<PercentileFigures>,
-    /// The mean congestion window of one of them in segments.
-    pub window: Option<Estimate>,
-    /// The mean of a receiver's estimate of the round-trip time in seconds.
-    pub receiver_rtt: Option<Estimate>,
     /// How long their files take; nothing if they send none.
     pub files: Option<FileFigures>,
 }
@@ -63,14 +61,8 @@ pub struct GroupFigures {
 pub struct FlowFigures {
     /// Its name.
     pub name: String,
-    /// What its receiving application gets, in bits per second.
-    pub goodput: Option<Estimate>,
-    /// The mean one-way delay of its packets in seconds.
-    pub delay: Option<Estimate>,
-    /// Its mean congestion window in segments.
-    pub window: Option<Estimate>,
-    /// The mean of its receiver's estimate of the round-trip time in seconds.
-    pub receiver_rtt: Option<Estimate>,
+    /// The means of what it did.
+    pub means: FlowMeans,
     /// What it did, over all replicas.
     pub totals: FlowCounters,
 }
@@ -166,29 +158,18 @@ fn group_figures(
 ) -> GroupFigures {
     let runs: Vec<FlowCounters> = outcomes.iter().map(|run| counts::whole(run)).collect();
     let has_files = group.traffic.has_files();
-    let samples = members.first().map_or(0, |series| series.samples.len());
-    let (mut goodputs, mut delays) = (Vec::new(), Vec::new());
-    let (mut windows, mut receiver_rtts) = (Vec::new(), Vec::new());
-    for number in 0..samples {
-        let of_members = || members.iter().map(|member| member.samples[number]);
-        let counters: FlowCounters = of_members().map(|sample| sample.counters).sum();
-        goodputs.push(counters.goodput as f64 * 8.0 / members[0].seconds);
-        delays.push(delay_sum(&counters));
-        windows.extend(mean(of_members().filter_map(|sample| sample.window)));
-        receiver_rtts.extend(mean(of_members().filter_map(|sample| sample.receiver_rtt)));
-    }
+    let sampled = Sampled::together(members);
     GroupFigures {
         name: group.name.clone(),
         count: members.len(),
-        goodput: Estimate::of(&goodputs),
-        lag_one: (runs.len() == 1).then(|| lag_one(&goodputs)).flatten(),
+        means: sampled.means(),
+        lag_one: (runs.len() == 1)
+            .then(|| lag_one(&sampled.goodputs))
+            .flatten(),
         fairness: fairness(outcomes),
         totals: runs.iter().copied().sum(),
         per_run: FlowCounts::of(&runs),
-        delay: Estimate::of_ratio(&delays),
         delay_percentiles: None,
-        window: Estimate::of(&windows),
-        receiver_rtt: Estimate::of(&receiver_rtts),
         files: has_files.then(|| FileFigures::of(members, outcomes)),
     }
 }
@@ -220,11 +201,6 @@ fn link_figures(replicas: &[&LinkOutcome], span: f64) -> LinkFigures {
         totals: samples.iter().copied().sum(),
         per_run: LinkCounts::of(replicas),
     }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 #[cfg(test)]

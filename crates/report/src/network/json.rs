@@ -9,7 +9,9 @@ use polypath_scenario::parameters;
 use serde::Serialize;
 
 use super::NetworkRecord;
-use super::figures::{self, FileFigures, FlowFigures, GroupFigures, LinkFigures, NetworkFigures};
+use super::figures::{
+    self, FileFigures, FlowFigures, FlowMeans, GroupFigures, LinkFigures, NetworkFigures,
+};
 use crate::json::{Spread, rounded, spread};
 
 /// The version of the form of `report.json`; it changes when a key changes its meaning.
@@ -33,17 +35,23 @@ struct Report<'a> {
 struct Group<'a> {
     name: &'a str,
     flows: usize,
-    goodput_bits_s: Spread,
+    #[serde(flatten)]
+    means: Means,
     goodput_lag_one: Option<f64>,
     jain_index: Spread,
-    delay_s: Spread,
     delay_percentiles_s: Option<Percentiles>,
-    window_segments: Spread,
-    receiver_rtt_s: Spread,
     files: Option<Files>,
     #[serde(flatten)]
     totals: Totals,
     per_run: FlowCounts,
+}
+
+#[derive(Serialize)]
+struct Means {
+    goodput_bits_s: Spread,
+    delay_s: Spread,
+    window_segments: Spread,
+    receiver_rtt_s: Spread,
 }
 
 #[derive(Serialize)]
@@ -85,10 +93,8 @@ struct LinkCounts {
 #[derive(Serialize)]
 struct Flow<'a> {
     name: &'a str,
-    goodput_bits_s: Spread,
-    delay_s: Spread,
-    window_segments: Spread,
-    receiver_rtt_s: Spread,
+    #[serde(flatten)]
+    means: Means,
     #[serde(flatten)]
     totals: Totals,
 }
@@ -145,17 +151,14 @@ fn group(figures: &GroupFigures) -> Group<'_> {
     Group {
         name: &figures.name,
         flows: figures.count,
-        goodput_bits_s: spread(figures.goodput),
+        means: means(&figures.means),
         goodput_lag_one: figures.lag_one.map(rounded),
         jain_index: spread(figures.fairness),
-        delay_s: spread(figures.delay),
         delay_percentiles_s: figures.delay_percentiles.map(|delays| Percentiles {
             p50: spread(delays.p50),
             p95: spread(delays.p95),
             p99: spread(delays.p99),
         }),
-        window_segments: spread(figures.window),
-        receiver_rtt_s: spread(figures.receiver_rtt),
         files: figures.files.as_ref().map(files),
         totals: totals(&figures.totals),
         per_run: FlowCounts {
@@ -165,6 +168,15 @@ fn group(figures: &GroupFigures) -> Group<'_> {
             timeouts: spread(figures.per_run.timeouts),
             arrived_packets: spread(figures.per_run.arrived),
         },
+    }
+}
+
+fn means(figures: &FlowMeans) -> Means {
+    Means {
+        goodput_bits_s: spread(figures.goodput),
+        delay_s: spread(figures.delay),
+        window_segments: spread(figures.window),
+        receiver_rtt_s: spread(figures.receiver_rtt),
     }
 }
 
@@ -184,10 +196,7 @@ fn files(figures: &FileFigures) -> Files {
 fn flow(figures: &FlowFigures) -> Flow<'_> {
     Flow {
         name: &figures.name,
-        goodput_bits_s: spread(figures.goodput),
-        delay_s: spread(figures.delay),
-        window_segments: spread(figures.window),
-        receiver_rtt_s: spread(figures.receiver_rtt),
+        means: means(&figures.means),
         totals: totals(&figures.totals),
     }
 }

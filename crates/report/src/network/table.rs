@@ -1,5 +1,6 @@
 //! A network's figures for a terminal.
 
+mod files;
 mod losses;
 
 use std::fmt::Write as _;
@@ -28,7 +29,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     let _ = writeln!(text, "{}\n", basis(record));
     let _ = writeln!(text, "{}\n", groups(&figures.groups));
     text.extend(percentiles(&figures.groups));
-    text.extend(files(&figures.groups));
+    text.extend(files::render(&figures.groups));
     text.extend(figures.groups.iter().flat_map(warnings));
     let shown = worth_showing(&figures.links);
     let _ = writeln!(text, "{}", links(&shown));
@@ -74,7 +75,7 @@ fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
     let files = group.files.as_ref();
     let of_files = files.map(|files| (files.lag_one, files.mean));
     let figures = [
-        Some(("goodput", (group.lag_one, group.goodput))),
+        Some(("goodput", (group.lag_one, group.means.goodput))),
         of_files.map(|of_files| ("completion time", of_files)),
     ];
     figures.into_iter().flatten().filter_map(|(what, figures)| {
@@ -143,52 +144,15 @@ fn percentiles(groups: &[GroupFigures]) -> Option<String> {
     (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&PERCENTILE_COLUMNS, &[], &rows)))
 }
 
-/// The columns of the files.
-const FILE_COLUMNS: [&str; 6] = [
-    "files",
-    "finished",
-    "under way",
-    "mean\ns",
-    "median\ns",
-    "95 % within\ns",
-];
-const FILE_TABLES_OF_REPLICAS: &[usize] = &[3];
-
-/// How long the files take of the flows that have some; nothing if none has.
-fn files(groups: &[GroupFigures]) -> Option<String> {
-    let row = |group: &GroupFigures| {
-        let files = group.files.as_ref()?;
-        Some(vec![
-            shortened(&group.name, FLOW_NAME),
-            counted(files.per_run.finished),
-            counted(files.per_run.under_way),
-            scaled(files.mean, 1.0),
-            scaled(files.median, 1.0),
-            scaled(files.p95, 1.0),
-        ])
-    };
-    let rows: Vec<Vec<String>> = groups.iter().filter_map(row).collect();
-    let counts = groups.iter().filter_map(|group| group.files.as_ref());
-    let tables = if counts
-        .filter_map(|files| files.per_run.finished)
-        .any(has_replicas)
-    {
-        FILE_TABLES_OF_REPLICAS
-    } else {
-        &[]
-    };
-    (!rows.is_empty()).then(|| format!("{}\n\n", in_tables(&FILE_COLUMNS, tables, &rows)))
-}
-
 fn group_row(group: &GroupFigures) -> Vec<String> {
     let counts = &group.per_run;
     vec![
         shortened(&group.name, FLOW_NAME),
         group.count.to_string(),
-        scaled(group.goodput, 1e-6),
+        scaled(group.means.goodput, 1e-6),
         scaled(group.fairness, 1.0),
-        scaled(group.delay, 1e3),
-        scaled(group.window, 1.0),
+        scaled(group.means.delay, 1e3),
+        scaled(group.means.window, 1.0),
         counted(counts.sent),
         counted(counts.retransmitted),
         counted(counts.timeouts),

@@ -1,10 +1,10 @@
 //! The samples of flows: spans of the only run, or replicas.
 
 use polypath_core::time::Duration;
-use polypath_sim::{Delays, FlowCounters, FlowOutcome, SpanFiles};
+use polypath_sim::{FlowCounters, FlowOutcome, SpanFiles};
 
-use super::{FlowFigures, mean};
-use crate::statistics::Estimate;
+use super::FlowFigures;
+use super::means::{Sampled, mean};
 
 /// The samples of one flow: its spans in the only run, or its replicas.
 pub(super) struct Series<'a> {
@@ -45,25 +45,14 @@ impl<'a> Series<'a> {
         }
     }
 
-    fn goodputs(&self) -> Vec<f64> {
-        let rate = |sample: &Sample| sample.counters.goodput as f64 * 8.0 / self.seconds;
-        self.samples.iter().map(rate).collect()
-    }
-
     fn totals(&self) -> FlowCounters {
         self.samples.iter().map(|sample| sample.counters).sum()
     }
 
     pub(super) fn figures(&self) -> FlowFigures {
-        let delays = self.samples.iter().map(|s| delay_sum(&s.counters));
-        let windows = self.samples.iter().filter_map(|s| s.window);
-        let receiver_rtts = self.samples.iter().filter_map(|s| s.receiver_rtt);
         FlowFigures {
             name: self.name.to_owned(),
-            goodput: Estimate::of(&self.goodputs()),
-            delay: Estimate::of_ratio(&delays.collect::<Vec<_>>()),
-            window: Estimate::of(&windows.collect::<Vec<_>>()),
-            receiver_rtt: Estimate::of(&receiver_rtts.collect::<Vec<_>>()),
+            means: Sampled::together(std::slice::from_ref(self)).means(),
             totals: self.totals(),
         }
     }
@@ -93,11 +82,4 @@ fn completion_sum(spans: &[SpanFiles]) -> (f64, f64) {
     let add = |(sum, count), took: &Duration| (sum + took.as_secs_f64(), count + 1.0);
     let finished = spans.iter().flat_map(|files| &files.finished);
     finished.fold((0.0, 0.0), add)
-}
-
-/// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come
-/// in a sample.
-pub(super) fn delay_sum(counters: &FlowCounters) -> (f64, f64) {
-    let Delays { count, sum } = counters.delays;
-    (sum as f64 / 1e9, count as f64)
 }

@@ -132,15 +132,15 @@ fn a_single_run_is_estimated_from_its_spans() {
     )]);
     let group = &figures.groups[0];
     // 750 and 1250 bytes in 2 s each.
-    assert_estimate(group.goodput, (4000.0, 2000.0 * T1, 2));
-    assert_estimate(group.window, (4.0, 0.0, 2));
+    assert_estimate(group.means.goodput, (4000.0, 2000.0 * T1, 2));
+    assert_estimate(group.means.window, (4.0, 0.0, 2));
     // 0.1 s of both flows, and then 0.1 and 0.4 s.
-    assert_estimate(group.receiver_rtt, (0.175, 0.15 * T1, 2));
-    assert_estimate(figures.flows[1].receiver_rtt, (0.25, 0.3 * T1, 2));
+    assert_estimate(group.means.receiver_rtt, (0.175, 0.15 * T1, 2));
+    assert_estimate(figures.flows[1].means.receiver_rtt, (0.25, 0.3 * T1, 2));
     assert_eq!(group.totals.goodput, 2000);
     assert_estimate(group.per_run.sent, (34.0, 0.0, 1));
     assert_estimate(group.per_run.retransmitted, (4.0, 0.0, 1));
-    assert_estimate(figures.flows[0].goodput, (3000.0, 2000.0 * T1, 2));
+    assert_estimate(figures.flows[0].means.goodput, (3000.0, 2000.0 * T1, 2));
     let link = &figures.links[0];
     // Half of the time, and all of it; 500 ms waited in 2 s; 10 of 40 dropped.
     assert_estimate(link.load, (0.75, 0.5 * T1, 2));
@@ -165,8 +165,8 @@ fn replicas_are_estimated_from_one_value_each() {
     let figures = figures(vec![one, other]);
     let group = &figures.groups[0];
     // 2000 and 4000 bytes in 4 s each.
-    assert_estimate(group.goodput, (6000.0, 4000.0 * T1, 2));
-    assert_estimate(figures.flows[0].goodput, (2000.0, 0.0, 2));
+    assert_estimate(group.means.goodput, (6000.0, 4000.0 * T1, 2));
+    assert_estimate(figures.flows[0].means.goodput, (2000.0, 0.0, 2));
     assert_eq!(group.totals.goodput, 6000);
     assert_estimate(group.per_run.goodput, (3000.0, 2000.0 * T1, 2));
     assert_estimate(group.per_run.sent, (24.0, 0.0, 2));
@@ -181,16 +181,16 @@ fn every_packet_weighs_the_same_in_the_mean_delay() {
     let spans: [&[Did]; 2] = [&[(0, 1, 100), (0, 99, 10)], &[(0, 0, 0), (0, 0, 0)]];
     let expected = (0.1 + 99.0 * 0.01) / 100.0;
     let single = figures(vec![run(spans, &LINK)]);
-    for delay in [single.flows[0].delay, single.groups[0].delay] {
+    for delay in [single.flows[0].means.delay, single.groups[0].means.delay] {
         let delay = delay.unwrap();
         assert!((delay.mean - expected).abs() < 1e-9, "{delay:?}");
         assert!(delay.ci95.is_some_and(|half| half > 0.0));
     }
-    assert_eq!(single.flows[1].delay, None, "nothing arrived");
+    assert_eq!(single.flows[1].means.delay, None, "nothing arrived");
     let few: [&[Did]; 2] = [&[(0, 1, 100), (0, 0, 0)], &[(0, 0, 0), (0, 0, 0)]];
     let many: [&[Did]; 2] = [&[(0, 99, 10), (0, 0, 0)], &[(0, 0, 0), (0, 0, 0)]];
     let both = figures(vec![run(few, &LINK), run(many, &LINK)]);
-    let mean = both.groups[0].delay.unwrap().mean;
+    let mean = both.groups[0].means.delay.unwrap().mean;
     assert!((mean - expected).abs() < 1e-9, "{mean}");
 }
 
