@@ -24,6 +24,7 @@ pub mod receiver;
 pub mod red;
 pub mod rng;
 pub mod sender;
+pub mod spacing;
 pub mod time;
 pub mod units;
 pub mod window;

@@ -1,0 +1,89 @@
+//! The round-trip time: measured once at set-up, smoothed from feedback if wanted.
+
+use super::config::RttSource;
+use super::message::Feedback;
+use crate::estimate::Srtt;
+use crate::machine::Deadline;
+use crate::time::{Duration, Time};
+
+/// Below it feedback would be most of the traffic.
+const LEAST: Duration = Duration::from_micros(10);
+/// Above it feedback would come too late to be any.
+const MOST: Duration = Duration::from_secs(10);
+/// After how long a ping is repeated (RFC 6298, 2.1).
+const PING_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A round-trip time within what feedback makes sense for: 10 us to 10 s.
+pub(super) fn bounded(rtt: Duration) -> Duration {
+    rtt.clamp(LEAST, MOST)
+}
+
+/// What a sender knows of the round-trip time.
+#[derive(Clone, Debug)]
+pub(super) struct RoundTrip {
+    base: Option<Duration>,
+    smoothed: Option<Srtt>,
+    source: RttSource,
+    next_ping: Time,
+}
+
+impl RoundTrip {
+    /// Known from the start, or measured from `start` on.
+    pub(super) fn new(base: Option<Duration>, source: RttSource, start: Time) -> Self {
+        Self {
+            base: base.map(bounded),
+            smoothed: None,
+            source,
+            next_ping: start,
+        }
+    }
+
+    /// The time without queues; `None` until it is measured.
+    pub(super) fn base(&self) -> Option<Duration> {
+        self.base
+    }
+
+    /// The time that is used; `None` until one is measured.
+    pub(super) fn value(&self) -> Option<Duration> {
+        let smoothed = self.smoothed.map(|s| bounded(s.value()));
+        match self.source {
+            RttSource::Base => self.base,
+            RttSource::Smoothed => smoothed.or(self.base),
+        }
+    }
+
+    /// Whether a ping is due; the next one is a second later.
+    pub(super) fn take_ping(&mut self, now: Time) -> bool {
+        let due = self.base.is_none() && self.next_ping <= now;
+        if due {
+            self.next_ping = now + PING_INTERVAL;
+        }
+        due
+    }
+
+    /// The answer to the ping sent at `sent`; the first one counts. True if it did.
+    pub(super) fn on_pong(&mut self, now: Time, sent: Time) -> bool {
+        let first = self.base.is_none() && sent <= now;
+        if first {
+            self.base = Some(bounded(now.since(sent)));
+        }
+        first
+    }
+
+    /// Measures with the time stamp that the feedback echoes, less what the receiver held it.
+    pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if feedback.echo > now {
+            return;
+        }
+        let rtt = bounded(now.since(feedback.echo) - feedback.hold);
+        match &mut self.smoothed {
+            Some(srtt) => srtt.update(rtt),
+            None => self.smoothed = Some(Srtt::new(rtt)),
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let at = self.next_ping;
+        self.base.is_none().then_some(Deadline { at, why: "ping" })
+    }
+}

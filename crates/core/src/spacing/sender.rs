@@ -1,0 +1,175 @@
+//! The sending side: set-up, pacing, and what feedback does to the spacing.
+
+use alloc::boxed::Box;
+
+use super::account::{Account, Ignored, Readings};
+use super::config::{Counting, SenderConfig};
+use super::controller::{Adjustment, RateController};
+use super::message::{Feedback, Header};
+use super::pacer::Pacer;
+use super::round_trip::RoundTrip;
+use crate::machine::{Deadline, Machine};
+use crate::time::{Duration, Time};
+
+/// Sends packets, spaced as its controller says.
+///
+/// A driver says [`SenderInput::Writable`] at the start and after each packet, as soon as the link or socket takes
+/// the next one. The first packet goes as soon as the base round-trip time is known.
+#[derive(Debug)]
+pub struct SpacedSender {
+    control: Box<dyn RateController>,
+    counting: Counting,
+    pacer: Pacer,
+    round_trip: RoundTrip,
+    account: Account,
+    start: Time,
+    next_sequence: u64,
+    /// What the controller said last: a deadline is read without a clock.
+    spacing: Duration,
+}
+
+/// What arrives at a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderInput {
+    /// The link or socket takes a packet.
+    Writable,
+    /// The receiver reports.
+    Feedback(Feedback),
+    /// The receiver answers the ping that carried this time.
+    Pong(Time),
+}
+
+/// What a sender says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderOutput {
+    /// Send a ping with this time.
+    Ping(Time),
+    /// Send a packet with this header.
+    Transmit(Header),
+    /// A feedback was taken.
+    Taken {
+        /// What became of the spacing.
+        adjustment: Adjustment,
+        /// The spacing from now on.
+        spacing: Duration,
+        /// The counts, in both readings.
+        readings: Readings,
+    },
+    /// A feedback changed nothing.
+    Ignored(Ignored),
+}
+
+impl SpacedSender {
+    /// A sender that begins at `start`.
+    #[must_use]
+    pub fn new(config: &SenderConfig, start: Time) -> Self {
+        let transmission = config
+            .line_rate
+            .map_or(Duration::ZERO, |rate| rate.transmission_time(config.packet));
+        let control = config.control.build();
+        Self {
+            spacing: control.spacing(start),
+            control,
+            counting: config.counting,
+            pacer: Pacer::new(transmission, config.catch_up),
+            round_trip: RoundTrip::new(config.base_rtt, config.rtt, start),
+            account: Account::default(),
+            start,
+            next_sequence: 0,
+        }
+    }
+
+    /// How many packets were sent.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The spacing `t_s` in force.
+    #[must_use]
+    pub fn spacing(&self) -> Duration {
+        self.spacing
+    }
+
+    /// The round-trip time in use; `None` until it is measured.
+    #[must_use]
+    pub fn rtt(&self) -> Option<Duration> {
+        self.round_trip.value()
+    }
+
+    /// Takes a feedback; one that comes before the round-trip time is known is about packets never sent.
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> SenderOutput {
+        let Some(base) = self.round_trip.base() else {
+            return SenderOutput::Ignored(Ignored::Impossible);
+        };
+        let sent = self.next_sequence;
+        let readings = match self.account.take(now, base, feedback, sent) {
+            Ok(readings) => readings,
+            Err(reason) => return SenderOutput::Ignored(reason),
+        };
+        self.round_trip.on_feedback(now, feedback);
+        let rtt = self.round_trip.value().unwrap_or(base);
+        let report = self.account.report(&readings, self.counting, sent, rtt);
+        let adjustment = self.control.feedback(now, &report);
+        self.spacing = self.control.spacing(now);
+        SenderOutput::Taken {
+            adjustment,
+            spacing: self.spacing,
+            readings,
+        }
+    }
+
+    fn next_packet(&self) -> Option<Time> {
+        self.round_trip.base()?;
+        Some(self.pacer.next(self.spacing)?.max(self.start))
+    }
+
+    fn transmit_due(&mut self, now: Time, out: &mut impl FnMut(SenderOutput)) {
+        let (Some(rtt), Some(base)) = (self.round_trip.value(), self.round_trip.base()) else {
+            return;
+        };
+        if self.next_packet().is_none_or(|at| at > now) {
+            return;
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.pacer.on_sent(now, self.spacing);
+        self.account.on_sent(now, base);
+        let sent = now;
+        out(SenderOutput::Transmit(Header {
+            sequence,
+            sent,
+            rtt,
+        }));
+    }
+}
+
+impl Machine for SpacedSender {
+    type Input = SenderInput;
+    type Output = SenderOutput;
+
+    fn handle_input(&mut self, now: Time, input: SenderInput, out: &mut impl FnMut(SenderOutput)) {
+        match input {
+            SenderInput::Writable => self.pacer.on_writable(),
+            SenderInput::Feedback(feedback) => {
+                out(self.on_feedback(now, &feedback));
+            }
+            SenderInput::Pong(sent) => {
+                self.round_trip.on_pong(now, sent);
+            }
+        }
+        self.transmit_due(now, out);
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(SenderOutput)) {
+        if self.round_trip.take_ping(now) {
+            out(SenderOutput::Ping(now));
+        }
+        self.transmit_due(now, out);
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let packet = self.next_packet().map(|at| Deadline { at, why: "packet" });
+        Deadline::earlier(self.round_trip.deadline(), packet)
+    }
+}

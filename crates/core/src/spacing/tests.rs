@@ -1,0 +1,68 @@
+//! Sender and receiver over scripted networks; the controllers by themselves.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::loopback::Loopback;
+use super::*;
+use crate::time::{Duration, Time};
+use crate::units::{Bytes, Rate};
+
+mod controllers;
+mod feedback;
+mod golden;
+mod properties;
+mod receiver;
+
+const US: Duration = Duration::from_micros(1);
+const MS: Duration = Duration::from_millis(1);
+/// The paper's: 2 ms and 40 ms each way.
+const RTT: Duration = Duration::from_millis(84);
+const ONE_WAY: Duration = Duration::from_millis(42);
+
+fn config(control: ControlConfig) -> SenderConfig {
+    SenderConfig {
+        line_rate: Some(Rate::from_mbits(100)),
+        base_rtt: Some(RTT),
+        ..SenderConfig::new(control, Bytes(1000))
+    }
+}
+
+fn ad_hoc(attribution: Attribution) -> ControlConfig {
+    ControlConfig::AdHoc(AdaptiveConfig {
+        attribution,
+        ..AdaptiveConfig::default()
+    })
+}
+
+fn damped(attribution: Attribution) -> ControlConfig {
+    ControlConfig::Damped(AdaptiveConfig {
+        attribution,
+        ..AdaptiveConfig::default()
+    })
+}
+
+fn sender(control: ControlConfig) -> SpacedSender {
+    SpacedSender::new(&config(control), Time::ZERO)
+}
+
+fn at(rtts: u64) -> Time {
+    Time::ZERO + RTT * rtts
+}
+
+/// The feedback that was taken: when, the adjustment, the spacing then, and both readings.
+fn taken(network: &Loopback<'_>) -> Vec<(Time, Adjustment, Duration, Readings)> {
+    let taken = |&(now, said): &(Time, SenderOutput)| match said {
+        SenderOutput::Taken {
+            adjustment,
+            spacing,
+            readings,
+        } => Some((now, adjustment, spacing, readings)),
+        _ => None,
+    };
+    network.said.iter().filter_map(taken).collect()
+}

@@ -1,0 +1,217 @@
+//! What set-up, loss, delay and order of feedback do.
+
+use super::*;
+use crate::machine::{Wake, step};
+
+fn constant(delay: Duration) -> impl FnMut(loopback::State) -> Vec<Duration> {
+    move |_| vec![delay]
+}
+
+/// Losing a packet in four while the spacing is at most 2000 us; the feedback taken until it passed that.
+fn until_2000_us(control: ControlConfig) -> (u64, Duration) {
+    let lossy = |state: loopback::State, header: &Header| {
+        let lost = state.spacing <= MS * 2 && header.sequence % 4 == 1;
+        if lost { vec![] } else { vec![ONE_WAY] }
+    };
+    let receiver = SpacedReceiver::new(0);
+    let mut network = Loopback::new(sender(control), receiver, lossy, constant(ONE_WAY));
+    network.run(at(30));
+    let taken = taken(&network);
+    let passed = taken.iter().position(|t| t.2 > MS * 2).unwrap();
+    let first_loss = taken.iter().find(|t| t.3.range.lost() > 0).unwrap().0;
+    (passed as u64 + 1, taken[passed].0.since(first_loss))
+}
+
+/// Claim `psp.seven_rtts` over a network with a round-trip time of packets in flight: the paper's seven holds where
+/// each feedback counts, whatever spacing it is about. Where a loss belongs to the spacing that the packet was sent
+/// with, the effect of a reaction is seen two feedbacks later, and six more reactions take twelve round-trip times.
+#[test]
+fn seven_round_trip_times_of_feedback_pass_2000_us() {
+    let (reports, since_loss) = until_2000_us(ad_hoc(Attribution::Latest));
+    assert_eq!((reports, since_loss), (7, RTT * 6));
+    let (reports, since_loss) = until_2000_us(ad_hoc(Attribution::WhenSent));
+    assert_eq!((reports, since_loss), (13, RTT * 12));
+}
+
+#[test]
+fn both_readings_are_equal_without_queues_and_differ_with_them() {
+    for queue in [false, true] {
+        let delay = move |state: loopback::State, _: &Header| {
+            let waited = if queue {
+                state.now.since(Time::ZERO).scale(1, 10)
+            } else {
+                Duration::ZERO
+            };
+            vec![ONE_WAY + waited]
+        };
+        let receiver = SpacedReceiver::new(0);
+        let fixed = ControlConfig::Fixed { spacing: US * 100 };
+        let mut network = Loopback::new(sender(fixed), receiver, delay, constant(ONE_WAY));
+        network.run(at(20));
+        let taken = taken(&network);
+        assert!(taken.len() > 15, "{}", taken.len());
+        for (now, _, _, readings) in taken {
+            assert_eq!(readings.range.lost(), 0, "{now}: nothing was lost");
+            assert!(readings.range.received > 0);
+            assert_eq!(
+                readings.range == readings.clock,
+                !queue,
+                "{now}: {readings:?}"
+            );
+            assert_eq!(readings.clock.lost() > 0, queue, "{now}: {readings:?}");
+        }
+    }
+}
+
+/// A queue that grows and loses nothing: only the reading by the clock raises the spacing.
+#[test]
+fn counting_by_the_clock_takes_queueing_for_loss() {
+    for (counting, raised) in [(Counting::Range, false), (Counting::Clock, true)] {
+        let delay = |state: loopback::State, _: &Header| {
+            vec![ONE_WAY + state.now.since(Time::ZERO).scale(1, 10)]
+        };
+        let config = SenderConfig {
+            counting,
+            ..config(ad_hoc(Attribution::WhenSent))
+        };
+        let sender = SpacedSender::new(&config, Time::ZERO);
+        let receiver = SpacedReceiver::new(0);
+        let mut network = Loopback::new(sender, receiver, delay, constant(ONE_WAY));
+        network.run(at(8));
+        assert_eq!(
+            network.sender.spacing() > Duration::ZERO,
+            raised,
+            "{counting:?}"
+        );
+    }
+}
+
+#[test]
+fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
+    let config = SenderConfig {
+        base_rtt: None,
+        ..config(ControlConfig::Fixed { spacing: MS })
+    };
+    let sender = SpacedSender::new(&config, at(1));
+    let mut messages = 0;
+    let back = |_: loopback::State| {
+        messages += 1;
+        if messages == 1 { vec![] } else { vec![ONE_WAY] }
+    };
+    let mut network = Loopback::new(sender, SpacedReceiver::new(0), |_, _| vec![ONE_WAY], back);
+    network.run(at(20));
+    assert_eq!(network.sender.rtt(), Some(RTT));
+    let pings = [at(1), at(1) + MS * 1000];
+    let said: Vec<_> = network.said.iter().take(3).copied().collect();
+    let header = Header {
+        sequence: 0,
+        sent: pings[1] + RTT,
+        rtt: RTT,
+    };
+    let expected = [
+        (pings[0], SenderOutput::Ping(pings[0])),
+        (pings[1], SenderOutput::Ping(pings[1])),
+        (header.sent, SenderOutput::Transmit(header)),
+    ];
+    assert_eq!(
+        said, expected,
+        "no packet before the round-trip time is known"
+    );
+}
+
+#[test]
+fn the_smoothed_round_trip_time_bounds_the_spacing_if_wanted() {
+    for (rtt, expected) in [(RttSource::Base, RTT), (RttSource::Smoothed, RTT * 2)] {
+        let config = SenderConfig {
+            rtt,
+            ..config(ad_hoc(Attribution::WhenSent))
+        };
+        let sender = SpacedSender::new(&config, Time::ZERO);
+        let lossy = |_: loopback::State, header: &Header| {
+            if header.sequence.is_multiple_of(2) {
+                vec![ONE_WAY * 3]
+            } else {
+                vec![]
+            }
+        };
+        let receiver = SpacedReceiver::new(0);
+        let mut network = Loopback::new(sender, receiver, lossy, constant(ONE_WAY));
+        network.run(at(200));
+        assert_eq!(network.sender.rtt(), Some(expected));
+        assert_eq!(network.sender.spacing(), expected);
+    }
+}
+
+fn feedback(number: u64, end: u64, received: u64) -> Feedback {
+    Feedback {
+        number,
+        end,
+        received,
+        lost_end: if received < end { end } else { 0 },
+        arrivals: Arrivals {
+            distinct: received,
+            ..Arrivals::default()
+        },
+        ..Feedback::default()
+    }
+}
+
+#[test]
+fn lost_repeated_reordered_and_impossible_feedback() {
+    let mut sender = sender(ad_hoc(Attribution::WhenSent));
+    let now = Time::ZERO + MS * 200;
+    for i in 0..100 {
+        let mut writable = |at| {
+            step(
+                &mut sender,
+                at,
+                Wake::Input(SenderInput::Writable),
+                &mut |_| {},
+            )
+        };
+        writable(Time::ZERO + US * (100 * i));
+    }
+    assert_eq!(sender.sent(), 100);
+    let mut take = |f| {
+        let mut said = Vec::new();
+        step(
+            &mut sender,
+            now,
+            Wake::Input(SenderInput::Feedback(f)),
+            &mut |o| said.push(o),
+        );
+        match said[..] {
+            [
+                SenderOutput::Taken {
+                    readings, spacing, ..
+                },
+            ] => Ok((readings.range, spacing)),
+            [SenderOutput::Ignored(reason)] => Err(reason),
+            _ => panic!("{said:?}"),
+        }
+    };
+    // The first was lost on the way: the second tells of both ranges.
+    let reading = Reading {
+        sent: 60,
+        received: 50,
+    };
+    assert_eq!(take(feedback(2, 60, 50)), Ok((reading, US * 50)));
+    assert_eq!(take(feedback(2, 60, 50)), Err(Ignored::NotNewer));
+    assert_eq!(take(feedback(1, 30, 30)), Err(Ignored::NotNewer));
+    for (end, received) in [(101, 90), (50, 50), (70, 40), (61, 60)] {
+        assert_eq!(
+            take(feedback(3, end, received)),
+            Err(Ignored::Impossible),
+            "{end} {received}"
+        );
+    }
+    let reading = Reading {
+        sent: 40,
+        received: 35,
+    };
+    assert_eq!(
+        take(feedback(3, 100, 85)),
+        Ok((reading, US * 50)),
+        "sent before the reaction"
+    );
+}
