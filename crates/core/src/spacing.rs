@@ -30,6 +30,7 @@ mod receiver;
 mod round_trip;
 mod send_log;
 mod sender;
+mod wire;
 
 pub use account::{Ignored, Reading, Readings};
 pub use ad_hoc::AdHoc;
@@ -40,6 +41,7 @@ pub use fixed::Fixed;
 pub use message::{Arrivals, Feedback, Header, Message};
 pub use receiver::{Arrival, ReceiverOutput, SpacedReceiver};
 pub use sender::{SenderInput, SenderOutput, SpacedSender};
+pub use wire::{FEEDBACK_LEN, HEADER_LEN, decode, encode};
 
 #[cfg(test)]
 mod loopback;
