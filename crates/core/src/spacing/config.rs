@@ -58,6 +58,12 @@ impl Default for AdaptiveConfig {
 }
 
 impl ControlConfig {
+    /// Whether feedback changes the spacing.
+    #[must_use]
+    pub const fn is_adaptive(self) -> bool {
+        !matches!(self, Self::Fixed { .. })
+    }
+
     /// The controller.
     #[must_use]
     pub fn build(self) -> Box<dyn RateController> {
@@ -109,7 +115,7 @@ pub struct SenderConfig {
     /// The rate of the first link, from which `t_x` follows; `None` takes `t_x` as 0, so that the spacing runs from start
     /// to start and a spacing of 0 sends whenever the socket takes a packet.
     pub line_rate: Option<Rate>,
-    /// The base round-trip time; `None` measures it with a ping.
+    /// The base round-trip time; `None` measures it with a ping, or with a fixed spacing asks for no feedback.
     pub base_rtt: Option<Duration>,
     /// The round-trip time that is used.
     pub rtt: RttSource,

@@ -9,7 +9,7 @@ pub struct Header {
     pub sequence: u64,
     /// When it was sent, by the sender's clock.
     pub sent: Time,
-    /// The round-trip time: how often the receiver is to send feedback (paper, 2.1).
+    /// The round-trip time: how often the receiver is to send feedback (paper, 2.1); 0 for none.
     pub rtt: Duration,
 }
 

@@ -10,7 +10,7 @@
 use super::message::{Arrivals, Feedback, Header};
 use super::round_trip::bounded;
 use crate::machine::{Deadline, Machine};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
 
 /// How many of the newest sequence numbers a receiver knows one by one: 8 KiB of memory.
@@ -153,6 +153,9 @@ impl Machine for SpacedReceiver {
             self.newest = Some(Newest { header, at: now });
         }
         self.heard = true;
+        if header.rtt == Duration::ZERO {
+            return;
+        }
         self.next_feedback.get_or_insert(now + bounded(header.rtt));
     }
 
@@ -164,7 +167,8 @@ impl Machine for SpacedReceiver {
         if due > now {
             return;
         }
-        if !core::mem::take(&mut self.heard) {
+        let heard = core::mem::take(&mut self.heard);
+        if !heard || newest.header.rtt == Duration::ZERO {
             self.next_feedback = None;
             return;
         }

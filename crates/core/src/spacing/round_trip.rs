@@ -24,23 +24,29 @@ pub(super) struct RoundTrip {
     base: Option<Duration>,
     smoothed: Option<Srtt>,
     source: RttSource,
-    next_ping: Time,
+    /// When a ping is due while the base is not known; `None` where nobody asks for it.
+    next_ping: Option<Time>,
 }
 
 impl RoundTrip {
-    /// Known from the start, or measured from `start` on.
-    pub(super) fn new(base: Option<Duration>, source: RttSource, start: Time) -> Self {
+    /// Known from the start, or measured from `first_ping` on, or neither.
+    pub(super) fn new(base: Option<Duration>, source: RttSource, first_ping: Option<Time>) -> Self {
         Self {
             base: base.map(bounded),
             smoothed: None,
             source,
-            next_ping: start,
+            next_ping: first_ping,
         }
     }
 
     /// The time without queues; `None` until it is measured.
     pub(super) fn base(&self) -> Option<Duration> {
         self.base
+    }
+
+    /// Whether packets need not wait for a measurement.
+    pub(super) fn is_settled(&self) -> bool {
+        self.base.is_some() || self.next_ping.is_none()
     }
 
     /// The time that is used; `None` until one is measured.
@@ -54,20 +60,18 @@ impl RoundTrip {
 
     /// Whether a ping is due; the next one is a second later.
     pub(super) fn take_ping(&mut self, now: Time) -> bool {
-        let due = self.base.is_none() && self.next_ping <= now;
+        let due = self.deadline().is_some_and(|ping| ping.at <= now);
         if due {
-            self.next_ping = now + PING_INTERVAL;
+            self.next_ping = Some(now + PING_INTERVAL);
         }
         due
     }
 
-    /// The answer to the ping sent at `sent`; the first one counts. True if it did.
-    pub(super) fn on_pong(&mut self, now: Time, sent: Time) -> bool {
-        let first = self.base.is_none() && sent <= now;
-        if first {
+    /// The answer to the ping sent at `sent`; the first one counts.
+    pub(super) fn on_pong(&mut self, now: Time, sent: Time) {
+        if !self.is_settled() && sent <= now {
             self.base = Some(bounded(now.since(sent)));
         }
-        first
     }
 
     /// Measures with the time stamp that the feedback echoes, less what the receiver held it.
@@ -83,7 +87,7 @@ impl RoundTrip {
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let at = self.next_ping;
-        self.base.is_none().then_some(Deadline { at, why: "ping" })
+        let next = self.next_ping.filter(|_| self.base.is_none());
+        next.map(|at| Deadline { at, why: "ping" })
     }
 }

@@ -14,7 +14,8 @@ use crate::time::{Duration, Time};
 /// Sends packets, spaced as its controller says.
 ///
 /// A driver says [`SenderInput::Writable`] at the start and after each packet, as soon as the link or socket takes
-/// the next one. The first packet goes as soon as the base round-trip time is known.
+/// the next one. The first packet goes as soon as the base round-trip time is known; a sender of fixed spacing needs none,
+/// and without it asks for no feedback.
 #[derive(Debug)]
 pub struct SpacedSender {
     control: Box<dyn RateController>,
@@ -72,7 +73,11 @@ impl SpacedSender {
             control,
             counting: config.counting,
             pacer: Pacer::new(transmission, config.catch_up),
-            round_trip: RoundTrip::new(config.base_rtt, config.rtt, start),
+            round_trip: RoundTrip::new(
+                config.base_rtt,
+                config.rtt,
+                config.control.is_adaptive().then_some(start),
+            ),
             account: Account::default(),
             start,
             next_sequence: 0,
@@ -91,7 +96,7 @@ impl SpacedSender {
         self.spacing
     }
 
-    /// The round-trip time in use; `None` until it is measured.
+    /// The round-trip time in use; `None` until it is measured, or if it is not.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
         self.round_trip.value()
@@ -120,21 +125,21 @@ impl SpacedSender {
     }
 
     fn next_packet(&self) -> Option<Time> {
-        self.round_trip.base()?;
-        Some(self.pacer.next(self.spacing)?.max(self.start))
+        let next = self.pacer.next(self.spacing)?.max(self.start);
+        self.round_trip.is_settled().then_some(next)
     }
 
     fn transmit_due(&mut self, now: Time, out: &mut impl FnMut(SenderOutput)) {
-        let (Some(rtt), Some(base)) = (self.round_trip.value(), self.round_trip.base()) else {
-            return;
-        };
         if self.next_packet().is_none_or(|at| at > now) {
             return;
         }
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.pacer.on_sent(now, self.spacing);
-        self.account.on_sent(now, base);
+        if let Some(base) = self.round_trip.base() {
+            self.account.on_sent(now, base);
+        }
+        let rtt = self.round_trip.value().unwrap_or(Duration::ZERO);
         let sent = now;
         out(SenderOutput::Transmit(Header {
             sequence,
@@ -154,9 +159,7 @@ impl Machine for SpacedSender {
             SenderInput::Feedback(feedback) => {
                 out(self.on_feedback(now, &feedback));
             }
-            SenderInput::Pong(sent) => {
-                self.round_trip.on_pong(now, sent);
-            }
+            SenderInput::Pong(sent) => self.round_trip.on_pong(now, sent),
         }
         self.transmit_due(now, out);
     }

@@ -90,7 +90,7 @@ fn counting_by_the_clock_takes_queueing_for_loss() {
 fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
     let config = SenderConfig {
         base_rtt: None,
-        ..config(ControlConfig::Fixed { spacing: MS })
+        ..config(ad_hoc(Attribution::WhenSent))
     };
     let sender = SpacedSender::new(&config, at(1));
     let mut messages = 0;
@@ -116,6 +116,25 @@ fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
     assert_eq!(
         said, expected,
         "no packet before the round-trip time is known"
+    );
+}
+
+/// The paper's agents without feedback (3.2).
+#[test]
+fn a_fixed_spacing_without_a_round_trip_time_asks_for_no_feedback() {
+    let config = SenderConfig {
+        base_rtt: None,
+        ..config(ControlConfig::Fixed { spacing: US * 920 })
+    };
+    let sender = SpacedSender::new(&config, at(1));
+    let receiver = SpacedReceiver::new(0);
+    let back = |_: loopback::State| -> Vec<Duration> { panic!("something came back") };
+    let mut network = Loopback::new(sender, receiver, |_, _| vec![ONE_WAY], back);
+    network.run(at(1) + MS * 1000);
+    assert_eq!(
+        network.sender.sent(),
+        1001,
+        "80 us and 920 us from start to start"
     );
 }
 
