@@ -107,7 +107,7 @@ fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Ve
     let mut before: Vec<(&str, String)> = Vec::new();
     for axis in axes {
         let key = by_position(root, &axis.key);
-        if NOT_SWEPT.contains(&key.as_str()) {
+        if NOT_SWEPT.iter().any(|fixed| is_within(&key, fixed)) {
             let message = format!("`{key}` is the same for all points of a sweep");
             report(axis.origin, message, "sweep a key of what is run");
         }
@@ -152,7 +152,10 @@ fn check_overrides(
             problems.push(Problem::new(place, message, "change it there"));
             continue;
         }
-        let swept = |axis: &&Axis<'_>| is_within(&set, &by_position(root, &axis.key));
+        let swept = |axis: &&Axis<'_>| {
+            let key = by_position(root, &axis.key);
+            is_within(&set, &key) || is_within(&key, &set)
+        };
         if let Some(axis) = axes.iter().find(swept) {
             let at = source.place(axis.origin);
             let message = format!("`{}` is swept at {at}", axis.key);

@@ -53,6 +53,16 @@ fn what_says_nothing_new_or_is_set_elsewhere_too_is_refused() {
             "x.toml:3:8: `name` is the same for all points",
         ),
         (
+            "\"sweep.x\" = [1, 2]",
+            None,
+            "x.toml:3:13: `sweep.x` is the same for all points",
+        ),
+        (
+            "sweep.sweep.x = [1, 2]",
+            None,
+            "x.toml:3:17: `sweep.sweep.x` is the same for all points",
+        ),
+        (
             "seed = [1, 2, 1]",
             None,
             "x.toml:3:15: `1` is listed twice; remove one",
@@ -76,6 +86,21 @@ fn what_says_nothing_new_or_is_set_elsewhere_too_is_refused() {
             "flow.f.count = [1, 2]",
             Some("flow.0.count=3"),
             "--set flow.0.count=3: `flow.f.count` is swept at x.toml:3:16; remove",
+        ),
+        (
+            "tcp.variant = [\"reno\", \"sack\"]",
+            Some("tcp={ variant = \"cubic\" }"),
+            "--set tcp={ variant = \"cubic\" }: `tcp.variant` is swept at x.toml:3:15; remove",
+        ),
+        (
+            "tcp = [{ variant = \"reno\" }, {}]",
+            Some("tcp.variant=cubic"),
+            "--set tcp.variant=cubic: `tcp` is swept at x.toml:3:7; remove",
+        ),
+        (
+            "flow.f.count = [1, 2]",
+            Some("flow=[]"),
+            "--set flow=[]: `flow.f.count` is swept at x.toml:3:16; remove",
         ),
         (
             "seed = [1]",
