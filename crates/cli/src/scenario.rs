@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// The folder for the report [default: out/NAME-sim or out/NAME-lab].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print on standard output.
+    /// What to print on standard output; as JSON the same as the report's report.json, or a sweep's sweep.json.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Format {
     /// A table for people.
     #[default]
     Table,
-    /// The same as the report folder's report.json.
+    /// JSON for programs.
     Json,
 }
 

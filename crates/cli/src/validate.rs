@@ -1,5 +1,7 @@
 //! `polypath validate`: the simulator beside theory and ns-2.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context;
 use polypath_validate::{Case, Scope, ValidateError, cases, json, render, validate};
 
@@ -58,14 +60,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// The cases whose names begin with `only`.
 fn select(all: Vec<Case>, only: &str) -> Result<Vec<Case>, Failure> {
-    let mut suites: Vec<String> = all.iter().map(|case| suite(&case.name)).collect();
-    suites.dedup();
+    let suites: BTreeSet<String> = all.iter().map(|case| suite(&case.name)).collect();
     let wanted: Vec<Case> = all
         .into_iter()
         .filter(|case| case.name.starts_with(only))
         .collect();
     if wanted.is_empty() {
-        let known = suites.join(", ");
+        let known = suites.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Failure::input(format!(
             "no case has a name that begins with `{only}`: there are {known}"
         )));

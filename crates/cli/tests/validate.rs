@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::process::Output;
 
 use common::{polypath, printed};
@@ -41,4 +42,8 @@ fn an_unknown_name_is_refused_with_the_suites_that_there_are() {
         said.contains("`ns3/`") && said.contains("ns2/spacing"),
         "{said}"
     );
+    let listed = said.rsplit_once("there are ").expect("a list").1.trim();
+    let suites: Vec<&str> = listed.split(", ").collect();
+    let different: BTreeSet<&str> = suites.iter().copied().collect();
+    assert_eq!(different.len(), suites.len(), "{said}");
 }
