@@ -29,6 +29,15 @@ impl Failure {
         Self::Run(anyhow::anyhow!("{message}"))
     }
 
+    /// The later of two that may both have come to pass, or the other one; where both have, the earlier is told now.
+    pub(crate) fn of_both(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
+        if later.is_err() {
+            _ = earlier.map_err(|failure| failure.report());
+            return later;
+        }
+        earlier
+    }
+
     /// Prints the message and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let (code, error) = match self {

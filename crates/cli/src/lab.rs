@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         out.discard();
         failure_of(error)
     })?;
-    let report = outcome::write(&experiment, out.path())?;
-    outcome::print(&experiment, &report, args.scenario.format)
+    let report = outcome::write(&experiment, out.path());
+    outcome::print(&experiment, report, args.scenario.format)
 }
 
 /// Says what a clip is where it is no file.

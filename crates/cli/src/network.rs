@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use polypath_batch::{in_order, replica_seeds, run_counted};
-use polypath_report::network::{FILES, NetworkFigures, NetworkRecord, render, write};
+use polypath_report::network::{FILES, NetworkFigures, NetworkRecord, json, render, write};
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
@@ -29,7 +29,7 @@ pub(crate) struct Replication {
     pub(crate) jobs: Option<u16>,
 }
 
-/// Runs the replicas and reports; what could not be recorded fails after the report is written.
+/// Runs the replicas and reports; what could not be recorded, or written, fails after the report is printed.
 pub(crate) fn run(
     network: &Network,
     replication: Replication,
@@ -46,13 +46,13 @@ pub(crate) fn run(
         _ = recorded.as_ref().map_err(Failure::report);
     };
     let outcomes = outcomes.inspect_err(both_failed)?;
-    let text = report(network, &seeds, outcomes, out, format)?;
+    let (text, written) = report(network, &seeds, outcomes, out, format)?;
     if recording.takes_output() {
         tell_report(&text);
     } else {
         print(&text)?;
     }
-    recorded
+    Failure::of_both(recorded, written)
 }
 
 /// The outcomes of all replicas, and whether what was to be recorded is.
@@ -88,30 +88,33 @@ fn simulate(
     (outcomes, recorded)
 }
 
-/// Writes the report, and gives what is to be printed.
+/// Writes the report, and gives what is to be printed, and whether it is written.
 fn report(
     network: &Network,
     seeds: &[u64],
     outcomes: Vec<NetworkOutcome>,
     out: &Folder,
     format: Format,
-) -> Result<String, Failure> {
+) -> Result<(String, Result<(), Failure>), Failure> {
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,
         replicas: &replicas,
     };
     let figures = NetworkFigures::of(record);
+    let mut text = match format {
+        Format::Table => render(record, &figures),
+        Format::Json => json(record, &figures).context("writing the report")?,
+    };
     let path = out.path();
     let written = write(path, record, &figures)
-        .with_context(|| format!("cannot write the report to {}", path.display()))?;
-    leftover::tell_of_others(path, &FILES);
-    let folder = written.folder.display();
-    Ok(match format {
-        Format::Table => format!(
-            "{}\nreport: {folder}/report.json\n",
-            render(record, &figures)
-        ),
-        Format::Json => written.text,
-    })
+        .with_context(|| format!("cannot write the report to {}", path.display()));
+    if written.is_ok() {
+        leftover::tell_of_others(path, &FILES);
+        if format == Format::Table {
+            let report = path.join("report.json");
+            text = format!("{text}\nreport: {}\n", report.display());
+        }
+    }
+    Ok((text, written.map_err(Failure::from)))
 }

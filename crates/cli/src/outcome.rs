@@ -3,50 +3,63 @@
 use std::path::Path;
 
 use anyhow::Context;
-use polypath_report::{Experiment, Figures, Written, table};
+use polypath_report::{Experiment, Figures, Written, json, table};
 
 use crate::failure::Failure;
 use crate::leftover;
 use crate::output;
 use crate::scenario::Format;
 
-/// A report that is written.
+/// A report that is to be printed.
 pub(crate) struct Report {
     figures: Figures,
-    written: Written,
+    written: Result<Written, Failure>,
 }
 
-/// Writes the report.
-pub(crate) fn write(experiment: &Experiment, out: &Path) -> Result<Report, Failure> {
+/// Writes the report; where it cannot be written, [`print()`] says so.
+pub(crate) fn write(experiment: &Experiment, out: &Path) -> Report {
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
-        .with_context(|| format!("cannot write the report to {}", out.display()))?;
+        .with_context(|| format!("cannot write the report to {}", out.display()))
+        .inspect(|written| tell_of_others(out, written))
+        .map_err(Failure::from);
+    Report { figures, written }
+}
+
+fn tell_of_others(out: &Path, written: &Written) {
     let sheets = written.sheets.iter();
     let files = sheets.chain([&written.json, &written.page]);
     let names: Vec<&str> = files
         .filter_map(|file| file.file_name()?.to_str())
         .collect();
     leftover::tell_of_others(out, &names);
-    Ok(Report { figures, written })
 }
 
-/// Prints a report; fails where the run is invalid, or no transfer came to its end.
+/// Prints a report; fails where it could not be written, the run is invalid, or no transfer came to its end.
 pub(crate) fn print(
     experiment: &Experiment,
-    report: &Report,
+    report: Report,
     format: Format,
 ) -> Result<(), Failure> {
     let Report { figures, written } = report;
+    let figures = &figures;
     match format {
         Format::Table => {
             let table = table::render(experiment, figures);
-            let (face, page) = (experiment.mode, written.page.display());
+            let face = experiment.mode;
             let help = format!("`polypath {face} --help` says what each column means");
-            output::print(&format!("{table}\n{help}\nreport: {page}\n"))?;
+            let page = written
+                .as_ref()
+                .map(|w| format!("report: {}\n", w.page.display()));
+            let page = page.unwrap_or_default();
+            output::print(&format!("{table}\n{help}\n{page}"))?;
         }
-        Format::Json => output::print(&written.text)?,
+        Format::Json => {
+            let text = json::render(experiment, figures).context("writing the report")?;
+            output::print(&text)?;
+        }
     }
-    judge(experiment)
+    Failure::of_both(written.map(drop), judge(experiment))
 }
 
 fn judge(experiment: &Experiment) -> Result<(), Failure> {

@@ -106,10 +106,10 @@ fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), F
     let outcome = polypath_sim::run(scenario, Seed(scenario.seed), &mut watched);
     let Watched { observer, watch } = watched;
     let experiment = observer.finish(scenario, &outcome.map_err(Failure::input)?);
-    let written = outcome::write(&experiment, out.path());
+    let report = outcome::write(&experiment, out.path());
     // An interrupt ends the program until all that is to be kept is written.
     drop(watch);
-    outcome::print(&experiment, &written?, args.scenario.format)
+    outcome::print(&experiment, report, args.scenario.format)
 }
 
 /// The report's observer, and who watches it.

@@ -55,33 +55,6 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
 }
 
 #[test]
-fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let written = |name: &str, text: &str| written(dir.path(), name, text);
-    let small = written("small.toml", NETWORK);
-    let (broken, empty) = (written("broken.toml", "name = "), written("empty.toml", ""));
-    let swept = format!("{NETWORK}[sweep]\n\"run.duration\" = [\"2 s\", \"4 s\"]\n");
-    let sweep = written("sweep.toml", &swept);
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
-    for (file, wanted) in [
-        (
-            &small,
-            "polypath: --seconds 1: nothing is left of 1 s to measure",
-        ),
-        (&sweep, "polypath: --seconds 1: `run.duration` is swept at "),
-        (&demo, "--seconds 1 is for networks; "),
-        (&broken, "broken.toml:1:"),
-        (&empty, "empty.toml:1:1: "),
-    ] {
-        let (code, said) = refused(file, &["--seconds", "1"]);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
-        let of_networks = said.contains("is for networks");
-        assert_eq!(of_networks, *file == demo, "{said}");
-    }
-}
-
-#[test]
 fn the_lab_says_that_it_runs_no_networks() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = written(dir.path(), "small.toml", NETWORK);
@@ -186,28 +159,6 @@ fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
             !out.exists() && !Path::new(&pcap).exists(),
             "a refused run leaves nothing"
         );
-    }
-}
-
-#[test]
-fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
-    if !Path::new("/dev/full").exists() {
-        eprintln!("skipped: there is no /dev/full here");
-        return;
-    }
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
-    let out = dir.path().join("out").to_string_lossy().into_owned();
-    for option in ["--pcap", "--events"] {
-        let (code, said) = refused(&file, &[option, "/dev/full", "--out", &out]);
-        assert_eq!(code, Some(1), "{said}");
-        let wanted = format!("name another file with {option}");
-        assert!(
-            said.contains("/dev/full") && said.contains(&wanted),
-            "{said}"
-        );
-        let report = Path::new(&out).join("report.json");
-        fs::remove_file(report).expect("the report is written none the less");
     }
 }
 

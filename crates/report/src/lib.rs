@@ -27,4 +27,4 @@ pub use record::{
 };
 pub use recorder::Recorder;
 pub use simulated::Simulated;
-pub use write::{Written, write};
+pub use write::{Written, replace_file, write};

@@ -10,7 +10,7 @@ mod json;
 mod table;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
@@ -20,6 +20,8 @@ pub use figures::{
     LinkFigures, NetworkFigures, PercentileFigures, jain_index,
 };
 pub use json::VERSION;
+
+use crate::write::replace_file;
 
 /// A network and what came out of it.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +34,6 @@ pub struct NetworkRecord<'a> {
 
 /// The names of the files of a report.
 pub const FILES: [&str; 3] = ["report.json", "flows.csv", "links.csv"];
-
-/// The files of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenNetwork {
-    /// The content of `report.json`.
-    pub text: String,
-    /// The folder.
-    pub folder: PathBuf,
-}
 
 /// The figures as tables, each mean with half of its 95 % confidence interval.
 #[must_use]
@@ -59,24 +52,16 @@ pub fn json(record: NetworkRecord<'_>, figures: &NetworkFigures) -> serde_json::
 /// Writes `report.json`, `flows.csv` and `links.csv` into `dir`, which is made where it is missing.
 ///
 /// # Errors
-/// Where `dir` or a file in it cannot be written.
-pub fn write(
-    dir: &Path,
-    record: NetworkRecord<'_>,
-    figures: &NetworkFigures,
-) -> io::Result<WrittenNetwork> {
+/// Where `dir` or a file in it cannot be written; see [`replace_file`].
+pub fn write(dir: &Path, record: NetworkRecord<'_>, figures: &NetworkFigures) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let text = json::render(record, figures)?;
     let contents = [
-        text.clone().into_bytes(),
+        json::render(record, figures)?.into_bytes(),
         csv::flows(record)?,
         csv::links(record)?,
     ];
     for (name, content) in FILES.iter().zip(contents) {
-        std::fs::write(dir.join(name), content)?;
+        replace_file(&dir.join(name), &content)?;
     }
-    Ok(WrittenNetwork {
-        text,
-        folder: dir.to_owned(),
-    })
+    Ok(())
 }

@@ -1,7 +1,7 @@
-//! The report's folder: the one place here that touches files.
+//! The report's folder, and files that are written whole or not at all: the one place here that touches files.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{fs, io, process};
 
 use crate::figures::Figures;
 use crate::record::Experiment;
@@ -32,7 +32,7 @@ pub struct Written {
 
 /// Writes a report into `dir`, which is made where it is missing; files of an earlier report are replaced.
 ///
-/// Fails where `dir` or a file in it cannot be written.
+/// Fails where `dir` or a file in it cannot be written; see [`replace_file`].
 pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Result<Written> {
     fs::create_dir_all(dir)?;
     let text = json::render(experiment, figures)?;
@@ -47,7 +47,7 @@ pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Resu
     ];
     let paths = FILES.map(|name| dir.join(name));
     for (path, content) in paths.iter().zip(contents) {
-        fs::write(path, content)?;
+        replace_file(path, &content)?;
     }
     let [json, page, sheets @ ..] = paths;
     Ok(Written {
@@ -56,6 +56,25 @@ pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Resu
         page,
         sheets: sheets.into(),
     })
+}
+
+/// Writes a file beside its place and moves it there, so that it is never half there. What is no file, such as a pipe,
+/// is written where it is.
+///
+/// # Errors
+/// Where it cannot be written: what was there before is then there still.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|of| !of.is_file()) {
+        return fs::write(path, content);
+    }
+    // Another process may write the same file meanwhile.
+    let draft = path.with_added_extension(format!("{}.draft", process::id()));
+    let moved = fs::write(&draft, content).and_then(|()| fs::rename(&draft, path));
+    if moved.is_err() {
+        // Where it cannot be removed either, the first error says why.
+        let _ = fs::remove_file(&draft);
+    }
+    moved
 }
 
 #[cfg(test)]
@@ -88,5 +107,29 @@ mod tests {
         let left = fs::read_dir(&first).unwrap();
         let left: BTreeSet<_> = left.map(|file| file.unwrap().file_name()).collect();
         assert_eq!(left, FILES.map(Into::into).into());
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_a_pipe_is_written_where_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, other, link) = ["file", "other", "link"].map(|n| dir.path().join(n)).into();
+        fs::write(&other, "kept").unwrap();
+        std::os::unix::fs::symlink(&other, &file).unwrap();
+        replace_file(&file, b"new").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::read(&other).unwrap(), b"kept");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        replace_file(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_no_draft() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("folder")).unwrap();
+        assert!(replace_file(&dir.path().join("folder"), b"new").is_err());
+        assert!(replace_file(&dir.path().join("nowhere/file"), b"new").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

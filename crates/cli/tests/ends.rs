@@ -1,0 +1,83 @@
+//! How runs of `polypath sim` end: when they are told to, and where nothing more can be written.
+
+mod common;
+#[path = "common/runs.rs"]
+mod runs;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use runs::{NETWORK, content, refused, run, written};
+
+#[test]
+fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let written = |name: &str, text: &str| written(dir.path(), name, text);
+    let small = written("small.toml", NETWORK);
+    let (broken, empty) = (written("broken.toml", "name = "), written("empty.toml", ""));
+    let swept = format!("{NETWORK}[sweep]\n\"run.duration\" = [\"2 s\", \"4 s\"]\n");
+    let sweep = written("sweep.toml", &swept);
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
+    for (file, wanted) in [
+        (
+            &small,
+            "polypath: --seconds 1: nothing is left of 1 s to measure",
+        ),
+        (&sweep, "polypath: --seconds 1: `run.duration` is swept at "),
+        (&demo, "--seconds 1 is for networks; "),
+        (&broken, "broken.toml:1:"),
+        (&empty, "empty.toml:1:1: "),
+    ] {
+        let (code, said) = refused(file, &["--seconds", "1"]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        let of_networks = said.contains("is for networks");
+        assert_eq!(of_networks, *file == demo, "{said}");
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = written(dir.path(), "small.toml", NETWORK);
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    for option in ["--pcap", "--events"] {
+        let (code, said) = refused(&file, &[option, "/dev/full", "--out", &out]);
+        assert_eq!(code, Some(1), "{said}");
+        let wanted = format!("name another file with {option}");
+        assert!(
+            said.contains("/dev/full") && said.contains(&wanted),
+            "{said}"
+        );
+        let report = Path::new(&out).join("report.json");
+        fs::remove_file(report).expect("the report is written none the less");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_printed_and_what_was_there_stays() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = written(dir.path(), "small.toml", NETWORK);
+    let out = dir.path().join("out");
+    let before = run(&file, &out, &[]);
+    for (format, printed) in [("table", "bulk"), ("json", "\"name\": \"bulk\"")] {
+        // No file may grow beyond a block; the signal of it is ignored, so that writing fails as on a full disk.
+        let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+        let mut limited = Command::new("sh");
+        limited.args(["-c", script, env!("CARGO_BIN_EXE_polypath"), "sim"]);
+        limited.arg(&file).arg("--out").arg(&out);
+        limited.args(["--seed", "9", "--format", format]);
+        let output = limited.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("cannot write the report to "), "{said}");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains(printed), "{shown}");
+        assert_eq!(content(&out), before);
+    }
+}
