@@ -1,8 +1,8 @@
 //! Sweeps: every combination of parameters is a point, and finished points are kept.
 //!
 //! The folder `points` beside the report holds `plan.json`, what is swept, and one file for each finished point,
-//! which appears whole or not at all and says what it is a point of. The sheets are made from these files alone, so
-//! that a sweep that was interrupted ends with the bytes of one that was not.
+//! which appears whole or not at all, says what it is a point of, and carries a digest of its report. The sheets are
+//! made from these files alone, so that a sweep that was interrupted ends with the bytes of one that was not.
 
 mod plan;
 mod point;
@@ -159,7 +159,7 @@ impl Sweep {
             let number = self.missing[index];
             let point = &self.points[number];
             let report = point.report(runs)?;
-            self.store.keep(number, point.words(), report)
+            self.store.keep(number, point.words(), &report)
         };
         let size = (self.missing.len(), self.replicas);
         in_groups(size, jobs, &work, &finish, glance)
@@ -170,6 +170,7 @@ impl Sweep {
     /// # Errors
     /// Where one is not there, or no longer what it was.
     pub fn results(&self) -> Result<Vec<SweepPoint>, SweepError> {
+        self.store.tidy();
         let result = |(number, point): (usize, &Point)| {
             let State::Finished(report) = self.store.look(number, &point.words())? else {
                 return Err(SweepError::Changed(self.store.path(number)));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use clap::ValueEnum;
 use polypath_report::legend;
@@ -173,7 +174,7 @@ impl Folder {
             path: path.to_owned(),
             made: made.map(Path::to_owned).collect(),
         };
-        let probe = path.join(".writable");
+        let probe = path.join(format!(".writable.{}", process::id()));
         let writable = fs::create_dir_all(path)
             .and_then(|()| fs::write(&probe, []))
             .and_then(|()| fs::remove_file(&probe));

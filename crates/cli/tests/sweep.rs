@@ -104,6 +104,23 @@ fn damaged_points_are_all_named_and_run_again() {
 }
 
 #[test]
+fn two_equal_sweeps_at_once_in_one_folder_both_end_well() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}{MANY}")).expect("it can be written");
+    let whole = run(&file, &dir.path().join("whole"), &[]);
+    let out = dir.path().join("out");
+    let start = || {
+        let mut sweep = polypath();
+        sweep.arg("sim").arg(&file).arg("--out").arg(&out);
+        sweep.args(["--jobs", "1"]).spawn().expect("it runs")
+    };
+    let ends = [start(), start()].map(|mut sweep| sweep.wait().expect("it ran").code());
+    assert_eq!(ends, [Some(0), Some(0)]);
+    assert_eq!(content(&out), whole);
+}
+
+#[test]
 fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));

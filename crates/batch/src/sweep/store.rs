@@ -4,8 +4,11 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use polypath_report::replace_file;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::SweepError;
 use super::plan::digest;
@@ -38,17 +41,21 @@ struct Kept {
     plan: String,
     point: usize,
     set: Vec<String>,
-    report: Value,
+    /// The digest of the report as it stands there.
+    sha256: String,
+    report: Box<RawValue>,
 }
 
 impl Store {
-    /// The folder below `out`, made or found; refuses one that holds the points of another plan.
+    /// The folder below `out`, made or found; refuses one that holds the points of another plan. A plan that is cut off
+    /// is written anew: the points say which one is theirs.
     pub(super) fn open(out: &Path, plan: &str) -> Result<Self, SweepError> {
         let folder = out.join(POINTS);
         let path = folder.join("plan.json");
         match fs::read(&path) {
             Ok(found) if found == plan.as_bytes() => {}
-            Ok(_) => return Err(SweepError::Other(folder)),
+            Ok(found) if is_whole(&found) => return Err(SweepError::Other(folder)),
+            Ok(_) => put(&path, plan)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
                 put(&path, plan)?;
@@ -63,21 +70,26 @@ impl Store {
         self.folder.join(format!("{number:05}.json"))
     }
 
-    /// Keeps the report of a point.
+    /// Keeps the report of a point; one that another process has finished meanwhile is kept already.
     pub(super) fn keep(
         &self,
         number: usize,
         set: Vec<String>,
-        report: Value,
+        report: &Value,
     ) -> Result<(), SweepError> {
-        let mut text = serde_json::to_string_pretty(&Kept {
+        let report = RawValue::from_string(serde_json::to_string_pretty(report)?)?;
+        let kept = Kept {
             plan: self.plan.clone(),
             point: number,
             set,
+            sha256: digest(report.get()),
             report,
-        })?;
-        text.push('\n');
-        put(&self.path(number), &text)
+        };
+        let text = serde_json::to_string_pretty(&kept)? + "\n";
+        put(&self.path(number), &text).or_else(|error| match self.look(number, &kept.set) {
+            Ok(State::Finished(_)) => Ok(()),
+            _ => Err(error),
+        })
     }
 
     /// What there is of the point with this number, in which `set` is set.
@@ -88,18 +100,32 @@ impl Store {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::Missing),
             Err(error) => return Err(failed(&path, error)),
         };
+        let is_whole = |kept: &Kept| kept.sha256 == digest(kept.report.get());
         let is_it = |kept: &Kept| kept.plan == self.plan && kept.point == number && kept.set == set;
-        let kept = serde_json::from_slice::<Kept>(&text).ok().filter(is_it);
-        Ok(kept.map_or(State::Unusable, |kept| State::Finished(kept.report)))
+        let kept = serde_json::from_slice(&text).ok();
+        let kept = kept.filter(is_it).filter(is_whole);
+        let report = kept.and_then(|kept| serde_json::from_str(kept.report.get()).ok());
+        Ok(report.map_or(State::Unusable, State::Finished))
+    }
+
+    /// Removes what was being written when an earlier run was killed; to be called where all points are finished.
+    pub(super) fn tidy(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        for draft in paths.filter(|path| path.extension().is_some_and(|e| e == "draft")) {
+            // It is of no use to anybody, and in nobody's way.
+            let _ = fs::remove_file(draft);
+        }
     }
 }
 
-/// Writes a file beside its place and moves it there, so that it is never half there.
+/// Whether a plan was written to its end.
+fn is_whole(plan: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(plan).is_ok()
+}
+
 fn put(path: &Path, text: &str) -> Result<(), SweepError> {
-    let draft = path.with_extension("draft");
-    fs::write(&draft, text)
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|error| failed(path, error))
+    replace_file(path, text.as_bytes()).map_err(|error| failed(path, error))
 }
 
 fn failed(path: &Path, error: io::Error) -> SweepError {

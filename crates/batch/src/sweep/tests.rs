@@ -93,7 +93,38 @@ fn a_plan_is_moved_to_its_place() {
     std::os::unix::fs::symlink(&other, &plan).unwrap();
     open(dir.path(), NETWORK, 1).unwrap();
     assert!(!other.exists() && plan.is_file());
-    assert!(!plan.with_extension("draft").exists());
+    let left = fs::read_dir(dir.path().join("points")).unwrap();
+    assert_eq!(left.count(), 1, "the plan alone");
+}
+
+#[test]
+fn a_plan_that_was_cut_off_is_written_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
+    let plan = dir.path().join("points/plan.json");
+    let text = fs::read(&plan).unwrap();
+    for length in [0, 1, text.len() / 2] {
+        fs::write(&plan, &text[..length]).unwrap();
+        let again = open(dir.path(), NETWORK, 1).unwrap();
+        assert_eq!((again.finished(), again.runs()), (3, 0));
+        assert_eq!(run(&again, 1), whole);
+        assert_eq!(fs::read(&plan).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_report_in_which_one_digit_is_another_is_named_and_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
+    let path = dir.path().join("points/00001.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let at = text.rfind(['3', '4', '5']).unwrap();
+    let changed = format!("{}6{}", &text[..at], &text[at + 1..]);
+    fs::write(&path, changed).unwrap();
+    let again = open(dir.path(), NETWORK, 1).unwrap();
+    assert_eq!(names(again.unusable()), ["00001.json"]);
+    assert_eq!(run(&again, 1), whole);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
 
 #[test]
