@@ -8,16 +8,18 @@ mod plan;
 mod point;
 mod store;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
 
 use polypath_report::sweep::{Kind, SweepPoint};
-use polypath_sim::RunError;
 
 use crate::in_order::in_groups;
 pub use plan::Plan;
 pub use point::Point;
+use point::{PointError, Ran};
 pub use store::POINTS;
 use store::{State, Store};
 
@@ -53,14 +55,6 @@ pub enum SweepError {
     /// A point was taken away, or damaged, since it was finished.
     #[error("{} was changed while the sweep ran: run it again", .0.display())]
     Changed(PathBuf),
-    /// A point cannot be run.
-    #[error("{set}: {error}")]
-    Run {
-        /// What is set in it.
-        set: String,
-        /// Why it came to no end.
-        error: RunError,
-    },
     /// A point was not run, so that it has no report; what is set in it.
     #[error("{0}: it was not run, and has no report")]
     Nothing(String),
@@ -142,38 +136,50 @@ impl Sweep {
 
     /// Does the runs that are missing on several threads (`jobs`, or one for each core), and keeps each point as soon
     /// as it is finished; [`PARTS`](crate::PARTS) are added to `parts` for each run, and `glance` is called now and then.
+    /// Gives every point with its report as it was kept, or with the error of the first of its runs that came to no end:
+    /// such a point does not keep the others from being run.
     ///
     /// # Errors
-    /// Where a point cannot be run, or not be kept.
+    /// Where a point cannot be kept, or is no longer what it was.
     pub fn run(
         &self,
         jobs: Option<u16>,
         parts: &AtomicU64,
         glance: &mut impl FnMut(),
-    ) -> Result<(), SweepError> {
+    ) -> Result<Vec<SweepPoint>, SweepError> {
+        let failed = Mutex::new(BTreeMap::new());
         let work = |index: usize, number: u32| {
             let point = &self.points[self.missing[index]];
-            point.run([number, self.replicas], parts)
+            Ok(point.run([number, self.replicas], parts))
         };
-        let finish = |index: usize, runs| {
+        let finish = |index: usize, runs: Vec<Result<Ran, PointError>>| {
             let number = self.missing[index];
             let point = &self.points[number];
-            let report = point.report(runs)?;
-            self.store.keep(number, point.words(), &report)
+            match runs.into_iter().collect() {
+                Ok(runs) => (self.store).keep(number, point.words(), &point.report(runs)?),
+                Err(error) => {
+                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    failed.insert(number, PointError::to_string(&error));
+                    Ok(())
+                }
+            }
         };
         let size = (self.missing.len(), self.replicas);
-        in_groups(size, jobs, &work, &finish, glance)
+        in_groups(size, jobs, &work, &finish, glance)?;
+        self.results(&failed.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Every point with its report, as it was kept.
-    ///
-    /// # Errors
-    /// Where one is not there, or no longer what it was.
-    pub fn results(&self) -> Result<Vec<SweepPoint>, SweepError> {
+    /// Every point with its report, as it was kept, or why it failed, by its number.
+    fn results(&self, failed: &BTreeMap<usize, String>) -> Result<Vec<SweepPoint>, SweepError> {
         self.store.tidy();
         let result = |(number, point): (usize, &Point)| {
-            let State::Finished(report) = self.store.look(number, &point.words())? else {
-                return Err(SweepError::Changed(self.store.path(number)));
+            let report = match (
+                failed.get(&number),
+                self.store.look(number, &point.words())?,
+            ) {
+                (Some(error), _) => Err(error.clone()),
+                (None, State::Finished(report)) => Ok(report),
+                _ => return Err(SweepError::Changed(self.store.path(number))),
             };
             let set = point.set.iter();
             Ok(SweepPoint {

@@ -1,12 +1,12 @@
 //! `polypath sim` of a file with a `[sweep]`: progress, sheets and what is printed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use polypath_batch::{POINTS, Plan, Point, Sweep, SweepError};
-use polypath_report::sweep::{JSON, json, sheets};
+use polypath_report::replace_file;
+use polypath_report::sweep::{JSON, Kind, SweepPoint, json, sheets};
 
 use crate::failure::{Failure, tell};
 use crate::leftover;
@@ -29,12 +29,12 @@ pub(crate) fn run(
     let parts = AtomicU64::new(0);
     let mut bar = progress::Indicator::of_runs(sweep.runs());
     let interrupts = Interrupts::register().context("watching for signals")?;
-    sweep.run(replication.jobs, &parts, &mut || {
+    let points = sweep.run(replication.jobs, &parts, &mut || {
         interrupts.obey(&bar, out);
         bar.advance_runs(parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
-    report(&sweep, out.path(), format)
+    report(sweep.kind(), &points, out.path(), format)
 }
 
 /// Says what there is already.
@@ -53,27 +53,60 @@ fn tell_of(sweep: &Sweep) {
     }
 }
 
-fn report(sweep: &Sweep, out: &Path, format: Format) -> Result<(), Failure> {
-    let points = sweep.results()?;
-    let text = json(sweep.kind(), &points).context("writing the sweep")?;
-    let mut files = sheets(sweep.kind(), &points).context("writing the sheets")?;
+/// Writes and prints the report; fails where it could not be written, or a point came to no end.
+fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Result<(), Failure> {
+    let text = json(kind, points).context("writing the sweep")?;
+    let mut files = sheets(kind, points).context("writing the sheets")?;
     files.push((JSON, text.clone().into_bytes()));
-    for (name, content) in &files {
-        let path = out.join(name);
-        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    let written = write(out, &files);
+    if written.is_ok() {
+        leftover::tell_of_others(out, &[&names[..], &[POINTS]].concat());
     }
-    let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    names.push(POINTS);
-    leftover::tell_of_others(out, &names);
     print(&match format {
         Format::Json => text,
         Format::Table => format!(
-            "{} points\nreport: {}, {} beside it\n",
-            points.len(),
-            out.join(names[0]).display(),
-            names[1..files.len()].join(" and ")
+            "{} points\n{}",
+            points.iter().filter(|point| point.report.is_ok()).count(),
+            written
+                .as_ref()
+                .map_or_else(|_| String::new(), |()| listed(out, &names)),
         ),
-    })
+    })?;
+    Failure::of_both(written, judge(points))
+}
+
+fn write(out: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
+    for (name, content) in files {
+        let path = out.join(name);
+        replace_file(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Where the report is.
+fn listed(out: &Path, names: &[&str]) -> String {
+    let (first, others) = (out.join(names[0]), names[1..].join(" and "));
+    format!("report: {}, {others} beside it\n", first.display())
+}
+
+/// Fails where a point came to no end, with all that did not.
+fn judge(points: &[SweepPoint]) -> Result<(), Failure> {
+    let failed = points.iter().filter_map(|point| {
+        let error = point.report.as_ref().err()?;
+        let set = point.set.iter();
+        let set: Vec<String> = set.map(|(key, value)| format!("{key}={value}")).collect();
+        Some(format!("\n{}: {error}", set.join(" ")))
+    });
+    let failed: Vec<String> = failed.collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let (some, all) = (failed.len(), points.len());
+    Err(Failure::run(format!(
+        "{some} of {all} points came to no end, and have no rows in the sheets:{}",
+        failed.concat()
+    )))
 }
 
 impl From<SweepError> for Failure {

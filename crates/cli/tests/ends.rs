@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use runs::{NETWORK, content, refused, run, written};
+use runs::{NETWORK, SWEEP, content, refused, run, written};
 
 #[test]
 fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
@@ -16,7 +16,7 @@ fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
     let written = |name: &str, text: &str| written(dir.path(), name, text);
     let small = written("small.toml", NETWORK);
     let (broken, empty) = (written("broken.toml", "name = "), written("empty.toml", ""));
-    let swept = format!("{NETWORK}[sweep]\n\"run.duration\" = [\"2 s\", \"4 s\"]\n");
+    let swept = format!("{NETWORK}{SWEEP}\"run.duration\" = [\"2 s\", \"4 s\"]\n");
     let sweep = written("sweep.toml", &swept);
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
     for (file, wanted) in [

@@ -40,7 +40,7 @@ fn replicas_of_all_points_give_the_same_bytes_on_any_number_of_threads() {
     let one = run("one", "1");
     assert_eq!(one, run("five", "5"));
     let sheet = String::from_utf8(one["sweep.csv"].clone()).expect("it is text");
-    let columns = "point,tcp.variant,link.0.queue,seed,replicas,";
+    let columns = "point,tcp.variant,link.0.queue,first_seed,replicas,";
     assert!(sheet.starts_with(columns), "{sheet}");
 }
 
@@ -68,7 +68,7 @@ fn transfers_are_swept_and_taken_up_again_like_networks() {
     let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
     let sheet = String::from_utf8(whole["sweep.csv"].clone()).expect("it is text");
     assert!(
-        sheet.starts_with("point,transfer.size,path.two.link.0.delay,seed,scheme,transfers,"),
+        sheet.starts_with("point,transfer.size,path.two.link.0.delay,first_seed,scheme,transfers,"),
         "{sheet}"
     );
     assert_eq!(sheet.lines().count(), 1 + 4 * 2);
@@ -101,6 +101,47 @@ fn damaged_points_are_all_named_and_run_again() {
         assert!(said.contains(wanted), "{said}\nwithout {wanted}");
     }
     assert_eq!(content(&out), whole);
+}
+
+/// The first and the last of four points send more than the link carries, for ever.
+const OVERLOADED: &str = r#"[[flow]]
+name = "flood"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", packet = "100 B", interval = "10 ms" }
+[sweep]
+"flow.flood.traffic.interval" = ["1 us", "10 ms", "20 ms", "2 us"]
+"#;
+
+#[test]
+fn points_that_overflow_are_named_and_the_others_are_reported() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    let endless = NETWORK.replace("\"10 packets\"", "\"unlimited\"");
+    fs::write(&file, format!("{endless}{OVERLOADED}")).expect("it can be written");
+    let sheets = ["1", "3"].map(|jobs| {
+        let out = dir.path().join(jobs);
+        let out_text = out.to_str().expect("a plain path");
+        let (code, said) = refused(&file, &["--jobs", jobs, "--out", out_text]);
+        assert_eq!(code, Some(1), "{said}");
+        for wanted in [
+            "2 of 4 points came to no end",
+            "\npolypath: flow.flood.traffic.interval=1 us: ",
+            "\npolypath: flow.flood.traffic.interval=2 us: ",
+            "`bottleneck",
+        ] {
+            assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        }
+        content(&out)
+    });
+    assert_eq!(sheets[0], sheets[1]);
+    let sheet = String::from_utf8_lossy(&sheets[0]["sweep.csv"]);
+    let points: Vec<&str> = sheet.lines().skip(1).map(|row| &row[..2]).collect();
+    assert_eq!(points, ["1,", "1,", "2,", "2,"]);
+    let list: serde_json::Value =
+        serde_json::from_slice(&sheets[0]["sweep.json"]).expect("it is JSON");
+    let is_failed = |n: usize| list["points"][n]["error"].is_string();
+    assert_eq!([0, 1, 2, 3].map(is_failed), [true, false, false, true]);
 }
 
 #[test]

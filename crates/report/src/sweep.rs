@@ -4,18 +4,17 @@ mod columns;
 
 use std::io;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use columns::{Column, Way};
 
 /// One combination of parameters and its report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
     /// The keys that were set, with their values.
     pub set: Vec<(String, String)>,
-    /// What its `report.json` says.
-    pub report: Value,
+    /// What its `report.json` says, or why a run of it came to no end.
+    pub report: Result<Value, String>,
 }
 
 /// What the points are runs of.
@@ -51,20 +50,20 @@ impl Kind {
     /// What stands in front of each row besides the parameters.
     const fn run_columns(self) -> &'static [&'static str] {
         match self {
-            Self::Network => &["seed", "replicas"],
-            Self::Transfers => &["seed"],
+            Self::Network => &["first_seed", "replicas"],
+            Self::Transfers => &["first_seed"],
         }
     }
 
     /// The cells of these columns: the first seed of the point, and how many runs it has.
-    fn runs(self, point: &SweepPoint) -> Vec<String> {
+    fn runs(self, report: &Value) -> Vec<String> {
         match self {
             Self::Network => {
-                let seeds = &point.report["seeds"];
+                let seeds = &report["seeds"];
                 let count = seeds.as_array().map_or(0, Vec::len);
                 vec![cell(&seeds[0], &[]), count.to_string()]
             }
-            Self::Transfers => vec![cell(&point.report, &["seed"])],
+            Self::Transfers => vec![cell(report, &["seed"])],
         }
     }
 
@@ -100,7 +99,8 @@ impl Kind {
 }
 
 /// The sheets with their names. For networks `sweep.csv` has a row for each group of flows of each point, and
-/// `sweep-links.csv` one for each link that packets came to; for transfers `sweep.csv` has one for each scheme.
+/// `sweep-links.csv` one for each link that packets came to; for transfers `sweep.csv` has one for each scheme. A point
+/// that came to no end has none.
 pub fn sheets(kind: Kind, points: &[SweepPoint]) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let sheets = kind.sheets().iter();
     sheets
@@ -108,19 +108,25 @@ pub fn sheets(kind: Kind, points: &[SweepPoint]) -> io::Result<Vec<(&'static str
         .collect()
 }
 
-/// `sweep.json`: the points with their parameters, and the figures of their reports.
+/// `sweep.json`: the points with their parameters, and the figures of their reports, or the `error` in their place.
 pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
     let listed = points.iter().map(|point| {
         let set = point.set.iter();
         let set = set.map(|(key, value)| (key.clone(), value.clone().into()));
-        let keys = kind.keys().iter();
-        let figures = keys.map(|key| ((*key).to_owned(), point.report[key].clone()));
-        let set = ("set".to_owned(), Value::Object(set.collect()));
-        std::iter::once(set).chain(figures).collect()
+        let mut entry = serde_json::Map::new();
+        entry.insert("set".to_owned(), Value::Object(set.collect()));
+        match &point.report {
+            Ok(report) => {
+                let keys = kind.keys().iter();
+                entry.extend(keys.map(|key| ((*key).to_owned(), report[key].clone())));
+            }
+            Err(error) => _ = entry.insert("error".to_owned(), error.clone().into()),
+        }
+        entry
     });
-    let mut text = serde_json::to_string_pretty(&serde_json::json!({
+    let mut text = serde_json::to_string_pretty(&json!({
         "version": 3,
-        "points": listed.collect::<Vec<serde_json::Map<String, Value>>>(),
+        "points": listed.collect::<Vec<_>>(),
     }))?;
     text.push('\n');
     Ok(text)
@@ -134,13 +140,14 @@ fn write(kind: Kind, sheet: &Sheet, points: &[SweepPoint]) -> io::Result<Vec<u8>
     let names = names.chain(kind.run_columns().iter().copied());
     writer.write_record(names.chain(sheet.columns.iter().map(|(name, _)| *name)))?;
     for (number, point) in points.iter().enumerate() {
-        for row in point.report[sheet.rows].as_array().into_iter().flatten() {
+        let Ok(report) = &point.report else { continue };
+        for row in report[sheet.rows].as_array().into_iter().flatten() {
             if row["packets_in"] == 0 {
                 continue;
             }
             let set = point.set.iter().map(|(_, value)| value.clone());
             let head = [number.to_string()].into_iter().chain(set);
-            let head = head.chain(kind.runs(point));
+            let head = head.chain(kind.runs(report));
             let cells = sheet.columns.iter().map(|(_, way)| cell(row, way));
             writer.write_record(head.chain(cells))?;
         }

@@ -25,6 +25,15 @@ pub struct Point {
     pub experiment: Experiment,
 }
 
+/// Why a run of a point came to no end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PointError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("writing the report: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
 /// What came out of one run of a point.
 pub(super) enum Ran {
     /// A replica with its seed.
@@ -50,19 +59,15 @@ impl Point {
         &self,
         [number, replicas]: [u32; 2],
         parts: &AtomicU64,
-    ) -> Result<Ran, SweepError> {
-        let failed = |error| SweepError::Run {
-            set: self.words().join(" "),
-            error,
-        };
+    ) -> Result<Ran, PointError> {
         match &self.experiment {
             Experiment::Network(network) => {
                 let seed = replica_seed(network.seed, replicas, number);
-                let outcome = run_counted(network, seed, parts, &mut ()).map_err(failed)?;
+                let outcome = run_counted(network, seed, parts, &mut ())?;
                 Ok(Ran::Replica(seed, outcome))
             }
             Experiment::Transfers(scenario) => {
-                let record = run_transfers(scenario, parts).map_err(failed)?;
+                let record = run_transfers(scenario, parts)?;
                 let text = json::render(&record, &Figures::of(&record))?;
                 Ok(Ran::Report(serde_json::from_str(&text)?))
             }

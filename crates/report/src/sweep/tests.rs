@@ -40,7 +40,7 @@ fn point(seeds: &[u64]) -> (SweepPoint, u64) {
     let text = crate::network::json(record, &figures).unwrap();
     let point = SweepPoint {
         set: vec![("tcp.variant".to_owned(), "reno".to_owned())],
-        report: serde_json::from_str(&text).unwrap(),
+        report: Ok(serde_json::from_str(&text).unwrap()),
     };
     (point, figures.groups[0].totals.sender.sent)
 }
@@ -65,12 +65,12 @@ fn first_row(sheet: &[u8]) -> std::collections::BTreeMap<String, String> {
 fn a_row_says_its_seed_its_runs_and_what_one_of_them_counted() {
     let (three, sent) = point(&[7, 8, 9]);
     let row = first_row(&sheets(Kind::Network, std::slice::from_ref(&three)).unwrap()[0].1);
-    assert_eq!((&*row["seed"], &*row["replicas"]), ("7", "3"));
+    assert_eq!((&*row["first_seed"], &*row["replicas"]), ("7", "3"));
     let mean: f64 = row["sent_packets"].parse().unwrap();
     assert!((mean - sent as f64 / 3.0).abs() < 1.0, "{mean} of {sent}");
     assert!(row["sent_ci95_packets"].parse::<f64>().unwrap() > 0.0);
     let row = first_row(&sheets(Kind::Network, &[three]).unwrap()[1].1);
-    assert_eq!((&*row["seed"], &*row["replicas"]), ("7", "3"));
+    assert_eq!((&*row["first_seed"], &*row["replicas"]), ("7", "3"));
     assert!(row["packets_dropped"].parse::<f64>().unwrap() > 0.0);
     assert_eq!(row["queue_full"], row["packets_dropped"]);
     assert_eq!(row["queue_full_ci95"], row["packets_dropped_ci95"]);
@@ -92,12 +92,38 @@ fn the_list_has_the_links_of_each_point() {
 }
 
 #[test]
+fn a_point_that_came_to_no_end_keeps_its_number_and_has_an_error() {
+    let failed = SweepPoint {
+        set: vec![("tcp.variant".to_owned(), "sack".to_owned())],
+        report: Err("queue `x` overflows".to_owned()),
+    };
+    let points = [failed, point(&[7]).0];
+    let sheets = sheets(Kind::Network, &points).unwrap();
+    for (name, sheet) in sheets {
+        let row = first_row(&sheet);
+        assert_eq!(
+            (&*row["point"], &*row["tcp.variant"]),
+            ("1", "reno"),
+            "{name}"
+        );
+        let text = String::from_utf8(sheet).unwrap();
+        let mut rows = text.lines().skip(1);
+        assert!(rows.all(|row| row.starts_with("1,reno,")), "{text}");
+    }
+    let list: Value = serde_json::from_str(&json(Kind::Network, &points).unwrap()).unwrap();
+    let entry =
+        serde_json::json!({ "set": { "tcp.variant": "sack" }, "error": "queue `x` overflows" });
+    assert_eq!(list["points"][0], entry);
+    assert_eq!(list["points"][1]["seeds"][0], 7);
+}
+
+#[test]
 fn transfers_have_a_row_for_each_scheme() {
     let experiment = experiment();
     let text = crate::json::render(&experiment, &Figures::of(&experiment)).unwrap();
     let point = SweepPoint {
         set: vec![("transfer.size".to_owned(), "100 kB".to_owned())],
-        report: serde_json::from_str(&text).unwrap(),
+        report: Ok(serde_json::from_str(&text).unwrap()),
     };
     let sheets = sheets(Kind::Transfers, std::slice::from_ref(&point)).unwrap();
     assert_eq!(sheets.len(), 1);
@@ -105,7 +131,7 @@ fn transfers_have_a_row_for_each_scheme() {
     let cells = [
         "point",
         "transfer.size",
-        "seed",
+        "first_seed",
         "scheme",
         "transfers",
         "timed_out",
