@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use clap::ValueEnum;
+use polypath_core::time::Duration;
 use polypath_report::legend;
 use polypath_scenario::document::{Override, grid};
 use polypath_scenario::{Experiment, Scenario};
@@ -46,6 +47,13 @@ pub(crate) struct Read {
     pub(crate) points: Vec<(Vec<Override>, Experiment)>,
 }
 
+impl Read {
+    /// Whether the file has a sweep, if only of one point.
+    pub(crate) fn is_sweep(&self) -> bool {
+        self.points.iter().any(|(set, _)| !set.is_empty())
+    }
+}
+
 /// What is printed on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -62,22 +70,22 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
-    /// Reads and checks the file, with `more` overrides for networks after those of the command line: every point of
-    /// its sweep, a single one without a sweep.
-    pub(crate) fn read(&self, more: &[Override]) -> Result<Read, Failure> {
+    /// Reads and checks the file: every point of its sweep, a single one without a sweep. Runs of networks end after
+    /// so many `seconds`.
+    pub(crate) fn read(&self, seconds: Option<u32>) -> Result<Read, Failure> {
         let name = self.scenario.display().to_string();
         let text = fs::read_to_string(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        let is_network = Experiment::is_network(&text);
-        let of_networks = if is_network { more } else { &[] };
-        let overrides = [&self.overrides[..], of_networks].concat();
+        let of_networks = seconds.filter(|_| Experiment::is_network(&text));
+        let [end, seed] = self.fixed(of_networks);
+        let overrides = [&self.overrides[..], end.as_slice()].concat();
+        let fixed = [&overrides[..], seed.as_slice()].concat();
         let mut files = BTreeMap::new();
-        let points = self.points((&text, &name), &overrides, &mut files)?;
+        let points = self.points((&text, &name), &fixed, of_networks, &mut files)?;
         // A file that is not whole is told that first: what it lacks may be what makes it a network.
-        if let Some(argument) = more.first().filter(|_| !is_network) {
+        if let Some(n) = seconds.filter(|_| of_networks.is_none()) {
             return Err(Failure::input(format!(
-                "{} is for networks; {name} has transfers over paths, whose number is transfer.count",
-                argument.argument()
+                "--seconds {n} is for networks; {name} has transfers over paths, whose number is transfer.count"
             )));
         }
         let overrides = overrides.iter().map(ToString::to_string).collect();
@@ -89,25 +97,51 @@ impl Args {
         })
     }
 
-    /// Every point of the sweep in a text with its name; the `files` that it names are added to those given.
+    /// Every point of the sweep in a text with its name, beside what is `fixed`; the `files` that it names are added to
+    /// those given.
     fn points(
         &self,
         (text, name): (&str, &str),
-        overrides: &[Override],
+        fixed: &[Override],
+        seconds: Option<u32>,
         files: &mut BTreeMap<String, Vec<u8>>,
     ) -> Result<Vec<(Vec<Override>, Experiment)>, Failure> {
         let mut read = |file: &str| self.read_named(file, files);
         let mut points = Vec::new();
-        for set in grid(text, name, overrides).map_err(Failure::input)? {
-            let all = [overrides, &set].concat();
+        for set in grid(text, name, fixed).map_err(Failure::input)? {
+            let all = [&self.overrides[..], &set].concat();
             let mut experiment =
                 Experiment::parse_with(text, name, &all, &mut read).map_err(Failure::input)?;
-            if let Some(seed) = self.seed {
-                *experiment.seed_mut() = seed;
-            }
+            self.fix(&mut experiment, seconds)?;
             points.push((set, experiment));
         }
         Ok(points)
+    }
+
+    /// The end of the run and the root seed, where options set them in every point.
+    fn fixed(&self, seconds: Option<u32>) -> [Option<Override>; 2] {
+        let end =
+            seconds.map(|n| Override::of_argument(&until(n), "run.duration", &format!("{n} s")));
+        let seed = self.seed.map(|n| {
+            let argument = format!("--seed {n}");
+            Override::of_argument(&argument, "seed", &n.to_string())
+        });
+        [end, seed]
+    }
+
+    /// Sets what stands in no file: it may be what a file may not have, such as the seed of a replica, or an end before
+    /// what the file sets for later.
+    fn fix(&self, experiment: &mut Experiment, seconds: Option<u32>) -> Result<(), Failure> {
+        if let Some(seed) = self.seed {
+            *experiment.seed_mut() = seed;
+        }
+        match (experiment, seconds) {
+            (Experiment::Network(network), Some(n)) => {
+                let end = Duration::from_secs(n.into());
+                network.end_at(end, &until(n)).map_err(Failure::input)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The content of a file that the scenario names; each is read once, so that all points have the same.
@@ -127,15 +161,15 @@ impl Args {
 
     /// Reads and checks a file with transfers over paths.
     pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
-        let points = self.read(&[])?.points;
-        if points.len() > 1 {
+        let read = self.read(None)?;
+        if read.is_sweep() {
             let file = self.scenario.display();
             let remedy = "remove `[sweep]`, and choose one combination with --set";
             return Err(Failure::input(format!(
                 "{file} has a sweep, and the lab runs one experiment: {remedy}"
             )));
         }
-        match points.into_iter().next() {
+        match read.points.into_iter().next() {
             Some((_, Experiment::Transfers(scenario))) => Ok(*scenario),
             _ => Err(Failure::input(format!(
                 "{} describes flows over a network, and the lab carries transfers over paths: run it with \
@@ -156,6 +190,11 @@ impl Args {
             ))
         })
     }
+}
+
+/// The argument that ends a run.
+fn until(seconds: u32) -> String {
+    format!("--seconds {seconds}")
 }
 
 /// A folder that can be written.

@@ -5,7 +5,6 @@ use polypath_batch::{Plan, Point};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_report::Simulated;
-use polypath_scenario::document::Override;
 use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{Observer, SimEvent};
 
@@ -27,40 +26,32 @@ pub(crate) struct Args {
     replication: network::Replication,
     #[command(flatten)]
     recording: recording::Args,
-    /// End the run of a network after so many seconds of its time, whatever the file says.
+    /// End the run of a network after so many seconds of its time, whatever the file says; what it sets for later does
+    /// not come to pass.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
 }
 
 /// Runs the scenario and reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let seconds = args.seconds.map(|n| {
-        let argument = format!("--seconds {n}");
-        Override::of_argument(&argument, "run.duration", &format!("{n} s"))
-    });
-    let Read {
-        text,
-        files,
-        overrides,
-        mut points,
-    } = args.scenario.read(seconds.as_slice())?;
-    refuse_recording(args, &points)?;
-    refuse_replicas(args, &points[0].1)?;
+    let mut read = args.scenario.read(args.seconds)?;
+    refuse_recording(args, &read)?;
+    refuse_replicas(args, &read.points[0].1)?;
     args.recording.spare(&args.scenario.scenario)?;
-    let out = args.scenario.out(points[0].1.name(), "sim")?;
+    let out = args.scenario.out(read.points[0].1.name(), "sim")?;
     let format = args.scenario.format;
-    if points.len() > 1 {
+    if read.is_sweep() {
         let plan = Plan {
-            text: &text,
-            files: &files,
-            overrides,
+            text: &read.text,
+            files: &read.files,
+            overrides: read.overrides,
         };
-        let points = points.into_iter();
+        let points = read.points.into_iter();
         let points = points.map(|(set, experiment)| Point { set, experiment });
         let points = points.collect();
         return sweep::run(points, &plan, args.replication, &out, format);
     }
-    match points.swap_remove(0).1 {
+    match read.points.swap_remove(0).1 {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
         Experiment::Network(network) => {
             network::run(&network, args.replication, &args.recording, &out, format)
@@ -70,14 +61,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Refuses what cannot be recorded.
-fn refuse_recording(args: &Args, points: &[(Vec<Override>, Experiment)]) -> Result<(), Failure> {
+fn refuse_recording(args: &Args, read: &Read) -> Result<(), Failure> {
     let recording = &args.recording;
-    if matches!(points[0].1, Experiment::Transfers(_)) {
+    if matches!(read.points[0].1, Experiment::Transfers(_)) {
         let remedy =
             "write its paths as `[[link]]`s and its traffic as `[[flow]]`s (docs/simulator.md)";
         return recording.refuse("a file with transfers over paths", remedy);
     }
-    if points.len() > 1 {
+    if read.is_sweep() {
         let remedy = "remove `[sweep]`, and choose one combination with --set";
         return recording.refuse("a sweep", remedy);
     }

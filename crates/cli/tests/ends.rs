@@ -38,6 +38,27 @@ fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
 }
 
 #[test]
+fn a_run_ends_after_its_seconds_whatever_the_file_sets_for_later() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("small.toml");
+    let later = "[[flow]]\nname = \"late\"\nfrom = \"a\"\nto = \"b\"\nstart = \"2500 ms\"\n\
+                 receiver_window = [{ at = \"2700 ms\", window = 4 }]\ntraffic = { kind = \"ftp\" }\n";
+    fs::write(&file, format!("{NETWORK}{later}")).expect("it can be written");
+    let found = run(&file, &dir.path().join("out"), &["--seconds", "2"]);
+    let report = String::from_utf8(found["report.json"].clone()).expect("it is text");
+    let value: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!(value["duration_s"], 2.0);
+    assert_eq!(value["groups"][1]["name"], "late");
+    assert_eq!(value["groups"][1]["goodput_bits_s"]["mean"], 0.0);
+    let out = dir.path().join("other").to_string_lossy().into_owned();
+    let (code, said) = refused(&file, &["--seconds", "1", "--out", &out]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.ends_with("--set 'run.warm_up=0 s'\n"), "{said}");
+    let set = ["--seconds", "1", "--set", "run.warm_up=0 s"];
+    run(&file, &dir.path().join("set"), &set);
+}
+
+#[test]
 fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
     if !Path::new("/dev/full").exists() {
         eprintln!("skipped: there is no /dev/full here");

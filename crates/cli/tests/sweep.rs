@@ -103,6 +103,28 @@ fn damaged_points_are_all_named_and_run_again() {
     assert_eq!(content(&out), whole);
 }
 
+#[test]
+fn a_sweep_of_one_combination_is_a_sweep() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("sweep.toml");
+    fs::write(&file, format!("{NETWORK}[sweep]\nseed = [7]\n")).expect("it can be written");
+    let one = run(&file, &dir.path().join("one"), &[]);
+    let names = ["points/00000.json", "points/plan.json", "sweep-links.csv"];
+    assert_eq!(
+        one.keys().collect::<Vec<_>>(),
+        [&names[..], &["sweep.csv", "sweep.json"]].concat()
+    );
+    let sheet = String::from_utf8(one["sweep.csv"].clone()).expect("it is text");
+    assert!(
+        sheet.starts_with("point,seed,first_seed,replicas,"),
+        "{sheet}"
+    );
+    assert!(sheet.contains("\n0,7,7,1,bulk,2,"), "{sheet}");
+    let (code, said) = refused(&file, &["--seed", "8"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--seed 8: `seed` is swept at "), "{said}");
+}
+
 /// The first and the last of four points send more than the link carries, for ever.
 const OVERLOADED: &str = r#"[[flow]]
 name = "flood"

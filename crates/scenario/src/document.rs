@@ -65,6 +65,25 @@ pub fn read_checked<T: DeserializeOwned + JsonSchema>(
     })
 }
 
+/// Runs checks of a value that a program sets after the reading; what they report of the key of `argument`, alone or
+/// among others, is blamed on it.
+///
+/// # Errors
+/// What they report.
+pub(crate) fn check_argument(
+    argument: Override,
+    check: impl FnOnce(&mut Problems),
+) -> Result<(), Errors> {
+    let arguments = [argument];
+    let source = locator::Source::new("", &arguments);
+    let mut root = tree::Node::empty();
+    let mut found = Vec::new();
+    overrides::apply(&mut root, &source, &arguments, &mut found);
+    let mut problems = Problems::new(Locator::new(source, &root), found);
+    check(&mut problems);
+    problems.finish().map(drop)
+}
+
 /// Reads like [`read_checked`], and lets `complete` add what stands in other files.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use polypath_core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Errors, Override, read_completed};
+use crate::document::{Errors, Override, check_argument, read_completed};
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
@@ -121,6 +121,22 @@ impl Network {
             check::admission::check(network, problems);
         };
         read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
+    }
+
+    /// Ends the run at `end`, whatever the file says: what the file sets for later does not come to pass. Messages blame
+    /// `argument`, such as `--seconds 5`.
+    ///
+    /// # Errors
+    /// Where too little is left to measure after the warm-up, or the run is too long.
+    pub fn end_at(&mut self, end: Duration, argument: &str) -> Result<(), Errors> {
+        let run = Run {
+            duration: end,
+            ..self.run
+        };
+        let argument = Override::of_argument(argument, "run.duration", &end.to_string());
+        check_argument(argument, |problems| check::check_span(run, problems))?;
+        self.run = run;
+        Ok(())
     }
 
     /// The JSON schema of the file, for editors.

@@ -196,6 +196,14 @@ impl Value {
 }
 
 impl Node {
+    /// A table without keys, as an empty file has it.
+    pub(super) const fn empty() -> Self {
+        Self {
+            origin: Origin::File { line: 1, column: 1 },
+            value: Value::Table(Vec::new()),
+        }
+    }
+
     /// The value of a key, if this is a table that has it.
     pub(super) fn entry(&self, key: &str) -> Option<&Node> {
         match &self.value {

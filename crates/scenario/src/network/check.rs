@@ -23,7 +23,7 @@ use crate::trace::{PacketTrace, TraceFormat};
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
     check_form(network.schema, &network.name, &network.title, problems);
-    check_run(network.run, problems);
+    check_span(network.run, problems);
     check_tcp("tcp", &network.tcp, problems);
     check_links(network, problems);
     let graph = network.graph();
@@ -46,12 +46,19 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
     bounds::check(network, problems);
 }
 
+/// Reports what is wrong with the span of a run, whatever happens in it.
+pub(super) fn check_span(run: Run, problems: &mut Problems) {
+    check_run(run, problems);
+    bounds::check_run(run, problems);
+}
+
 fn check_run(run: Run, problems: &mut Problems) {
     positive("run.duration", run.duration, problems);
     if run.duration > Duration::ZERO && run.warm_up >= run.duration {
         let message = format!("nothing is left of {} to measure", run.duration);
         let keys = ["run.warm_up", "run.duration"];
-        problems.report_among(&keys, message, "make `warm_up` shorter than `duration`");
+        let remedy = "make `warm_up` shorter than `duration`: --set 'run.warm_up=0 s'";
+        problems.report_among(&keys, message, remedy);
     }
 }
 

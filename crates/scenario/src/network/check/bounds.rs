@@ -15,7 +15,6 @@ const LEAST_SPAN: Duration = Duration::from_micros(1);
 
 /// Reports all that is too great or too small.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
-    check_run(network.run, problems);
     check_tcp("tcp", &network.tcp, problems);
     if let Some(topology) = &network.topology {
         for (kind, link) in topology.link_kinds() {
@@ -30,7 +29,8 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
     }
 }
 
-fn check_run(run: Run, problems: &mut Problems) {
+/// Reports a run that is too long, or too short for its spans.
+pub(super) fn check_run(run: Run, problems: &mut Problems) {
     at_most_a_day("run.duration", run.duration, problems);
     let measured = run.duration - run.warm_up;
     if measured > Duration::ZERO && measured < LEAST_SPAN * u64::from(run.batches) {

@@ -66,16 +66,47 @@ fn an_argument_is_blamed_for_what_it_says() {
         ("1 s", "nothing is left of 1 s to measure"),
         ("2 s", "the run is over at 2 s, before flow `one` starts"),
     ] {
-        let argument = Override::of_argument("--seconds N", "run.duration", seconds);
-        let found = problems_with(NETWORK, &[argument]);
-        let wanted = format!("--seconds N: {wanted}");
+        let set = format!("run.duration={seconds}").parse().unwrap();
+        let found = problems_with(NETWORK, &[set]);
+        let wanted = format!("--set run.duration={seconds}: {wanted}");
         assert!(
             found.iter().any(|p| p.starts_with(&wanted)),
             "{found:?}\nwithout {wanted}"
         );
-        let set = format!("run.duration={seconds}").parse().unwrap();
-        let found = problems_with(NETWORK, &[set]);
-        assert!(found[0].starts_with("--set run.duration="), "{found:?}");
+    }
+}
+
+#[test]
+fn a_run_may_end_before_what_the_file_sets_for_later() {
+    let text = NETWORK.replace(
+        "name = \"two\"",
+        "name = \"two\"\nreceiver_window = [{ at = \"3 s\", window = 4 }]",
+    );
+    let whole = Network::parse(&text, "net.toml", &[]).unwrap();
+    let mut cut = whole.clone();
+    cut.end_at(Duration::from_millis(1500), "--seconds N")
+        .unwrap();
+    assert_eq!(cut.run.duration, Duration::from_millis(1500));
+    assert_eq!(cut.flows, whole.flows);
+    for (end, wanted) in [
+        (
+            Duration::from_secs(1),
+            "--seconds N: nothing is left of 1 s to measure; make `warm_up` shorter than `duration`: \
+             --set 'run.warm_up=0 s'",
+        ),
+        (
+            Duration::from_nanos(1_000_019_999),
+            "--seconds N: 19.999 us are too short for 20 spans of 1 us or more; make `duration` longer",
+        ),
+        (
+            Duration::from_secs(90_000),
+            "--seconds N: `duration` is 90000 s, but must be at most 86400 s",
+        ),
+    ] {
+        let mut network = whole.clone();
+        let errors = network.end_at(end, "--seconds N").unwrap_err();
+        assert_eq!(errors.to_string(), wanted);
+        assert_eq!(network, whole, "a refused end changes nothing");
     }
 }
 
