@@ -113,6 +113,33 @@ fn a_scaled_window_is_read_back() {
 }
 
 #[test]
+fn a_window_that_grows_later_is_read_back_with_the_scale_of_the_handshake() {
+    let changes = "[{ at = \"5 s\", window = 1000 }, { at = \"15 s\", window = 7 }]";
+    let keys = format!("{{ receiver_window = 20 }}\nreceiver_window = {changes}");
+    let Some(run) = captured(&lossy(&keys).replace("loss = 0.01\n", ""), &["access"]) else {
+        return;
+    };
+    let said = |filter: &str| -> Vec<u64> {
+        let filter = format!("ip.src == 10.0.0.3 && tcp.flags.syn == 0 && {filter}");
+        let acks = run.packets(&filter, &["tcp.window_size"]);
+        let windows = acks.iter().map(|ack| ack["tcp.window_size"].parse());
+        windows.map(|window| window.expect("a number")).collect()
+    };
+    // What was offered before may still be used, so that a smaller window comes later than it is wished.
+    for (filter, window) in [
+        ("frame.time_epoch < 5", 20),
+        ("frame.time_epoch > 5.5 && frame.time_epoch < 15", 1000),
+        ("frame.time_epoch > 19", 7),
+    ] {
+        let acks = said(filter);
+        let bytes = window * 960;
+        assert!(acks.len() > 20, "{filter}: {} ACKs", acks.len());
+        let is_it = |said: &u64| (bytes..bytes + 16).contains(said);
+        assert!(acks.iter().all(is_it), "{filter}: {acks:?}");
+    }
+}
+
+#[test]
 fn marks_and_their_echoes_are_those_of_the_model() {
     let tcp = "{ variant = \"sack\", ecn = true, receiver_window = 200 }";
     let network = lossy(tcp).replace("loss = 0.01\n", "").replace(
