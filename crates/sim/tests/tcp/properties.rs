@@ -39,6 +39,8 @@ struct Connection {
     /// One past the last segment that may be sent, and one past the highest that was.
     edge: u32,
     highest: u32,
+    /// The right edge of the window that the receiver said last.
+    said: u32,
     sacked: RangeSet,
 }
 
@@ -58,6 +60,7 @@ impl Connection {
             acks: Vec::new(),
             edge: config.receiver_window,
             highest: 0,
+            said: 0,
             sacked: RangeSet::default(),
         }
     }
@@ -87,13 +90,14 @@ impl Connection {
                 self.tell_sender(ack);
             }
         }
+        let mut told = Vec::new();
         for mut data in data {
             match fates.next() {
                 Some(Fate::Lost) => continue,
                 Some(Fate::Marked) if data.ecn == Ecn::Ect0 => data.ecn = Ecn::Ce,
                 _ => {}
             }
-            let out = &mut |ack| self.acks.push(ack);
+            let out = &mut |ack| told.push(ack);
             self.receiver.handle_input(now, data, out);
         }
         if due[0].is_some_and(|d| d.at <= now) {
@@ -104,8 +108,14 @@ impl Connection {
             self.check(said);
         }
         if due[1].is_some_and(|d| d.at <= now) {
-            let out = &mut |ack| self.acks.push(ack);
+            let out = &mut |ack| told.push(ack);
             self.receiver.handle_timeout(now, out);
+        }
+        for ack in told {
+            let edge = ack.number + ack.window;
+            assert!(edge >= self.said, "{edge} takes back {}", self.said);
+            self.said = edge;
+            self.acks.push(ack);
         }
     }
 
