@@ -12,7 +12,7 @@ use super::Point;
 
 /// The number of the set of keys that reports have: it is raised with each key that they gain, so that no sweep mixes
 /// points with it and points without it. What a key means has a version of its own, that of the report.
-pub(super) const FORM: u32 = 1;
+pub(super) const FORM: u32 = 2;
 
 /// What makes two sweeps the same, besides their points.
 #[derive(Clone, Debug)]
