@@ -1,0 +1,9 @@
+//! Flows over one link: how their connections begin, what their receivers do, how their files end, and what is measured
+//! of them.
+
+mod connections;
+mod datagrams;
+mod files;
+mod heard;
+mod receiver_rtt;
+mod receiver_window;
