@@ -170,4 +170,41 @@ proptest! {
         }
         prop_assert_eq!(network.sender.spacing(), Duration::ZERO);
     }
+
+    /// Two senders that always see the same losses: equal ones stay equal, and unequal ones never come nearer to each
+    /// other before one is at 0. Doubling keeps the ratio of their spacings and a step widens it (Chiu and Jain 1989).
+    #[test]
+    fn the_rule_of_fig_4_does_not_converge_to_fairness(
+        slower in 100_u64..400, faster in 100_u64..400,
+        losses in prop::collection::vec(prop::bool::weighted(0.1), 1..100),
+    ) {
+        let spacings = [slower.max(faster), slower.min(faster)];
+        let [mut slower, mut faster] = spacings.map(|us| {
+            ControlConfig::AdHoc(AdaptiveConfig { initial: US * us, ..AdaptiveConfig::default() }).build()
+        });
+        let at_both = |a: &dyn RateController, b: &dyn RateController| {
+            (a.spacing(Time::ZERO).0, b.spacing(Time::ZERO).0)
+        };
+        for (i, lost) in losses.into_iter().enumerate() {
+            let end = (i as u64 + 1) * 12;
+            let report = Report {
+                reading: Reading { sent: 12, received: 12 - u64::from(lost) },
+                end,
+                newest_lost: lost.then_some(end - 1),
+                next_sequence: end,
+                rtt: Duration::MAX,
+            };
+            let before = at_both(&*slower, &*faster);
+            slower.feedback(Time::ZERO, &report);
+            faster.feedback(Time::ZERO, &report);
+            let after = at_both(&*slower, &*faster);
+            if before.1 <= 2000 {
+                break;
+            }
+            prop_assert!(after.0 >= after.1);
+            let (was, is) = (u128::from(before.0) * u128::from(after.1), u128::from(after.0) * u128::from(before.1));
+            prop_assert!(is >= was, "the ratio fell: {before:?} to {after:?}");
+            prop_assert_eq!(before.0 == before.1, after.0 == after.1);
+        }
+    }
 }
