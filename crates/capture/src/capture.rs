@@ -127,12 +127,16 @@ impl<W: Write> NetworkObserver for Capture<W> {
 
 impl Captured {
     fn bytes<'a>(&self, packet: &FlowPacket, buffer: &'a mut Packet) -> &'a [u8] {
-        match (&packet.segment, &self.tcp) {
-            (Some(segment), Some((form, connections))) => {
-                self.segment(segment, form, connections, buffer)
-            }
-            _ => buffer.udp((self.ends.source(1), self.ends.sink()), packet.size),
+        if let (Some(segment), Some((form, connections))) = (&packet.segment, &self.tcp) {
+            return self.segment(segment, form, connections, buffer);
         }
+        let (source, sink) = (self.ends.source(1), self.ends.sink());
+        let ends = if packet.back {
+            (sink, source)
+        } else {
+            (source, sink)
+        };
+        buffer.udp(ends, packet.size)
     }
 
     fn segment<'a>(

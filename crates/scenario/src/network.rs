@@ -10,6 +10,7 @@ pub mod flow;
 pub mod graph;
 mod preset;
 mod route;
+pub mod spaced;
 
 use polypath_core::time::Duration;
 use schemars::JsonSchema;
@@ -23,6 +24,7 @@ pub use flow::{Flow, Traffic};
 pub use graph::{Edge, Graph, GraphLink};
 pub use preset::Topology;
 pub use route::{RoundTrip, RouteError, Router, Stop};
+pub use spaced::Spaced;
 
 /// One network with its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

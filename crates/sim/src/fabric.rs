@@ -17,6 +17,7 @@ use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
 use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
+use crate::world::SpacingEvent;
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub(crate) enum Event {
     Sink(u32),
     /// A background UDP source wants to be woken.
     Datagrams(u32),
+    /// A source of spaced packets wants to be woken.
+    SpacedSource(u32),
+    /// A receiver of spaced packets wants to be woken.
+    SpacedReceiver(u32),
     /// An application changes the receiver window of a TCP sink.
     ReceiverWindow(u32),
 }
@@ -41,6 +46,8 @@ pub(crate) enum Cargo {
     Segment(Segment),
     /// A datagram, by its number within its flow from 1.
     Datagram(u32),
+    /// A message of a spaced flow, by its number among those under way.
+    Spaced(u32),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
 }
@@ -50,7 +57,7 @@ impl Cargo {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) => Ecn::NotEct,
+            Self::Datagram(_) | Self::Spaced(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -63,7 +70,7 @@ impl Cargo {
     fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) => {}
+            Self::Datagram(_) | Self::Spaced(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }
@@ -151,6 +158,8 @@ pub(crate) struct Fabric {
     /// What TCP agents that are observed said and nobody has taken yet, with their numbers and
     /// connections.
     pub(crate) said: Vec<(u32, u32, TcpEvent)>,
+    /// What feedback did to the spacing of the flows of these numbers, likewise.
+    pub(crate) spacings: Vec<(u32, SpacingEvent)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,

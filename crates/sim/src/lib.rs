@@ -54,5 +54,5 @@ pub use run::{
 };
 pub use world::{
     DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId,
-    PortInput, Side, SpanFiles, World, WorldOutput,
+    PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
 };

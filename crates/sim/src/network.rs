@@ -15,6 +15,7 @@ mod background;
 mod convert;
 mod destinations;
 mod graph;
+mod spaced;
 
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::policy::PathSet;

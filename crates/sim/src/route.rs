@@ -9,6 +9,10 @@ pub(crate) enum Terminal {
     Sink(u32),
     /// The sink of a background UDP flow takes a datagram.
     DatagramSink(u32),
+    /// The source of spaced packets takes feedback.
+    SpacedSource(u32),
+    /// The receiver of spaced packets takes one.
+    SpacedReceiver(u32),
     /// The packet leaves the network at a port.
     Port(u32),
 }

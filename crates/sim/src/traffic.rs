@@ -6,11 +6,14 @@
 //!
 //! *Datagrams* ([`DatagramSource`]): constant bit rate with jitter and drift of the period, Poisson, bursts with
 //! exponential or Pareto on and off times, which begin off, and recordings ([`Playback`]).
+//!
+//! *Spaced packets* ([`SpacedSource`]): datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
 
 mod bulk;
 mod datagrams;
 mod files;
 mod session;
+mod spaced;
 #[cfg(test)]
 mod stopping;
 mod tcp_source;
@@ -21,4 +24,5 @@ pub use datagrams::{
     Sojourn, Traffic,
 };
 pub use session::{SessionConfig, Sessions};
+pub use spaced::SpacedSource;
 pub use tcp_source::TcpSource;

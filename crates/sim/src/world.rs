@@ -28,7 +28,8 @@ use polypath_link::DropReason;
 use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
-pub(crate) use agents::Agents;
+pub use agents::SpacingEvent;
+pub(crate) use agents::{Agents, SpacedSizes};
 pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
 pub(crate) use flow::{FlowKind, FlowName};
 pub use percentiles::DelayPercentiles;
@@ -184,6 +185,8 @@ impl<X: Payload> World<X> {
             Event::Source(source) => agents.wake_source::<WATCHED>(at, source, fabric),
             Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
+            Event::SpacedSource(source) => agents.wake_spaced_source::<WATCHED>(at, source, fabric),
+            Event::SpacedReceiver(receiver) => agents.wake_spaced_receiver(at, receiver, fabric),
             Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change, fabric),
         }
     }
@@ -208,6 +211,14 @@ impl<X: Payload> World<X> {
                     .take_data::<WATCHED>(at, sink, (data, sent), &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
+            (Terminal::SpacedReceiver(number), Cargo::Spaced(message)) => {
+                let came = (message, packet.size);
+                self.agents.take_spaced(at, number, came, &mut self.fabric);
+            }
+            (Terminal::SpacedSource(number), Cargo::Spaced(message)) => {
+                self.agents
+                    .take_feedback::<WATCHED>(at, number, message, &mut self.fabric);
+            }
             (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
                 if let Some(mut payload) = self.take_external(number) {
@@ -237,6 +248,9 @@ impl<X: Payload> World<X> {
                 link: self.names.links[lost.link as usize].name.clone(),
                 at: now,
             });
+        }
+        if let Cargo::Spaced(message) = lost.packet.cargo {
+            self.agents.lose_spaced(message);
         }
         if let Cargo::External(number, _) = lost.packet.cargo
             && let Some(payload) = self.take_external(number)

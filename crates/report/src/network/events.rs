@@ -11,6 +11,7 @@
 //! | `file-finished` | `size` in bytes, `took`: the time in ns from its start to the ACK of its last segment |
 //! | `receiver-rtt` | `rtt`: the time in ns that a receiver window took to arrive, and `least` of the connection |
 //! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
+//! | `spacing` | `spacing` in ns from now on, `adjustment`, packets `sent` and `received`, `sent_by_clock`, `received_by_clock` |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
@@ -20,12 +21,13 @@
 //!
 //! The first nine have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
 //! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack` or `datagram`), of TCP `connection`, and
-//! `number` in segments or in datagrams of its flow from 1. `at` and `sent` are in nanoseconds since the start of the
+//! `number` in segments or in datagrams of its flow from 1 (0: a ping, or `feedback` of spaced packets). `at` and `sent` are in nanoseconds since the start of the
 //! run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the reasons are those of the report's
 //! links.
 
 use std::io::{self, Write};
 
+use polypath_core::spacing::{Adjustment, Readings};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
@@ -71,6 +73,15 @@ enum What<'a> {
         sender: SenderKeys<'a>,
         #[serde(flatten)]
         keys: TcpKeys,
+    },
+    Spacing {
+        flow: &'a str,
+        spacing: u64,
+        adjustment: Adjustment,
+        sent: u64,
+        received: u64,
+        sent_by_clock: u64,
+        received_by_clock: u64,
     },
     Dropped {
         link: &'a str,
@@ -235,6 +246,19 @@ impl<'a> Names<'a> {
                 let (event, keys) = describe_tcp(*event);
                 (event, What::Tcp { sender, keys })
             }
+            NetworkEvent::Spacing { flow, event } => {
+                let Readings { range, clock } = event.readings;
+                let what = What::Spacing {
+                    flow: self.flow(*flow),
+                    spacing: event.spacing.as_nanos(),
+                    adjustment: event.adjustment,
+                    sent: range.sent,
+                    received: range.received,
+                    sent_by_clock: clock.sent,
+                    received_by_clock: clock.received,
+                };
+                ("spacing", what)
+            }
         }
     }
 
@@ -244,6 +268,7 @@ impl<'a> Names<'a> {
             size: packet.size,
             sent: packet.sent.0,
             packet: match packet.segment.map(|segment| segment.kind) {
+                None if packet.back => "feedback",
                 None => "datagram",
                 Some(SegmentKind::Ack) => "ack",
                 Some(_) => "data",

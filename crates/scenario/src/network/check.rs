@@ -3,6 +3,7 @@
 pub(super) mod admission;
 mod bounds;
 mod receiver_window;
+mod spaced;
 
 use std::collections::BTreeSet;
 
@@ -131,6 +132,7 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
     match traffic {
         Traffic::Ftp {} | Traffic::Sessions { .. } | Traffic::Trace { .. } => {}
         Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
+        Traffic::Spaced(spaced) => spaced::check(key, spaced, problems),
         Traffic::Cbr {
             packet, interval, ..
         } => {
@@ -191,14 +193,19 @@ fn check_route(
         let Some(stops) = known_stops(key, &flow.stops(number), nodes, problems) else {
             return;
         };
-        let found = if flow.traffic.is_tcp() {
-            router.round_trip(&stops).map(drop)
+        let found = if flow.traffic.needs_way_back() {
+            router.round_trip(&stops).map(|ways| ways.there)
         } else {
-            router.route(&stops).map(drop)
+            router.route(&stops)
         };
-        if let Err(error) = found {
-            report_route(key, flow, &error, problems);
-            return;
+        match found {
+            Err(error) => return report_route(key, flow, &error, problems),
+            Ok(there) => {
+                let first = there.first().map(|&link| &nodes.0.links[link]);
+                if first.is_some_and(|link| spaced::is_refused(key, flow, link, problems)) {
+                    return;
+                }
+            }
         }
     }
 }

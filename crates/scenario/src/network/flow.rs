@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::activity::{Activity, WindowChange};
+use super::spaced::Spaced;
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
 use crate::trace::{PacketTrace, TraceFormat};
@@ -109,6 +110,8 @@ pub enum Traffic {
         #[schemars(range(min = 1.001, max = 100.0))]
         shape: f64,
     },
+    /// Datagrams whose spacing the receiver's feedback sets.
+    Spaced(Spaced),
     /// Recorded datagrams.
     Trace {
         /// The file, relative to this one.
@@ -186,6 +189,15 @@ impl Traffic {
     #[must_use]
     pub const fn has_files(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Sessions { .. })
+    }
+
+    /// Whether its receiver answers, so that the flow needs a way back.
+    #[must_use]
+    pub fn needs_way_back(&self) -> bool {
+        match self {
+            Self::Spaced(spaced) => spaced.has_feedback(),
+            _ => self.is_tcp(),
+        }
     }
 
     /// Whether it goes over TCP.

@@ -22,7 +22,7 @@ pub enum RouteError {
     #[error("`{0}` is an end of the flow")]
     End(String),
     /// It leads over a link that has no way back.
-    #[error("the link `{0}` is simplex, and ACKs cannot come back over it")]
+    #[error("the link `{0}` is simplex, and nothing comes back over it")]
     OneWay(String),
     /// It ends where it begins, and has no links.
     #[error("the flow leads from `{0}` to itself")]

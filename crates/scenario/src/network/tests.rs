@@ -1,6 +1,7 @@
 use super::*;
 
 mod receivers;
+mod spaced;
 mod ways;
 
 const RACE: &str = include_str!("../../../../scenarios/race.toml");

@@ -9,7 +9,7 @@ use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
 use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Traffic};
 
-use super::{BuildError, Network, convert};
+use super::{BuildError, Network, convert, spaced};
 use crate::route::Terminal;
 use crate::tcp::{Overhead, Sender, TcpConfig};
 use crate::traffic::{
@@ -64,9 +64,9 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
 
 /// When a flow starts and stops.
 #[derive(Clone, Copy)]
-struct Span {
-    start: Time,
-    stop: Time,
+pub(super) struct Span {
+    pub(super) start: Time,
+    pub(super) stop: Time,
 }
 
 impl Network {
@@ -96,6 +96,9 @@ impl Network {
             self.schedule_windows(&flow.receiver_window);
             let ways = (&as_links(&there)[..], &as_links(&back)[..]);
             self.add_tcp_flow(name, source, tcp, ways);
+        } else if let Traffic::Spaced(spaced) = &flow.traffic {
+            let ways = spaced::ways(spaced, &stops, router).map_err(route)?;
+            self.add_spaced_flow(name, spaced, span, &ways, graph);
         } else {
             let there = as_links(&router.route(&stops).map_err(route)?);
             let source = self.datagram_source(flow, &name, span);
@@ -230,12 +233,14 @@ impl Network {
                 let sizes = file.entries.iter().map(|packet| u64::from(packet.bytes));
                 (Pattern::Playback(playback), Bytes(sizes.max().unwrap_or(0)))
             }
-            Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {
-                unreachable!("TCP traffic is no datagrams")
+            Traffic::Ftp {}
+            | Traffic::File { .. }
+            | Traffic::Sessions { .. }
+            | Traffic::Spaced(_) => {
+                unreachable!("TCP and spaced packets have sources of their own")
             }
         };
-        let size = u32::try_from(packet.0).unwrap_or(u32::MAX);
-        DatagramSource::new(pattern, size, span.start, span.stop)
+        DatagramSource::new(pattern, bytes(packet), span.start, span.stop)
     }
 
     /// Adds a flow of datagrams whose route leads to its sink.
@@ -254,6 +259,10 @@ impl Network {
     }
 }
 
+pub(super) fn bytes(size: Bytes) -> u32 {
+    u32::try_from(size.0).unwrap_or(u32::MAX)
+}
+
 fn bursts(
     packet: Bytes,
     peak: polypath_core::units::Rate,
@@ -269,7 +278,7 @@ fn bursts(
     }
 }
 
-fn as_links(route: &[usize]) -> Vec<u32> {
+pub(super) fn as_links(route: &[usize]) -> Vec<u32> {
     let number = |link: &usize| u32::try_from(*link).expect("fewer than 2^32 links");
     route.iter().map(number).collect()
 }

@@ -1,6 +1,7 @@
 //! The agents that live inside a network, in typed arrays.
 
 mod sinks;
+mod spaced;
 
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
@@ -14,6 +15,9 @@ use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
 use sinks::Sink;
+use spaced::SpacedFlows;
+pub(crate) use spaced::SpacedSizes;
+pub use spaced::SpacingEvent;
 
 /// A machine, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]
@@ -23,7 +27,7 @@ struct Host<M> {
     timer: Timer,
 }
 
-/// The sink of a source of datagrams, and what the source sent.
+/// What arrived of datagrams, and what their source sent.
 #[derive(Clone, Copy, Debug)]
 struct DatagramSink {
     group: u32,
@@ -33,12 +37,13 @@ struct DatagramSink {
 }
 
 /// All traffic that lives inside a network.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Agents {
     sources: Vec<Host<TcpSource>>,
     sinks: Vec<Sink>,
     datagram_sources: Vec<Host<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
+    spaced: SpacedFlows,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
     delays: DelayHistograms,
@@ -81,12 +86,7 @@ impl Agents {
         let number = self.next_datagrams();
         let source = Host::new(source, route, Event::Datagrams(number), fabric);
         self.datagram_sources.push(source);
-        self.datagram_sinks.push(DatagramSink {
-            group: NO_GROUP,
-            sent: 0,
-            bytes: 0,
-            delays: Delays::default(),
-        });
+        self.datagram_sinks.push(DatagramSink::new(NO_GROUP));
     }
 
     /// Makes the TCP agents say what happens to them, or no longer.
@@ -108,6 +108,9 @@ impl Agents {
             match flow {
                 FlowKind::Tcp(number) => self.sinks[number as usize].delivered.group = group,
                 FlowKind::Datagrams(number) => self.datagram_sinks[number as usize].group = group,
+                FlowKind::Spaced(number) => {
+                    self.spaced.flows[number as usize].sink.group = group;
+                }
             }
         }
     }
@@ -128,7 +131,8 @@ impl Agents {
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
             tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum(),
-            udp: self.datagram_sinks.iter().map(|s| s.bytes).sum(),
+            udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>()
+                + self.spaced.flows.iter().map(|s| s.sink.bytes).sum::<u64>(),
         }
     }
 
@@ -142,15 +146,11 @@ impl Agents {
     }
 
     pub(crate) fn datagram_counters(&self, number: u32) -> FlowCounters {
-        let sink = &self.datagram_sinks[number as usize];
-        FlowCounters {
-            sender: SenderStats {
-                sent: sink.sent,
-                ..SenderStats::default()
-            },
-            goodput: sink.bytes,
-            delays: sink.delays,
-        }
+        self.datagram_sinks[number as usize].counters()
+    }
+
+    pub(crate) fn spaced_counters(&self, number: u32) -> FlowCounters {
+        self.spaced.flows[number as usize].sink.counters()
     }
 
     /// The files of a source since this was last asked.
@@ -239,6 +239,28 @@ impl Agents {
             fabric.send(at, packet);
         });
         source.rearm(number, fabric, Event::Datagrams);
+    }
+}
+
+impl DatagramSink {
+    fn new(group: u32) -> Self {
+        Self {
+            group,
+            sent: 0,
+            bytes: 0,
+            delays: Delays::default(),
+        }
+    }
+
+    fn counters(&self) -> FlowCounters {
+        FlowCounters {
+            sender: SenderStats {
+                sent: self.sent,
+                ..SenderStats::default()
+            },
+            goodput: self.bytes,
+            delays: self.delays,
+        }
     }
 }
 

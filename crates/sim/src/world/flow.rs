@@ -19,6 +19,7 @@ pub(crate) struct FlowName {
 pub(crate) enum FlowKind {
     Tcp(u32),
     Datagrams(u32),
+    Spaced(u32),
 }
 
 /// A flow and its totals since the start of the run.
@@ -84,7 +85,7 @@ impl<X: Payload> World<X> {
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
-            FlowKind::Datagrams(_) => None,
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => None,
         })
     }
 
@@ -92,7 +93,7 @@ impl<X: Payload> World<X> {
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
-            FlowKind::Datagrams(_) => None,
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => None,
         })
     }
 
@@ -101,7 +102,7 @@ impl<X: Payload> World<X> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
-            FlowKind::Datagrams(_) => SpanFiles::default(),
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => SpanFiles::default(),
         })
     }
 
@@ -118,6 +119,12 @@ impl<X: Payload> World<X> {
                 name: &flow.name,
                 tcp: false,
                 counters: self.agents.datagram_counters(number),
+                congestion_window: None,
+            },
+            FlowKind::Spaced(number) => FlowReport {
+                name: &flow.name,
+                tcp: false,
+                counters: self.agents.spaced_counters(number),
                 congestion_window: None,
             },
         })

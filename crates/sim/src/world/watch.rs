@@ -8,7 +8,7 @@ use polypath_core::time::Time;
 use polypath_link::DropReason;
 
 use super::flow::FlowKind;
-use super::{LinkId, World};
+use super::{LinkId, SpacingEvent, World};
 use crate::fabric::{Cargo, Event, Packet};
 use crate::route::Terminal;
 use crate::tcp::{Segment, TcpEvent};
@@ -16,7 +16,7 @@ use crate::tcp::{Segment, TcpEvent};
 /// What is said of a network besides its progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// What happens to TCP senders and receivers.
+    /// What happens to TCP senders and receivers, and to the spacing of spaced packets.
     pub tcp: bool,
     /// Every packet at the end of every link.
     pub packets: bool,
@@ -67,6 +67,13 @@ pub enum NetworkEvent {
         /// What happened.
         event: TcpEvent,
     },
+    /// The sender of spaced packets took a feedback.
+    Spacing {
+        /// The flow, by its position in [`World::flows`].
+        flow: u32,
+        /// What it did.
+        event: SpacingEvent,
+    },
 }
 
 /// A packet of a flow.
@@ -78,10 +85,12 @@ pub struct FlowPacket {
     pub size: u32,
     /// When it left its sender.
     pub sent: Time,
-    /// Of a segment its number; of a datagram the number within its flow, from 1.
+    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback 0.
     pub number: u32,
     /// What it says: nothing, if it is a datagram.
     pub segment: Option<Segment>,
+    /// Whether it goes from the receiver to the sender.
+    pub back: bool,
 }
 
 /// Who watches, and the positions of the flows by their kinds.
@@ -90,6 +99,7 @@ pub(crate) struct Watch {
     detail: Detail,
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
+    spaced: Vec<u32>,
 }
 
 impl Watch {
@@ -97,6 +107,9 @@ impl Watch {
         let known = match end {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
+            Terminal::SpacedSource(number) | Terminal::SpacedReceiver(number) => {
+                self.spaced.get(number as usize)
+            }
             Terminal::Port(_) => None,
         };
         known.copied()
@@ -114,12 +127,14 @@ impl<X: Payload> World<X> {
             detail,
             tcp: Vec::new(),
             datagrams: Vec::new(),
+            spaced: Vec::new(),
         };
-        // Both kinds are numbered in the order of the flows.
+        // Each kind is numbered in the order of the flows.
         for (flow, position) in self.names.flows.iter().zip(0..) {
             match flow.kind {
                 FlowKind::Tcp(_) => watch.tcp.push(position),
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
+                FlowKind::Spaced(_) => watch.spaced.push(position),
             }
         }
         detail.is_some().then_some(watch)
@@ -161,6 +176,10 @@ impl<X: Payload> World<X> {
             };
             told(at, &event);
         }
+        for (number, event) in self.fabric.spacings.drain(..) {
+            let flow = watch.spaced[number as usize];
+            told(at, &NetworkEvent::Spacing { flow, event });
+        }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
             if let Some(packet) = self.describe(&lost.packet, watch) {
@@ -178,14 +197,17 @@ impl<X: Payload> World<X> {
         let (number, segment) = match packet.cargo {
             Cargo::Segment(segment) => (segment.number, Some(segment)),
             Cargo::Datagram(number) => (number, None),
+            Cargo::Spaced(message) => (self.agents.spaced_number(message), None),
             Cargo::External(..) => return None,
         };
+        let end = self.fabric.routes.end(packet.cursor);
         Some(FlowPacket {
-            flow: watch.flow_to(self.fabric.routes.end(packet.cursor))?,
+            flow: watch.flow_to(end)?,
             size: packet.size,
             sent: packet.sent,
             number,
             segment,
+            back: matches!(end, Terminal::Source(_) | Terminal::SpacedSource(_)),
         })
     }
 }

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use polypath_core::rng::Seed;
+use polypath_core::spacing::Reading;
 use polypath_core::time::Duration;
 use polypath_link::DropReason;
 use polypath_sim::tcp::Segment;
-use polypath_sim::{NetworkOutcome, run_network};
+use polypath_sim::{NetworkOutcome, SpacingEvent, run_network};
 use serde_json::Value;
 
 use super::*;
@@ -190,6 +191,8 @@ fn each_event_has_its_keys() {
             r#"{"at":1500,"event":"dropped","link":"narrow","reason":"random","flow":"files","size":1000,"sent":500,"packet":"data","connection":2,"number":7}"#,
             r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"files","size":40,"sent":500,"packet":"ack","connection":2,"number":8}"#,
             r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"voice","size":200,"sent":500,"packet":"datagram","number":9}"#,
+            r#"{"at":1500,"event":"spacing","flow":"voice","spacing":98000,"adjustment":"reverted","sent":50,"received":49,"sent_by_clock":52,"received_by_clock":48}"#,
+            r#"{"at":1500,"event":"arrived","link":"narrow/back","flow":"voice","size":40,"sent":500,"packet":"feedback","number":0}"#,
         ]
     );
 }
@@ -228,6 +231,7 @@ fn every_event() -> Vec<NetworkEvent> {
         sent: Time(500),
         number: segment.map_or(9, |segment| segment.number),
         segment,
+        back: segment.is_some_and(|segment| segment.kind == SegmentKind::Ack),
     };
     let segment = |kind, number, size| Some(Segment::new(kind, connection, number, size));
     let packets = [
@@ -245,5 +249,31 @@ fn every_event() -> Vec<NetworkEvent> {
             packet: packet(2, 200, None),
         },
     ];
-    tcp.into_iter().chain(packets).collect()
+    let spacing = NetworkEvent::Spacing {
+        flow: 2,
+        event: SpacingEvent {
+            adjustment: Adjustment::Reverted,
+            spacing: Duration(98_000),
+            readings: Readings {
+                range: Reading {
+                    sent: 50,
+                    received: 49,
+                },
+                clock: Reading {
+                    sent: 52,
+                    received: 48,
+                },
+            },
+        },
+    };
+    let feedback = NetworkEvent::Arrived {
+        link: LinkId(1),
+        packet: FlowPacket {
+            number: 0,
+            back: true,
+            ..packet(2, 40, None)
+        },
+    };
+    let spaced = [spacing, feedback];
+    tcp.into_iter().chain(packets).chain(spaced).collect()
 }

@@ -63,6 +63,15 @@ fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
             };
             data.into_iter().chain([ack]).collect()
         }
+        Traffic::Spaced(spaced) => {
+            let feedback = Sent {
+                back: true,
+                ..there("feedback", spaced.feedback.size, "traffic.feedback.size")
+            };
+            let feedback = spaced.has_feedback().then_some(feedback);
+            let packet = there("packet", spaced.packet, "traffic.packet");
+            feedback.into_iter().chain([packet]).collect()
+        }
         Traffic::Cbr { packet, .. }
         | Traffic::Poisson { packet, .. }
         | Traffic::Exponential { packet, .. }

@@ -75,7 +75,7 @@ fn datagrams_go_over_a_link_without_a_way_back_where_tcp_may_not() {
     assert_eq!(
         problems(&parallel(keys)),
         [
-            "net.toml:45:7: the link `sat` is simplex, and ACKs cannot come back over it; make it duplex, or name another link"
+            "net.toml:45:7: the link `sat` is simplex, and nothing comes back over it; make it duplex, or name another link"
         ]
     );
 }

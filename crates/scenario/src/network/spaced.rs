@@ -1,0 +1,122 @@
+//! Spaced packets: datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
+
+use polypath_core::spacing::{
+    AdaptiveConfig, Attribution, ControlConfig, Counting, RttSource, SenderConfig,
+};
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Spaced packets and their feedback, with the packet-spacing paper's numbers where it has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spaced {
+    /// The size of a packet on the wire.
+    pub packet: Bytes,
+    /// What sets the spacing.
+    pub control: Control,
+    /// From the end of a packet to the start of the next: throughout, if fixed, else at the start.
+    #[serde(default)]
+    pub spacing: Duration,
+    /// The spacing after a loss at 0; the paper's is 50 us.
+    #[serde(default = "default_first")]
+    pub first: Duration,
+    /// How much smaller the spacing becomes in a round-trip time without loss; the paper's is 2 us.
+    #[serde(default = "default_step")]
+    pub step: Duration,
+    /// The rate from which a packet's own time follows; else that of the flow's first link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_rate: Option<Rate>,
+    /// What is made of feedback.
+    #[serde(default)]
+    pub feedback: Feedback,
+}
+
+/// What sets the spacing between packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// Nothing: it stays; there is no feedback (packet-spacing paper, 3.2).
+    Fixed,
+    /// Doubles on loss, lowers by a step without (packet-spacing paper, 2.1).
+    AdHoc,
+    /// The same, but reverts a decrease that led to loss (packet-spacing paper, 2.2).
+    Damped,
+}
+
+/// How feedback is made, and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Feedback {
+    /// The size of a feedback, a ping and its answer on the wire.
+    pub size: Bytes,
+    /// The base round-trip time; else a ping measures it before the first packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_rtt: Option<Duration>,
+    /// The round-trip time that sets the interval of feedback and bounds the spacing.
+    pub rtt: RttSource,
+    /// How the packets sent are counted.
+    pub counting: Counting,
+    /// To which spacing a loss belongs.
+    pub attribution: Attribution,
+    /// A packet is lost once one that is so many packets newer has come; the paper's is 0.
+    #[schemars(range(max = 64))]
+    pub reordering: u32,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Self {
+            size: Bytes(40),
+            base_rtt: None,
+            rtt: RttSource::default(),
+            counting: Counting::default(),
+            attribution: Attribution::default(),
+            reordering: 0,
+        }
+    }
+}
+
+impl Spaced {
+    /// The sender at the start of a link of this rate; `None` if neither the file nor the link says one.
+    #[must_use]
+    pub fn sender(&self, first_link: Option<Rate>) -> Option<SenderConfig> {
+        let adaptive = AdaptiveConfig {
+            initial: self.spacing,
+            first: self.first,
+            step: self.step,
+            attribution: self.feedback.attribution,
+        };
+        let control = match self.control {
+            Control::Fixed => ControlConfig::Fixed {
+                spacing: self.spacing,
+            },
+            Control::AdHoc => ControlConfig::AdHoc(adaptive),
+            Control::Damped => ControlConfig::Damped(adaptive),
+        };
+        Some(SenderConfig {
+            line_rate: Some(self.line_rate.or(first_link)?),
+            base_rtt: self.feedback.base_rtt.filter(|_| control.is_adaptive()),
+            rtt: self.feedback.rtt,
+            counting: self.feedback.counting,
+            // A simulated driver is never late.
+            catch_up: Duration::ZERO,
+            ..SenderConfig::new(control, self.packet)
+        })
+    }
+
+    /// Whether anything comes back.
+    #[must_use]
+    pub fn has_feedback(&self) -> bool {
+        self.control != Control::Fixed
+    }
+}
+
+fn default_first() -> Duration {
+    AdaptiveConfig::default().first
+}
+
+fn default_step() -> Duration {
+    AdaptiveConfig::default().step
+}

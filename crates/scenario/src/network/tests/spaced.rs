@@ -1,0 +1,98 @@
+//! Spaced packets in files: what is read, and what is refused.
+
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+
+use crate::network::{Network, Traffic};
+
+const NETWORK: &str = r#"schema = 1
+name = "spaced"
+run = { duration = "10 s" }
+[[link]]
+name = "access"
+from = "a"
+to = "b"
+rate = "100 Mbit/s"
+delay = "2 ms"
+queue = "10 packets"
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+traffic = { kind = "spaced", packet = "1000 B", control = "damped" }
+"#;
+
+fn problems(from: &str, to: &str) -> Vec<String> {
+    assert!(NETWORK.contains(from), "{from}");
+    let text = NETWORK.replace(from, to);
+    let errors = Network::parse(&text, "net.toml", &[]).expect_err("it is wrong");
+    errors.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_defaults_are_those_of_the_paper() {
+    let network = Network::parse(NETWORK, "net.toml", &[]).unwrap();
+    let Traffic::Spaced(spaced) = &network.flows[0].traffic else {
+        panic!("{:?}", network.flows[0].traffic)
+    };
+    assert!(spaced.has_feedback());
+    assert_eq!(spaced.spacing, Duration::ZERO);
+    assert_eq!(spaced.first, Duration::from_micros(50));
+    assert_eq!(spaced.step, Duration::from_micros(2));
+    assert_eq!(spaced.feedback.size, Bytes(40));
+    let sender = spaced.sender(Some(Rate::from_mbits(100))).unwrap();
+    assert_eq!(sender.line_rate, Some(Rate::from_mbits(100)));
+    assert_eq!(spaced.sender(None), None);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_remedy() {
+    let control = problems("\"damped\"", "\"dampd\"");
+    assert!(control[0].starts_with("net.toml:15:"), "{control:?}");
+    assert!(control[0].contains("damped"), "{control:?}");
+    let key = problems(
+        "control = \"damped\"",
+        "control = \"damped\", spacin = \"1 ms\"",
+    );
+    assert!(key[0].contains("spacing"), "{key:?}");
+    let nested = problems(
+        "\"damped\"",
+        "\"damped\", feedback = { countin = \"clock\" }",
+    );
+    assert!(nested[0].contains("counting"), "{nested:?}");
+    let missing = problems(", control = \"damped\"", "");
+    assert!(missing[0].contains("control"), "{missing:?}");
+    let zero = problems(
+        "\"damped\"",
+        "\"damped\", feedback = { base_rtt = \"0 s\" }",
+    );
+    assert_eq!(zero.len(), 1, "{zero:?}");
+    assert!(zero[0].contains("a ping measures it"), "{zero:?}");
+    let fast = problems("\"100 Mbit/s\"", "\"100 Gbit/s\"");
+    assert_eq!(fast.len(), 1, "{fast:?}");
+    assert!(fast[0].contains("take less than 1 us"), "{fast:?}");
+    let simplex = problems(
+        "queue = \"10 packets\"",
+        "queue = \"10 packets\"\nsimplex = true",
+    );
+    assert!(
+        simplex[0].contains("no links lead from `b` to `a`"),
+        "{simplex:?}"
+    );
+    let admitted = problems("queue = \"10 packets\"", "queue = \"999 B\"");
+    assert!(
+        admitted.iter().any(|p| p.contains("no packet of 1 kB")),
+        "{admitted:?}"
+    );
+}
+
+#[test]
+fn a_fixed_spacing_needs_no_way_back() {
+    let text = NETWORK
+        .replace("\"damped\"", "\"fixed\", spacing = \"1 ms\"")
+        .replace(
+            "queue = \"10 packets\"",
+            "queue = \"10 packets\"\nsimplex = true",
+        );
+    Network::parse(&text, "net.toml", &[]).unwrap();
+}
