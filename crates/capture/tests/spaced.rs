@@ -51,11 +51,11 @@ fn feedback_goes_the_other_way() {
             .map(|(key, count)| (*key, *count))
             .collect::<Vec<_>>()
     });
-    // A ping, then packets; its answer, then one feedback in 41 ms: a ping takes 32 us on the line each way.
+    // A ping of their size, then packets; its answer, then one feedback in 41 ms.
     let ((_, source, sink), _) = there[0].0;
-    assert_eq!(there[0], (((0, source, sink), 40), 1));
-    assert_eq!(there[1].0, ((0, source, sink), 1000));
-    assert!(there[1].1 > 300, "{counts:?}");
+    assert_eq!(there.len(), 1, "{counts:?}");
+    assert_eq!(there[0].0, ((0, source, sink), 1000));
+    assert!(there[0].1 > 300, "{counts:?}");
     assert_eq!(back.len(), 1, "{counts:?}");
     assert_eq!(back[0].0, ((1, sink, source), 40));
     assert!((21..=24).contains(&back[0].1), "{counts:?}");

@@ -40,6 +40,7 @@ pub use damped::Damped;
 pub use fixed::Fixed;
 pub use message::{Arrivals, Feedback, Header, Message};
 pub use receiver::{Arrival, ReceiverOutput, SpacedReceiver};
+pub use round_trip::{LEAST_RTT, MOST_RTT};
 pub use sender::{SenderInput, SenderOutput, SpacedSender};
 pub use wire::{FEEDBACK_LEN, HEADER_LEN, decode, encode};
 

@@ -90,7 +90,7 @@ impl NetworkObserver for Heard {
 #[test]
 fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
     let duration = r#"{ duration = "2 s", warm_up = "500 ms" }"#;
-    for (spacing, lossy) in [(0, true), (500, true), (1000, false)] {
+    for spacing in [0, 500, 1000] {
         let fixed = format!(
             r#"{{ kind = "spaced", packet = "1000 B", control = "fixed", spacing = "{spacing} us" }}"#
         );
@@ -108,7 +108,6 @@ fn sixteen_fixed_senders_are_sixteen_of_constant_bit_rate() {
             "{} at {spacing} us",
             loss(&fixed)
         );
-        assert_eq!(least > 0.0, lossy);
     }
 }
 
@@ -135,6 +134,20 @@ fn a_single_sender_loses_nothing() {
             "{control}: {total:?}"
         );
     }
+}
+
+/// Where nothing waits a packet has come a base round-trip time after it was sent, if that is measured with a packet.
+#[test]
+fn both_readings_steer_alike_where_nothing_waits() {
+    let [range, clock] = ["range", "clock"].map(|counting| {
+        let traffic = format!(
+            r#"{{ kind = "spaced", packet = "1000 B", control = "ad-hoc", spacing = "1 ms",
+                feedback = {{ counting = "{counting}" }} }}"#
+        );
+        let traffic = traffic.replace('\n', " ");
+        totals(&run(&network(1, r#"{ duration = "5 s" }"#, &traffic)))
+    });
+    assert_eq!(range, clock);
 }
 
 const DAMPED: &str = r#"{ kind = "spaced", packet = "1000 B", control = "damped", feedback = { base_rtt = "84 ms" } }"#;

@@ -13,8 +13,8 @@ use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
 
-/// How many of the newest sequence numbers a receiver knows one by one: 8 KiB of memory.
-const WINDOW: u32 = 1 << 16;
+/// So many of the newest sequence numbers, at least, a receiver knows one by one: 8 KiB of memory.
+pub(super) const WINDOW: u32 = (1 << 16) - 64;
 
 /// Counts packets and sends feedback.
 #[derive(Clone, Debug)]

@@ -6,12 +6,13 @@
 //! | 8 | sequence | number | send time |
 //! | 8 | send time | end | |
 //! | 8 | round-trip time | received | |
-//! | 8 | payload | end of the losses | |
+//! | 8 | | end of the losses | |
 //! | 8 | | distinct arrivals | |
 //! | 8 | | late ones | |
 //! | 8 | | duplicates | |
 //! | 8 | | echoed send time | |
 //! | 8 | | hold | |
+//! | rest | payload | | |
 //!
 //! Numbers are big-endian, times in nanoseconds. A message of any other form is refused whole.
 

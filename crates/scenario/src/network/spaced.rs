@@ -49,9 +49,10 @@ pub enum Control {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Feedback {
-    /// The size of a feedback, a ping and its answer on the wire.
+    /// The size of a feedback and of the answer to a ping on the wire; a ping has that of a packet.
     pub size: Bytes,
-    /// The base round-trip time; else a ping measures it before the first packet.
+    /// The base round-trip time, with the transmission of a packet and of its feedback; else a ping measures it
+    /// before the first packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Duration>,
     /// The round-trip time that sets the interval of feedback and bounds the spacing.
@@ -104,6 +105,16 @@ impl Spaced {
             catch_up: Duration::ZERO,
             ..SenderConfig::new(control, self.packet)
         })
+    }
+
+    /// The same, with the defaults of all that feedback steers.
+    pub(super) fn without_feedback(self) -> Self {
+        Self {
+            first: default_first(),
+            step: default_step(),
+            feedback: Feedback::default(),
+            ..self
+        }
     }
 
     /// Whether anything comes back.

@@ -1,6 +1,11 @@
 use super::*;
 use crate::machine::{Wake, step};
 
+/// Short ones, so that feedback falls due, and any.
+fn round_trips() -> impl Strategy<Value = u64> {
+    prop_oneof![0..20_000_000_u64, any::<u64>()]
+}
+
 fn controls() -> impl Strategy<Value = ControlConfig> {
     let attributions = prop_oneof![Just(Attribution::WhenSent), Just(Attribution::Latest)];
     let adaptive = (attributions, 0_u64..200_000, 0_u64..100_000, 0_u64..5000);
@@ -111,17 +116,17 @@ proptest! {
     /// Packets with any header, in any order.
     #[test]
     fn no_packets_make_a_receiver_panic(
-        headers in prop::collection::vec(any::<(u64, u64, u64)>(), 0..60), narrow in any::<bool>(),
+        headers in prop::collection::vec((any::<u64>(), any::<u64>(), round_trips()), 0..60), narrow in any::<bool>(),
     ) {
         let mut receiver = SpacedReceiver::new(3);
         let mut now = Time::ZERO;
+        let mut end = 0;
         for (sequence, sent, rtt) in headers {
             now += MS * 7;
             let sequence = if narrow { sequence % 32 } else { sequence };
             let header = Header { sequence, sent: Time(sent), rtt: Duration(rtt) };
             let deadline = step(&mut receiver, now, Wake::Input(header), &mut |_| {});
-            prop_assert!(deadline.is_some());
-            let mut end = 0;
+            prop_assert!(deadline.is_some() || rtt == 0);
             step(&mut receiver, now, Wake::Timeout, &mut |output| {
                 if let ReceiverOutput::Feedback(feedback) = output {
                     assert!(feedback.end >= end && feedback.lost_end <= feedback.end);

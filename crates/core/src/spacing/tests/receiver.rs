@@ -112,7 +112,7 @@ fn a_loss_behind_the_window_is_the_newest_there() {
     let said = report(&mut receiver).unwrap();
     assert_eq!((said.end, said.received), (200_000, 199_999));
     assert!(
-        said.lost_end > 0 && said.lost_end <= 200_000 - (1 << 16),
+        said.lost_end > 0 && said.lost_end <= 200_000 - u64::from(crate::spacing::receiver::WINDOW),
         "{said:?}"
     );
 }

@@ -1,9 +1,9 @@
 //! What no schema can state about spaced packets.
 
-use polypath_core::time::Duration;
+use polypath_core::spacing::{LEAST_RTT, MOST_RTT};
 
 use crate::check::bounds::{LEAST_GAP, at_most_a_day};
-use crate::check::check_packet;
+use crate::check::{check_packet, check_rate, positive};
 use crate::document::Problems;
 use crate::network::flow::{Flow, Traffic};
 use crate::network::graph::GraphLink;
@@ -14,18 +14,46 @@ pub(super) fn check(key: &str, spaced: &Spaced, problems: &mut Problems) {
     let at = |leaf: &str| format!("{key}.{leaf}");
     check_packet(&at("packet"), spaced.packet, problems);
     check_packet(&at("feedback.size"), spaced.feedback.size, problems);
-    let base_rtt = spaced.feedback.base_rtt;
-    for (leaf, span) in [
-        ("spacing", Some(spaced.spacing)),
-        ("first", Some(spaced.first)),
-        ("step", Some(spaced.step)),
-        ("feedback.base_rtt", base_rtt),
-    ] {
-        at_most_a_day(&at(leaf), span.unwrap_or_default(), problems);
+    if let Some(rate) = spaced.line_rate {
+        check_rate(&at("line_rate"), rate, problems);
     }
-    if base_rtt == Some(Duration::ZERO) {
+    for (leaf, span) in [
+        ("spacing", spaced.spacing),
+        ("first", spaced.first),
+        ("step", spaced.step),
+    ] {
+        at_most_a_day(&at(leaf), span, problems);
+    }
+    if spaced.has_feedback() {
+        positive(&at("first"), spaced.first, problems);
+        check_base_rtt(&at("feedback.base_rtt"), spaced, problems);
+    } else {
+        check_unused(key, spaced, problems);
+    }
+}
+
+fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
+    let known = spaced.feedback.base_rtt;
+    if let Some(rtt) = known.filter(|rtt| !(LEAST_RTT..=MOST_RTT).contains(rtt)) {
+        let message = format!("`base_rtt` is {rtt}; it can be {LEAST_RTT} to {MOST_RTT}");
         let remedy = "say how long the way there and back takes, or remove it: a ping measures it";
-        problems.report(&at("feedback.base_rtt"), "`base_rtt` is zero", remedy);
+        problems.report(key, message, remedy);
+    }
+}
+
+/// What is set of feedback where there is none.
+fn check_unused(key: &str, spaced: &Spaced, problems: &mut Problems) {
+    let unset = spaced.without_feedback();
+    for (leaf, is_set) in [
+        ("first", spaced.first != unset.first),
+        ("step", spaced.step != unset.step),
+        ("feedback", spaced.feedback != unset.feedback),
+    ] {
+        if is_set {
+            let message = format!("`{leaf}` says nothing where the spacing is fixed");
+            let remedy = "remove it, or let `control` be \"ad-hoc\" or \"damped\"";
+            problems.report(&format!("{key}.{leaf}"), message, remedy);
+        }
     }
 }
 

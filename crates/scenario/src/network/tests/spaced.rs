@@ -87,6 +87,24 @@ fn what_is_wrong_is_said_with_its_remedy() {
 }
 
 #[test]
+fn what_says_nothing_or_never_moves_is_refused() {
+    for (more, wanted) in [
+        ("\"damped\", line_rate = \"0 Mbit/s\"", "a rate of zero"),
+        ("\"damped\", first = \"0 s\"", "first"),
+        ("\"damped\", feedback = { base_rtt = \"11 s\" }", "10 s"),
+        ("\"fixed\", first = \"1 us\"", "`first` says nothing"),
+        (
+            "\"fixed\", feedback = { counting = \"clock\" }",
+            "`feedback` says nothing",
+        ),
+    ] {
+        let found = problems("\"damped\"", more);
+        assert_eq!(found.len(), 1, "{more}: {found:?}");
+        assert!(found[0].contains(wanted), "{more}: {found:?}");
+    }
+}
+
+#[test]
 fn a_fixed_spacing_needs_no_way_back() {
     let text = NETWORK
         .replace("\"damped\"", "\"fixed\", spacing = \"1 ms\"")

@@ -27,7 +27,8 @@ pub(super) struct Spaced {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpacedSizes {
     pub(crate) packet: u32,
-    /// Of a feedback, a ping and its answer.
+    /// Of a feedback and of the answer to a ping, which has the size of a packet: the base round-trip time is that of
+    /// a packet.
     pub(crate) feedback: u32,
 }
 
@@ -205,7 +206,7 @@ impl Spaced {
                 way.send(at, cursor, sizes.packet, Message::Packet(header));
             }
             SenderOutput::Ping(sent) => {
-                way.send(at, cursor, sizes.feedback, Message::Ping(sent));
+                way.send(at, cursor, sizes.packet, Message::Ping(sent));
             }
             SenderOutput::Taken {
                 adjustment,
