@@ -20,10 +20,10 @@
 //! the queue, or with `CoDel` when it leaves it.
 //!
 //! The first nine have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
-//! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack` or `datagram`), of TCP `connection`, and
-//! `number` in segments or in datagrams of its flow from 1 (0: a ping, or `feedback` of spaced packets). `at` and `sent` are in nanoseconds since the start of the
-//! run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the reasons are those of the report's
-//! links.
+//! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack`, `datagram` or `feedback`), of TCP
+//! `connection`, and `number` in segments or in datagrams of its flow from 1 (0: a ping, or feedback of spaced packets).
+//! `at` and `sent` are in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`
+//! and `timeout`; the reasons are those of the report's links.
 
 use std::io::{self, Write};
 
