@@ -1,9 +1,11 @@
-//! Flows over one link: how their connections begin, what their receivers do, how their files end, and what is measured
+//! Flows: how their connections begin, what their receivers do, how their files end, and what is measured
 //! of them.
 
 mod connections;
 mod datagrams;
 mod files;
 mod heard;
+mod lossy_windows;
 mod receiver_rtt;
 mod receiver_window;
+mod spaced;

@@ -4,44 +4,28 @@ use polypath_core::rng::Seed;
 use polypath_core::spacing::Adjustment;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
-use polypath_sim::{
-    Detail, FlowCounters, NetworkEvent, NetworkObserver, NetworkOutcome, SpacingEvent, run_network,
-};
+use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, SpacingEvent, run_network};
+
+use super::heard::Heard;
 
 /// Access links of 100 Mbit/s and 2 ms to a gateway; from there 155 Mbit/s and 40 ms behind a queue of 10 packets.
 fn network(senders: u32, run: &str, traffic: &str) -> Network {
-    let access = |sender| {
-        format!(
-            r#"[[link]]
-from = "n{sender}"
-to = "middle"
-rate = "100 Mbit/s"
-delay = "2 ms"
-queue = "1000 packets"
-"#
-        )
-    };
-    let access: Vec<String> = (0..senders).map(access).collect();
     let text = format!(
         r#"schema = 1
 name = "fig6"
 run = {run}
-{}
-[[link]]
-name = "wan"
-from = "middle"
-to = "sink"
-rate = "155 Mbit/s"
-delay = "40 ms"
-queue = "10 packets"
+[topology]
+preset = "merge"
+senders = {senders}
+access = {{ rate = "100 Mbit/s", delay = "2 ms", queue = "1000 packets" }}
+bottleneck = {{ rate = "155 Mbit/s", delay = "40 ms", queue = "10 packets" }}
 [[flow]]
 name = "psa"
 count = {senders}
-from = "n{{}}"
+from = "sender{{}}"
 to = "sink"
 traffic = {traffic}
-"#,
-        access.concat()
+"#
     );
     Network::parse(&text, "fig6.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"))
 }
@@ -55,35 +39,18 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
     flows.map(|flow| flow.spans.iter().copied().sum()).collect()
 }
 
+/// What happened to the spacing of each flow.
+fn spacings(heard: &Heard) -> Vec<(Time, u32, SpacingEvent)> {
+    let spacing = |(at, event): &(Time, NetworkEvent)| match event {
+        NetworkEvent::Spacing { flow, event } => Some((*at, *flow, *event)),
+        _ => None,
+    };
+    heard.0.iter().filter_map(spacing).collect()
+}
+
 fn loss(outcome: &NetworkOutcome) -> f64 {
     let total: FlowCounters = totals(outcome).into_iter().sum();
     1.0 - total.delays.count as f64 / total.sender.sent as f64
-}
-
-/// Notes what happens to the spacing of each flow, and the feedback that arrives.
-#[derive(Default)]
-struct Heard {
-    spacings: Vec<(Time, u32, SpacingEvent)>,
-    back: u64,
-}
-
-impl NetworkObserver for Heard {
-    fn on_progress(&mut self, _: Time) {}
-
-    fn detail(&self) -> Detail {
-        Detail {
-            tcp: true,
-            packets: true,
-        }
-    }
-
-    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
-        match event {
-            NetworkEvent::Spacing { flow, event } => self.spacings.push((at, *flow, *event)),
-            NetworkEvent::Arrived { packet, .. } => self.back += u64::from(packet.back),
-            _ => {}
-        }
-    }
 }
 
 /// 80 us for the packet and the spacing are the interval: the same packets at the same times.
@@ -181,11 +148,11 @@ fn two_damped_senders_fill_the_bottleneck_and_do_not_share_it() {
 #[test]
 fn watched_or_not_it_is_the_same_and_each_feedback_is_told() {
     let network = network(2, r#"{ duration = "5 s" }"#, DAMPED);
-    let mut heard = Heard::default();
-    let watched = run_network(&network, Seed(1), &mut heard).unwrap();
+    let (heard, watched) = Heard::of(&network);
     assert_eq!(watched, run(&network));
+    let spacings = spacings(&heard);
     for flow in 0..2 {
-        let of_flow = || heard.spacings.iter().filter(move |(_, f, _)| *f == flow);
+        let of_flow = || spacings.iter().filter(move |(_, f, _)| *f == flow);
         // The first comes after 2 RTTs; 5 s are 59.5.
         assert_eq!(of_flow().count(), 58);
         let counted: u64 = of_flow().map(|(_, _, e)| e.readings.range.sent).sum();
@@ -196,9 +163,12 @@ fn watched_or_not_it_is_the_same_and_each_feedback_is_told() {
         );
     }
     let raised = |(_, _, e): &(Time, u32, SpacingEvent)| e.adjustment == Adjustment::Raised;
-    let first = heard.spacings.iter().find(|e| raised(e)).unwrap();
+    let first = spacings.iter().find(|e| raised(e)).unwrap();
     assert_eq!(first.2.spacing, Duration::from_micros(50));
-    assert_eq!(heard.back, 2 * 2 * 58, "over two links back each");
+    let is_back =
+        |event: &NetworkEvent| matches!(event, NetworkEvent::Arrived { packet, .. } if packet.back);
+    let back = heard.0.iter().filter(|(_, event)| is_back(event));
+    assert_eq!(back.count(), 2 * 2 * 58, "over two links back each");
 }
 
 const LOSSY: &str = r#"schema = 1
@@ -236,11 +206,12 @@ fn lost_feedback_is_made_up_for_by_the_next() {
     let network = Network::parse(LOSSY, "lossy.toml", &[]).unwrap();
     let mut heard = Heard::default();
     let outcome = run_network(&network, Seed(4), &mut heard).unwrap();
+    let spacings = spacings(&heard);
     let total = totals(&outcome)[0];
-    let sum = |of: fn(&SpacingEvent) -> u64| heard.spacings.iter().map(|e| of(&e.2)).sum::<u64>();
+    let sum = |of: fn(&SpacingEvent) -> u64| spacings.iter().map(|e| of(&e.2)).sum::<u64>();
     let counted = sum(|e| e.readings.range.sent);
     let lost = sum(|e| e.readings.range.lost());
-    let (end, ..) = *heard.spacings.last().unwrap();
+    let (end, ..) = *spacings.last().unwrap();
     assert!(end < Time::ZERO + Duration::from_secs(25), "it has stopped");
     assert!(
         counted > total.sender.sent * 9 / 10,

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
 use polypath_sim::tcp::{SegmentKind, TcpEvent};
-use polypath_sim::{
-    Detail, FlowCounters, NetworkEvent, NetworkObserver, NetworkOutcome, run_network,
-};
+use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome};
+
+use super::heard::Heard;
 
 /// The right edge that each connection's receiver said last, and the connections of each flow whose file is finished.
 #[derive(Default)]
@@ -18,17 +17,8 @@ struct Watched {
     acks: u64,
 }
 
-impl NetworkObserver for Watched {
-    fn on_progress(&mut self, _now: Time) {}
-
-    fn detail(&self) -> Detail {
-        Detail {
-            tcp: true,
-            packets: true,
-        }
-    }
-
-    fn on_event(&mut self, at: Time, event: &NetworkEvent) {
+impl Watched {
+    fn note(&mut self, at: Time, event: &NetworkEvent) {
         match event {
             NetworkEvent::Arrived { packet, .. } => {
                 let acks = packet.segment.filter(|s| s.kind == SegmentKind::Ack);
@@ -78,7 +68,10 @@ receiver_window = [{}]
     );
     let network = Network::parse(&text, "net.toml", &[]).unwrap();
     let mut watched = Watched::default();
-    let outcome = run_network(&network, Seed(1), &mut watched).unwrap();
+    let (heard, outcome) = Heard::of(&network);
+    for (at, event) in &heard.0 {
+        watched.note(*at, event);
+    }
     (watched, outcome)
 }
 
