@@ -202,7 +202,7 @@ impl<P: Payload> Link<P> {
         match &self.buffer {
             Buffer::Packets(queue) => {
                 let last = self.wire.line.free_at() > now;
-                queue.len_before_last(now) + usize::from(last)
+                queue.turns_after(now).count() + usize::from(last)
             }
             Buffer::Bytes(queue) => queue.len(now),
             Buffer::Red(queue) => queue.len(now),

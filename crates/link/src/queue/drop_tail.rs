@@ -33,13 +33,6 @@ impl PacketPlaces {
         }
     }
 
-    /// Packets that wait or are in transmission after `now`, but for the one that came last.
-    pub(crate) fn len_before_last(&self, now: Time) -> usize {
-        let (newer, older) = self.finish.split_at(self.next as usize);
-        let taken = |part: &[Time]| part.len() - part.partition_point(|finish| *finish <= now);
-        taken(newer) + taken(older)
-    }
-
     /// A packet that finds the line busy takes a place: the one before it needs one in the ring, too.
     #[inline]
     fn admit_behind(&mut self, arrival: &Arrival) -> Verdict {
