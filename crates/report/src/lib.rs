@@ -11,6 +11,7 @@ pub mod legend;
 pub mod network;
 pub mod page;
 pub mod playout;
+pub mod plot;
 pub mod record;
 pub mod recorder;
 pub mod sheets;

@@ -1,0 +1,17 @@
+//! The papers that polypath implements: one module a paper, one function a figure or table, and the ledger of what
+//! they claim.
+//!
+//! A [`Figure`] is a function from a [`Study`] to [`Findings`]. It asks the study for [`Job`]s, pieces of simulation
+//! that are pure functions of their parameters; those that are not known yet are run, on several threads, and the
+//! function is called again until nothing is missing. What it finds are pictures, tables, and [`Measurement`]s, under
+//! the names that the rules of the ledger use.
+
+mod figure;
+mod measurement;
+pub mod ppd;
+pub mod psp;
+mod study;
+
+pub use figure::{Figure, Findings, Reason, Sheet};
+pub use measurement::{Measurement, Sample};
+pub use study::{Job, JobError, Pending, Scale, Study};

@@ -1,0 +1,76 @@
+//! Pictures of curves with their confidence, beside points that others state.
+
+/// A picture: curves over one axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plot {
+    /// Its name in files, such as `fig3`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The curves, each with a colour of its own, by their order.
+    pub series: Vec<Series>,
+    /// What is stated elsewhere, such as in a paper.
+    pub stated: Vec<Stated>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What is measured.
+    pub label: String,
+    /// Its unit; empty for a share or a count.
+    pub unit: String,
+    /// Whether it is logarithmic.
+    pub is_log: bool,
+    /// Where it begins and ends; else it holds all points.
+    pub range: Option<[f64; 2]>,
+}
+
+/// A curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points, in the order in which they are joined.
+    pub points: Vec<Point>,
+    /// How it is drawn.
+    pub look: Look,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Its position on the horizontal axis.
+    pub x: f64,
+    /// Its height.
+    pub y: f64,
+    /// Half of the 95 % interval of the height, if it comes from several runs.
+    pub ci95: Option<f64>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// A line through marked points, in a band of its 95 % intervals.
+    #[default]
+    Line,
+    /// A thin line without marks.
+    Trace,
+    /// Dots that are not joined.
+    Dots,
+}
+
+/// A point that is stated elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated {
+    /// The name of the curve to which it belongs, whose colour it has; none, if empty.
+    pub of: String,
+    /// Its position on the horizontal axis.
+    pub x: f64,
+    /// Its height.
+    pub y: f64,
+}
