@@ -9,7 +9,6 @@ mod point;
 mod store;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use polypath_report::sweep::{Kind, SweepPoint};
 
 use crate::in_order::in_groups;
+use crate::shelf::FileError;
 pub use plan::Plan;
 pub use point::Point;
 use point::{PointError, Ran};
@@ -45,13 +45,8 @@ pub enum SweepError {
     )]
     Other(PathBuf),
     /// A file can be neither read nor written.
-    #[error("cannot read or write {}: {error}", .path.display())]
-    File {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A point was taken away, or damaged, since it was finished.
     #[error("{} was changed while the sweep ran: run it again", .0.display())]
     Changed(PathBuf),

@@ -1,14 +1,13 @@
 //! What makes two sweeps the same.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use polypath_report::sweep::Kind;
 use polypath_report::{json, network};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::Point;
+use crate::digest::digest;
 
 /// The number of the set of keys that reports have: it is raised with each key that they gain, so that no sweep mixes
 /// points with it and points without it. What a key means has a version of its own, that of the report.
@@ -53,14 +52,4 @@ fn version(point: &Point) -> u32 {
         Kind::Network => network::VERSION,
         Kind::Transfers => json::VERSION,
     }
-}
-
-/// The SHA-256 of what is given, in hexadecimal.
-pub(super) fn digest(content: impl AsRef<[u8]>) -> String {
-    let mut hexadecimal = String::new();
-    for byte in Sha256::digest(content) {
-        // A string takes whatever is written to it.
-        let _ = write!(hexadecimal, "{byte:02x}");
-    }
-    hexadecimal
 }

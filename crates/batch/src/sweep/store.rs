@@ -1,17 +1,16 @@
 //! The folder of the finished points.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use polypath_report::replace_file;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::SweepError;
-use super::plan::digest;
+use crate::digest::digest;
+use crate::shelf::{Found, Shelf, failed, put};
 
 /// The name of the folder of the finished points, beside the report.
 pub const POINTS: &str = "points";
@@ -19,7 +18,7 @@ pub const POINTS: &str = "points";
 /// The folder of the finished points of one sweep.
 #[derive(Debug)]
 pub(super) struct Store {
-    folder: PathBuf,
+    shelf: Shelf,
     /// The digest of the plan.
     plan: String,
 }
@@ -34,16 +33,13 @@ pub(super) enum State {
     Finished(Value),
 }
 
-/// The file of a point.
-#[derive(Serialize, Deserialize)]
-struct Kept {
+/// Of which point a file is.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Label {
     /// The digest of the plan that it is a point of.
     plan: String,
     point: usize,
     set: Vec<String>,
-    /// The digest of the report as it stands there.
-    sha256: String,
-    report: Box<RawValue>,
 }
 
 impl Store {
@@ -52,83 +48,68 @@ impl Store {
     pub(super) fn open(out: &Path, plan: &str) -> Result<Self, SweepError> {
         let folder = out.join(POINTS);
         let path = folder.join("plan.json");
-        match fs::read(&path) {
-            Ok(found) if found == plan.as_bytes() => {}
+        let write = match fs::read(&path) {
+            Ok(found) if found == plan.as_bytes() => false,
             Ok(found) if is_whole(&found) => return Err(SweepError::Other(folder)),
-            Ok(_) => put(&path, plan)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
-                put(&path, plan)?;
-            }
-            Err(error) => return Err(failed(&path, error)),
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(failed(&path, error).into()),
+        };
+        let shelf = Shelf::open(folder)?;
+        if write {
+            put(&path, plan)?;
         }
         let plan = digest(plan);
-        Ok(Self { folder, plan })
+        Ok(Self { shelf, plan })
     }
 
     pub(super) fn path(&self, number: usize) -> PathBuf {
-        self.folder.join(format!("{number:05}.json"))
+        self.shelf.path(&name(number))
     }
 
-    /// Keeps the report of a point; one that another process has finished meanwhile is kept already.
+    /// Keeps the report of a point.
     pub(super) fn keep(
         &self,
         number: usize,
         set: Vec<String>,
         report: &Value,
     ) -> Result<(), SweepError> {
-        let report = RawValue::from_string(serde_json::to_string_pretty(report)?)?;
-        let kept = Kept {
-            plan: self.plan.clone(),
-            point: number,
-            set,
-            sha256: digest(report.get()),
-            report,
-        };
-        let text = serde_json::to_string_pretty(&kept)? + "\n";
-        put(&self.path(number), &text).or_else(|error| match self.look(number, &kept.set) {
-            Ok(State::Finished(_)) => Ok(()),
-            _ => Err(error),
-        })
+        let label = self.label(number, set);
+        self.shelf.keep(&name(number), &label, report)?;
+        Ok(())
     }
 
     /// What there is of the point with this number, in which `set` is set.
     pub(super) fn look(&self, number: usize, set: &[String]) -> Result<State, SweepError> {
-        let path = self.path(number);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::Missing),
-            Err(error) => return Err(failed(&path, error)),
-        };
-        let is_whole = |kept: &Kept| kept.sha256 == digest(kept.report.get());
-        let is_it = |kept: &Kept| kept.plan == self.plan && kept.point == number && kept.set == set;
-        let kept = serde_json::from_slice(&text).ok();
-        let kept = kept.filter(is_it).filter(is_whole);
-        let report = kept.and_then(|kept| serde_json::from_str(kept.report.get()).ok());
-        Ok(report.map_or(State::Unusable, State::Finished))
+        let label = self.label(number, set.to_vec());
+        Ok(match self.shelf.look(&name(number), &label)? {
+            Found::Missing => State::Missing,
+            Found::Unusable => State::Unusable,
+            Found::Result(text) => {
+                serde_json::from_str(&text).map_or(State::Unusable, State::Finished)
+            }
+        })
     }
 
     /// Removes what was being written when an earlier run was killed; to be called where all points are finished.
     pub(super) fn tidy(&self) {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let paths = entries.map(|entry| entry.path());
-        for draft in paths.filter(|path| path.extension().is_some_and(|e| e == "draft")) {
-            // It is of no use to anybody, and in nobody's way.
-            let _ = fs::remove_file(draft);
+        self.shelf.tidy();
+    }
+
+    fn label(&self, point: usize, set: Vec<String>) -> Label {
+        Label {
+            plan: self.plan.clone(),
+            point,
+            set,
         }
     }
+}
+
+fn name(number: usize) -> String {
+    format!("{number:05}")
 }
 
 /// Whether a plan was written to its end.
 fn is_whole(plan: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(plan).is_ok()
-}
-
-fn put(path: &Path, text: &str) -> Result<(), SweepError> {
-    replace_file(path, text.as_bytes()).map_err(|error| failed(path, error))
-}
-
-fn failed(path: &Path, error: io::Error) -> SweepError {
-    let path = path.to_owned();
-    SweepError::File { path, error }
 }

@@ -7,6 +7,7 @@ use polypath_scenario::document::{Override, grid};
 use serde_json::Value;
 
 use super::*;
+use crate::digest::digest;
 use crate::progress::PARTS;
 
 const NETWORK: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"1 s\" }\n[[link]]\nfrom = \"a\"\n\
@@ -232,7 +233,7 @@ fn the_number_of_the_form_is_that_of_the_keys() {
     ] {
         assert!(found.contains(key), "no {key} in {found:#?}");
     }
-    let of_keys = plan::digest(format!("{found:?}"));
+    let of_keys = digest(format!("{found:?}"));
     assert_eq!(
         (plan::FORM, &of_keys[..8]),
         (2, "9fab5972"),
