@@ -7,11 +7,14 @@
 //! the names that the rules of the ledger use.
 
 mod figure;
+mod judge;
+pub mod ledger;
 mod measurement;
 pub mod ppd;
 pub mod psp;
 mod study;
 
 pub use figure::{Figure, Findings, Reason, Sheet};
+pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
 pub use measurement::{Measurement, Sample};
 pub use study::{Job, JobError, Pending, Scale, Study};

@@ -89,8 +89,9 @@ pub fn are_correlated(lag_one: f64, n: usize) -> bool {
 /// The 99 % quantile of the standard normal distribution.
 const NORMAL_99: f64 = 2.326_348;
 
-/// The 97.5 % quantile of Student's t.
-fn student_975(freedom: f64) -> f64 {
+/// The 97.5 % quantile of Student's t with these degrees of freedom.
+#[must_use]
+pub fn student_975(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }
 

@@ -1,0 +1,208 @@
+//! What an expression of a rule comes to.
+
+use polypath_report::statistics::quantile;
+
+use super::JudgeError;
+use crate::ledger::{Call, Expr, base_of};
+use crate::measurement::Measurement;
+
+/// A number, or one for each position of a coordinate, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(f64),
+    Curve(Vec<(f64, f64)>),
+}
+
+/// The run that is left out: the position in the samples of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LeftOut<'a> {
+    pub(super) group: &'a str,
+    pub(super) position: usize,
+}
+
+/// The measurements of a claim, as far as a part is about them.
+#[derive(Clone, Debug)]
+pub(super) struct Measured<'a>(pub(super) Vec<&'a Measurement>);
+
+impl<'a> Measured<'a> {
+    /// Those of a quantity.
+    pub(super) fn of<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a Measurement> + 'b {
+        let all = self.0.iter().copied();
+        all.filter(move |measurement| measurement.quantity == name)
+    }
+
+    /// What `expr` comes to, in base units.
+    pub(super) fn value(&self, expr: &Expr, out: Option<LeftOut<'_>>) -> Result<Value, JudgeError> {
+        match expr {
+            Expr::Number(number) => Ok(Value::Number(*number)),
+            Expr::Name(name) => self.named(name, out),
+            Expr::Binary(left, operation, right) => {
+                let (left, right) = (self.value(left, out)?, self.value(right, out)?);
+                combine(left, *operation, right)
+            }
+            Expr::Call(call, arguments) => {
+                let values = arguments.iter().map(|argument| self.value(argument, out));
+                apply(*call, &values.collect::<Result<Vec<_>, _>>()?)
+            }
+        }
+    }
+
+    fn named(&self, name: &str, out: Option<LeftOut<'_>>) -> Result<Value, JudgeError> {
+        let mut curve = Vec::new();
+        let mut number = None;
+        for measurement in self.of(name) {
+            let mean = mean(measurement, out)? * base_of(&measurement.unit);
+            match measurement.at {
+                None if number.replace(mean).is_some() => {
+                    return Err(JudgeError::Twice(name.to_owned()));
+                }
+                None => {}
+                Some(at) => curve.push((at, mean)),
+            }
+        }
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if curve.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err(JudgeError::Twice(name.to_owned()));
+        }
+        match number {
+            Some(number) if curve.is_empty() => return Ok(Value::Number(number)),
+            Some(_) => return Err(JudgeError::Form(name.to_owned())),
+            None if curve.is_empty() => return Err(JudgeError::Missing(name.to_owned())),
+            None => {}
+        }
+        Ok(Value::Curve(curve))
+    }
+}
+
+impl Value {
+    /// The numbers alone.
+    pub(super) fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Number(number) => vec![*number],
+            Self::Curve(curve) => curve.iter().map(|(_, value)| *value).collect(),
+        }
+    }
+
+    fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Number(number) => Self::Number(f(number)),
+            Self::Curve(curve) => Self::Curve(
+                curve
+                    .into_iter()
+                    .map(|(at, value)| (at, f(value)))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+fn mean(measurement: &Measurement, out: Option<LeftOut<'_>>) -> Result<f64, JudgeError> {
+    let out = out.filter(|out| out.group == measurement.group);
+    let skipped = out.map(|out| out.position);
+    let samples = measurement.samples.iter().enumerate();
+    let kept = samples.filter(|(position, _)| Some(*position) != skipped);
+    let (mut sum, mut n) = (0.0, 0_u32);
+    for (_, sample) in kept {
+        sum += sample.value;
+        n += 1;
+    }
+    if n == 0 {
+        return Err(JudgeError::Missing(measurement.quantity.clone()));
+    }
+    Ok(sum / f64::from(n))
+}
+
+fn combine(left: Value, operation: char, right: Value) -> Result<Value, JudgeError> {
+    let f = |a: f64, b: f64| match operation {
+        '+' => a + b,
+        '-' => a - b,
+        '*' => a * b,
+        '/' => a / b,
+        _ => f64::from(u8::from(a > b)),
+    };
+    let combined = match (left, right) {
+        (Value::Number(a), right) => right.map(|b| f(a, b)),
+        (left, Value::Number(b)) => left.map(|a| f(a, b)),
+        (Value::Curve(left), Value::Curve(right)) => {
+            let both = |(at, a, b)| (at, f(a, b));
+            Value::Curve(pairs(&left, &right).map(both).collect())
+        }
+    };
+    let numbers = combined.numbers();
+    if numbers.is_empty() || numbers.iter().any(|number| !number.is_finite()) {
+        return Err(JudgeError::Undefined(format!("one side of `{operation}`")));
+    }
+    Ok(combined)
+}
+
+fn apply(call: Call, arguments: &[Value]) -> Result<Value, JudgeError> {
+    let undefined = || JudgeError::Undefined(format!("{call:?}"));
+    let [first, rest @ ..] = arguments else {
+        return Err(undefined());
+    };
+    if call == Call::Abs {
+        return Ok(first.clone().map(f64::abs));
+    }
+    let numbers = first.numbers();
+    let number = match call {
+        Call::Max => numbers.iter().copied().reduce(f64::max),
+        Call::Min => numbers.iter().copied().reduce(f64::min),
+        Call::Median => quantile(&numbers, 0.5),
+        Call::Mean => Some(numbers.iter().sum::<f64>() / numbers.len() as f64),
+        Call::Argmax => argmax(first),
+        Call::Correlation => rest.first().and_then(|second| correlation(first, second)),
+        Call::RunLength => return Ok(Value::Curve(run_lengths(&numbers))),
+        Call::Abs => None,
+    };
+    let number = number.filter(|number| number.is_finite());
+    number.map(Value::Number).ok_or_else(undefined)
+}
+
+/// What a curve is at one of its positions.
+pub(super) fn point(curve: &[(f64, f64)], at: f64) -> Option<f64> {
+    let found = curve.binary_search_by(|(other, _)| other.total_cmp(&at));
+    found.ok().map(|index| curve[index].1)
+}
+
+/// The positions that two curves have in common, with the values of both.
+fn pairs(x: &[(f64, f64)], y: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64, f64)> {
+    x.iter()
+        .filter_map(|(at, x)| Some((*at, *x, point(y, *at)?)))
+}
+
+/// The position of the greatest; of equal ones the first.
+pub(super) fn argmax(value: &Value) -> Option<f64> {
+    let Value::Curve(curve) = value else {
+        return None;
+    };
+    let greater = |best: (f64, f64), next: (f64, f64)| if next.1 > best.1 { next } else { best };
+    curve.iter().copied().reduce(greater).map(|(at, _)| at)
+}
+
+fn correlation(x: &Value, y: &Value) -> Option<f64> {
+    let (Value::Curve(x), Value::Curve(y)) = (x, y) else {
+        return None;
+    };
+    let pairs: Vec<(f64, f64)> = pairs(x, y).map(|(_, x, y)| (x, y)).collect();
+    let n = pairs.len() as f64;
+    let (x, y) = pairs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0, s.1 + p.1));
+    let (x, y) = (x / n, y / n);
+    let sum = |f: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(f).sum::<f64>();
+    let both = sum(&|p| (p.0 - x) * (p.1 - y));
+    let squares = sum(&|p| (p.0 - x).powi(2)) * sum(&|p| (p.1 - y).powi(2));
+    (squares > 0.0).then(|| both / squares.sqrt())
+}
+
+/// The lengths of the runs of what is not 0, by their numbers; a single 0 if there is none.
+fn run_lengths(numbers: &[f64]) -> Vec<(f64, f64)> {
+    let runs = numbers.split(|number| *number == 0.0);
+    let lengths = runs.map(|run| run.len() as f64).filter(|len| *len > 0.0);
+    let lengths: Vec<(f64, f64)> = lengths
+        .enumerate()
+        .map(|(n, len)| (n as f64, len))
+        .collect();
+    if lengths.is_empty() {
+        return vec![(0.0, 0.0)];
+    }
+    lengths
+}

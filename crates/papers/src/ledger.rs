@@ -1,0 +1,125 @@
+//! The claims of the papers, as a file states them.
+
+mod check;
+mod cursor;
+mod parse;
+mod rule;
+mod token;
+
+use polypath_scenario::document::{Errors, read_checked};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use rule::{Call, Comparison, Each, Expr, Part, Relation, Rule, RuleError, Scope};
+pub(crate) use token::base_of;
+
+/// The ledger of this project.
+pub const CLAIMS: &str = include_str!("../claims.toml");
+
+/// All claims.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ledger {
+    /// The claims, in the order of the file.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// One checkable statement of a paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name, such as `ppd.fig3.order`; what stands before the first dot is the paper.
+    pub id: String,
+    /// Where the paper says it.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What kind of statement it is.
+    pub kind: Kind,
+    /// What it says.
+    pub says: String,
+    /// The paper's values; of claims without a rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub value: Vec<f64>,
+    /// The unit of all values, or that of each after commas.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// How far ours may be from each value, as a share of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub tol: Option<f64>,
+    /// Between which two numbers ours has to be, for each value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Vec<[f64; 2]>>,
+    /// Relations that have to hold, divided by `;`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What the paper leaves open or gets wrong.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// The kind of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// An identity.
+    Exact,
+    /// A measured number.
+    Value,
+    /// A relation between measured quantities.
+    Order,
+    /// A form of a curve.
+    Shape,
+}
+
+impl Ledger {
+    /// Reads a ledger from the text of a file.
+    ///
+    /// # Errors
+    /// All problems at once, each with its line and the remedy; a rule that cannot be read is one.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
+        read_checked(text, file_name, &[], check::check).map(|(ledger, _)| ledger)
+    }
+
+    /// The claim of this name.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<&Claim> {
+        self.claims.iter().find(|claim| claim.id == id)
+    }
+
+    /// A value that a paper states, such as a point of its figure; nothing if the ledger has none.
+    #[must_use]
+    pub fn value(&self, id: &str, index: usize) -> Option<f64> {
+        self.find(id)?.value.get(index).copied()
+    }
+}
+
+impl Claim {
+    /// The paper to which it belongs.
+    #[must_use]
+    pub fn paper(&self) -> &str {
+        self.id.split('.').next().unwrap_or(&self.id)
+    }
+
+    /// The unit of each value.
+    #[must_use]
+    pub fn units(&self) -> Vec<&str> {
+        let units: Vec<&str> = self.unit.split(',').map(str::trim).collect();
+        match units[..] {
+            [unit] => vec![unit; self.value.len()],
+            _ => units,
+        }
+    }
+
+    /// Its rule, if it has one.
+    ///
+    /// # Errors
+    /// Where it cannot be read; of a claim from [`Ledger::parse`] it can.
+    pub fn rule(&self) -> Option<Result<Rule, RuleError>> {
+        self.rule.as_deref().map(str::parse)
+    }
+}
+
+#[cfg(test)]
+mod tests;

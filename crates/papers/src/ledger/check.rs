@@ -1,0 +1,98 @@
+//! What no schema can state about claims.
+
+use std::collections::BTreeSet;
+
+use polypath_scenario::document::Problems;
+
+use super::{Claim, Kind, Ledger};
+
+pub(super) fn check(ledger: &Ledger, problems: &mut Problems) {
+    let mut seen = BTreeSet::new();
+    for (claim, number) in ledger.claims.iter().zip(0..) {
+        let key = format!("claim.{number}");
+        if !seen.insert(&claim.id) {
+            let message = format!("there are two claims `{}`", claim.id);
+            problems.report(&format!("{key}.id"), message, "give each a name of its own");
+        }
+        match claim.kind {
+            Kind::Exact | Kind::Value => check_values(&key, claim, problems),
+            Kind::Order | Kind::Shape => check_rule(&key, claim, problems),
+        }
+    }
+}
+
+fn check_values(key: &str, claim: &Claim, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    let of = &claim.id;
+    if claim.value.is_empty() {
+        let message = format!("`{of}` has no value");
+        problems.report(&at("value"), message, "say it: value = [1.0]");
+    }
+    if claim.value.iter().any(|value| !value.is_finite()) {
+        let message = format!("a value of `{of}` is no number");
+        problems.report(&at("value"), message, "every value is finite");
+    }
+    let (values, units) = (claim.value.len(), claim.units().len());
+    if claim.unit.is_empty() || units != values {
+        let message = format!("`{of}` has {values} values and the unit `{}`", claim.unit);
+        let remedy = "say one unit for all, or one for each, after commas";
+        problems.report_among(&[&at("unit"), &at("value")], message, remedy);
+    }
+    match (&claim.tol, &claim.bounds) {
+        (Some(_), None) => {}
+        (None, Some(bounds)) => check_bounds(&at("bounds"), bounds, values, problems),
+        _ => {
+            let message = format!("`{of}` needs either `tol` or `bounds`");
+            let remedy = "say how far ours may be from the paper's values, in one way";
+            problems.report_among(&[&at("tol"), &at("bounds"), &at("value")], message, remedy);
+        }
+    }
+    if claim.rule.is_some() {
+        let message = format!("`{of}` is judged by its values, and has a rule");
+        let remedy = "remove it, or make it a claim of its own, of kind \"order\" or \"shape\"";
+        problems.report(&at("rule"), message, remedy);
+    }
+}
+
+fn check_bounds(key: &str, bounds: &[[f64; 2]], values: usize, problems: &mut Problems) {
+    if bounds.len() != values {
+        let message = format!("there are {} bounds for {values} values", bounds.len());
+        problems.report(key, message, "give each value a lower and an upper one");
+    }
+    // Written so that what is no number is refused, too.
+    if let Some([low, high]) = bounds
+        .iter()
+        .find(|[low, high]| !matches!(low.partial_cmp(high), Some(order) if order.is_le()))
+    {
+        let message = format!("nothing lies between {low} and {high}");
+        problems.report(key, message, "the lower bound comes first");
+    }
+}
+
+fn check_rule(key: &str, claim: &Claim, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    match claim.rule() {
+        None => {
+            let message = format!("`{}` has no rule", claim.id);
+            let remedy = "say it, such as rule = \"a < b\", or let `kind` be \"value\"";
+            problems.report_among(&[&at("rule"), &at("kind")], message, remedy);
+        }
+        Some(Err(error)) => {
+            let message = format!("the rule of `{}`: {error}", claim.id);
+            problems.report(&at("rule"), message, error.remedy());
+        }
+        Some(Ok(_)) => {}
+    }
+    let unused = [
+        ("value", !claim.value.is_empty()),
+        ("tol", claim.tol.is_some()),
+        ("bounds", claim.bounds.is_some()),
+    ];
+    for (leaf, is_set) in unused {
+        if is_set {
+            let message = format!("`{leaf}` says nothing where a rule judges");
+            let remedy = "remove it, or let `kind` be \"value\" or \"exact\" and remove the rule";
+            problems.report(&at(leaf), message, remedy);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+use super::*;
+
+fn part(text: &str) -> Part {
+    let rule: Rule = text.parse().unwrap();
+    rule.parts[0].clone()
+}
+
+fn name(name: &str) -> Expr {
+    Expr::Name(name.to_owned())
+}
+
+fn binary(left: Expr, operation: char, right: Expr) -> Expr {
+    Expr::Binary(Box::new(left), operation, Box::new(right))
+}
+
+#[test]
+fn every_claim_of_the_five_papers_is_read_with_its_rule() {
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let papers: std::collections::BTreeSet<&str> = ledger.claims.iter().map(Claim::paper).collect();
+    let all = ["delay_centric", "diversity", "multitcp", "ppd", "psp"];
+    assert_eq!(papers.into_iter().collect::<Vec<_>>(), all);
+    let rules = ledger.claims.iter().filter_map(Claim::rule);
+    let parts = rules.flat_map(|rule| rule.unwrap().parts);
+    let remarks: Vec<String> = parts
+        .filter(|part| part.relation.is_none())
+        .map(|part| part.text)
+        .collect();
+    assert_eq!(remarks, ["the paper's plain rule is reported beside it"]);
+}
+
+#[test]
+fn a_comparison_has_its_precedence_and_units() {
+    let part = part("a.load0 - 2 * a.load99 / b < 2 ms");
+    let product = binary(
+        binary(Expr::Number(2.0), '*', name("a.load99")),
+        '/',
+        name("b"),
+    );
+    assert_eq!(
+        part.relation,
+        Some(Relation::Compare {
+            left: binary(name("a.load0"), '-', product),
+            comparison: Comparison::Less,
+            right: Expr::Number(0.002),
+        })
+    );
+}
+
+#[test]
+fn a_part_says_for_which_names_and_where_it_holds() {
+    let every = part("x.p < x.s for every other s at rho >= .9");
+    let other = |other| Each::Measured {
+        segment: "s".to_owned(),
+        other,
+    };
+    assert_eq!(every.each, other(true));
+    let scope = every.scope.unwrap();
+    assert_eq!((scope.coordinate.as_str(), scope.bound), ("rho", 0.9));
+    assert_eq!(
+        part("monotone(x.s over load) for each s").each,
+        other(false)
+    );
+    let listed = part("x.s < 0.7 * x.tcp for s in ppd1, ppd2");
+    let names = vec!["ppd1".to_owned(), "ppd2".to_owned()];
+    let segment = "s".to_owned();
+    assert_eq!(listed.each, Each::Listed { segment, names });
+    let described = part("auc >= 0.95 for the default detector at 100 packets a flow");
+    assert_eq!((described.each, described.scope), (Each::Once, None));
+}
+
+#[test]
+fn forms_of_curves_are_read() {
+    let monotone = |falling, above| Relation::Monotone {
+        curve: "loss".to_owned(),
+        falling,
+        above,
+    };
+    let read = |text| part(text).relation.unwrap();
+    assert_eq!(read("monotone(loss over s)"), monotone(false, None));
+    assert_eq!(read("monotone(loss over s, falling)"), monotone(true, None));
+    assert_eq!(
+        read("monotone(loss over rho above .75)"),
+        monotone(false, Some(0.75))
+    );
+    let curve = "loss".to_owned();
+    assert_eq!(read("loss falls over time"), Relation::Falls { curve });
+    let range = Relation::In {
+        value: name("loss"),
+        low: 760e3,
+        high: 840e3,
+    };
+    assert_eq!(read("loss in [760, 840] kb/s"), range);
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_says_where() {
+    let wrong = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
+    assert_eq!(
+        wrong("a < ; b > c"),
+        "a number or a name was expected before `its end` in `a <`"
+    );
+    assert_eq!(
+        wrong("a < 2 b"),
+        "`for`, `at` or the end was expected before `b` in `a < 2 b`"
+    );
+    assert_eq!(wrong("sin(a) < 2"), "there is no function `sin`");
+    assert_eq!(wrong("a § b"), "`§` means nothing in `a § b`");
+    assert_eq!(wrong("all is well"), "it states no relation");
+}
+
+#[test]
+fn a_ledger_is_checked_whole() {
+    let text = "
+[[claim]]
+id = \"a\"
+where = \"1\"
+kind = \"value\"
+says = \"one\"
+value = [1.0, 2.0]
+unit = \"s, s, s\"
+tol = 0.1
+bounds = [[1, 2]]
+
+[[claim]]
+id = \"a\"
+where = \"2\"
+kind = \"ordr\"
+says = \"two\"
+rule = \"x <\"
+
+[[claim]]
+id = \"b\"
+where = \"3\"
+kind = \"shape\"
+says = \"three\"
+tol = 0.1
+rule = \"x <\"
+";
+    let errors = Ledger::parse(text, "my.toml").unwrap_err().to_string();
+    for wanted in [
+        "my.toml:8:",
+        "`a` has 2 values and the unit `s, s, s`",
+        "did you mean `order`",
+        "two claims `a`",
+        "either `tol` or `bounds`",
+        "`tol` says nothing where a rule judges",
+        "the rule of `b`: a number or a name was expected",
+    ] {
+        assert!(errors.contains(wanted), "{wanted}: {errors}");
+    }
+}
+
+#[test]
+fn units_are_those_of_each_value() {
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let units = |id| ledger.find(id).unwrap().units();
+    assert_eq!(units("psp.fig8_9.sixteen"), ["Mb/s", "Mb/s", "ratio", "us"]);
+    assert_eq!(units("ppd.fig3.at_95"), ["s"; 4]);
+    assert_eq!(ledger.value("ppd.fig3.at_95", 3), Some(4.5));
+    assert_eq!(ledger.value("ppd.fig3.order", 0), None);
+}
