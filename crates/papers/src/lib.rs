@@ -6,6 +6,7 @@
 //! function is called again until nothing is missing. What it finds are pictures, tables, and [`Measurement`]s, under
 //! the names that the rules of the ledger use.
 
+mod engine;
 mod figure;
 mod judge;
 pub mod ledger;
@@ -14,7 +15,8 @@ pub mod ppd;
 pub mod psp;
 mod study;
 
+pub use engine::{JOBS, MakeError, Progress, make, select};
 pub use figure::{Figure, Findings, Reason, Sheet};
 pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
-pub use measurement::{Measurement, Sample};
+pub use measurement::{Measurement, Sample, from_csv, to_csv};
 pub use study::{Job, JobError, Pending, Scale, Study};

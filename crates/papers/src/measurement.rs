@@ -2,6 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A row of the file: one sample.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    claim: String,
+    quantity: String,
+    at: Option<f64>,
+    unit: String,
+    group: String,
+    seed: u64,
+    value: f64,
+}
+
 /// A quantity of a claim: a number, or one for each position of a coordinate, with the runs that it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -49,6 +61,13 @@ impl Measurement {
         }
     }
 
+    /// Whether it is of the same quantity, at the same position.
+    fn is_of(&self, other: &Self) -> bool {
+        let name = |m: &Self| (m.claim.clone(), m.quantity.clone(), m.group.clone());
+        let at = |m: &Self| m.at.map(f64::to_bits);
+        name(self) == name(other) && at(self) == at(other)
+    }
+
     /// The same at a position of its coordinate.
     #[must_use]
     pub fn at(self, at: f64) -> Self {
@@ -56,5 +75,75 @@ impl Measurement {
             at: Some(at),
             ..self
         }
+    }
+}
+
+/// Measurements as CSV, a row for each sample.
+///
+/// # Errors
+/// Where a measurement cannot be written.
+pub fn to_csv(measurements: &[Measurement]) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for measurement in measurements {
+        for sample in &measurement.samples {
+            writer.serialize(Row {
+                claim: measurement.claim.clone(),
+                quantity: measurement.quantity.clone(),
+                at: measurement.at,
+                unit: measurement.unit.clone(),
+                group: measurement.group.clone(),
+                seed: sample.seed,
+                value: sample.value,
+            })?;
+        }
+    }
+    writer
+        .into_inner()
+        .map_err(|error| error.into_error().into())
+}
+
+/// Measurements from CSV; rows of one quantity at one position stand together.
+///
+/// # Errors
+/// Where a row cannot be read.
+pub fn from_csv(csv: &[u8]) -> Result<Vec<Measurement>, csv::Error> {
+    let mut all: Vec<Measurement> = Vec::new();
+    for row in csv::Reader::from_reader(csv).into_deserialize() {
+        let row: Row = row?;
+        let sample = Sample {
+            seed: row.seed,
+            value: row.value,
+        };
+        let next = Measurement {
+            claim: row.claim,
+            quantity: row.quantity,
+            at: row.at,
+            unit: row.unit,
+            group: row.group,
+            samples: vec![sample],
+        };
+        match all.last_mut().filter(|last| last.is_of(&next)) {
+            Some(last) => last.samples.push(sample),
+            None => all.push(next),
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_are_read_as_they_were_written() {
+        let samples = [0.1 + 0.2, 1e-300, -7.0].map(|value| Sample { seed: 9, value });
+        let all = [
+            Measurement::of("a.b", "x, \"y\"", "Mb/s", "runs", &samples),
+            Measurement::of("a.b", "z", "s", "runs", &samples[..1]).at(0.1),
+            Measurement::of("a.b", "z", "s", "runs", &samples[1..]).at(0.2),
+            Measurement::exact("a.c", "z", "s", 1.0),
+        ];
+        let csv = to_csv(&all).unwrap();
+        assert_eq!(from_csv(&csv).unwrap(), all);
     }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::ledger::Ledger;
+
 /// A piece of simulation: a pure function of its parameters, which are all that its serialised form says.
 pub trait Job: Serialize + fmt::Debug + Clone + Send + Sync + 'static {
     /// What comes out of it.
@@ -70,18 +72,26 @@ pub(crate) type Known = BTreeMap<String, String>;
 
 /// What a figure asks for jobs.
 pub struct Study<'a> {
+    ledger: &'a Ledger,
     scale: Scale,
     known: &'a Known,
     wanted: BTreeMap<String, Wanted>,
 }
 
 impl<'a> Study<'a> {
-    pub(crate) fn new(scale: Scale, known: &'a Known) -> Self {
+    pub(crate) fn new(ledger: &'a Ledger, scale: Scale, known: &'a Known) -> Self {
         Self {
+            ledger,
             scale,
             known,
             wanted: BTreeMap::new(),
         }
+    }
+
+    /// A value that the ledger says the paper states, such as a point of its figure; nothing if it has none.
+    #[must_use]
+    pub fn stated(&self, claim: &str, index: usize) -> Option<f64> {
+        self.ledger.value(claim, index)
     }
 
     /// How much is to be run.

@@ -1,0 +1,198 @@
+//! Makes figures: asks them what they need, does it on several threads, and keeps it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_batch::{FileError, Found, PARTS, Shelf, digest, in_order};
+
+use crate::figure::{Figure, Findings};
+use crate::ledger::Ledger;
+use crate::study::{JobError, Known, Scale, Study, Wanted};
+
+/// The folder of the results of jobs, beside the book.
+pub const JOBS: &str = "jobs";
+
+/// How much is done, for whoever watches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Which round of jobs: those of a later round need the results of earlier ones.
+    pub round: u32,
+    /// Jobs of this round that are finished.
+    pub finished: usize,
+    /// All jobs of this round.
+    pub jobs: usize,
+    /// The share of the work of this round that is done.
+    pub share: f64,
+}
+
+/// Why figures could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// A result can be neither read nor kept.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A job came to no end.
+    #[error("{job}: {error}")]
+    Job {
+        /// Its kind and parameters.
+        job: String,
+        /// Why.
+        error: JobError,
+    },
+    /// A result cannot be read as what the figure takes it for.
+    #[error("the result of {0} has no number where one is needed")]
+    Unreadable(String),
+}
+
+/// Makes figures, in their order, with what the folder already has.
+///
+/// `glance` is called now and then.
+///
+/// # Errors
+/// Where a job comes to no end, or the folder cannot be written. What is finished is kept.
+pub fn make(
+    figures: &[&Figure],
+    (ledger, scale): (&Ledger, Scale),
+    folder: PathBuf,
+    jobs: Option<u16>,
+    glance: &mut impl FnMut(Progress),
+) -> Result<Vec<Findings>, MakeError> {
+    let shelf = Shelf::open(folder)?;
+    let mut known = Known::new();
+    let mut outdated = BTreeSet::new();
+    let mut fresh = BTreeSet::new();
+    for round in 1.. {
+        let (found, wanted) = ask(figures, ledger, scale, &known);
+        if wanted.is_empty() {
+            shelf.tidy();
+            return Ok(found);
+        }
+        // What is known and wanted yet could not be read: one that an earlier version kept is done again.
+        for key in wanted.keys().filter(|key| known.contains_key(*key)) {
+            if fresh.contains(key) {
+                return Err(MakeError::Unreadable(key.clone()));
+            }
+            outdated.insert(key.clone());
+        }
+        let missing = recall(&shelf, wanted, &outdated, &mut known)?;
+        if !missing.is_empty() {
+            let done = work(&shelf, &missing, jobs, &mut |progress| {
+                glance(Progress { round, ..progress });
+            })?;
+            fresh.extend(done.iter().map(|(key, _)| key.clone()));
+            known.extend(done);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// What the figures find, or all that they want.
+fn ask(
+    figures: &[&Figure],
+    ledger: &Ledger,
+    scale: Scale,
+    known: &Known,
+) -> (Vec<Findings>, BTreeMap<String, Wanted>) {
+    let mut wanted = BTreeMap::new();
+    let mut found = Vec::new();
+    for figure in figures {
+        let mut study = Study::new(ledger, scale, known);
+        found.extend((figure.make)(&mut study).ok());
+        wanted.extend(study.into_wanted());
+    }
+    (found, wanted)
+}
+
+/// Adds what is on the shelf to what is known; gives the rest, the longest first, so that the threads end together.
+fn recall(
+    shelf: &Shelf,
+    wanted: BTreeMap<String, Wanted>,
+    outdated: &BTreeSet<String>,
+    known: &mut Known,
+) -> Result<Vec<Wanted>, MakeError> {
+    let mut missing = Vec::new();
+    for (key, wanted) in wanted {
+        match shelf.look(&digest(&key), &key)? {
+            Found::Result(text) if !outdated.contains(&key) => {
+                known.insert(key, text);
+            }
+            _ => missing.push(wanted),
+        }
+    }
+    missing.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+    Ok(missing)
+}
+
+/// Does jobs, and keeps each as soon as it is finished.
+fn work(
+    shelf: &Shelf,
+    wanted: &[Wanted],
+    jobs: Option<u16>,
+    glance: &mut impl FnMut(Progress),
+) -> Result<Vec<(String, String)>, MakeError> {
+    let parts: Vec<AtomicU64> = wanted.iter().map(|_| AtomicU64::new(0)).collect();
+    let work = |number: usize| {
+        let (job, parts) = (&wanted[number], &parts[number]);
+        let result = (job.work)(parts).map_err(|error| MakeError::Job {
+            job: job.key.clone(),
+            error,
+        })?;
+        let text = shelf.keep(&digest(&job.key), &job.key, &result)?;
+        parts.store(PARTS, Ordering::Relaxed);
+        Ok((job.key.clone(), text))
+    };
+    in_order(wanted.len(), jobs, &work, &mut || {
+        glance(progress(wanted, &parts));
+    })
+}
+
+fn progress(wanted: &[Wanted], parts: &[AtomicU64]) -> Progress {
+    let (mut done, mut all, mut finished) = (0.0, 0.0, 0);
+    for (job, parts) in wanted.iter().zip(parts) {
+        let parts = parts.load(Ordering::Relaxed).min(PARTS);
+        done += job.cost * parts as f64 / PARTS as f64;
+        all += job.cost;
+        finished += usize::from(parts == PARTS);
+    }
+    Progress {
+        round: 0,
+        finished,
+        jobs: wanted.len(),
+        share: if all > 0.0 { done / all } else { 0.0 },
+    }
+}
+
+/// The figures that are meant by names of papers, figures and claims, in the order of `all`; all of them, if none is
+/// named.
+///
+/// # Errors
+/// The names that mean none.
+pub fn select<'a>(
+    all: &[&'a Figure],
+    claims: &BTreeSet<&str>,
+    names: &[String],
+) -> Result<Vec<&'a Figure>, Vec<String>> {
+    let means = |name: &str, figure: &Figure| {
+        figure.paper() == name || figure.id == name || figure.claims.contains(&name)
+    };
+    let is_paper = |name: &str| {
+        claims
+            .iter()
+            .any(|claim| claim.split('.').next() == Some(name))
+    };
+    let unknown = names.iter().filter(|name| {
+        let known = all.iter().any(|figure| means(name, figure));
+        !known && !claims.contains(name.as_str()) && !is_paper(name)
+    });
+    let unknown: Vec<String> = unknown.cloned().collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    let wanted =
+        |figure: &&&Figure| names.is_empty() || names.iter().any(|name| means(name, figure));
+    Ok(all.iter().filter(wanted).copied().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use std::sync::atomic::AtomicU32;
+
+use serde::Serialize;
+
+use super::*;
+use crate::ledger::CLAIMS;
+use crate::measurement::Measurement;
+use crate::study::{Job, Pending};
+
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+/// Doubles a number.
+#[derive(Clone, Debug, Serialize)]
+struct Double(f64);
+
+impl Job for Double {
+    type Output = f64;
+
+    const KIND: &'static str = "double";
+
+    fn cost(&self) -> f64 {
+        self.0
+    }
+
+    fn run(&self, _: &AtomicU64) -> Result<f64, JobError> {
+        if self.0 < 0.0 {
+            return Err(JobError::Other("it is negative".to_owned()));
+        }
+        RUNS.fetch_add(1, Ordering::Relaxed);
+        Ok(2.0 * self.0)
+    }
+}
+
+fn of(value: f64) -> Findings {
+    let measurement = Measurement::exact("p.c", "x", "1", value);
+    Findings {
+        measurements: vec![measurement],
+        ..Findings::default()
+    }
+}
+
+/// Needs the result of two jobs for a third.
+fn twice(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let halves = study.ask_all([Double(1.0), Double(2.0)])?;
+    study.ask(&Double(halves[0] + halves[1])).map(of)
+}
+
+fn negative(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    study.ask_all([Double(3.0), Double(-1.0)]).map(|_| of(0.0))
+}
+
+fn infinite(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    study.ask(&Double(f64::MAX)).map(of)
+}
+
+const fn figure(make: fn(&mut Study<'_>) -> Result<Findings, Pending>) -> Figure {
+    Figure {
+        id: "p.fig1",
+        title: "",
+        claims: &["p.c"],
+        make,
+    }
+}
+
+/// One test of all, since it counts the runs.
+#[test]
+fn jobs_run_once_and_what_is_finished_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = || dir.path().join(JOBS);
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let mut rounds = Vec::new();
+    let mut run = |figure: &Figure, jobs| {
+        make(
+            &[figure, figure],
+            (&ledger, Scale::Quick),
+            folder(),
+            Some(jobs),
+            &mut |progress| {
+                rounds.push((progress.round, progress.jobs));
+            },
+        )
+    };
+    let count = || RUNS.swap(0, Ordering::Relaxed);
+    let figure_of_three = figure(twice);
+    assert_eq!(run(&figure_of_three, 2).unwrap(), [of(12.0), of(12.0)]);
+    assert_eq!(count(), 3, "both figures share them");
+    assert_eq!(run(&figure_of_three, 1).unwrap(), [of(12.0), of(12.0)]);
+    assert_eq!(count(), 0, "all are kept");
+    let key = r"double 6.0";
+    let file = folder().join(format!("{}.json", digest(key)));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("12.0", "13.0")).unwrap();
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(count(), 1, "a changed one is done again");
+    let stale = Shelf::open(folder()).unwrap();
+    stale
+        .keep(&digest(key), &key.to_owned(), &"text".into())
+        .unwrap();
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(count(), 1, "one of another form is done again");
+    let error = run(&figure(negative), 1).unwrap_err().to_string();
+    assert_eq!(error, "double -1.0: it is negative");
+    assert_eq!(count(), 1, "what was done before it is kept");
+    let error = run(&figure(infinite), 1).unwrap_err();
+    assert!(matches!(error, MakeError::Unreadable(_)), "{error}");
+    assert!(
+        rounds.contains(&(1, 2)) && rounds.contains(&(2, 1)),
+        "{rounds:?}"
+    );
+}
+
+#[test]
+fn figures_are_selected_by_paper_figure_and_claim() {
+    let one = figure(twice);
+    let other = Figure {
+        id: "q.fig1",
+        claims: &["q.c"],
+        ..one
+    };
+    let all = [&one, &other];
+    let claims = BTreeSet::from(["p.c", "q.c", "r.c"]);
+    let ids = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let selected = select(&all, &claims, &names);
+        selected.map(|figures| figures.iter().map(|f| f.id).collect::<Vec<_>>())
+    };
+    assert_eq!(ids(&[]), Ok(vec!["p.fig1", "q.fig1"]));
+    assert_eq!(ids(&["q"]), Ok(vec!["q.fig1"]));
+    assert_eq!(ids(&["q.c", "p.fig1"]), Ok(vec!["p.fig1", "q.fig1"]));
+    assert_eq!(ids(&["r.c"]), Ok(vec![]), "a claim that nothing answers");
+    assert_eq!(ids(&["p", "s"]), Err(vec!["s".to_owned()]));
+}
