@@ -3,6 +3,7 @@
 //! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures follow
 //! from it alone, so that a simulated and a real run are judged by the same rule.
 
+mod chart;
 pub mod figures;
 #[cfg(test)]
 mod fixture;
@@ -21,6 +22,7 @@ pub mod sweep;
 pub mod table;
 pub mod write;
 
+pub use chart::DrawingError;
 pub use figures::{Bound, Difference, Figures, SchemeFigures};
 pub use record::{
     Content, DelayQuantiles, DirectionRecord, Experiment, Lateness, Mode, OverlayRecord,

@@ -1,10 +1,10 @@
 //! The report as one page that needs no network and no script.
 
-mod chart;
 mod pictures;
 
 use minijinja::{AutoEscape, Environment, context};
 
+use crate::chart::DrawingError;
 use crate::figures::{BASELINE, Figures};
 use crate::legend::LEGEND;
 use crate::record::{Experiment, Mode};
@@ -17,8 +17,8 @@ pub enum PageError {
     #[error("the page could not be filled in: {0}")]
     Template(#[from] minijinja::Error),
     /// A picture could not be drawn.
-    #[error("a picture could not be drawn: {0}")]
-    Drawing(String),
+    #[error(transparent)]
+    Drawing(#[from] DrawingError),
 }
 
 /// The page as HTML, with its pictures inside.

@@ -1,5 +1,16 @@
 //! Pictures of curves with their confidence, beside points that others state.
 
+mod csv;
+mod draw;
+mod extent;
+mod geometry;
+mod legend;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use crate::chart::DrawingError;
+
 /// A picture: curves over one axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
@@ -73,4 +84,46 @@ pub struct Stated {
     pub x: f64,
     /// Its height.
     pub y: f64,
+}
+
+/// Why a picture could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// The range that is given for an axis is none.
+    #[error(
+        "the axis \"{0}\" cannot go from {1} to {2}: give a range that rises, above 0 on a logarithmic axis"
+    )]
+    Range(String, f64, f64),
+    /// It could not be drawn.
+    #[error(transparent)]
+    Drawing(#[from] DrawingError),
+}
+
+impl Plot {
+    /// The picture as SVG: curves in bands of their 95 % intervals, what is stated as hollow diamonds, axes with units,
+    /// and a legend. It says below what has no place on the axes.
+    ///
+    /// # Errors
+    /// Where the range that is given for an axis is none.
+    pub fn svg(&self) -> Result<String, PlotError> {
+        draw::svg(self)
+    }
+
+    /// The points as a sheet of `series,x,y,ci95`, in the units of the axes; stated ones have the series `paper: NAME`,
+    /// or `paper` where they belong to no curve. What is no number is left empty.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        csv::csv(self)
+    }
+}
+
+impl Stated {
+    /// Its name in sheets and legends.
+    fn name(&self) -> String {
+        if self.of.is_empty() {
+            "paper".to_owned()
+        } else {
+            format!("paper: {}", self.of)
+        }
+    }
 }

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use plotters::prelude::*;
 
-use super::PageError;
-use super::chart::{Axis, Frame, color, draw, drawing, line, mark};
+use crate::chart::{Axis, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, mark};
 use crate::figures::{Figures, SchemeFigures};
 use crate::playout::{Curve, mean_playable};
 use crate::record::{Experiment, SchemeRecord};
@@ -15,6 +14,9 @@ const POINTS: u32 = 240;
 
 /// Steps of a faint curve; more are not seen.
 const FAINT_STEPS: usize = 120;
+
+/// Ticks of an axis, at most.
+const TICKS: usize = 8;
 
 /// The colour of the first path: paths are not to be taken for schemes.
 const FIRST_PATH: usize = 5;
@@ -51,7 +53,7 @@ fn hex(n: usize) -> String {
 pub(super) fn playable(
     experiment: &Experiment,
     figures: &Figures,
-) -> Result<Option<String>, PageError> {
+) -> Result<Option<String>, DrawingError> {
     let curves = || figures.schemes.iter().flat_map(|scheme| &scheme.curves);
     if curves().all(|curve| curve.steps().is_empty()) {
         return Ok(None);
@@ -67,8 +69,9 @@ pub(super) fn playable(
         caption: "",
         x: numbers("time since the start of the transfer (s)", end),
         y: numbers("playable size (kB)", size),
+        foot: 0,
     };
-    draw(&frame, |canvas| {
+    draw(&frame, |canvas, _| {
         for (n, scheme) in figures.schemes.iter().enumerate() {
             for curve in &scheme.curves {
                 line(canvas, faint(curve), color(n).mix(0.2))?;
@@ -84,7 +87,7 @@ pub(super) fn playable(
 }
 
 /// Every transfer time as a dot, and the mean of each scheme with its interval.
-pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String, PageError> {
+pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String, DrawingError> {
     let seconds = |scheme: &SchemeRecord| -> Vec<(f64, bool)> {
         let timeout = experiment.timeout;
         let time = |t: &crate::Transfer| {
@@ -99,18 +102,18 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
     let ends = figures.schemes.iter().filter_map(|scheme| scheme.transfer);
     let ends = ends.map(|transfer| transfer.mean + transfer.ci95.unwrap_or(0.0));
     let top = greatest(dots.iter().flatten().map(|(time, _)| *time).chain(ends));
-    let names: Vec<String> = experiment.schemes.iter().map(|s| s.name.clone()).collect();
+    let names = experiment.schemes.iter().map(|s| s.name.clone());
     let frame = Frame {
         size: (540, 380),
         caption: "",
         x: Axis {
             label: "scheme",
-            range: -0.5..names.len().max(1) as f64 - 0.5,
-            names: Some(names),
+            scale: Scale::named(names),
         },
         y: numbers("transfer time (s)", top),
+        foot: 0,
     };
-    draw(&frame, |canvas| {
+    draw(&frame, |canvas, _| {
         for (n, (dots, figures)) in dots.iter().zip(&figures.schemes).enumerate() {
             let marks = dots.iter().enumerate().map(|(round, (time, done))| {
                 let style = color(n).mix(0.45);
@@ -121,7 +124,7 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
                 };
                 Circle::new((n as f64 + spread(round, dots.len()), *time), 3, style)
             });
-            canvas.draw_series(marks).map_err(drawing)?;
+            elements(canvas, marks)?;
             draw_mean(canvas, n, figures)?;
         }
         Ok(())
@@ -129,10 +132,10 @@ pub(super) fn times(experiment: &Experiment, figures: &Figures) -> Result<String
 }
 
 fn draw_mean(
-    canvas: &mut super::chart::Canvas<'_, '_>,
+    canvas: &mut Canvas<'_, '_>,
     n: usize,
     figures: &SchemeFigures,
-) -> Result<(), PageError> {
+) -> Result<(), DrawingError> {
     let Some(transfer) = figures.transfer else {
         return Ok(());
     };
@@ -151,7 +154,7 @@ fn draw_mean(
 }
 
 /// The pre-buffer over the rate of the playout; none where no transfer completed.
-pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, PageError> {
+pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, DrawingError> {
     if figures.rates.is_empty() {
         return Ok(None);
     }
@@ -172,8 +175,9 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, PageError> 
             "pre-buffer d(r) (s)",
             greatest(points().map(|(_, wait)| *wait)),
         ),
+        foot: 0,
     };
-    draw(&frame, |canvas| {
+    draw(&frame, |canvas, _| {
         for (n, curve) in curves.into_iter().enumerate() {
             line(canvas, curve, color(n).stroke_width(2))?;
         }
@@ -184,7 +188,7 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, PageError> 
 
 /// For each scheme what each path brought to the client, second by second, and the switches; no picture where
 /// nothing came at all.
-pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, PageError> {
+pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, DrawingError> {
     let paths = || {
         experiment
             .schemes
@@ -211,22 +215,31 @@ pub(super) fn first_second(experiment: &Experiment) -> f64 {
     first.map_or(0.0, |started| started.as_secs_f64().floor())
 }
 
-fn throughput_of(scheme: &SchemeRecord, span: Range<f64>, top: f64) -> Result<String, PageError> {
+fn throughput_of(
+    scheme: &SchemeRecord,
+    span: Range<f64>,
+    top: f64,
+) -> Result<String, DrawingError> {
     let frame = Frame {
         size: (540, 270),
         caption: &scheme.name,
         x: Axis {
             label: "time (s)",
-            range: span.clone(),
-            names: None,
+            scale: Scale::linear(span.clone(), TICKS),
         },
         y: numbers("arrived (kbit/s)", top * 1.1),
+        foot: 0,
     };
-    draw(&frame, |canvas| {
+    draw(&frame, |canvas, _| {
         let switches = scheme.overlay.server_switches();
         for switch in switches.filter(|switch| switch.at.as_secs_f64() >= span.start) {
             let color = color(FIRST_PATH + switch.to.index());
-            mark(canvas, switch.at.as_secs_f64(), frame.y.range.end, color)?;
+            mark(
+                canvas,
+                switch.at.as_secs_f64(),
+                frame.y.scale.span().end,
+                color,
+            )?;
         }
         for (n, path) in scheme.overlay.paths.iter().enumerate() {
             let color = color(FIRST_PATH + n);
@@ -268,8 +281,7 @@ fn spread(round: usize, rounds: usize) -> f64 {
 fn numbers(label: &str, greatest: f64) -> Axis<'_> {
     Axis {
         label,
-        range: 0.0..greatest * 1.04,
-        names: None,
+        scale: Scale::linear(0.0..greatest * 1.04, TICKS),
     }
 }
 

@@ -1,0 +1,198 @@
+//! A picture as SVG.
+
+use plotters::prelude::*;
+
+use super::extent::{Scales, scales};
+use super::geometry::{P, UNIT};
+use super::legend::{self, DIAMOND, Entry};
+use super::shapes::{Shape, missing};
+use super::{Look, Plot, PlotError};
+use crate::chart::{
+    Area, Axis, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, text_style, wrap,
+};
+
+/// Width and height of a picture in pixels, without what is written below it.
+const SIZE: (u32, u32) = (540, 360);
+
+/// The radius of a curve's mark, in pixels.
+pub(super) const DOT: i32 = 3;
+
+/// How much of its colour a band has.
+pub(super) const BAND: f64 = 0.18;
+
+/// The height of a line below the picture, and about how wide a letter there is, in pixels.
+const NOTE: i32 = 16;
+const NOTE_LETTER: f64 = 6.2;
+
+/// What is written in a picture without points.
+const EMPTY: &str = "no points";
+
+/// What is drawn, on which axes.
+struct Content<'a> {
+    plot: &'a Plot,
+    scales: Scales,
+    shapes: Vec<Shape>,
+    /// Stated points with their colours.
+    stated: Vec<(P, RGBColor)>,
+}
+
+/// The legend and lines of text that are drawn beside the curves.
+struct Words {
+    entries: Vec<Entry>,
+    /// The legend's corner between the axes; below them if there is no room.
+    corner: Option<(i32, i32)>,
+    notes: Vec<String>,
+}
+
+/// The picture as SVG.
+pub(super) fn svg(plot: &Plot) -> Result<String, PlotError> {
+    let scales = scales(plot)?;
+    let mut notes = missing(plot, scales.as_ref());
+    if scales.is_none() {
+        notes.insert(0, format!("There are {EMPTY}."));
+    }
+    let content = Content::of(plot, scales);
+    let (x, y) = (plot.x.name(), plot.y.name());
+    let axis = |label, scale: &Scale| Axis {
+        label,
+        scale: scale.clone(),
+    };
+    let mut frame = Frame {
+        size: SIZE,
+        caption: &plot.title,
+        x: axis(&x, &content.scales.x),
+        y: axis(&y, &content.scales.y),
+        foot: 0,
+    };
+    let words = Words::of(&content, &notes, frame.inner_size());
+    frame.foot = words.foot();
+    let drawn = draw(&frame, |canvas, foot| {
+        content.draw(canvas)?;
+        words.draw(canvas, foot)
+    });
+    Ok(drawn?)
+}
+
+impl<'a> Content<'a> {
+    fn of(plot: &'a Plot, scales: Option<Scales>) -> Self {
+        let Some(scales) = scales else {
+            return Self {
+                plot,
+                scales: Scales {
+                    x: Scale::blank(),
+                    y: Scale::blank(),
+                },
+                shapes: Vec::new(),
+                stated: Vec::new(),
+            };
+        };
+        let stated = plot.stated.iter().filter_map(|stated| {
+            let at = (scales.x.share(stated.x)?, scales.y.share(stated.y)?);
+            Some((at, legend::color_of(plot, &stated.of)))
+        });
+        Self {
+            plot,
+            shapes: plot.series.iter().map(|s| Shape::of(s, &scales)).collect(),
+            stated: stated.filter(|(at, _)| UNIT.holds(*at)).collect(),
+            scales,
+        }
+    }
+
+    /// Bands first, then curves, then what is stated: each above what it must not be hidden by.
+    fn draw(&self, canvas: &mut Canvas<'_, '_>) -> Result<(), DrawingError> {
+        for (n, shape) in self.shapes.iter().enumerate() {
+            let areas = shape.bands.iter().map(|area| self.places(area));
+            let style = color(n).mix(BAND).filled();
+            elements(canvas, areas.map(|area| Polygon::new(area, style)))?;
+        }
+        for (n, (shape, series)) in self.shapes.iter().zip(&self.plot.series).enumerate() {
+            let width = if series.look == Look::Trace { 1 } else { 2 };
+            for part in &shape.lines {
+                line(canvas, self.places(part), color(n).stroke_width(width))?;
+            }
+            for bar in &shape.bars {
+                line(canvas, self.places(bar), color(n).mix(0.6).stroke_width(1))?;
+            }
+            let dots = self.places(&shape.dots).into_iter();
+            let style = color(n).filled();
+            elements(canvas, dots.map(|at| Circle::new(at, DOT, style)))?;
+        }
+        for (at, color) in &self.stated {
+            // A white border lifts it off the curves.
+            for style in [WHITE.stroke_width(5), color.stroke_width(2)] {
+                let outline = PathElement::new(diamond((0, 0)), style);
+                elements(canvas, [EmptyElement::at(self.place(*at)) + outline])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, (x, y): P) -> P {
+        (self.scales.x.value(x), self.scales.y.value(y))
+    }
+
+    fn places(&self, shares: &[P]) -> Vec<P> {
+        shares.iter().map(|at| self.place(*at)).collect()
+    }
+}
+
+/// The outline of a stated point.
+pub(super) fn diamond((x, y): (i32, i32)) -> Vec<(i32, i32)> {
+    let corners = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, 0)];
+    let corners = corners.map(|(dx, dy)| (x + dx * DIAMOND, y + dy * DIAMOND));
+    corners.to_vec()
+}
+
+impl Words {
+    fn of(content: &Content<'_>, notes: &[String], room: (u32, u32)) -> Self {
+        let entries = legend::entries(content.plot, &content.shapes);
+        let size = legend::column(&entries).size;
+        let stated: Vec<P> = content.stated.iter().map(|stated| stated.0).collect();
+        let letters = f64::from(SIZE.0) / NOTE_LETTER;
+        Self {
+            corner: legend::free_place(&content.shapes, &stated, size, room),
+            entries,
+            notes: notes.iter().flat_map(|note| wrap(note, letters)).collect(),
+        }
+    }
+
+    /// The height of the legend below the picture, in pixels.
+    fn legend_foot(&self) -> i32 {
+        if self.corner.is_some() || self.entries.is_empty() {
+            return 0;
+        }
+        legend::rows(&self.entries, SIZE.0.cast_signed()).size.1
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "a picture has a few lines of notes"
+    )]
+    fn foot(&self) -> u32 {
+        (self.legend_foot() + NOTE * self.notes.len() as i32) as u32
+    }
+
+    fn draw(&self, canvas: &Canvas<'_, '_>, foot: &Area<'_>) -> Result<(), DrawingError> {
+        let column = legend::column(&self.entries);
+        if self.entries.is_empty() {
+            // Nothing has a name.
+        } else if let Some(corner) = self.corner {
+            let inside = canvas.plotting_area().strip_coord_spec();
+            let end = (corner.0 + column.size.0, corner.1 + column.size.1);
+            let ground = Rectangle::new([corner, end], WHITE.mix(0.85).filled());
+            inside.draw(&ground).map_err(DrawingError::new)?;
+            legend::draw(&inside, &self.entries, &column, corner)?;
+        } else {
+            let rows = legend::rows(&self.entries, SIZE.0.cast_signed());
+            legend::draw(foot, &self.entries, &rows, (0, 0))?;
+        }
+        for (row, note) in (0..).zip(&self.notes) {
+            let at = (8, self.legend_foot() + row * NOTE);
+            let drawn = foot.draw_text(note, &text_style(14), at);
+            drawn.map_err(DrawingError::new)?;
+        }
+        Ok(())
+    }
+}

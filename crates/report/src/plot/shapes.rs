@@ -1,0 +1,137 @@
+//! What is drawn of a picture's points, in shares of the axes.
+
+use super::extent::Scales;
+use super::geometry::{P, UNIT};
+use super::{Axis, Look, Plot, Point, Series};
+
+/// What is drawn of a curve.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Shape {
+    /// The line, in parts where it leaves the axes.
+    pub(super) lines: Vec<Vec<P>>,
+    /// The areas of its 95 % intervals.
+    pub(super) bands: Vec<Vec<P>>,
+    /// The 95 % intervals of points that stand alone.
+    pub(super) bars: Vec<[P; 2]>,
+    /// Its points.
+    pub(super) dots: Vec<P>,
+}
+
+impl Shape {
+    /// What is drawn of a curve on these axes.
+    pub(super) fn of(series: &Series, scales: &Scales) -> Self {
+        let mut shape = Self::default();
+        for run in runs(series, scales) {
+            let path: Vec<P> = run.iter().map(|place| place.at).collect();
+            if series.look != Look::Trace || path.len() == 1 {
+                let seen = path.iter().filter(|at| UNIT.holds(**at));
+                shape.dots.extend(seen);
+            }
+            if series.look == Look::Dots {
+                shape.bars.extend(run.iter().filter_map(Place::bar));
+                continue;
+            }
+            shape.lines.extend(UNIT.parts_of_path(&path));
+            for part in run.chunk_by(|a, b| a.band.is_some() && b.band.is_some()) {
+                shape.add_band(part);
+            }
+        }
+        shape
+    }
+
+    fn add_band(&mut self, run: &[Place]) {
+        if let [alone] = run {
+            self.bars.extend(alone.bar());
+            return;
+        }
+        let side = |which: usize| move |place: &Place| Some((place.at.0, place.band?[which]));
+        let low = run.iter().filter_map(side(0));
+        let high = run.iter().rev().filter_map(side(1));
+        let area = UNIT.part_of_area(&low.chain(high).collect::<Vec<P>>());
+        self.bands.extend((!area.is_empty()).then_some(area));
+    }
+}
+
+/// The place of a point, with the ends of its interval.
+struct Place {
+    at: P,
+    band: Option<[f64; 2]>,
+}
+
+impl Place {
+    fn of(point: &Point, scales: &Scales) -> Option<Self> {
+        let at = (scales.x.share(point.x)?, scales.y.share(point.y)?);
+        let half = point.ci95.filter(|half| half.is_finite() && *half > 0.0);
+        let band = half.and_then(|half| {
+            // What lies below everything on a logarithmic axis goes down to its begin.
+            let low = scales.y.share(point.y - half).unwrap_or(0.0).max(0.0);
+            Some([low, scales.y.share(point.y + half)?])
+        });
+        Some(Self { at, band })
+    }
+
+    fn bar(&self) -> Option<[P; 2]> {
+        let [low, high] = self.band?;
+        UNIT.part_of_line((self.at.0, low), (self.at.0, high))
+    }
+}
+
+/// The points of a curve that have places, in parts where others lie between them.
+fn runs(series: &Series, scales: &Scales) -> Vec<Vec<Place>> {
+    let places: Vec<_> = series.points.iter().map(|p| Place::of(p, scales)).collect();
+    let mut runs: Vec<Vec<Place>> = vec![Vec::new()];
+    for place in places {
+        match (place, runs.last_mut()) {
+            (Some(place), Some(run)) => run.push(place),
+            _ => runs.push(Vec::new()),
+        }
+    }
+    runs.retain(|run| !run.is_empty());
+    runs
+}
+
+/// What is not drawn, and why, in sentences.
+pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
+    let has_place = |x: f64, y: f64| plot.x.has_place(x) && plot.y.has_place(y);
+    let of_series = plot.series.iter().map(|series| {
+        let lost = series
+            .points
+            .iter()
+            .filter(|p| !has_place(p.x, p.y))
+            .count();
+        (series.name.as_str(), lost)
+    });
+    let lost = plot.stated.iter().filter(|s| !has_place(s.x, s.y)).count();
+    let all = of_series.chain([("the paper", lost)]);
+    let why = why_without_place(&plot.x, &plot.y);
+    let lines = all.filter(|(_, lost)| *lost > 0);
+    let mut lines: Vec<String> = lines
+        .map(|(name, lost)| format!("Not drawn: {} of {name}, {why}.", points(lost)))
+        .collect();
+    let beyond = scales.map_or(0, |scales| beyond(plot, scales));
+    if beyond > 0 {
+        lines.push(format!("Beyond the axes: {} of the paper.", points(beyond)));
+    }
+    lines
+}
+
+fn points(n: usize) -> String {
+    format!("{n} point{}", if n == 1 { "" } else { "s" })
+}
+
+fn why_without_place(x: &Axis, y: &Axis) -> &'static str {
+    if x.is_log || y.is_log {
+        "not a number above 0 on a logarithmic axis"
+    } else {
+        "not a number"
+    }
+}
+
+/// How many of the stated points lie beside axes whose range is given.
+fn beyond(plot: &Plot, scales: &Scales) -> usize {
+    let places = plot.stated.iter().filter_map(|stated| {
+        let (x, y) = (scales.x.share(stated.x)?, scales.y.share(stated.y)?);
+        Some((x, y))
+    });
+    places.filter(|at| !UNIT.holds(*at)).count()
+}

@@ -1,0 +1,184 @@
+use super::*;
+
+fn curve(name: &str, points: &[(f64, f64, f64)]) -> Series {
+    let point = |&(x, y, half): &(f64, f64, f64)| Point {
+        x,
+        y,
+        ci95: (half > 0.0).then_some(half),
+    };
+    Series {
+        name: name.to_owned(),
+        points: points.iter().map(point).collect(),
+        look: Look::Line,
+    }
+}
+
+fn stated(of: &str, x: f64, y: f64) -> Stated {
+    Stated {
+        of: of.to_owned(),
+        x,
+        y,
+    }
+}
+
+fn axis(label: &str, unit: &str) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+        ..Axis::default()
+    }
+}
+
+fn plot() -> Plot {
+    Plot {
+        id: "fig3".to_owned(),
+        title: "Transfer time & load".to_owned(),
+        x: axis("load", ""),
+        y: axis("transfer time", "s"),
+        series: vec![
+            curve(
+                "tcp",
+                &[(0.6, 2.0, 0.1), (0.8, 4.0, 0.5), (0.95, 30.0, 6.0)],
+            ),
+            curve(
+                "ppd-tcp2",
+                &[(0.6, 1.5, 0.1), (0.8, 2.0, 0.2), (0.95, 5.0, 0.5)],
+            ),
+        ],
+        stated: vec![stated("tcp", 0.95, 35.0), stated("ppd-tcp2", 0.95, 4.5)],
+    }
+}
+
+/// How many of these there are with this colour.
+fn count(svg: &str, tag: &str, color: &str) -> usize {
+    let tags = svg.lines().filter(|line| line.starts_with(tag));
+    tags.filter(|line| line.contains(color)).count()
+}
+
+/// The colours of the first and the second curve.
+const COLORS: [&str; 2] = ["#000000", "#E69F00"];
+
+#[test]
+fn each_curve_and_stated_point_is_in_the_picture() {
+    let svg = plot().svg().unwrap();
+    for (color, text) in COLORS.into_iter().zip(["\ntcp\n", "\nppd-tcp2\n"]) {
+        assert_eq!(count(&svg, "<polygon", color), 1, "band");
+        assert_eq!(
+            count(&svg, "<circle", color),
+            3 + 1,
+            "points, and one in the legend"
+        );
+        // The curve, its sign in the legend, and the diamond.
+        assert_eq!(count(&svg, "<polyline", color), 3);
+        assert!(svg.contains(text), "{text}");
+    }
+    for text in [
+        "Transfer time &amp; load",
+        "transfer time (s)",
+        "\nload\n",
+        "\npaper\n",
+    ] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert_eq!(svg, plot().svg().unwrap(), "the same twice");
+}
+
+#[test]
+fn a_legend_that_finds_no_room_is_below() {
+    let height = |plot: &Plot| {
+        let svg = plot.svg().unwrap();
+        let height = svg.split("height=\"").nth(1).unwrap();
+        height.split('"').next().unwrap().parse::<u32>().unwrap()
+    };
+    let mut picture = plot();
+    assert_eq!(height(&picture), 360);
+    let zigzag = (0..40).map(|n| (f64::from(n), 36.0 * f64::from(n % 2), 0.0));
+    picture
+        .series
+        .push(curve("everywhere", &zigzag.collect::<Vec<_>>()));
+    picture.stated.clear();
+    assert_eq!(height(&picture), 360 + 19 + 5);
+}
+
+#[test]
+fn what_has_no_place_on_the_axes_is_named() {
+    let mut picture = plot();
+    picture.y.is_log = true;
+    picture.series[0].points[1].y = 0.0;
+    picture.series[1].points[0].y = f64::NAN;
+    picture.stated[1].y = -4.5;
+    let svg = picture.svg().unwrap();
+    for name in ["tcp", "ppd-tcp2", "the paper"] {
+        let text =
+            format!("Not drawn: 1 point of {name}, not a number above 0 on a logarithmic axis.");
+        assert!(svg.contains(&text), "{text}");
+    }
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    // No line goes through what is missing: the first curve has two single points with their intervals and a diamond,
+    // the second, whose first point is missing, a line; both have a sign in the legend.
+    assert_eq!(count(&svg, "<polyline", COLORS[0]), 2 + 1 + 1);
+    assert_eq!(count(&svg, "<polyline", COLORS[1]), 1 + 1);
+    picture.y.is_log = false;
+    picture.x.range = Some([0.5, 0.9]);
+    assert!(
+        picture
+            .svg()
+            .unwrap()
+            .contains("Beyond the axes: 2 points of the paper.")
+    );
+}
+
+#[test]
+fn pictures_of_next_to_nothing_are_drawn() {
+    let mut picture = plot();
+    picture.stated.clear();
+    for series in &mut picture.series {
+        series.points.truncate(1);
+    }
+    let svg = picture.svg().unwrap();
+    assert_eq!(count(&svg, "<circle", COLORS[0]), 1 + 1);
+    for series in &mut picture.series {
+        series.points.clear();
+    }
+    assert!(picture.svg().unwrap().contains("There are no points."));
+    assert!(
+        Plot::default()
+            .svg()
+            .unwrap()
+            .contains("There are no points.")
+    );
+    picture.stated.push(stated("another scheme", 1.0, 2.0));
+    assert!(picture.svg().unwrap().contains("paper: another scheme"));
+    for look in [Look::Trace, Look::Dots] {
+        let mut picture = plot();
+        picture.series[0].look = look;
+        let bands = usize::from(look == Look::Trace);
+        assert_eq!(count(&picture.svg().unwrap(), "<polygon", COLORS[0]), bands);
+    }
+}
+
+#[test]
+fn the_sheet_says_what_the_picture_shows() {
+    let mut picture = plot();
+    picture.series[0].name = "tcp, \"plain\"".to_owned();
+    picture.series[0].points[0].y = 0.1 + 0.2;
+    picture.stated.push(stated("", 0.7, f64::NAN));
+    let text = picture.csv();
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(reader.headers().unwrap(), vec!["series", "x", "y", "ci95"]);
+    assert_eq!(rows.len(), 6 + 3);
+    let points = picture
+        .series
+        .iter()
+        .flat_map(|s| s.points.iter().map(|p| (&s.name, p)));
+    for ((name, point), row) in points.zip(&rows) {
+        let number = |n: usize| row[n].parse::<f64>().ok();
+        assert_eq!(&row[0], name.as_str());
+        assert_eq!((number(1), number(2)), (Some(point.x), Some(point.y)));
+        assert_eq!(number(3), point.ci95);
+    }
+    assert_eq!(rows[6], vec!["paper: tcp", "0.95", "35", ""]);
+    assert_eq!(rows[8], vec!["paper", "0.7", "", ""]);
+    assert_eq!(Plot::default().csv(), "series,x,y,ci95\n");
+}
