@@ -13,6 +13,7 @@ mod outcome;
 mod output;
 mod progress;
 mod recording;
+mod reproduce;
 mod scenario;
 mod schema;
 mod sim;
@@ -46,6 +47,8 @@ enum Command {
     Sim(sim::Args),
     /// Hold the simulator against theory and ns-2; exit code 1 where a bound is missed.
     Validate(validate::Args),
+    /// Answer the claims of the papers: figures, verdicts, and a book of both.
+    Reproduce(reproduce::Args),
     /// Run a scenario in real time, with real programs on the real kernel, over emulated links.
     Lab(lab::Args),
     /// Carry the packets of a TUN device to a peer over every configured path.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Sim(args) => sim::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Key(args) => key::run(&args),

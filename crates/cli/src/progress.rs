@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use polypath_batch::PARTS;
 use polypath_core::time::Time;
+use polypath_papers::Progress;
 
 /// Redraws a second.
 const REDRAW_HZ: u8 = 5;
@@ -28,6 +29,8 @@ pub(crate) struct Indicator {
     lines: Option<Box<dyn Write + Send>>,
     /// Since the start.
     next_line: Duration,
+    /// The round of jobs.
+    round: u32,
 }
 
 impl Indicator {
@@ -47,6 +50,12 @@ impl Indicator {
         Self::new(steps, false, STEPS)
     }
 
+    /// Of jobs of unequal length, round by round; they may be over soon, too.
+    pub(crate) fn of_jobs() -> Self {
+        let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{left}";
+        Self::new(PARTS, false, template)
+    }
+
     fn new(steps: u64, is_long: bool, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -61,6 +70,7 @@ impl Indicator {
             is_long,
             lines,
             next_line,
+            round: 0,
         }
     }
 
@@ -88,6 +98,41 @@ impl Indicator {
             self.next_line = self.bar.elapsed() + INTERVAL;
             let percent = 100 * parts / self.steps.max(1);
             self.write(&format!("{what}: {percent} %"));
+        }
+    }
+
+    /// Moves on within a round of jobs; a new round begins anew.
+    pub(crate) fn advance_jobs(&mut self, progress: Progress) {
+        let Progress {
+            round,
+            finished,
+            jobs,
+            share,
+        } = progress;
+        if self.round != round {
+            self.round = round;
+            self.bar.reset_eta();
+        }
+        let percent = 100.0 * share;
+        self.bar
+            .set_message(format!("round {round}: {finished} of {jobs} jobs"));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a thousand"
+        )]
+        self.bar.set_position((share * PARTS as f64) as u64);
+        self.draw();
+        if self.bar.elapsed() >= self.next_line {
+            self.next_line = self.bar.elapsed() + INTERVAL;
+            let left = if share > 0.0 {
+                format!(", about {} left", HumanDuration(self.bar.eta()))
+            } else {
+                String::new()
+            };
+            self.write(&format!(
+                "round {round}: {finished} of {jobs} jobs, {percent:.0} %{left}"
+            ));
         }
     }
 

@@ -1,0 +1,196 @@
+//! `polypath reproduce`: the claims of the papers, answered.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use polypath_papers::ledger::{CLAIMS, Ledger};
+use polypath_papers::{
+    Answer, FIGURES, Figure, Findings, JOBS, MakeError, Measurement, OutputError, Scale, answer,
+    json, make, put, render, select, summary, write,
+};
+use polypath_scenario::document::nearest;
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::Indicator;
+use crate::scenario::Format;
+use crate::watch::Interrupts;
+
+/// Arguments of `polypath reproduce`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Claims, figures or papers, such as ppd.fig3.order, ppd.fig3 or ppd [default: all].
+    #[arg(value_name = "CLAIM|FIGURE|PAPER")]
+    names: Vec<String>,
+    /// A few runs of each figure: all within minutes; this is the default.
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// The papers' sample sizes where a claim names them, and enough for 5 % elsewhere: up to an hour a paper.
+    #[arg(long)]
+    full: bool,
+    /// The ledger of claims, instead of the one of this program.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Run so many simulations at once; the results are the same for any number [default: the cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// The folder for the book, its figures and the finished runs, from which an interrupted reproduction goes on
+    /// [default: out/reproduce-quick or out/reproduce-full].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Forget the finished runs that the folder has.
+    #[arg(long)]
+    fresh: bool,
+    /// What to print on standard output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Makes the figures, answers the claims, and writes the book.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let ledger = read(args.ledger.as_deref())?;
+    let all: Vec<&Figure> = FIGURES.into_iter().flatten().collect();
+    let figures = selected(&all, &ledger, &args.names)?;
+    let scale = if args.full { Scale::Full } else { Scale::Quick };
+    let out = args.out.clone().unwrap_or_else(|| folder(scale));
+    let kept = out.join(JOBS);
+    if args.fresh {
+        forget(&kept)?;
+    }
+    let findings = make_all(&figures, (&ledger, scale), kept, args.jobs)?;
+    let made = written(&out, &figures, &findings)?;
+    let answers = answer(&ledger, &all, &made, &args.names);
+    let text = json(&answers).context("writing the answers")?;
+    put(&out, "claims.json", text.as_bytes())?;
+    print(&match args.format {
+        Format::Json => text,
+        Format::Table => told(&answers, &out),
+    })
+}
+
+fn read(file: Option<&Path>) -> Result<Ledger, Failure> {
+    let Some(path) = file else {
+        return Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input);
+    };
+    let name = path.display().to_string();
+    let unreadable = |error| Failure::input(format!("cannot read {name}: {error}"));
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+    Ledger::parse(&text, &name).map_err(Failure::input)
+}
+
+/// The figures that are meant, or what is meant by names that mean none.
+fn selected<'a>(
+    all: &[&'a Figure],
+    ledger: &Ledger,
+    names: &[String],
+) -> Result<Vec<&'a Figure>, Failure> {
+    let claims: BTreeSet<&str> = ledger
+        .claims
+        .iter()
+        .map(|claim| claim.id.as_str())
+        .collect();
+    select(all, &claims, names).map_err(|unknown| {
+        let papers = ledger
+            .claims
+            .iter()
+            .map(polypath_papers::ledger::Claim::paper);
+        let papers: BTreeSet<&str> = papers.collect();
+        let figures = all.iter().map(|figure| figure.id);
+        let known: Vec<&str> = claims
+            .iter()
+            .chain(&papers)
+            .copied()
+            .chain(figures)
+            .collect();
+        let remedy = |name: &String| match nearest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!(
+                "the papers are {}",
+                papers.iter().copied().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let one = |name: &String| {
+            let remedy = remedy(name);
+            format!("no claim, figure or paper is called `{name}`: {remedy}")
+        };
+        Failure::input(unknown.iter().map(one).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+fn folder(scale: Scale) -> PathBuf {
+    PathBuf::from(match scale {
+        Scale::Quick => "out/reproduce-quick",
+        Scale::Full => "out/reproduce-full",
+    })
+}
+
+fn forget(kept: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(kept) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::input(format!(
+            "cannot remove {}: {error}",
+            kept.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn make_all(
+    figures: &[&Figure],
+    what: (&Ledger, Scale),
+    kept: PathBuf,
+    jobs: Option<u16>,
+) -> Result<Vec<Findings>, Failure> {
+    let mut bar = Indicator::of_jobs();
+    let interrupts = Interrupts::register().context("watching for signals")?;
+    let findings = make(figures, what, kept, jobs, &mut |progress| {
+        interrupts.obey_alone(&bar);
+        bar.advance_jobs(progress);
+    });
+    bar.finish();
+    Ok(findings?)
+}
+
+type Made<'a> = (&'a Figure, &'a Findings, Vec<Measurement>);
+
+/// Writes the figures, and gives each with its measurements as they were written.
+fn written<'a>(
+    out: &Path,
+    figures: &[&'a Figure],
+    findings: &'a [Findings],
+) -> Result<Vec<Made<'a>>, Failure> {
+    let all = figures.iter().zip(findings);
+    let made = all.map(|(figure, findings)| Ok((*figure, findings, write(out, figure, findings)?)));
+    made.collect::<Result<Vec<_>, OutputError>>()
+        .map_err(Failure::from)
+}
+
+/// What a person is told.
+fn told(answers: &[Answer], out: &Path) -> String {
+    let book = out.join("claims.json");
+    format!(
+        "{}\n{}book: {}\n",
+        render(answers),
+        summary(answers),
+        book.display()
+    )
+}
+
+impl From<MakeError> for Failure {
+    fn from(error: MakeError) -> Self {
+        match error {
+            MakeError::File(_) => Self::input(error),
+            _ => Self::run(error),
+        }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::File { .. } => Self::input(error),
+            _ => Self::run(error),
+        }
+    }
+}

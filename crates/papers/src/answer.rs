@@ -1,0 +1,189 @@
+//! Answers: claims with their verdicts, as a person and a program read them.
+
+mod table;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::figure::{Figure, Findings};
+use crate::judge::{Ours, PartJudgement, Verdict, judge};
+use crate::ledger::{Claim, Kind, Ledger};
+use crate::measurement::Measurement;
+
+pub use table::{render, summary};
+
+/// A claim and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The claim.
+    pub claim: Claim,
+    /// The figure that answers it, if there is one.
+    pub figure: Option<&'static str>,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What was measured.
+    pub ours: Vec<Ours>,
+    /// The parts of its rule.
+    pub parts: Vec<PartJudgement>,
+    /// Why it differs or was not run; empty where it holds.
+    pub reason: String,
+}
+
+/// An answer as a program reads it; the lists of what was measured have one entry for each quantity, and position of it.
+#[derive(Serialize)]
+struct Row<'a> {
+    claim: &'a str,
+    figure: Option<&'static str>,
+    #[serde(rename = "where")]
+    place: &'a str,
+    kind: Kind,
+    says: &'a str,
+    verdict: Verdict,
+    /// The values that the paper states.
+    paper: &'a [f64],
+    tol: Option<f64>,
+    bounds: Option<&'a [[f64; 2]]>,
+    rule: Option<&'a str>,
+    quantity: Vec<&'a str>,
+    at: Vec<Option<f64>>,
+    ours: Vec<f64>,
+    ci95: Vec<Option<f64>>,
+    unit: Vec<&'a str>,
+    n: Vec<usize>,
+    /// The seed of the first run; nothing where nothing is random.
+    seed: Option<u64>,
+    parts: &'a [PartJudgement],
+    reason: &'a str,
+}
+
+impl Answer {
+    /// The seed of the first run; nothing where nothing was measured, or nothing is random.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        let seeds = self.ours.iter().map(|ours| ours.seed);
+        seeds.reduce(u64::max).filter(|seed| *seed > 0)
+    }
+
+    fn row(&self) -> Row<'_> {
+        let ours = &self.ours;
+        Row {
+            claim: &self.claim.id,
+            figure: self.figure,
+            place: &self.claim.place,
+            kind: self.claim.kind,
+            says: &self.claim.says,
+            verdict: self.verdict,
+            paper: &self.claim.value,
+            tol: self.claim.tol,
+            bounds: self.claim.bounds.as_deref(),
+            rule: self.claim.rule.as_deref(),
+            quantity: ours.iter().map(|ours| ours.quantity.as_str()).collect(),
+            at: ours.iter().map(|ours| ours.at).collect(),
+            ours: ours.iter().map(|ours| ours.value).collect(),
+            ci95: ours.iter().map(|ours| ours.ci95).collect(),
+            unit: ours.iter().map(|ours| ours.unit.as_str()).collect(),
+            n: ours.iter().map(|ours| ours.n).collect(),
+            seed: self.seed(),
+            parts: &self.parts,
+            reason: &self.reason,
+        }
+    }
+}
+
+/// Answers as JSON: a list, in the order of the ledger.
+///
+/// # Errors
+/// Where one cannot be written.
+pub fn json(answers: &[Answer]) -> Result<String, serde_json::Error> {
+    let rows: Vec<Row<'_>> = answers.iter().map(Answer::row).collect();
+    Ok(serde_json::to_string_pretty(&rows)? + "\n")
+}
+
+/// Answers the claims that are named, by themselves, their paper or their figure; all of the ledger, if nothing is.
+/// `made` are figures with what they found, and the measurements as they were written.
+#[must_use]
+pub fn answer(
+    ledger: &Ledger,
+    all: &[&Figure],
+    made: &[(&Figure, &Findings, Vec<Measurement>)],
+    names: &[String],
+) -> Vec<Answer> {
+    let figures: BTreeMap<&str, &Figure> = all
+        .iter()
+        .flat_map(|figure| figure.claims.iter().map(|claim| (*claim, *figure)))
+        .collect();
+    let is_named = |claim: &&Claim| {
+        let figure = figures.get(claim.id.as_str()).map(|figure| figure.id);
+        let is = |name: &String| {
+            *name == claim.id || name == claim.paper() || figure == Some(name.as_str())
+        };
+        names.is_empty() || names.iter().any(is)
+    };
+    let claims = ledger.claims.iter().filter(is_named);
+    let answers = claims.map(|claim| {
+        let figure = figures.get(claim.id.as_str()).copied();
+        let made = figure.and_then(|figure| made.iter().find(|made| made.0.id == figure.id));
+        match (figure, made) {
+            (Some(figure), Some((_, findings, measurements))) => {
+                answer_one(claim, figure, findings, measurements)
+            }
+            _ => Answer::not_run(claim, figure),
+        }
+    });
+    answers.collect()
+}
+
+fn answer_one(
+    claim: &Claim,
+    figure: &Figure,
+    findings: &Findings,
+    measurements: &[Measurement],
+) -> Answer {
+    let mut answer = Answer::not_run(claim, Some(figure));
+    match judge(claim, measurements) {
+        Ok(judgement) => {
+            answer.verdict = judgement.verdict;
+            answer.ours = judgement.ours;
+            answer.parts = judgement.parts;
+        }
+        Err(error) => answer.reason = format!("the ledger and the figure do not agree: {error}"),
+    }
+    let reasons = findings.reasons.iter();
+    let reason = reasons
+        .filter(|reason| reason.claim == claim.id)
+        .map(|reason| reason.text.as_str());
+    match answer.verdict {
+        Verdict::Holds => answer.reason.clear(),
+        Verdict::Differs => {
+            let words: Vec<&str> = reason.collect();
+            answer.reason = if words.is_empty() {
+                "why is not known".to_owned()
+            } else {
+                words.join(" ")
+            };
+        }
+        Verdict::NotRun => {}
+    }
+    answer
+}
+
+impl Answer {
+    fn not_run(claim: &Claim, figure: Option<&Figure>) -> Self {
+        let reason = match figure {
+            None => "no figure of this program answers it yet".to_owned(),
+            Some(figure) => format!("{} measured nothing of it", figure.id),
+        };
+        Self {
+            claim: claim.clone(),
+            figure: figure.map(|figure| figure.id),
+            verdict: Verdict::NotRun,
+            ours: Vec::new(),
+            parts: Vec::new(),
+            reason,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

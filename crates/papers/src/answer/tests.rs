@@ -1,0 +1,99 @@
+use super::*;
+use crate::figure::Reason;
+use crate::ledger::CLAIMS;
+use crate::measurement::Sample;
+use crate::study::{Pending, Study};
+
+#[expect(clippy::unnecessary_wraps, reason = "it is one of many that may wait")]
+fn nothing(_: &mut Study<'_>) -> Result<Findings, Pending> {
+    Ok(Findings::default())
+}
+
+const FIGURE: Figure = Figure {
+    id: "psp.fig5",
+    title: "",
+    claims: &["psp.fig5.damping", "psp.fig5.oscillation"],
+    make: nothing,
+};
+
+fn answers(gain: f64, ledger: &str) -> Vec<Answer> {
+    let samples = [gain - 0.01, gain + 0.01].map(|value| Sample { seed: 7, value });
+    let of = |claim, quantity| Measurement::of(claim, quantity, "ratio", "runs", &samples);
+    let measurements = vec![
+        of("psp.fig5.damping", "gain"),
+        of("psp.fig5.oscillation", "deviation.damped"),
+    ];
+    let findings = Findings {
+        reasons: vec![Reason {
+            claim: "psp.fig5.damping",
+            text: "it is noise.".to_owned(),
+        }],
+        ..Findings::default()
+    };
+    let ledger = Ledger::parse(ledger, "claims.toml").unwrap();
+    let made = [(&FIGURE, &findings, measurements)];
+    let names = ["psp.fig5".to_owned(), "psp.seven_rtts".to_owned()];
+    answer(&ledger, &[&FIGURE], &made, &names)
+}
+
+#[test]
+fn a_claim_is_answered_by_its_figure_and_the_ledger_alone_decides() {
+    let holds = answers(0.1, CLAIMS);
+    let ids: Vec<&str> = holds
+        .iter()
+        .map(|answer| answer.claim.id.as_str())
+        .collect();
+    let wanted = ["psp.fig5.damping", "psp.fig5.oscillation", "psp.seven_rtts"];
+    assert_eq!(ids, wanted);
+    assert_eq!(
+        (holds[0].verdict, holds[0].reason.as_str()),
+        (Verdict::Holds, "")
+    );
+    let changed = CLAIMS.replace("bounds = [[0.05, 0.2]]", "bounds = [[0.12, 0.2]]");
+    assert_ne!(changed, CLAIMS);
+    let differs = &answers(0.1, &changed)[0];
+    let found = (differs.verdict, differs.reason.as_str());
+    assert_eq!(found, (Verdict::Differs, "it is noise."));
+}
+
+#[test]
+fn what_was_not_measured_was_not_run_and_says_why() {
+    let answers = answers(0.1, CLAIMS);
+    assert_eq!(answers[1].verdict, Verdict::NotRun);
+    assert!(
+        answers[1]
+            .reason
+            .contains("`deviation.ad_hoc` was not measured")
+    );
+    assert_eq!(answers[2].verdict, Verdict::NotRun);
+    assert!(answers[2].reason.contains("no figure"));
+    assert!(summary(&answers).starts_with("3 claims: 1 hold, 0 differ, 2 not run"));
+}
+
+#[test]
+fn a_program_reads_the_paper_s_value_ours_its_interval_and_seed() {
+    let text = json(&answers(0.1, CLAIMS)).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let row = &rows[0];
+    assert_eq!(row["claim"], "psp.fig5.damping");
+    assert_eq!(row["verdict"], "holds");
+    assert_eq!(row["paper"][0], 0.1);
+    assert!((row["ours"][0].as_f64().unwrap() - 0.1).abs() < 1e-9);
+    assert!(
+        row["ci95"][0].as_f64().unwrap() > 0.1,
+        "two runs say little"
+    );
+    assert_eq!((&row["n"][0], &row["seed"]), (&2.into(), &7.into()));
+    assert_eq!(rows[2]["seed"], serde_json::Value::Null);
+}
+
+#[test]
+fn numbers_have_four_digits() {
+    let of = table::number;
+    assert_eq!(of(35.0), "35");
+    assert_eq!(of(0.026), "0.026");
+    assert_eq!(of(1540.64), "1541");
+    assert_eq!(of(-0.123_456), "-0.1235");
+    assert_eq!(of(2.12e7), "2.120e7");
+    assert_eq!(of(0.0), "0");
+}
