@@ -1,7 +1,9 @@
 //! What no schema can state about a scenario: names that must exist, values that must not be zero.
 
 pub(crate) mod bounds;
+mod load;
 mod queue;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,9 +31,6 @@ const LEAST_PAIR: Bytes = Bytes(LEAST_PAIR_LEN as u64);
 
 /// Headers of IPv4 and TCP without options, in bytes.
 const TCP_HEADERS: Bytes = Bytes(40);
-
-/// Links of a path with background: the load is balanced over links between two inner nodes.
-const LEAST_LOADED_LINKS: usize = 3;
 
 /// Reports all that is wrong with a scenario whose types are right.
 pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
@@ -180,8 +179,9 @@ fn check_paths(scenario: &Scenario, problems: &mut Problems) {
             problems.report_among(&keys.each_ref().map(String::as_str), message, "rename one");
         }
         check_links(&key, path, &Largest::on_path(scenario, path), problems);
-        check_load(&key, path, &scenario.background, problems);
+        load::check(&key, path, &scenario.background, problems);
     }
+    shared::check(paths, problems);
 }
 
 /// A packet that a queue must admit.
@@ -238,27 +238,6 @@ fn check_links(key: &str, path: &Path, packets: &[Largest], problems: &mut Probl
     }
     for (index, link) in path.links.iter().enumerate() {
         check_link(&format!("{key}.link.{index}"), link, packets, problems);
-    }
-}
-
-fn check_load(key: &str, path: &Path, background: &Background, problems: &mut Problems) {
-    let (Some(name), Background::Profiles(profiles)) = (&path.background, background) else {
-        return;
-    };
-    let background = format!("{key}.background");
-    if !profiles.contains_key(name) {
-        let known = profiles.keys().map(String::as_str);
-        let keys = [&background, "background"];
-        problems.report_unknown(&keys, "background profile", name, known);
-    }
-    if path.hops() < LEAST_LOADED_LINKS {
-        let message = format!("a path of {} links cannot carry background", path.hops());
-        let remedy = "it needs 3, so that there is one between two inner nodes";
-        let repeats = (0..path.links.len()).map(|n| format!("{key}.link.{n}.repeat"));
-        let mut keys = vec![background, format!("{key}.link")];
-        keys.extend(repeats);
-        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        problems.report_among(&keys, message, remedy);
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Path {
     /// The name of the background profile that loads the path, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
+    /// The profile of the sources that send towards the server, where it differs; its hosts and their links are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background_back: Option<String>,
     /// The links, in order from server to client.
     #[serde(rename = "link")]
     pub links: Vec<Link>,
@@ -34,6 +37,10 @@ pub struct Link {
     /// The name; with the number of the repetition, the links are `path1/core.0`, `path1/core.1`, ...
     #[serde(default = "default_name")]
     pub name: String,
+    /// Whether other paths have this link, too: `[[path.link]]`s of several paths with this set, of one name and with equal
+    /// parameters, are one link, with one queue in each direction (PPD paper, Fig. 7).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared: bool,
     /// How many equal links stand in a row.
     #[serde(default = "default_repeat")]
     #[schemars(range(min = 1, max = 64))]
@@ -130,13 +137,14 @@ impl Path {
         self.links.iter().map(|link| link.repeat as usize).sum()
     }
 
-    /// Each link by its full name (`path1/core.0`), in order from server to client.
+    /// Each link by its full name (`path1/core.0`, or `core.0` if it is shared), in order from server to client.
     ///
     /// The number counts the repetitions of one `[[path.link]]`; links of one path that share a name count on.
     pub fn expanded(&self) -> impl Iterator<Item = (String, &Link)> {
         let number = |index: usize| {
             let earlier = self.links[..index].iter();
-            let same = earlier.filter(|link| link.name == self.links[index].name);
+            let link = &self.links[index];
+            let same = earlier.filter(|l| l.name == link.name && l.shared == link.shared);
             same.map(|link| link.repeat).sum::<u32>()
         };
         self.links
@@ -144,10 +152,27 @@ impl Path {
             .enumerate()
             .flat_map(move |(index, link)| {
                 let first = number(index);
-                (first..first + link.repeat)
-                    .map(move |n| (format!("{}/{}.{n}", self.name, link.name), link))
+                (first..first + link.repeat).map(move |n| (self.full_name(link, n), link))
             })
     }
+}
+
+impl Path {
+    fn full_name(&self, link: &Link, number: u32) -> String {
+        let name = format!("{}.{number}", link.name);
+        if link.shared {
+            return name;
+        }
+        format!("{}/{name}", self.name)
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde prescribes the signature"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn default_name() -> String {

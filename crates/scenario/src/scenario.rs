@@ -153,6 +153,15 @@ impl Scenario {
         }
     }
 
+    /// The background profile of the sources of a path that send towards the server, likewise.
+    #[must_use]
+    pub fn profile_back(&self, path: &Path) -> Option<&Profile> {
+        match (&self.background, &path.background_back) {
+            (Background::Profiles(profiles), Some(name)) => profiles.get(name),
+            _ => self.profile(path),
+        }
+    }
+
     /// The receiver window of the foreground transfers, in segments.
     #[must_use]
     pub fn foreground_window(&self) -> u32 {

@@ -150,7 +150,7 @@ pub(crate) struct Lost {
 }
 
 /// Links and everything that moves over them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<Parcel>>,
     pub(crate) routes: Routes,

@@ -5,7 +5,7 @@
 //!
 //! *Paths* ([`build`]): a path of k links has nodes v0 (server) to vk (client); each of its links is a pair of
 //! [`Link`]s, one for each direction, with equal parameters and random streams of
-//! their own. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
+//! their own. Paths that share a link cross the same pair; it belongs to none of them. Background hosts attach to the inner nodes v1 to v(k-1), each by a pair of links of its
 //! own; their flows stay on their path, and load its inner links alike.
 //!
 //! *Streams.* Every random stream is named after its component (`path1/n2/host7/tcp`,
@@ -16,6 +16,8 @@ mod convert;
 mod destinations;
 mod graph;
 mod spaced;
+
+use std::collections::BTreeMap;
 
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::policy::PathSet;
@@ -81,6 +83,8 @@ struct Network {
     ports: Vec<Port>,
     link_names: Vec<LinkName>,
     flow_names: Vec<FlowName>,
+    /// The links that paths share, to the client and to the server, by their names.
+    shared: BTreeMap<String, (u32, u32)>,
 }
 
 /// The links of a path, in order from the server, by the side to which they carry packets.
@@ -99,6 +103,7 @@ impl Network {
             ports: Vec::new(),
             link_names: Vec::new(),
             flow_names: Vec::new(),
+            shared: BTreeMap::new(),
         }
     }
 
@@ -114,8 +119,8 @@ impl Network {
         let chain = self.add_chain(path, id)?;
         self.add_port(id, Side::Server, chain.to_client.iter().copied());
         self.add_port(id, Side::Client, chain.to_server.iter().rev().copied());
-        match scenario.profile(path) {
-            Some(profile) => self.add_background(scenario, path, profile, &chain),
+        match scenario.profile(path).zip(scenario.profile_back(path)) {
+            Some(profiles) => self.add_background(scenario, path, profiles, &chain),
             None => Ok(()),
         }
     }
@@ -128,25 +133,50 @@ impl Network {
         };
         let last = path.hops().saturating_sub(1);
         for (position, (name, link)) in path.expanded().enumerate() {
-            let inner = position > 0 && position < last;
-            for (side, links, link) in [
-                (Side::Client, &mut chain.to_client, link),
-                (Side::Server, &mut chain.to_server, &link.reversed()),
-            ] {
-                let name = LinkName {
-                    name: name.clone(),
-                    path: Some(id),
-                    towards: Some(side),
-                    inner,
-                };
-                let config = convert::link(link).map_err(|source| BuildError::Link {
-                    name: name.name.clone(),
-                    source,
-                })?;
-                links.push(self.add_link(&config, name)?);
-            }
+            let name = LinkName {
+                name,
+                path: (!link.shared).then_some(id),
+                towards: None,
+                inner: position > 0 && position < last,
+            };
+            let (to_client, to_server) = self.add_duplex(name, link)?;
+            chain.to_client.push(to_client);
+            chain.to_server.push(to_server);
         }
         Ok(chain)
+    }
+
+    /// The two directions of a link: those of an earlier path, if it is shared with that.
+    fn add_duplex(
+        &mut self,
+        name: LinkName,
+        link: &polypath_scenario::Link,
+    ) -> Result<(u32, u32), BuildError> {
+        if let Some(known) = self.shared.get(&name.name).filter(|_| link.shared) {
+            return Ok(*known);
+        }
+        let mut add = |side, link: &polypath_scenario::Link| {
+            let config = convert::link(link).map_err(|source| BuildError::Link {
+                name: name.name.clone(),
+                source,
+            })?;
+            let towards = Some(side);
+            self.add_link(
+                &config,
+                LinkName {
+                    towards,
+                    ..name.clone()
+                },
+            )
+        };
+        let both = (
+            add(Side::Client, link)?,
+            add(Side::Server, &link.reversed())?,
+        );
+        if link.shared {
+            self.shared.insert(name.name, both);
+        }
+        Ok(both)
     }
 
     fn add_link(&mut self, config: &LinkConfig, name: LinkName) -> Result<u32, BuildError> {

@@ -70,7 +70,7 @@ pub enum WorldOutput<X> {
 /// A simulated network whose ports carry packets of type `X`.
 ///
 /// Made by [`crate::network::build`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct World<X> {
     pub(crate) fabric: Fabric,
     pub(crate) agents: Agents,

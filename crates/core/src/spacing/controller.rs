@@ -1,5 +1,6 @@
 //! What sets the spacing, and what it is told.
 
+use alloc::boxed::Box;
 use core::cmp::Ordering;
 use core::fmt::Debug;
 
@@ -8,12 +9,30 @@ use super::config::AdaptiveConfig;
 use crate::time::{Duration, Time};
 
 /// Sets the spacing between packets.
-pub trait RateController: Debug + Send {
+pub trait RateController: CloneBoxed + Debug + Send {
     /// The spacing `t_s` for a packet that begins after `now`.
     fn spacing(&self, now: Time) -> Duration;
 
     /// Takes what the receiver reports, and says what became of the spacing.
     fn feedback(&mut self, now: Time, report: &Report) -> Adjustment;
+}
+
+/// Copies a controller whose kind is not known: a simulated network is copied with its senders.
+pub trait CloneBoxed {
+    /// A copy in the same state.
+    fn clone_boxed(&self) -> Box<dyn RateController>;
+}
+
+impl<C: RateController + Clone + 'static> CloneBoxed for C {
+    fn clone_boxed(&self) -> Box<dyn RateController> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn RateController> {
+    fn clone(&self) -> Self {
+        (**self).clone_boxed()
+    }
 }
 
 /// A receiver's feedback as a controller sees it.

@@ -16,7 +16,7 @@ use crate::time::{Duration, Time};
 /// A driver says [`SenderInput::Writable`] at the start and after each packet, as soon as the link or socket takes
 /// the next one. The first packet goes as soon as the base round-trip time is known; a sender of fixed spacing needs none,
 /// and without it asks for no feedback.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpacedSender {
     control: Box<dyn RateController>,
     counting: Counting,

@@ -19,6 +19,7 @@ use crate::check::{
     Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
 };
 use crate::document::Problems;
+use crate::path::Link;
 use crate::trace::{PacketTrace, TraceFormat};
 
 /// Reports all that is wrong with a network whose types are right.
@@ -67,7 +68,9 @@ fn check_links(network: &Network, problems: &mut Problems) {
     let packets = [Largest::segment(network.tcp.segment)];
     if let Some(topology) = &network.topology {
         for (kind, link) in topology.link_kinds() {
-            check_link(&format!("topology.{kind}"), link, &packets, problems);
+            let key = format!("topology.{kind}");
+            check_link(&key, link, &packets, problems);
+            check_not_shared(&key, link, problems);
         }
     } else if network.links.is_empty() {
         let remedy = "add a `[topology]` or a `[[link]]`";
@@ -78,10 +81,18 @@ fn check_links(network: &Network, problems: &mut Problems) {
         check_link(&key, &edge.link, &packets, problems);
         check_name(&format!("{key}.from"), &edge.from, problems);
         check_name(&format!("{key}.to"), &edge.to, problems);
+        check_not_shared(&key, &edge.link, problems);
         if edge.from == edge.to {
             let message = format!("the link leads from `{}` to itself", edge.from);
             problems.report(&format!("{key}.to"), message, "name another node");
         }
+    }
+}
+
+fn check_not_shared(key: &str, link: &Link, problems: &mut Problems) {
+    if link.shared {
+        let message = "every flow of a network may use a link";
+        problems.report(&format!("{key}.shared"), message, "remove `shared`");
     }
 }
 

@@ -1,3 +1,5 @@
+mod shared;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -16,12 +16,13 @@ struct HostLinks {
 }
 
 impl Network {
-    /// Attaches the hosts of `profile` to the inner nodes of `path`, and starts their sources at rest.
+    /// Attaches the hosts of a profile to the inner nodes of `path`, and starts their sources at rest; those that send
+    /// towards the server go by the profile `back`.
     pub(super) fn add_background(
         &mut self,
         scenario: &Scenario,
         path: &Path,
-        profile: &Profile,
+        (profile, back): (&Profile, &Profile),
         chain: &Chain,
     ) -> Result<(), BuildError> {
         let nodes = path.hops().saturating_sub(1);
@@ -30,10 +31,12 @@ impl Network {
         }
         let host_links = self.add_host_links(path, profile, nodes, chain)?;
         for flow in flows(nodes, host_links.hosts) {
+            let to_client = flow.from.node < flow.to.node;
+            let profile = if to_client { profile } else { back };
             let there = chain.route(&host_links, flow.from, flow.to);
-            let back = chain.route(&host_links, flow.to, flow.from);
+            let reply = chain.route(&host_links, flow.to, flow.from);
             let name = host_name(path, flow.from);
-            self.add_tcp(scenario, profile, &name, (&there, &back));
+            self.add_tcp(scenario, profile, &name, (&there, &reply));
             self.add_udp(profile, &name, &there);
         }
         Ok(())

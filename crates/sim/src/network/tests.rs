@@ -1,3 +1,5 @@
+mod shared;
+
 use super::*;
 use crate::world::{PortInput, WorldOutput};
 use polypath_core::machine::{Machine, Wake, step};

@@ -5,7 +5,7 @@ use polypath_core::spacing::{SenderConfig, SenderInput, SenderOutput, SpacedSend
 use polypath_core::time::Time;
 
 /// A sender with a start and a stop; its link takes the next packet as soon as it has one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpacedSource {
     sender: SpacedSender,
     /// When it starts; nothing once it has.

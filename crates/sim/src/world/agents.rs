@@ -37,7 +37,7 @@ struct DatagramSink {
 }
 
 /// All traffic that lives inside a network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
     sources: Vec<Host<TcpSource>>,
     sinks: Vec<Sink>,

@@ -18,10 +18,10 @@ pub type Direction = Side;
 /// What a link is called, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkName {
-    /// `path1/core.0` for a link of a path, `path1/n2/host7` for that of a background host; for a link of a graph,
-    /// its name there.
+    /// `path1/core.0` for a link of a path, `core.0` for one that paths share, `path1/n2/host7` for that of a background
+    /// host; for a link of a graph, its name there.
     pub name: String,
-    /// The path, by its position in the scenario; nothing for a link of a graph.
+    /// The path, by its position in the scenario; nothing for a link of a graph, or one that paths share.
     pub path: Option<PathId>,
     /// The side to which it carries packets; nothing for the links of background hosts and of graphs.
     pub towards: Option<Direction>,
@@ -31,7 +31,8 @@ pub struct LinkName {
 }
 
 /// Mean load of the links of a path in the direction `towards`: of those between its inner nodes, which
-/// carry background traffic (the PPD paper's path load, section 5), or of all where there are none.
+/// carry background traffic (the PPD paper's path load, section 5), or of all where there are none. Links that it
+/// shares with other paths do not count.
 ///
 /// `links` are links with the share of the time in which each was transmitting.
 pub fn path_load<'a>(

@@ -15,7 +15,7 @@ use crate::traffic::SpacedSource;
 use crate::world::percentiles::NO_GROUP;
 
 /// A source of spaced packets and its receiver.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Spaced {
     source: Host<SpacedSource>,
     receiver: Host<SpacedReceiver>,
@@ -33,7 +33,7 @@ pub(crate) struct SpacedSizes {
 }
 
 /// The spaced flows, and their messages under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SpacedFlows {
     pub(super) flows: Vec<Spaced>,
     under_way: Slab<Message>,
