@@ -1,0 +1,116 @@
+//! Transfer times as pictures and tables.
+
+use polypath_report::plot::{Axis, Look, Plot, Point, Series};
+use polypath_report::statistics::{Estimate, quantile};
+use polypath_scenario::Scheme;
+
+use super::calibration::Loads;
+use super::plan::{Row, estimate, mean, shown, title};
+use super::transfers::Carried;
+use crate::Sheet;
+
+/// An axis with a unit.
+pub(super) fn axis(label: &str, unit: &str) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+        ..Axis::default()
+    }
+}
+
+/// Mean transfer times over the load, a curve for each scheme.
+pub(super) fn times_plot(id: &str, head: &str, rows: &[Row]) -> Plot {
+    let curve = |scheme: Scheme| Series {
+        name: title(scheme).to_owned(),
+        points: rows.iter().filter_map(|row| point(row, scheme)).collect(),
+        look: Look::Line,
+    };
+    Plot {
+        id: id.to_owned(),
+        title: head.to_owned(),
+        x: axis("average network path load", ""),
+        y: axis("average transmission time", "s"),
+        series: Scheme::ALL.map(curve).to_vec(),
+        stated: Vec::new(),
+    }
+}
+
+fn point(row: &Row, scheme: Scheme) -> Option<Point> {
+    let Estimate { mean, ci95, .. } = estimate(&row.times(scheme))?;
+    Some(Point {
+        x: row.load,
+        y: mean,
+        ci95,
+    })
+}
+
+/// The same as a table, with what a mean does not say.
+pub(super) fn times_sheet(id: &str, rows: &[Row]) -> Sheet {
+    let columns = [
+        "load",
+        "scheme",
+        "mean s",
+        "median s",
+        "95 % within s",
+        "longest s",
+        "transfers",
+        "given up",
+        "switches",
+        "bytes on the wire a byte",
+        "load of path 1 there, back",
+        "load of path 2 there, back",
+        "lost on path 1 there, back %",
+    ];
+    let lines = rows.iter().flat_map(|row| {
+        let schemes = row.schemes.iter();
+        schemes.map(|(scheme, runs)| line(row, *scheme, runs))
+    });
+    Sheet {
+        id: id.to_owned(),
+        title: "Transfer times, with 95 % intervals of the means of replicas".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: lines.collect(),
+    }
+}
+
+fn line(row: &Row, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
+    let times: Vec<f64> = runs
+        .iter()
+        .flat_map(|run| run.times.iter().copied())
+        .collect();
+    let at = |q| quantile(&times, q).map_or("-".to_owned(), |time| format!("{time:.2}"));
+    let sum = |of: fn(&Carried) -> u64| runs.iter().map(of).sum::<u64>();
+    let [loads1, loads2] = [0, 1].map(|path| {
+        let both = [0, 1].map(|way| mean(&each(runs, |loads| loads[path][way])));
+        format!("{:.3}, {:.3}", both[0], both[1])
+    });
+    let overhead = sum(|run| run.bytes[1]) as f64 / sum(|run| run.bytes[0]).max(1) as f64;
+    vec![
+        format!("{:.3}", row.load),
+        title(scheme).to_owned(),
+        shown(estimate(&row.times(scheme)), 2),
+        at(0.5),
+        at(0.95),
+        at(1.0),
+        times.len().to_string(),
+        sum(|run| run.timed_out.into()).to_string(),
+        sum(|run| run.switches.into()).to_string(),
+        format!("{overhead:.3}"),
+        loads1,
+        loads2,
+        lost(runs),
+    ]
+}
+
+fn each(runs: &[Carried], of: impl Fn(&Loads) -> f64) -> Vec<f64> {
+    runs.iter().map(|run| of(&run.loads)).collect()
+}
+
+fn lost(runs: &[Carried]) -> String {
+    let share = [0, 1].map(|way| {
+        let frames = runs.iter().map(|run| run.frames[0][way]);
+        let (lost, sent) = frames.fold((0, 0), |(a, b), (lost, sent)| (a + lost, b + sent));
+        100.0 * lost as f64 / sent.max(1) as f64
+    });
+    format!("{:.1}, {:.1}", share[0], share[1])
+}

@@ -1,0 +1,256 @@
+//! Fig. 3: transfer times over two paths of equal load. Fig. 4: path 2 has 20 % less.
+
+use polypath_report::plot::Stated;
+use polypath_scenario::Scheme;
+
+use super::curves::{times_plot, times_sheet};
+use super::harm::harm_sheet;
+use super::plan::{FILE, Plan, Row, Size, calibrate, even, name, title};
+use super::setting::{Setting, Topology};
+use crate::{Findings, Measurement, Pending, Sample, Study};
+
+/// The load at which the paper states its figures.
+pub(super) const STATED: f64 = 0.95;
+
+/// The paper's mean transfer times at that load in seconds (5.1), in the order of the ledger.
+const STATED_TIMES: [(Scheme, f64); 4] = [
+    (Scheme::Tcp, 35.0),
+    (Scheme::PpdTcp1, 7.0),
+    (Scheme::PpdTcp3, 6.0),
+    (Scheme::PpdTcp2, 4.5),
+];
+
+/// What path 2 of Fig. 4 carries of the load of path 1.
+const LIGHTER: f64 = 0.8;
+
+const fn size(replicas: u32, count: u32, about: u32) -> Size {
+    Size {
+        replicas,
+        count,
+        about,
+    }
+}
+
+/// The loads of Fig. 3, and how much is run at each.
+fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
+    study.pick(
+        vec![
+            (0.6, size(3, 10, 3)),
+            (0.8, size(3, 10, 5)),
+            (STATED, size(5, 5, 50)),
+        ],
+        vec![
+            (0.6, size(8, 60, 3)),
+            (0.7, size(8, 60, 3)),
+            (0.8, size(8, 60, 5)),
+            (0.85, size(10, 60, 6)),
+            (0.9, size(16, 50, 11)),
+            (0.925, size(20, 40, 19)),
+            (STATED, size(50, 30, 50)),
+            (0.97, size(40, 10, 120)),
+            (0.99, size(40, 6, 400)),
+        ],
+    )
+}
+
+/// Transfers of 100 kB by all schemes at each load of Fig. 3.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+    let setting = Setting::new(Topology::Apart);
+    let loads = loads(study);
+    let targets: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
+    let found = calibrate(study, &setting, &targets)?;
+    let plans = loads.iter().zip(&found).map(|((load, size), found)| Plan {
+        setting: &setting,
+        traffic: Some([even(found); 2]),
+        load: *load,
+        bytes: FILE,
+        size: *size,
+    });
+    let rows: Vec<_> = plans.map(|plan| plan.run_all(study)).collect();
+    rows.into_iter().collect()
+}
+
+/// The row of the load at which the paper states its figures.
+pub(super) fn stated_row(rows: &[Row]) -> &Row {
+    let stated = rows.iter().find(|row| (row.load - STATED).abs() < 1e-9);
+    stated.unwrap_or(&rows[0])
+}
+
+/// Fig. 3.
+pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let rows = rows(study)?;
+    let mut plot = times_plot(
+        "fig3",
+        "Transfer of 100 kB, both paths equally loaded",
+        &rows,
+    );
+    plot.stated = STATED_TIMES
+        .iter()
+        .map(|(scheme, y)| stated(*scheme, *y))
+        .collect();
+    let mut measurements = at_stated(&rows);
+    measurements.extend(rising(&rows));
+    Ok(Findings {
+        plots: vec![plot],
+        sheets: vec![times_sheet("fig3", &rows), harm_sheet("fig3-harm", &rows)],
+        measurements,
+        notes: vec![counted_how(&rows)],
+        ..Findings::default()
+    })
+}
+
+fn stated(scheme: Scheme, y: f64) -> Stated {
+    Stated {
+        of: title(scheme).to_owned(),
+        x: STATED,
+        y,
+    }
+}
+
+fn at_stated(rows: &[Row]) -> Vec<Measurement> {
+    let row = stated_row(rows);
+    let of = |claim: &str, scheme: Scheme| {
+        let quantity = format!("transfer.{}", name(scheme));
+        Measurement::of(claim, &quantity, "s", "fig3", &row.times(scheme))
+    };
+    let order = Scheme::ALL.map(|scheme| of("ppd.fig3.order", scheme));
+    let values = STATED_TIMES.map(|(scheme, _)| of("ppd.fig3.at_95", scheme));
+    order.into_iter().chain(values).collect()
+}
+
+/// The times at each load, and by how much they rise from the least load to the stated one, replica by replica.
+fn rising(rows: &[Row]) -> Vec<Measurement> {
+    let claim = "ppd.fig3.rises_with_load";
+    let mut found = Vec::new();
+    for scheme in Scheme::ALL {
+        let quantity = format!("transfer.{}", name(scheme));
+        for row in rows {
+            let group = format!("fig3.{}", row.load);
+            let times = Measurement::of(claim, &quantity, "s", &group, &row.times(scheme));
+            found.push(times.at(row.load));
+        }
+        let (low, high) = (&rows[0], stated_row(rows));
+        let pairs = low.times(scheme).into_iter().zip(high.times(scheme));
+        let slope = |(a, b): (Sample, Sample)| Sample {
+            seed: a.seed,
+            value: (b.value - a.value) / (high.load - low.load),
+        };
+        let slopes: Vec<Sample> = pairs.map(slope).collect();
+        let quantity = format!("slope.{}", name(scheme));
+        found.push(Measurement::of(
+            claim,
+            &quantity,
+            "s",
+            "fig3.slope",
+            &slopes,
+        ));
+    }
+    found
+}
+
+fn counted_how(rows: &[Row]) -> String {
+    let runs = rows
+        .iter()
+        .flat_map(|row| &row.schemes)
+        .flat_map(|(_, runs)| runs);
+    let (count, lost) = runs.fold((0, 0), |(count, lost), run| {
+        (count + run.times.len(), lost + run.timed_out as usize)
+    });
+    format!(
+        "{lost} of {count} transfers were given up after an hour and count as that; intervals are those of the means of \
+         replicas."
+    )
+}
+
+/// The loads of path 1 in Fig. 4, and how much is run at each.
+fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
+    study.pick(
+        vec![(STATED, size(5, 5, 15))],
+        vec![
+            (0.8, size(8, 60, 4)),
+            (0.9, size(12, 40, 7)),
+            (STATED, size(50, 10, 15)),
+            (0.99, size(30, 10, 30)),
+        ],
+    )
+}
+
+/// Fig. 4.
+pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let balanced = rows(study);
+    let setting = Setting::new(Topology::Apart);
+    let loads = loads_of_fig4(study);
+    let first: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
+    let second: Vec<f64> = first
+        .iter()
+        .map(|load| (load * LIGHTER * 1e3).round() / 1e3)
+        .collect();
+    let (first, second) = (
+        calibrate(study, &setting, &first),
+        calibrate(study, &setting, &second),
+    );
+    let (first, second) = (first?, second?);
+    let found = first.iter().zip(&second);
+    let plans = loads
+        .iter()
+        .zip(found)
+        .map(|((load, size), (one, two))| Plan {
+            setting: &setting,
+            traffic: Some([even(one), even(two)]),
+            load: *load,
+            bytes: FILE,
+            size: *size,
+        });
+    let rows: Vec<_> = plans
+        .map(|plan| plan.run(study, &Scheme::ALL[1..]))
+        .collect();
+    let mut rows = rows.into_iter().collect::<Result<Vec<Row>, _>>()?;
+    let balanced = balanced?;
+    let measurements = unbalanced(&rows, &balanced);
+    // Plain TCP sees nothing of path 2: its curve is that of Fig. 3.
+    for row in &mut rows {
+        let same = balanced
+            .iter()
+            .find(|other| (other.load - row.load).abs() < 1e-9);
+        if let Some(tcp) = same.and_then(|same| same.schemes.first()) {
+            row.schemes.insert(0, tcp.clone());
+        }
+    }
+    Ok(Findings {
+        plots: vec![times_plot(
+            "fig4",
+            "Transfer of 100 kB, path 2 with 20 % less load",
+            &rows,
+        )],
+        sheets: vec![times_sheet("fig4", &rows)],
+        measurements,
+        ..Findings::default()
+    })
+}
+
+fn unbalanced(rows: &[Row], balanced: &[Row]) -> Vec<Measurement> {
+    let (row, even) = (stated_row(rows), stated_row(balanced));
+    let of = |claim, quantity, group, samples: Vec<Sample>| {
+        Measurement::of(claim, quantity, "s", group, &samples)
+    };
+    let (probes, most) = (
+        "ppd.fig4.probes_win_unbalanced",
+        "ppd.fig4.duplicates_win_most",
+    );
+    vec![
+        of(probes, "transfer.ppd3", "fig4", row.times(Scheme::PpdTcp3)),
+        of(probes, "transfer.ppd1", "fig4", row.times(Scheme::PpdTcp1)),
+        of(
+            most,
+            "transfer.ppd2.unbalanced",
+            "fig4",
+            row.times(Scheme::PpdTcp2),
+        ),
+        of(
+            most,
+            "transfer.ppd2.balanced",
+            "fig3",
+            even.times(Scheme::PpdTcp2),
+        ),
+    ]
+}

@@ -1,0 +1,185 @@
+//! What the figures run: seeds, sample sizes, and idle times for the loads that they name.
+
+use polypath_batch::replica_seeds;
+use polypath_report::statistics::Estimate;
+use polypath_scenario::Scheme;
+
+use super::calibration::{Calibrate, Calibrated};
+use super::setting::{PathIdle, Setting, Traffic};
+use super::transfers::{Carried, Transfers};
+use crate::{Pending, Sample, Study};
+
+/// The root of all seeds of the paper's runs.
+pub(super) const ROOT: u64 = 1;
+
+/// A file of Figs. 3, 4, 8 and 9: "100Kbyte" in packets of 1000 B (5.1).
+pub(super) const FILE: u64 = 100_000;
+
+/// The names of the schemes in the ledger's rules, in the order of [`Scheme::ALL`].
+const NAMES: [&str; 4] = ["tcp", "ppd1", "ppd2", "ppd3"];
+
+/// The names of the schemes in the paper, likewise.
+const TITLES: [&str; 4] = ["TCP", "PPD-TCP1", "PPD-TCP2", "PPD-TCP3"];
+
+/// The greatest load at which all schemes run in lock-step, which is what harm is measured by.
+const LOCK_STEP: f64 = 0.951;
+
+/// How many transfers are run at one load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) replicas: u32,
+    /// Transfers of each.
+    pub(super) count: u32,
+    /// About how long one takes by the slowest scheme, in seconds.
+    pub(super) about: u32,
+}
+
+/// The seeds of so many replicas.
+pub(super) fn seeds(replicas: u32) -> Vec<u64> {
+    // A single replica has the seed that it would have among several, so that more replicas add to those of fewer.
+    replica_seeds(ROOT, replicas.max(2))
+        .into_iter()
+        .take(replicas as usize)
+        .collect()
+}
+
+/// The idle times for each of these loads of both paths.
+pub(super) fn calibrate(
+    study: &mut Study<'_>,
+    setting: &Setting,
+    targets: &[f64],
+) -> Result<Vec<Calibrated>, Pending> {
+    let (span, replicas) = study.pick((500, 1), (1500, 2));
+    let jobs = targets.iter().map(|&target| Calibrate {
+        setting: setting.clone(),
+        target,
+        span,
+        seeds: seeds(replicas),
+    });
+    study.ask_all(jobs)
+}
+
+/// The same idle times in both directions.
+pub(super) fn even(found: &Calibrated) -> PathIdle {
+    [found.idle; 2]
+}
+
+/// The transfers at one load, scheme by scheme.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The load of the first path.
+    pub(super) load: f64,
+    /// Each scheme that was run, with what came of it in each replica.
+    pub(super) schemes: Vec<(Scheme, Vec<Carried>)>,
+    /// Whether all of them ran in lock-step.
+    pub(super) in_lock_step: bool,
+}
+
+/// What transfers at one load are run with.
+#[derive(Clone, Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) traffic: Traffic,
+    pub(super) load: f64,
+    pub(super) bytes: u64,
+    pub(super) size: Size,
+}
+
+impl Plan<'_> {
+    /// The transfers by schemes in lock-step.
+    pub(super) fn run(&self, study: &mut Study<'_>, schemes: &[Scheme]) -> Result<Row, Pending> {
+        let jobs = seeds(self.size.replicas).into_iter().map(|seed| Transfers {
+            setting: self.setting.clone(),
+            traffic: self.traffic,
+            schemes: schemes.to_vec(),
+            bytes: self.bytes,
+            count: self.size.count,
+            seed,
+            about: self.size.about,
+        });
+        let runs = study.ask_all(jobs)?;
+        let of = |n: usize| runs.iter().filter_map(|run| run.get(n).cloned()).collect();
+        let by_scheme = schemes
+            .iter()
+            .enumerate()
+            .map(|(n, scheme)| (*scheme, of(n)));
+        Ok(Row {
+            load: self.load,
+            schemes: by_scheme.collect(),
+            in_lock_step: true,
+        })
+    }
+
+    /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP goes by itself, since all others would wait for it.
+    pub(super) fn run_all(&self, study: &mut Study<'_>) -> Result<Row, Pending> {
+        if self.load <= LOCK_STEP {
+            return self.run(study, &Scheme::ALL);
+        }
+        let tcp = self.run(study, &Scheme::ALL[..1]);
+        let others = self.run(study, &Scheme::ALL[1..]);
+        let (mut row, others) = (tcp?, others?);
+        row.schemes.extend(others.schemes);
+        row.in_lock_step = false;
+        Ok(row)
+    }
+}
+
+impl Row {
+    /// What came of a scheme in each replica.
+    pub(super) fn of(&self, scheme: Scheme) -> &[Carried] {
+        let found = self.schemes.iter().find(|(known, _)| *known == scheme);
+        found.map_or(&[], |(_, runs)| runs)
+    }
+
+    /// The mean transfer time of each replica, in seconds.
+    pub(super) fn times(&self, scheme: Scheme) -> Vec<Sample> {
+        self.each(scheme, |run| Some(mean(&run.times)))
+    }
+
+    /// A quantity of each replica that has it.
+    pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Carried) -> Option<f64>) -> Vec<Sample> {
+        let runs = self.of(scheme);
+        let seeds = seeds(u32::try_from(runs.len()).unwrap_or(u32::MAX));
+        let samples = seeds.into_iter().zip(runs);
+        samples
+            .filter_map(|(seed, run)| {
+                Some(Sample {
+                    seed,
+                    value: of(run)?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The mean; 0 of nothing.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The mean of samples with its interval.
+pub(super) fn estimate(samples: &[Sample]) -> Option<Estimate> {
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    Estimate::of(&values)
+}
+
+/// A number with its interval, as tables show it.
+pub(super) fn shown(estimate: Option<Estimate>, digits: usize) -> String {
+    let Some(estimate) = estimate else {
+        return "-".to_owned();
+    };
+    let mean = format!("{:.digits$}", estimate.mean);
+    estimate
+        .ci95
+        .map_or(mean.clone(), |half| format!("{mean} +- {half:.digits$}"))
+}
+
+/// The name of a scheme in the ledger's rules.
+pub(super) fn name(scheme: Scheme) -> &'static str {
+    NAMES[scheme as usize]
+}
+
+/// The name of a scheme in the paper.
+pub(super) fn title(scheme: Scheme) -> &'static str {
+    TITLES[scheme as usize]
+}

@@ -1,0 +1,179 @@
+//! Transfers, one after another, by several schemes over the same background.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_core::units::Bytes;
+use polypath_report::{Experiment, Figures, SchemeFigures, SchemeRecord, Simulated};
+use polypath_scenario::{Scenario, Scheme};
+use polypath_sim::{Observer, Outcome, Side, SimEvent};
+use serde::{Deserialize, Serialize};
+
+use super::calibration::Loads;
+use super::setting::{Setting, Traffic};
+use crate::{Job, JobError};
+
+/// Transfers by several schemes, in lock-step.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Transfers {
+    pub(super) setting: Setting,
+    pub(super) traffic: Traffic,
+    pub(super) schemes: Vec<Scheme>,
+    /// The size of a file in bytes.
+    pub(super) bytes: u64,
+    pub(super) count: u32,
+    pub(super) seed: u64,
+    /// About how long the slowest scheme takes, in seconds: for the progress alone.
+    pub(super) about: u32,
+}
+
+/// What came of one scheme.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Carried {
+    /// How long each transfer took in seconds; the timeout, if it was given up.
+    pub(super) times: Vec<f64>,
+    /// How many were given up.
+    pub(super) timed_out: u32,
+    /// The pre-buffer of each in seconds, and the rate of the playout after it in bytes a second, if it is finite.
+    pub(super) playout: Vec<(f64, Option<f64>)>,
+    /// When the playable size of the first grew, in seconds, and to how many bytes.
+    pub(super) first: Vec<(f64, f64)>,
+    /// Bytes that the background delivered in each round.
+    pub(super) background: Vec<f64>,
+    /// Switches of the path of the server's data.
+    pub(super) switches: u32,
+    /// Bytes that applications handed over, and bytes on the wire for them.
+    pub(super) bytes: [u64; 2],
+    /// Load by path and direction, the transfers included.
+    pub(super) loads: Loads,
+    /// The load of the first link between inner nodes that the paths share, by direction.
+    pub(super) shared: Option<[f64; 2]>,
+    /// Frames lost by path and direction, and sent.
+    pub(super) frames: [[(u64, u64); 2]; 2],
+}
+
+/// An observer that also counts rounds.
+struct Counted<'a> {
+    seen: Simulated,
+    parts: &'a AtomicU64,
+    share: u64,
+}
+
+impl Observer for Counted<'_> {
+    fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
+        if scheme == 0 && matches!(event, SimEvent::RoundOver { .. }) {
+            self.parts.fetch_add(self.share, Ordering::Relaxed);
+        }
+        self.seen.on_event(scheme, at, event);
+    }
+}
+
+impl Job for Transfers {
+    type Output = Vec<Carried>;
+    const KIND: &'static str = "ppd.transfers.1";
+
+    fn cost(&self) -> f64 {
+        let seconds = 100.0 + f64::from(self.count * self.about);
+        seconds * self.schemes.len() as f64 / 440.0
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<Carried>, JobError> {
+        let mut scenario = self.setting.scenario(&self.traffic, &self.schemes)?;
+        scenario.transfer.size = Bytes(self.bytes);
+        scenario.transfer.count = self.count;
+        let mut observer = Counted {
+            seen: Simulated::new(&scenario),
+            parts,
+            share: polypath_batch::PARTS / u64::from(self.count.max(1)),
+        };
+        let outcome = polypath_sim::run(&scenario, Seed(self.seed), &mut observer)?;
+        let experiment = observer.seen.finish(&scenario, &outcome);
+        Ok(carried(&scenario, &experiment, &outcome))
+    }
+}
+
+fn carried(scenario: &Scenario, experiment: &Experiment, outcome: &Outcome) -> Vec<Carried> {
+    let figures = Figures::of(experiment);
+    let schemes = experiment.schemes.iter().zip(&figures.schemes);
+    let of_scheme = |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| Carried {
+        times: times(scenario, record),
+        timed_out: u32::try_from(figures.timed_out).unwrap_or(u32::MAX),
+        playout: playout(figures),
+        first: figures
+            .curves
+            .first()
+            .map_or_else(Vec::new, |curve| curve.steps().to_vec()),
+        background: background(record),
+        switches: u32::try_from(record.overlay.server_switches().count()).unwrap_or(u32::MAX),
+        bytes: [
+            record.overlay.totals.bytes_in.0,
+            record.overlay.totals.wire_bytes.0,
+        ],
+        loads: loads(record),
+        shared: shared_load(outcome, n),
+        frames: frames(record),
+    };
+    schemes.enumerate().map(of_scheme).collect()
+}
+
+fn times(scenario: &Scenario, record: &SchemeRecord) -> Vec<f64> {
+    let transfers = record.transfers.iter();
+    let time = |t: &polypath_report::Transfer| t.duration.unwrap_or(scenario.transfer.timeout);
+    transfers
+        .map(|transfer| time(transfer).as_secs_f64())
+        .collect()
+}
+
+fn playout(figures: &SchemeFigures) -> Vec<(f64, Option<f64>)> {
+    let lines = figures
+        .curves
+        .iter()
+        .map(polypath_report::playout::Curve::line);
+    lines
+        .map(|line| {
+            (
+                line.prebuffer,
+                Some(line.rate).filter(|rate| rate.is_finite()),
+            )
+        })
+        .collect()
+}
+
+fn background(record: &SchemeRecord) -> Vec<f64> {
+    let transfers = record.transfers.iter();
+    transfers
+        .filter_map(|transfer| Some(transfer.background?.0 as f64))
+        .collect()
+}
+
+fn loads(record: &SchemeRecord) -> Loads {
+    let of = |n: usize| {
+        let path = record.overlay.paths.get(n);
+        path.map_or([0.0; 2], |path| {
+            [&path.forward, &path.backward].map(|direction| direction.load.unwrap_or(0.0))
+        })
+    };
+    [of(0), of(1)]
+}
+
+fn frames(record: &SchemeRecord) -> [[(u64, u64); 2]; 2] {
+    let of = |n: usize| {
+        let path = record.overlay.paths.get(n);
+        path.map_or([(0, 0); 2], |path| {
+            [&path.forward, &path.backward].map(|d| (d.lost(), d.frames_out))
+        })
+    };
+    [of(0), of(1)]
+}
+
+fn shared_load(outcome: &Outcome, scheme: usize) -> Option<[f64; 2]> {
+    let links = &outcome.schemes.get(scheme)?.links;
+    let of = |side| {
+        let shared = |name: &polypath_sim::world::LinkName| name.path.is_none() && name.inner;
+        let mut links = links.iter();
+        let link = links.find(|link| shared(&link.name) && link.name.towards == Some(side));
+        link.map(|link| link.load)
+    };
+    Some([of(Side::Client)?, of(Side::Server)?])
+}
