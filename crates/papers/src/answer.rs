@@ -158,7 +158,7 @@ fn answer_one(
         Verdict::Differs => {
             let words: Vec<&str> = reason.collect();
             answer.reason = if words.is_empty() {
-                "why is not known".to_owned()
+                unexplained(&answer.parts).to_owned()
             } else {
                 words.join(" ")
             };
@@ -166,6 +166,18 @@ fn answer_one(
         Verdict::NotRun => {}
     }
     answer
+}
+
+/// What is to be said of a claim for whose difference its figure gives no reason.
+fn unexplained(parts: &[PartJudgement]) -> &'static str {
+    let unmet = || {
+        let tests = parts.iter().flat_map(|part| &part.tests);
+        tests.filter(|test| !test.holds)
+    };
+    if unmet().next().is_some() && unmet().all(|test| test.margin > 0.0) {
+        return "the means are in its order, but these runs are too few to prove it at 95 %";
+    }
+    "why is not known"
 }
 
 impl Answer {

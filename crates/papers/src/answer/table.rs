@@ -3,7 +3,7 @@
 use polypath_report::table::plain;
 
 use super::Answer;
-use crate::judge::{Ours, Verdict};
+use crate::judge::{Ours, PartJudgement, Test, Verdict};
 
 /// The most quantities of a claim that are shown; the rest stand in its files.
 const SHOWN: usize = 6;
@@ -23,6 +23,9 @@ pub fn render(answers: &[Answer]) -> String {
         let (id, word) = (&answer.claim.id, answer.verdict.word());
         text.push('\n');
         text.push_str(&wrapped(&format!("{id} ({word}): {}", answer.reason)));
+        for line in answer.unmet() {
+            text.push_str(&wrapped(&format!("    not met: {line}")));
+        }
     }
     text
 }
@@ -136,6 +139,26 @@ impl Answer {
         let rest = self.ours.len().saturating_sub(SHOWN);
         let rest = (rest > 0).then(|| format!("and {rest} more"));
         listed(shown.chain(rest))
+    }
+
+    /// The comparisons that do not hold, each with what it lacks, in base units.
+    #[must_use]
+    pub fn unmet(&self) -> Vec<String> {
+        let failed = self.parts.iter().filter(|part| !part.holds);
+        let tests = failed.flat_map(|part| part.tests.iter().map(move |test| (part, test)));
+        let unmet = tests.filter(|(_, test)| !test.holds);
+        let line = |(part, test): (&PartJudgement, &Test)| {
+            let half = test
+                .ci95
+                .map_or(String::new(), |half| format!(" +- {}", number(half)));
+            format!(
+                "`{}` for {}: margin {}{half}",
+                part.part,
+                test.of,
+                number(test.margin)
+            )
+        };
+        unmet.map(line).collect()
     }
 
     /// The units of what was measured, each once.

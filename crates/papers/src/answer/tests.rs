@@ -97,3 +97,31 @@ fn numbers_have_four_digits() {
     assert_eq!(of(2.12e7), "2.120e7");
     assert_eq!(of(0.0), "0");
 }
+
+#[test]
+fn an_order_that_few_runs_do_not_prove_is_told_from_one_that_they_refute() {
+    let of = |quantity, values: [f64; 2]| {
+        let samples = values.map(|value| Sample { seed: 1, value });
+        Measurement::of("psp.fig5.oscillation", quantity, "Mb/s", "runs", &samples)
+    };
+    let reason = |damped| {
+        let measurements = vec![
+            of("deviation.damped", damped),
+            of("deviation.ad_hoc", [9.0, 9.1]),
+        ];
+        let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+        let made = [(&FIGURE, &Findings::default(), measurements)];
+        let answers = answer(
+            &ledger,
+            &[&FIGURE],
+            &made,
+            &["psp.fig5.oscillation".to_owned()],
+        );
+        (answers[0].reason.clone(), answers[0].unmet().len())
+    };
+    assert_eq!(reason([8.0, 8.1]), (String::new(), 0));
+    let (few, unmet) = reason([2.0, 12.0]);
+    assert!(few.contains("too few") && unmet == 1, "{few}");
+    let (refuted, _) = reason([12.0, 12.1]);
+    assert_eq!(refuted, "why is not known");
+}
