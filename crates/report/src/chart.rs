@@ -26,15 +26,15 @@ pub(crate) const INK: RGBColor = RGBColor(60, 60, 60);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const FAINT: RGBColor = RGBColor(242, 242, 242);
 
-/// The height of a line of the caption, and about how many of its letters go into ten pixels, in pixels.
+/// The height of a line of the caption, and about how wide one of its letters is, in pixels.
 const CAPTION_LINE: u32 = 22;
-const CAPTION_LETTER: f64 = 7.4;
+const CAPTION_LETTER: f64 = 7.8;
 
 /// What lies around the plotting area, in pixels.
 const MARGIN: u32 = 8;
 const RIGHT_MARGIN: u32 = 18;
-const BELOW_X: u32 = 46;
-const BESIDE_Y: u32 = 64;
+const BELOW_X: u32 = 48;
+const BESIDE_Y: u32 = 68;
 
 /// The colour of the n-th scheme, path or curve.
 pub(crate) fn color(n: usize) -> RGBColor {
@@ -132,7 +132,7 @@ fn draw_on(
 ) -> Result<(), DrawingError> {
     area.fill(&WHITE).map_err(DrawingError::new)?;
     let (header, body) = area.split_vertically(frame.header());
-    let style = text_style(17).pos(Pos::new(HPos::Center, VPos::Top));
+    let style = text_style(18).pos(Pos::new(HPos::Center, VPos::Top));
     for (row, line) in (0..).zip(frame.caption_lines()) {
         let middle = (frame.size.0 / 2).cast_signed();
         let at = (middle, 6 + row * CAPTION_LINE.cast_signed());
@@ -159,8 +159,8 @@ fn axes<'a, 'b>(frame: &Frame<'_>, area: &'a Area<'b>) -> Result<Canvas<'a, 'b>,
     let mut mesh = canvas.configure_mesh();
     mesh.x_desc(frame.x.label)
         .y_desc(frame.y.label)
-        .label_style(text_style(15))
-        .axis_desc_style(text_style(16))
+        .label_style(text_style(16))
+        .axis_desc_style(text_style(17))
         .axis_style(INK)
         .bold_line_style(GRID)
         .light_line_style(FAINT)

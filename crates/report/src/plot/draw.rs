@@ -17,12 +17,16 @@ const SIZE: (u32, u32) = (540, 360);
 /// The radius of a curve's mark, in pixels.
 pub(super) const DOT: i32 = 3;
 
+/// The radius of one of many dots in pixels, and how much of its colour it has: where there are many, it is darker.
+const SMALL_DOT: i32 = 2;
+const THIN: f64 = 0.5;
+
 /// How much of its colour a band has.
 pub(super) const BAND: f64 = 0.18;
 
 /// The height of a line below the picture, and about how wide a letter there is, in pixels.
-const NOTE: i32 = 16;
-const NOTE_LETTER: f64 = 6.2;
+const NOTE: i32 = 18;
+const NOTE_LETTER: f64 = 6.6;
 
 /// What is written in a picture without points.
 const EMPTY: &str = "no points";
@@ -114,8 +118,13 @@ impl<'a> Content<'a> {
                 line(canvas, self.places(bar), color(n).mix(0.6).stroke_width(1))?;
             }
             let dots = self.places(&shape.dots).into_iter();
-            let style = color(n).filled();
-            elements(canvas, dots.map(|at| Circle::new(at, DOT, style)))?;
+            let (radius, share) = if series.look == Look::Dots {
+                (SMALL_DOT, THIN)
+            } else {
+                (DOT, 1.0)
+            };
+            let style = color(n).mix(share).filled();
+            elements(canvas, dots.map(|at| Circle::new(at, radius, style)))?;
         }
         for (at, color) in &self.stated {
             // A white border lifts it off the curves.
@@ -190,7 +199,7 @@ impl Words {
         }
         for (row, note) in (0..).zip(&self.notes) {
             let at = (8, self.legend_foot() + row * NOTE);
-            let drawn = foot.draw_text(note, &text_style(14), at);
+            let drawn = foot.draw_text(note, &text_style(15), at);
             drawn.map_err(DrawingError::new)?;
         }
         Ok(())

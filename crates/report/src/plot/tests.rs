@@ -97,7 +97,7 @@ fn a_legend_that_finds_no_room_is_below() {
         .series
         .push(curve("everywhere", &zigzag.collect::<Vec<_>>()));
     picture.stated.clear();
-    assert_eq!(height(&picture), 360 + 19 + 5);
+    assert_eq!(height(&picture), 360 + 20 + 5);
 }
 
 #[test]
