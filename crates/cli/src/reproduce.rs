@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use polypath_papers::ledger::{CLAIMS, Ledger};
 use polypath_papers::{
-    Answer, FIGURES, Figure, Findings, JOBS, MakeError, Measurement, OutputError, Scale, answer,
-    json, make, put, render, select, summary, write,
+    Answer, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale, answer,
+    json, make, put, render, select, summary, write, write_book,
 };
 use polypath_scenario::document::nearest;
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 /// Makes the figures, answers the claims, and writes the book.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let ledger = read(args.ledger.as_deref())?;
-    let all: Vec<&Figure> = FIGURES.into_iter().flatten().collect();
+    let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
     let figures = selected(&all, &ledger, &args.names)?;
     let scale = if args.full { Scale::Full } else { Scale::Quick };
     let out = args.out.clone().unwrap_or_else(|| folder(scale));
@@ -64,9 +64,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let answers = answer(&ledger, &all, &made, &args.names);
     let text = json(&answers).context("writing the answers")?;
     put(&out, "claims.json", text.as_bytes())?;
+    let book = write_book(&out, scale, &made, &answers)?;
     print(&match args.format {
         Format::Json => text,
-        Format::Table => told(&answers, &out),
+        Format::Table => told(&answers, &book),
     })
 }
 
@@ -167,8 +168,7 @@ fn written<'a>(
 }
 
 /// What a person is told.
-fn told(answers: &[Answer], out: &Path) -> String {
-    let book = out.join("claims.json");
+fn told(answers: &[Answer], book: &Path) -> String {
     format!(
         "{}\n{}book: {}\n",
         render(answers),

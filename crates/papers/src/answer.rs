@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::book::ClaimRow;
 use crate::figure::{Figure, Findings};
 use crate::judge::{Ours, PartJudgement, Verdict, judge};
 use crate::ledger::{Claim, Kind, Ledger};
@@ -63,6 +64,29 @@ impl Answer {
     pub fn seed(&self) -> Option<u64> {
         let seeds = self.ours.iter().map(|ours| ours.seed);
         seeds.reduce(u64::max).filter(|seed| *seed > 0)
+    }
+
+    /// As the book has it.
+    pub(crate) fn row_of_book(&self) -> ClaimRow {
+        let unmet = self.unmet();
+        let reason = if unmet.is_empty() {
+            self.reason.clone()
+        } else {
+            format!("{} Not met: {}.", self.reason, unmet.join("; "))
+        };
+        ClaimRow {
+            id: self.claim.id.clone(),
+            place: self.claim.place.clone(),
+            says: self.claim.says.clone(),
+            kind: self.claim.kind.word().to_owned(),
+            paper: self.paper(),
+            ours: self.measured(),
+            unit: self.units(),
+            n: self.runs(),
+            seed: self.seed().map_or_else(String::new, |seed| seed.to_string()),
+            verdict: self.verdict,
+            reason,
+        }
     }
 
     fn row(&self) -> Row<'_> {

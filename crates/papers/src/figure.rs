@@ -1,6 +1,7 @@
 //! Figures and tables of the papers, and what comes of them.
 
 use polypath_report::plot::Plot;
+use serde::Serialize;
 
 use crate::measurement::Measurement;
 use crate::study::{Pending, Study};
@@ -45,7 +46,7 @@ pub struct Reason {
 }
 
 /// A table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sheet {
     /// Its name in files, such as `sensitivity`.
     pub id: String,
@@ -62,5 +63,11 @@ impl Figure {
     #[must_use]
     pub fn paper(&self) -> &'static str {
         self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// The path of a file of its own in the folder of the book, such as `ppd.fig3/fig3.csv`.
+    #[must_use]
+    pub fn file(&self, name: &str, extension: &str) -> String {
+        format!("{}/{name}.{extension}", self.id)
     }
 }

@@ -95,6 +95,19 @@ impl Ledger {
     }
 }
 
+impl Kind {
+    /// As the ledger writes it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Value => "value",
+            Self::Order => "order",
+            Self::Shape => "shape",
+        }
+    }
+}
+
 impl Claim {
     /// The paper to which it belongs.
     #[must_use]

@@ -7,23 +7,23 @@
 //! the names that the rules of the ledger use.
 
 mod answer;
+pub mod book;
 mod engine;
 mod figure;
 mod judge;
 pub mod ledger;
 mod measurement;
 mod output;
+mod paper;
 pub mod ppd;
 pub mod psp;
 mod study;
-
-/// All figures, in the order of the papers.
-pub const FIGURES: [&[Figure]; 2] = [ppd::FIGURES, psp::FIGURES];
 
 pub use answer::{Answer, answer, json, render, summary};
 pub use engine::{JOBS, MakeError, Progress, make, select};
 pub use figure::{Figure, Findings, Reason, Sheet};
 pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
 pub use measurement::{Measurement, Sample, from_csv, to_csv};
-pub use output::{OutputError, put, write};
-pub use study::{Job, JobError, Pending, Scale, Study};
+pub use output::{OutputError, put, write, write_book};
+pub use paper::{PAPERS, Paper};
+pub use study::{Job, JobError, Pending, SEED, Scale, Study};

@@ -4,10 +4,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use polypath_report::plot::PlotError;
 use polypath_report::replace_file;
 
+use crate::answer::Answer;
+use crate::book::{Book, BookError, Chapter, render};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::{Measurement, from_csv, to_csv};
+use crate::paper::{PAPERS, Paper};
+use crate::study::{SEED, Scale};
 
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +36,16 @@ pub enum OutputError {
         error: csv::Error,
     },
     /// A picture cannot be drawn.
-    #[error("{name}: {error}")]
+    #[error("{name}: {source}")]
     Drawing {
         /// Which.
         name: String,
         /// Why not.
-        error: String,
+        source: PlotError,
     },
+    /// The book cannot be made.
+    #[error(transparent)]
+    Book(#[from] BookError),
 }
 
 /// Writes what a figure found below `out`, and gives its measurements as they stand in their file: by these the claims
@@ -50,26 +58,52 @@ pub fn write(
     figure: &Figure,
     findings: &Findings,
 ) -> Result<Vec<Measurement>, OutputError> {
-    let id = figure.id;
     for plot in &findings.plots {
-        let name = format!("figures/{id}.{}", plot.id);
-        put(out, &format!("{name}.csv"), plot.csv().as_bytes())?;
-        let svg = plot.svg().map_err(|error| OutputError::Drawing {
+        put(out, &figure.file(&plot.id, "csv"), plot.csv().as_bytes())?;
+        let name = figure.file(&plot.id, "svg");
+        let svg = plot.svg().map_err(|source| OutputError::Drawing {
             name: name.clone(),
-            error: error.to_string(),
+            source,
         })?;
-        put(out, &format!("{name}.svg"), svg.as_bytes())?;
+        put(out, &name, svg.as_bytes())?;
     }
     for sheet in &findings.sheets {
-        let name = format!("tables/{id}.{}.csv", sheet.id);
+        let name = figure.file(&sheet.id, "csv");
         let csv = sheet.csv().map_err(|error| invalid(&name, error))?;
         put(out, &name, &csv)?;
     }
-    let name = format!("measurements/{id}.csv");
+    let name = figure.file("measurements", "csv");
     let csv = to_csv(&findings.measurements).map_err(|error| invalid(&name, error))?;
     let path = put(out, &name, &csv)?;
     let read = fs::read(&path).map_err(|error| OutputError::File { path, error })?;
     from_csv(&read).map_err(|error| invalid(&name, error))
+}
+
+/// Writes the book below `out`, with the figures that were made and the answers to the claims; gives its place.
+///
+/// # Errors
+/// Where it cannot be made or written.
+pub fn write_book(
+    out: &Path,
+    scale: Scale,
+    made: &[(&Figure, &Findings, Vec<Measurement>)],
+    answers: &[Answer],
+) -> Result<PathBuf, OutputError> {
+    let chapter = |paper: &'static Paper| {
+        let of_paper = made.iter().filter(|made| made.0.paper() == paper.id);
+        Chapter {
+            paper,
+            figures: of_paper.map(|made| (made.0, made.1)).collect(),
+        }
+    };
+    let chapters = PAPERS.iter().map(chapter);
+    let book = Book {
+        scale,
+        seed: SEED,
+        claims: answers.iter().map(Answer::row_of_book).collect(),
+        chapters: chapters.filter(|chapter| !chapter.figures.is_empty()).collect(),
+    };
+    put(out, "book.html", render(&book)?.as_bytes())
 }
 
 /// Writes a file below `out`, whole or not at all.

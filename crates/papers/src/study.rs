@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::ledger::Ledger;
 
+/// The root of all seeds.
+pub const SEED: u64 = 1;
+
 /// A piece of simulation: a pure function of its parameters, which are all that its serialised form says.
 pub trait Job: Serialize + fmt::Debug + Clone + Send + Sync + 'static {
     /// What comes out of it.

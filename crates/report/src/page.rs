@@ -10,6 +10,9 @@ use crate::legend::LEGEND;
 use crate::record::{Experiment, Mode};
 use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_rows, scheme_row};
 
+/// The look of polypath's pages, as CSS.
+pub const STYLE: &str = include_str!("page/style.css");
+
 /// Why a page could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
@@ -32,6 +35,7 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> Result<String, Page
     let page = environment.render_str(
         include_str!("page/template.html"),
         context! {
+            style => STYLE,
             name => experiment.name.as_str(),
             title => experiment.title.trim(),
             heading => heading(experiment),

@@ -1,0 +1,181 @@
+use polypath_report::plot::{Axis, Plot, Point, Series};
+
+use super::*;
+use crate::study::{Pending, Study};
+
+static PAPER: Paper = Paper {
+    id: "ppd",
+    title: "Packets & paths",
+    authors: "A. Author",
+    figures: &[],
+};
+
+fn nothing(_: &mut Study<'_>) -> Result<Findings, Pending> {
+    Err(Pending)
+}
+
+const FIGURES: [Figure; 2] = [
+    Figure {
+        id: "ppd.fig3",
+        title: "Transfer times <by load>",
+        claims: &["ppd.fig3.order", "ppd.fig3.at_95"],
+        make: nothing,
+    },
+    Figure {
+        id: "ppd.fig4",
+        title: "Unequal paths",
+        claims: &[],
+        make: nothing,
+    },
+];
+
+fn claim(id: &str, verdict: Verdict, reason: &str) -> ClaimRow {
+    ClaimRow {
+        id: id.to_owned(),
+        place: "Fig. 3".to_owned(),
+        says: "a < b".to_owned(),
+        kind: "value".to_owned(),
+        paper: "35".to_owned(),
+        ours: "30 +- 2".to_owned(),
+        unit: "s".to_owned(),
+        n: "20".to_owned(),
+        seed: "1".to_owned(),
+        verdict,
+        reason: reason.to_owned(),
+    }
+}
+
+fn findings() -> Findings {
+    let y = [2.0, 4.0];
+    let point = |y| Point {
+        x: y,
+        y,
+        ci95: None,
+    };
+    Findings {
+        plots: vec![Plot {
+            id: "fig3".to_owned(),
+            title: "Time".to_owned(),
+            series: vec![Series {
+                name: "<b>bold</b>".to_owned(),
+                points: y.map(point).to_vec(),
+                ..Series::default()
+            }],
+            ..Plot::default()
+        }],
+        sheets: vec![Sheet {
+            title: "Sensitivity".to_owned(),
+            columns: vec!["queue (packets)".to_owned()],
+            rows: vec![vec!["<script>alert(1)</script>".to_owned()]],
+            ..Sheet::default()
+        }],
+        parameters: vec![["queue".to_owned(), "50 packets, chosen".to_owned()]],
+        notes: vec!["Files & sizes.".to_owned()],
+        ..Findings::default()
+    }
+}
+
+fn book(findings: &[Findings; 2]) -> Book<'_> {
+    Book {
+        scale: Scale::Quick,
+        seed: 7,
+        claims: vec![
+            claim("ppd.fig3.order", Verdict::Holds, ""),
+            claim(
+                "ppd.fig3.at_95",
+                Verdict::Differs,
+                "Because \"the\" load <is> less.",
+            ),
+            claim(
+                "ppd.fig9.gain",
+                Verdict::NotRun,
+                "its figure was not asked for",
+            ),
+            claim("psp.rate", Verdict::NotRun, "its paper was not asked for"),
+        ],
+        chapters: vec![Chapter {
+            paper: &PAPER,
+            figures: FIGURES.iter().zip(findings).collect(),
+        }],
+    }
+}
+
+#[test]
+fn the_page_stands_alone_and_escapes_what_people_write() {
+    let findings = [findings(), Findings::default()];
+    let page = render(&book(&findings)).unwrap();
+    for outside in ["<script", "src=", "@import", "url(", "http:/", "https:/"] {
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(outside), "{outside}");
+    }
+    for part in [
+        "Packets &amp; paths",
+        "Transfer times &lt;by load&gt;",
+        "&lt;b&gt;bold&lt;",
+        "&lt;script&gt;alert(1)",
+        "Files &amp; sizes.",
+        "load &lt;is&gt; less.",
+        "a &lt; b",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.trim_start().starts_with("<!DOCTYPE html>"));
+    assert_eq!(page, render(&book(&findings)).unwrap(), "the same twice");
+}
+
+#[test]
+fn every_claim_has_its_verdict_and_its_place() {
+    let findings = [findings(), Findings::default()];
+    let page = render(&book(&findings)).unwrap();
+    assert!(page.contains("Of 4 claims 1 hold,\n1 differ and 2 were not run."));
+    let badges = |class: &str| page.matches(&format!("class=\"verdict {class}\"")).count();
+    // In the table, and in the chapter but for the claim whose paper is not there.
+    assert_eq!(
+        (badges("holds"), badges("differs"), badges("not-run")),
+        (2, 2, 3)
+    );
+    assert!(page.contains("<a href=\"#ppd.fig3\">ppd.fig3.order</a>"));
+    assert!(page.contains("<a href=\"#ppd\">ppd.fig9.gain</a>"));
+    assert!(page.contains("<td data-label=\"claim\">psp.rate</td>"));
+    assert!(page.contains("its paper was not asked for"));
+    assert!(page.contains("30 ± 2 s; n = 20; seed 1."));
+    let targets = page.split("href=\"#").skip(1);
+    for target in targets.filter_map(|rest| rest.split('"').next()) {
+        assert!(page.contains(&format!(" id=\"{target}\"")), "{target}");
+    }
+}
+
+#[test]
+fn figures_have_their_pictures_sheets_and_parameters() {
+    let mut both = [findings(), findings()];
+    both[1].parameters[0][1] = "20 packets, as the paper says".to_owned();
+    both[1]
+        .parameters
+        .push(["delay".to_owned(), "20 ms".to_owned()]);
+    both[0]
+        .parameters
+        .push(["delay".to_owned(), "20 ms".to_owned()]);
+    let page = render(&book(&both)).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("href=\"ppd.fig3&#x2f;fig3.csv\""));
+    for row in [
+        "<td>50 packets, chosen</td><td>ppd.fig3</td>",
+        "<td>20 packets, as the paper says</td><td>ppd.fig4</td>",
+        "<td>20 ms</td><td>all</td>",
+    ] {
+        assert!(page.contains(row), "{row}");
+    }
+}
+
+#[test]
+fn a_picture_that_cannot_be_drawn_is_named() {
+    let mut both = [findings(), Findings::default()];
+    both[0].plots[0].y = Axis {
+        label: "time".to_owned(),
+        range: Some([2.0, 1.0]),
+        ..Axis::default()
+    };
+    let error = render(&book(&both)).unwrap_err().to_string();
+    assert!(error.starts_with("ppd.fig3: picture fig3: "), "{error}");
+    assert!(error.contains("\"time\""), "{error}");
+}
