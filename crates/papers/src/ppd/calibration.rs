@@ -20,7 +20,7 @@ use super::setting::Setting;
 use crate::{Job, JobError};
 
 /// The search ends where the mean load is this near to the target, in proportion.
-const NEAR: f64 = 0.002;
+const NEAR: f64 = 0.003;
 
 /// Tries after which the best one stands.
 const TRIES: u32 = 8;

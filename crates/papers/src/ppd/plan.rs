@@ -49,7 +49,7 @@ pub(super) fn calibrate(
     setting: &Setting,
     targets: &[f64],
 ) -> Result<Vec<Calibrated>, Pending> {
-    let (span, replicas) = study.pick((500, 1), (1500, 2));
+    let (span, replicas) = study.pick((500, 1), (2000, 1));
     let jobs = targets.iter().map(|&target| Calibrate {
         setting: setting.clone(),
         target,

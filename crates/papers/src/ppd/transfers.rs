@@ -79,6 +79,14 @@ impl Job for Transfers {
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<Vec<Carried>, JobError> {
+        let (scenario, experiment, outcome) = self.simulate(parts)?;
+        let figures = Figures::of(&experiment);
+        Ok(carried(&scenario, &experiment, &figures, &outcome))
+    }
+}
+
+impl Transfers {
+    fn simulate(&self, parts: &AtomicU64) -> Result<(Scenario, Experiment, Outcome), JobError> {
         let mut scenario = self.setting.scenario(&self.traffic, &self.schemes)?;
         scenario.transfer.size = Bytes(self.bytes);
         scenario.transfer.count = self.count;
@@ -89,12 +97,59 @@ impl Job for Transfers {
         };
         let outcome = polypath_sim::run(&scenario, Seed(self.seed), &mut observer)?;
         let experiment = observer.seen.finish(&scenario, &outcome);
-        Ok(carried(&scenario, &experiment, &outcome))
+        Ok((scenario, experiment, outcome))
     }
 }
 
-fn carried(scenario: &Scenario, experiment: &Experiment, outcome: &Outcome) -> Vec<Carried> {
-    let figures = Figures::of(experiment);
+/// Rates of playout at which the wait before it is noted, in bytes a second; the receiver window allows 100 kB/s.
+pub(super) const RATES: [f64; 12] = [
+    2e3, 4e3, 6e3, 8e3, 10e3, 15e3, 20e3, 30e3, 40e3, 60e3, 80e3, 100e3,
+];
+
+/// The same transfers, with the waits that playout needs.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Playback(pub(super) Transfers);
+
+/// What came of a scheme, and the mean wait in seconds before playout at each of [`RATES`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Played {
+    pub(super) carried: Carried,
+    pub(super) waits: Vec<f64>,
+}
+
+impl Job for Playback {
+    type Output = Vec<Played>;
+    const KIND: &'static str = "ppd.playback.1";
+
+    fn cost(&self) -> f64 {
+        self.0.cost()
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<Played>, JobError> {
+        let (scenario, experiment, outcome) = self.0.simulate(parts)?;
+        let figures = Figures::of(&experiment);
+        let carried = carried(&scenario, &experiment, &figures, &outcome);
+        let waits = |scheme: &SchemeFigures| {
+            RATES
+                .map(|rate| scheme.prebuffer_at(rate).unwrap_or(0.0))
+                .to_vec()
+        };
+        let schemes = carried.into_iter().zip(&figures.schemes);
+        Ok(schemes
+            .map(|(carried, figures)| Played {
+                carried,
+                waits: waits(figures),
+            })
+            .collect())
+    }
+}
+
+fn carried(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    figures: &Figures,
+    outcome: &Outcome,
+) -> Vec<Carried> {
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let of_scheme = |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| Carried {
         times: times(scenario, record),

@@ -1,0 +1,215 @@
+//! Fig. 10: the estimated delay of a data packet on the inactive path, and the one that it would have had.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_batch::PARTS;
+use polypath_core::time::Duration;
+use polypath_report::plot::{Look, Plot, Point, Series};
+use polypath_report::statistics::quantile;
+use serde::Serialize;
+
+use super::curves::axis;
+use super::plan::{calibrate, even, seeds};
+use super::setting::{Setting, Topology, Traffic};
+use super::sounding::{DATA, EVERY, PROBE, Path};
+use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
+
+/// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of Tables 1 and 2.
+const RATES: [(u32, &str, [f64; 3]); 2] = [
+    (10, "mbit10", [0.67, 0.84, 0.95]),
+    (1, "mbit1", [0.68, 0.85, 0.94]),
+];
+
+/// Moments between packet pairs, at which a probe and a data packet are sent under the same conditions.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Moments {
+    setting: Setting,
+    traffic: Traffic,
+    count: u32,
+    seed: u64,
+}
+
+impl Job for Moments {
+    /// The estimated and the actual delay in ms, of each moment at which both packets came through.
+    type Output = Vec<(f64, f64)>;
+    const KIND: &'static str = "ppd.moments.1";
+
+    fn cost(&self) -> f64 {
+        f64::from(self.count + 100) / 200.0
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<(f64, f64)>, JobError> {
+        let mut path = Path::new(&self.setting, &self.traffic, self.seed)?;
+        let half = Duration::from_nanos(EVERY.as_nanos() / 2);
+        let mut found = Vec::new();
+        for _ in 0..self.count {
+            path.next_pair();
+            path.go_on(half);
+            if let Some(delta_t) = path.delta_t()
+                && let Some(probe) = path.delay_of(PROBE)
+                && let Some(actual) = path.delay_of(DATA)
+            {
+                let ms = |span: Duration| 1e3 * span.as_secs_f64();
+                found.push((ms(probe + delta_t), ms(actual)));
+            }
+            parts.fetch_add(PARTS / u64::from(self.count), Ordering::Relaxed);
+        }
+        Ok(found)
+    }
+}
+
+/// What was found over one rate: by load and run.
+struct Found {
+    name: &'static str,
+    mbits: u32,
+    loads: [f64; 3],
+    runs: Vec<(f64, u64, Vec<(f64, f64)>)>,
+}
+
+/// Fig. 10.
+pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let asked: Vec<_> = RATES.map(|rate| moments(study, rate)).into();
+    let found = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(Findings {
+        plots: found.iter().map(plot).collect(),
+        sheets: vec![sheet(&found)],
+        measurements: found.iter().flat_map(measurements).collect(),
+        notes: vec![
+            "At each moment the running network is copied, the probe is sent in one copy and a data packet in the other; the \
+             estimate is the delay of the probe and delta T of the last pair. Moments at which one of the two was lost are \
+             left out."
+                .to_owned(),
+        ],
+        ..Findings::default()
+    })
+}
+
+fn moments(
+    study: &mut Study<'_>,
+    (mbits, name, loads): (u32, &'static str, [f64; 3]),
+) -> Result<Found, Pending> {
+    let setting = Setting::new(Topology::Apart)
+        .with_links("repeat", "6")
+        .with_links("rate", &format!("{mbits} Mbit/s"));
+    let found = calibrate(study, &setting, &loads)?;
+    let (count, replicas) = study.pick((60, 1), (150, 2));
+    let jobs = found.iter().flat_map(|found| {
+        let traffic = Some([even(found); 2]);
+        let setting = &setting;
+        seeds(replicas).into_iter().map(move |seed| Moments {
+            setting: setting.clone(),
+            traffic,
+            count,
+            seed,
+        })
+    });
+    let runs = study.ask_all(jobs)?;
+    let keys = loads
+        .iter()
+        .flat_map(|load| seeds(replicas).into_iter().map(|seed| (*load, seed)));
+    Ok(Found {
+        name,
+        mbits,
+        loads,
+        runs: keys
+            .zip(runs)
+            .map(|((load, seed), run)| (load, seed, run))
+            .collect(),
+    })
+}
+
+/// Each moment is a position of both curves.
+fn measurements(found: &Found) -> Vec<Measurement> {
+    let moments = found
+        .runs
+        .iter()
+        .flat_map(|(_, seed, run)| run.iter().map(move |m| (*seed, *m)));
+    let claim = "ppd.fig10.virtual_delay";
+    let measurement = |(n, (seed, (estimated, actual))): (usize, (u64, (f64, f64)))| {
+        [("estimated", estimated), ("actual", actual)].map(|(quantity, value)| {
+            let quantity = format!("{quantity}.{}", found.name);
+            let group = format!("fig10.{}", found.name);
+            Measurement::of(claim, &quantity, "ms", &group, &[Sample { seed, value }]).at(n as f64)
+        })
+    };
+    let mut all: Vec<Measurement> = moments.enumerate().flat_map(measurement).collect();
+    all.sort_by(|a, b| b.quantity.cmp(&a.quantity));
+    all
+}
+
+fn plot(found: &Found) -> Plot {
+    let series = found.loads.map(|load| {
+        let runs = found
+            .runs
+            .iter()
+            .filter(|(at, ..)| (at - load).abs() < 1e-9);
+        let moments = runs.flat_map(|(_, _, run)| run);
+        Series {
+            name: format!("load {load}"),
+            points: moments
+                .map(|(estimated, actual)| Point {
+                    x: *actual,
+                    y: *estimated,
+                    ci95: None,
+                })
+                .collect(),
+            look: Look::Dots,
+        }
+    });
+    let all = || series.iter().flat_map(|series| &series.points);
+    let least = all().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let most = all().map(|point| point.x).fold(0.0, f64::max);
+    let same = Series {
+        name: "equal".to_owned(),
+        points: [least.min(most), most]
+            .map(|x| Point {
+                x,
+                y: x,
+                ci95: None,
+            })
+            .to_vec(),
+        look: Look::Trace,
+    };
+    Plot {
+        id: format!("fig10-{}", found.name),
+        title: format!("End-to-end delay of data packets, {} Mbit/s", found.mbits),
+        x: axis("actual delay", "ms"),
+        y: axis("estimated delay", "ms"),
+        series: series.into_iter().chain([same]).collect(),
+        stated: Vec::new(),
+    }
+}
+
+fn sheet(found: &[Found]) -> Sheet {
+    let rows = found.iter().flat_map(|found| {
+        found.loads.iter().map(move |load| {
+            let runs = found
+                .runs
+                .iter()
+                .filter(|(at, ..)| (at - load).abs() < 1e-9);
+            let moments: Vec<(f64, f64)> =
+                runs.flat_map(|(_, _, run)| run.iter().copied()).collect();
+            let errors: Vec<f64> = moments.iter().map(|(e, a)| (e - a).abs() / a).collect();
+            let median =
+                quantile(&errors, 0.5).map_or("-".to_owned(), |m| format!("{:.1}", 100.0 * m));
+            vec![
+                found.mbits.to_string(),
+                format!("{load}"),
+                moments.len().to_string(),
+                median,
+            ]
+        })
+    });
+    let columns = [
+        "rate Mbit/s",
+        "load",
+        "moments",
+        "median of abs(estimated - actual) / actual %",
+    ];
+    Sheet {
+        id: "fig10".to_owned(),
+        title: "How far the estimated delay is from the actual one".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,170 @@
+//! Fig. 8: paths that share a fast link. Fig. 9: the shared link is the bottleneck.
+
+use polypath_scenario::Scheme;
+
+use super::curves::{times_plot, times_sheet};
+use super::harm::harm_sheet;
+use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name};
+use super::setting::{Setting, Topology};
+use crate::{Findings, Measurement, Pending, Sample, Study};
+
+/// The load at which the figures are compared.
+const HIGH: f64 = 0.95;
+
+const fn size(replicas: u32, count: u32, about: u32) -> Size {
+    Size {
+        replicas,
+        count,
+        about,
+    }
+}
+
+/// The loads of the links that are not shared in Fig. 8, and how much is run at each.
+fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
+    study.pick(
+        vec![(HIGH, size(8, 4, 40))],
+        vec![
+            (0.6, size(6, 30, 3)),
+            (0.8, size(8, 30, 5)),
+            (0.9, size(12, 30, 10)),
+            (HIGH, size(24, 15, 40)),
+        ],
+    )
+}
+
+/// The same for Fig. 9, as loads that the sources give over a shared link of 20 Mbit/s.
+fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
+    study.pick(
+        vec![(0.725, size(8, 4, 20))],
+        vec![
+            (0.6, size(6, 30, 5)),
+            (0.65, size(8, 30, 8)),
+            (0.7, size(12, 20, 20)),
+            (0.725, size(16, 15, 30)),
+            (0.75, size(16, 10, 50)),
+        ],
+    )
+}
+
+fn rows(
+    study: &mut Study<'_>,
+    loads: &[(f64, Size)],
+    setting: &Setting,
+) -> Result<Vec<Row>, Pending> {
+    let targets: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
+    // The sources of Fig. 9 are those of Fig. 8: "their scheduling remain fixed" (5.1).
+    let found = calibrate(study, &Setting::new(Topology::Shared), &targets)?;
+    let plans = loads.iter().zip(&found).map(|((load, size), found)| Plan {
+        setting,
+        traffic: Some([even(found); 2]),
+        load: *load,
+        bytes: FILE,
+        size: *size,
+    });
+    let rows: Vec<_> = plans.map(|plan| plan.run(study, &Scheme::ALL)).collect();
+    rows.into_iter().collect()
+}
+
+fn fast(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+    let loads = loads(study);
+    rows(study, &loads, &Setting::new(Topology::Shared))
+}
+
+/// Fig. 8.
+pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let rows = fast(study)?;
+    let high = &rows[rows.len() - 1];
+    let times = |scheme: Scheme| {
+        let quantity = format!("transfer.{}", name(scheme));
+        let samples = high.times(scheme);
+        Measurement::of(
+            "ppd.fig8.shared_fast_link",
+            &quantity,
+            "s",
+            "fig8",
+            &samples,
+        )
+    };
+    Ok(Findings {
+        plots: vec![times_plot(
+            "fig8",
+            "Transfer of 100 kB, 20 Mbit/s shared",
+            &rows,
+        )],
+        sheets: vec![times_sheet("fig8", &rows), harm_sheet("fig8-harm", &rows)],
+        measurements: Scheme::ALL.map(times).to_vec(),
+        ..Findings::default()
+    })
+}
+
+/// Fig. 9.
+pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let fast = fast(study);
+    let setting = Setting::new(Topology::Shared)
+        .with("path.path1.link.trunk.rate", "15 Mbit/s")
+        .with("path.path2.link.trunk.rate", "15 Mbit/s");
+    let loads = loads_of_fig9(study);
+    let slow = rows(study, &loads, &setting);
+    let (fast, mut slow) = (fast?, slow?);
+    // "The load is measured between nodes N1 and N2" (Fig. 9).
+    for row in &mut slow {
+        row.load = shared_load(row);
+    }
+    let near = |row: &&Row| (row.load - HIGH).abs();
+    let nearest = slow.iter().min_by(|a, b| near(a).total_cmp(&near(b)));
+    let nearest = nearest.unwrap_or(&slow[0]);
+    let claim = "ppd.fig9.shared_bottleneck";
+    let others = Scheme::ALL[1..].iter();
+    let gains = others.flat_map(|scheme| {
+        [("fig9", nearest), ("fig8", &fast[fast.len() - 1])].map(|(figure, row)| {
+            let quantity = format!("gain.{figure}.{}", name(*scheme));
+            Measurement::of(claim, &quantity, "ratio", figure, &gains(row, *scheme))
+        })
+    });
+    let measurements = gains.collect();
+    Ok(Findings {
+        plots: vec![times_plot(
+            "fig9",
+            "Transfer of 100 kB, 15 Mbit/s shared",
+            &slow,
+        )],
+        sheets: vec![times_sheet("fig9", &slow), harm_sheet("fig9-harm", &slow)],
+        measurements,
+        notes: vec![format!(
+            "A gain is the share of the time of plain TCP that a scheme saves; that of Fig. 9 is at a measured load of {:.3} \
+             between N1 and N2, that of Fig. 8 at {HIGH} on the links that are not shared. Columns of path loads are those of \
+             the links that are not shared.",
+            nearest.load
+        )],
+        ..Findings::default()
+    })
+}
+
+/// The mean load of the shared link towards the client, over schemes and replicas.
+fn shared_load(row: &Row) -> f64 {
+    let runs = row.schemes.iter().flat_map(|(_, runs)| runs);
+    let loads: Vec<f64> = runs.filter_map(|run| Some(run.shared?[0])).collect();
+    mean(&loads)
+}
+
+/// The share of the time of plain TCP that a scheme saves over all replicas, as the jackknife's pseudo-values: a ratio in
+/// each replica would be biased, since few transfers make a mean of plain TCP.
+fn gains(row: &Row, scheme: Scheme) -> Vec<Sample> {
+    let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
+    let gain = |left_out: Option<usize>| {
+        let sum = |samples: &[Sample]| -> f64 {
+            let kept = samples
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| Some(*n) != left_out);
+            kept.map(|(_, sample)| sample.value).sum()
+        };
+        1.0 - sum(&times) / sum(&plain)
+    };
+    let (all, count) = (gain(None), plain.len() as f64);
+    let pseudo = |(n, sample): (usize, &Sample)| Sample {
+        seed: sample.seed,
+        value: count * all - (count - 1.0) * gain(Some(n)),
+    };
+    plain.iter().enumerate().map(pseudo).collect()
+}
