@@ -83,7 +83,9 @@ impl Answer {
             ours: self.measured(),
             unit: self.units(),
             n: self.runs(),
-            seed: self.seed().map_or_else(String::new, |seed| seed.to_string()),
+            seed: self
+                .seed()
+                .map_or_else(String::new, |seed| seed.to_string()),
             verdict: self.verdict,
             reason,
         }

@@ -101,7 +101,9 @@ pub fn write_book(
         scale,
         seed: SEED,
         claims: answers.iter().map(Answer::row_of_book).collect(),
-        chapters: chapters.filter(|chapter| !chapter.figures.is_empty()).collect(),
+        chapters: chapters
+            .filter(|chapter| !chapter.figures.is_empty())
+            .collect(),
     };
     put(out, "book.html", render(&book)?.as_bytes())
 }

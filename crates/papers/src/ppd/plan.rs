@@ -7,10 +7,7 @@ use polypath_scenario::Scheme;
 use super::calibration::{Calibrate, Calibrated};
 use super::setting::{PathIdle, Setting, Traffic};
 use super::transfers::{Carried, Transfers};
-use crate::{Pending, Sample, Study};
-
-/// The root of all seeds of the paper's runs.
-pub(super) const ROOT: u64 = 1;
+use crate::{Pending, SEED, Sample, Study};
 
 /// A file of Figs. 3, 4, 8 and 9: "100Kbyte" in packets of 1000 B (5.1).
 pub(super) const FILE: u64 = 100_000;
@@ -37,7 +34,7 @@ pub(super) struct Size {
 /// The seeds of so many replicas.
 pub(super) fn seeds(replicas: u32) -> Vec<u64> {
     // A single replica has the seed that it would have among several, so that more replicas add to those of fewer.
-    replica_seeds(ROOT, replicas.max(2))
+    replica_seeds(SEED, replicas.max(2))
         .into_iter()
         .take(replicas as usize)
         .collect()
