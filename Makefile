@@ -3,10 +3,11 @@
 SCENARIO ?= scenarios/demo.toml
 OUT ?= out/demo
 CLIP ?=
+REPRODUCTION ?= out/reproduce-check
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check bench race instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -16,7 +17,10 @@ test: setup ## all tests; those that need privileges skip, with the reason, wher
 		|| echo "setup: going on without tshark: the tests that read captures with it skip" >&2
 	@scripts/test.sh
 
-check: fmt clippy doc wasm licences instructions test ## what CI runs
+check: fmt clippy doc wasm licences instructions test reproduce ## what CI runs
+
+reproduce: setup build ## the claims of the papers in the reduced form; each has to have a verdict, and a reason if it differs
+	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
 
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches

@@ -1,6 +1,8 @@
 //! How runs of `polypath sim` end: when they are told to, and where nothing more can be written.
 
 mod common;
+#[path = "common/files.rs"]
+mod files;
 #[path = "common/runs.rs"]
 mod runs;
 
@@ -8,7 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use runs::{NETWORK, SWEEP, content, refused, run, written};
+use files::{content, written};
+use runs::{NETWORK, SWEEP, refused, run};
 
 #[test]
 fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {

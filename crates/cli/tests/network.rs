@@ -1,6 +1,8 @@
 //! `polypath sim` of networks, as its users run it.
 
 mod common;
+#[path = "common/files.rs"]
+mod files;
 #[path = "common/runs.rs"]
 mod runs;
 
@@ -11,9 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use common::polypath;
+use files::written;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use runs::{NETWORK, SWEEP, refused, run, written};
+use runs::{NETWORK, SWEEP, refused, run};
 
 #[test]
 fn replicas_give_the_same_bytes_on_any_number_of_threads() {

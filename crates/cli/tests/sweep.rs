@@ -1,6 +1,8 @@
 //! `polypath sim` of sweeps: cut off, killed, and taken up again.
 
 mod common;
+#[path = "common/files.rs"]
+mod files;
 #[path = "common/runs.rs"]
 mod runs;
 
@@ -11,7 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::polypath;
-use runs::{NETWORK, SWEEP, content, refused, run, written};
+use files::{content, written};
+use runs::{NETWORK, SWEEP, refused, run};
 
 #[test]
 fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::book::ClaimRow;
-use crate::figure::{Figure, Findings};
+use crate::figure::{Figure, Findings, Reason};
 use crate::judge::{Ours, PartJudgement, Verdict, judge};
 use crate::ledger::{Claim, Kind, Ledger};
 use crate::measurement::Measurement;
@@ -151,8 +151,10 @@ pub fn answer(
         let figure = figures.get(claim.id.as_str()).copied();
         let made = figure.and_then(|figure| made.iter().find(|made| made.0.id == figure.id));
         match (figure, made) {
-            (Some(figure), Some((_, findings, measurements))) => {
-                answer_one(claim, figure, findings, measurements)
+            (Some(figure), Some((_, _, measurements))) => {
+                let all = made.iter().flat_map(|made| &made.1.reasons);
+                let reasons = all.filter(|reason| reason.claim == claim.id);
+                answer_one(claim, figure, measurements, reasons)
             }
             _ => Answer::not_run(claim, figure),
         }
@@ -160,11 +162,11 @@ pub fn answer(
     answers.collect()
 }
 
-fn answer_one(
+fn answer_one<'a>(
     claim: &Claim,
     figure: &Figure,
-    findings: &Findings,
     measurements: &[Measurement],
+    reasons: impl Iterator<Item = &'a Reason>,
 ) -> Answer {
     let mut answer = Answer::not_run(claim, Some(figure));
     match judge(claim, measurements) {
@@ -175,14 +177,10 @@ fn answer_one(
         }
         Err(error) => answer.reason = format!("the ledger and the figure do not agree: {error}"),
     }
-    let reasons = findings.reasons.iter();
-    let reason = reasons
-        .filter(|reason| reason.claim == claim.id)
-        .map(|reason| reason.text.as_str());
     match answer.verdict {
         Verdict::Holds => answer.reason.clear(),
         Verdict::Differs => {
-            let words: Vec<&str> = reason.collect();
+            let words: Vec<&str> = reasons.map(|reason| reason.text.as_str()).collect();
             answer.reason = if words.is_empty() {
                 unexplained(&answer.parts).to_owned()
             } else {

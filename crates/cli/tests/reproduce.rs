@@ -1,0 +1,163 @@
+//! `polypath reproduce`: verdicts from the ledger that it is given, and runs that are kept.
+
+mod common;
+#[path = "common/files.rs"]
+mod files;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::{polypath, printed};
+use files::{content, written};
+use serde_json::Value;
+
+/// The ledger of the project.
+const LEDGER: &str = include_str!("../../papers/claims.toml");
+
+/// Figures that take no time.
+const CHEAP: [&str; 2] = ["ppd.overhead", "ppd.eq1"];
+
+fn reproduce(out: &Path, more: &[&str]) -> Output {
+    let mut command = polypath();
+    command.arg("reproduce").arg("--out").arg(out).args(more);
+    command.output().expect("the program runs")
+}
+
+/// The answers about `names`.
+fn answers(out: &Path, names: &[&str], more: &[&str]) -> Vec<Value> {
+    let arguments = [names, &["--format", "json"], more].concat();
+    let text = printed(&reproduce(out, &arguments));
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// Claims with their verdicts.
+fn verdicts(answers: &[Value]) -> Vec<[&str; 2]> {
+    let keys = ["claim", "verdict"];
+    let one = |answer| keys.map(|key| word(answer, key));
+    answers.iter().map(one).collect()
+}
+
+fn word<'a>(answer: &'a Value, key: &str) -> &'a str {
+    answer[key].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_number_that_changes_in_the_ledger_flips_the_verdict() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let claim = ["ppd.overhead.acks"];
+    let found = answers(dir.path(), &claim, &[]);
+    assert_eq!(verdicts(&found), [["ppd.overhead.acks", "holds"]]);
+    assert_eq!(found[0]["paper"][0], 0.026);
+    let ours = found[0]["ours"][0].as_f64().expect("a number");
+    assert!((ours / 0.026 - 1.0).abs() < 0.02, "{ours}");
+    let changed = LEDGER.replacen("value = [0.026]", "value = [0.027]", 1);
+    assert_ne!(changed, LEDGER);
+    let ledger = written(dir.path(), "ledger.toml", &changed);
+    let ledger = ledger.to_str().expect("it is text");
+    let found = answers(dir.path(), &claim, &["--ledger", ledger]);
+    assert_eq!(verdicts(&found), [["ppd.overhead.acks", "differs"]]);
+}
+
+#[test]
+fn figures_sheets_measurements_and_the_book_are_written() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let table = printed(&reproduce(dir.path(), &CHEAP));
+    assert!(
+        table.contains("4 claims: 4 hold, 0 differ, 0 not run"),
+        "{table}"
+    );
+    let files = content(dir.path());
+    let text = |name: &str| String::from_utf8_lossy(&files[name]).into_owned();
+    let measured = text("ppd.overhead/measurements.csv");
+    assert!(
+        measured.starts_with("claim,quantity,at,unit,group,seed,value\n"),
+        "{measured}"
+    );
+    assert!(measured.contains("\nppd.overhead.probes,"), "{measured}");
+    let book = text("book.html");
+    for wanted in ["ppd.overhead.acks", "Steinbach", "holds"] {
+        assert!(book.contains(wanted), "{wanted}");
+    }
+    assert!(!book.contains("<script") && !book.contains("src=\"http"));
+    let claims: Vec<Value> = serde_json::from_slice(&files["claims.json"]).expect("it is JSON");
+    assert_eq!(claims.len(), 4);
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads_and_after_a_kill() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = |name: &str| dir.path().join(name);
+    let files = |name: &str, jobs: &str| {
+        printed(&reproduce(
+            &folder(name),
+            &[&CHEAP[..], &["--jobs", jobs]].concat(),
+        ));
+        content(&folder(name))
+    };
+    let whole = files("one", "1");
+    assert_eq!(files("five", "5"), whole);
+    let mut child = polypath()
+        .args(["reproduce", "--jobs", "1", "--out"])
+        .arg(folder("cut"))
+        .args(CHEAP)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    thread::sleep(Duration::from_millis(60));
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    assert_eq!(files("cut", "2"), whole);
+    let job = fs::read_dir(folder("cut/jobs")).expect("a folder").next();
+    let job = job.expect("a job").expect("it can be read").path();
+    let text = fs::read_to_string(&job).expect("it is text");
+    fs::write(&job, &text[..text.len() / 2]).expect("it can be written");
+    assert_eq!(files("cut", "2"), whole, "a damaged run is done again");
+}
+
+#[test]
+fn claims_that_nothing_answers_are_not_run_and_say_why() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let found = answers(dir.path(), &["multitcp.eq1"], &[]);
+    assert_eq!(verdicts(&found), [["multitcp.eq1", "not run"]]);
+    let reason = word(&found[0], "reason");
+    assert!(reason.contains("no figure"), "{reason}");
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_its_place_and_remedy() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let refused = |more: &[&str]| {
+        let output = reproduce(&dir.path().join("out"), more);
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&["ppd.fig33"]);
+    assert!(
+        said.contains("`ppd.fig33`: did you mean `ppd.fig3"),
+        "{said}"
+    );
+    let said = refused(&["nothing at all"]);
+    assert!(
+        said.contains("the papers are") && said.contains("multitcp"),
+        "{said}"
+    );
+    let wrong = LEDGER.replacen("transfer.ppd3 < transfer.ppd1", "transfer.ppd3 <", 1);
+    let ledger = written(dir.path(), "ledger.toml", &wrong);
+    let said = refused(&["--ledger", ledger.to_str().expect("it is text")]);
+    let line = wrong
+        .lines()
+        .position(|line| line.contains("transfer.ppd3 <\""));
+    let place = format!("ledger.toml:{}:", line.expect("it is there") + 1);
+    assert!(
+        said.contains(&place) && said.contains("fig4.probes_win"),
+        "{place} {said}"
+    );
+    let said = refused(&["--ledger", "no/such/file"]);
+    assert!(said.contains("no/such/file"), "{said}");
+    assert!(refused(&["--quick", "--full"]).contains("cannot be used with"));
+    assert!(!dir.path().join("out").exists(), "nothing was begun");
+}
