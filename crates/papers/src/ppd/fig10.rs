@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::curves::axis;
 use super::plan::{calibrate, even, seeds};
-use super::setting::{Setting, Topology, Traffic};
-use super::sounding::{DATA, EVERY, PROBE, Path};
+use super::setting::{Setting, Traffic};
+use super::sounding::{DATA, PROBE, Path};
 use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
 
 /// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of Tables 1 and 2.
@@ -19,6 +19,9 @@ const RATES: [(u32, &str, [f64; 3]); 2] = [
     (10, "mbit10", [0.67, 0.84, 0.95]),
     (1, "mbit1", [0.68, 0.85, 0.94]),
 ];
+
+/// From one pair to the next, and so from one moment to the next.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Moments between packet pairs, at which a probe and a data packet are sent under the same conditions.
 #[derive(Clone, Debug, Serialize)]
@@ -32,7 +35,7 @@ pub(super) struct Moments {
 impl Job for Moments {
     /// The estimated and the actual delay in ms, of each moment at which both packets came through.
     type Output = Vec<(f64, f64)>;
-    const KIND: &'static str = "ppd.moments.1";
+    const KIND: &'static str = "ppd.moments.2";
 
     fn cost(&self) -> f64 {
         f64::from(self.count + 100) / 200.0
@@ -40,11 +43,9 @@ impl Job for Moments {
 
     fn run(&self, parts: &AtomicU64) -> Result<Vec<(f64, f64)>, JobError> {
         let mut path = Path::new(&self.setting, &self.traffic, self.seed)?;
-        let half = Duration::from_nanos(EVERY.as_nanos() / 2);
         let mut found = Vec::new();
         for _ in 0..self.count {
-            path.next_pair();
-            path.go_on(half);
+            path.next_pair(EVERY);
             if let Some(delta_t) = path.delta_t()
                 && let Some(probe) = path.delay_of(PROBE)
                 && let Some(actual) = path.delay_of(DATA)
@@ -88,9 +89,7 @@ fn moments(
     study: &mut Study<'_>,
     (mbits, name, loads): (u32, &'static str, [f64; 3]),
 ) -> Result<Found, Pending> {
-    let setting = Setting::new(Topology::Apart)
-        .with_links("repeat", "6")
-        .with_links("rate", &format!("{mbits} Mbit/s"));
+    let setting = Setting::of_links(6, mbits.into());
     let found = calibrate(study, &setting, &loads)?;
     let (count, replicas) = study.pick((60, 1), (150, 2));
     let jobs = found.iter().flat_map(|found| {

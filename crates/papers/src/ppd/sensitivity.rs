@@ -3,7 +3,7 @@
 use polypath_scenario::Scheme;
 
 use super::fig3::{self, STATED};
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, even, mean, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, mean, shown, title};
 use super::setting::{Bursts, PathIdle, Setting, Topology, Traffic};
 use crate::{Findings, Pending, Reason, Sheet, Study};
 

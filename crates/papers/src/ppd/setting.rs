@@ -1,8 +1,9 @@
 //! The topologies of the paper with the parameters of a run.
 
 use polypath_core::time::Duration;
+use polypath_core::units::Rate;
 use polypath_scenario::document::{Override, ParseOverrideError};
-use polypath_scenario::{Scenario, Scheme};
+use polypath_scenario::{Background, Scenario, Scheme};
 use serde::Serialize;
 
 use super::idle::Idle;
@@ -24,6 +25,8 @@ pub(super) enum Bursts {
     Strong,
     /// 500 kbit/s for 0.5 s, with pauses half as long.
     Mild,
+    /// Sources for links of a tenth of the rate: 80 kbit/s for 1 s, and ten times as long from one file to the next.
+    Slow,
 }
 
 /// A topology, and where a run differs from its file.
@@ -72,6 +75,19 @@ impl Setting {
             .with("background.path2.host_link.queue", &limit)
     }
 
+    /// The topology of Fig. 2 with so many links a path and the sources that go with their rate, 10 or 1 Mbit/s (5.2).
+    pub(super) fn of_links(links: u32, mbits: u64) -> Self {
+        let bursts = if mbits < 10 {
+            Bursts::Slow
+        } else {
+            Bursts::Strong
+        };
+        Self::new(Topology::Apart)
+            .with_bursts(bursts)
+            .with_links("repeat", &links.to_string())
+            .with_links("rate", &format!("{mbits} Mbit/s"))
+    }
+
     /// The same with other bursts.
     pub(super) const fn with_bursts(mut self, bursts: Bursts) -> Self {
         self.bursts = bursts;
@@ -103,7 +119,6 @@ impl Setting {
 
     /// Gives each path and direction its idle times.
     fn load(&self, scenario: &mut Scenario, traffic: &Traffic) {
-        use polypath_scenario::Background;
         let Some(paths) = traffic else {
             scenario.background = Background::Off;
             return;
@@ -126,18 +141,20 @@ impl Setting {
 }
 
 impl Bursts {
-    /// Sets the pauses of the sources of a profile.
+    /// Sets the pauses of the sources of a profile, and what else differs.
     fn pause(self, profile: &mut polypath_scenario::Profile, idle: Idle) {
+        let (files, kbits, on, off) = match self {
+            Bursts::Strong => (1.0, 800, 1.0, 1.0),
+            Bursts::Mild => (1.0, 500, 0.5, 0.5),
+            Bursts::Slow => (10.0, 80, 1.0, 1.0),
+        };
         if let Some(tcp) = &mut profile.tcp {
-            tcp.idle = Duration::from_secs_f64(idle.tcp);
+            tcp.idle = Duration::from_secs_f64(idle.tcp * files);
         }
         if let Some(udp) = &mut profile.udp {
-            udp.off = Duration::from_secs_f64(idle.udp);
-            if self == Bursts::Mild {
-                udp.peak = polypath_core::units::Rate(500_000);
-                udp.on = Duration::from_millis(500);
-                udp.off = Duration::from_secs_f64(idle.udp / 2.0);
-            }
+            udp.peak = Rate(kbits * 1000);
+            udp.on = Duration::from_secs_f64(on);
+            udp.off = Duration::from_secs_f64(idle.udp * off);
         }
     }
 }
@@ -145,7 +162,6 @@ impl Bursts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polypath_scenario::Background;
 
     #[test]
     fn a_setting_changes_what_it_says_and_loads_each_direction() {

@@ -19,9 +19,6 @@ pub(super) const PROBE: u32 = 40;
 /// A data packet (5.1), in bytes.
 pub(super) const DATA: u32 = 1000;
 
-/// From one pair to the next.
-pub(super) const EVERY: Duration = Duration::from_secs(1);
-
 /// A packet of a pair, or one that is sent in a copy of the network.
 #[derive(Clone, Copy, Debug)]
 struct Sounding {
@@ -36,7 +33,7 @@ impl Payload for Sounding {
     }
 }
 
-/// The second path from the server to the client, under load, with a packet pair on it each second.
+/// The second path from the server to the client, under load.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     world: World<Sounding>,
@@ -60,18 +57,18 @@ impl Path {
         })
     }
 
-    /// Sends a pair, a probe and at once a data packet, and goes on for a second; says what pairs measured meanwhile.
-    pub(super) fn next_pair(&mut self) -> Vec<Duration> {
+    /// Sends a pair, a probe and at once a data packet, and goes on for `span`; says what pairs measured meanwhile.
+    pub(super) fn next_pair(&mut self, span: Duration) -> Vec<Duration> {
         let pair = Some(self.pairs);
         for size in [PROBE, DATA] {
             self.send(Sounding { pair, size });
         }
         self.pairs += 1;
-        self.go_on(EVERY)
+        self.go_on(span)
     }
 
     /// Goes on for a while; says what pairs measured meanwhile.
-    pub(super) fn go_on(&mut self, span: Duration) -> Vec<Duration> {
+    fn go_on(&mut self, span: Duration) -> Vec<Duration> {
         let end = self.now + span;
         let mut measured = Vec::new();
         let mut left = Vec::new();
@@ -144,13 +141,15 @@ mod tests {
     use crate::ppd::idle::Idle;
     use crate::ppd::setting::Topology;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     #[test]
     fn on_an_idle_path_pair_probe_and_data_take_what_the_links_say() {
         let setting = Setting::new(Topology::Apart);
         let mut path = Path::new(&setting, &None, 1).unwrap();
         // Five times 960 B more, and the 40 B of the probe before it on the first link.
         let pair = Duration::from_nanos(5 * 768_000 + 32_000);
-        assert_eq!(path.next_pair(), [pair]);
+        assert_eq!(path.next_pair(SECOND), [pair]);
         assert_eq!(path.delta_t(), Some(pair));
         let [probe, data] = [PROBE, DATA].map(|size| path.delay_of(size).unwrap());
         assert_eq!(probe, Duration::from_nanos(5 * (20_000_000 + 32_000)));
@@ -164,7 +163,7 @@ mod tests {
         let measured = |asked: bool| -> Vec<Duration> {
             let mut path = Path::new(&setting, &traffic, 3).unwrap();
             let pair = |_| {
-                let spans = path.next_pair();
+                let spans = path.next_pair(SECOND);
                 if asked {
                     path.delay_of(DATA);
                 }
