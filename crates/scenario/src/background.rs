@@ -34,12 +34,39 @@ pub struct Profile {
     pub hosts: u32,
     /// The link by which a host attaches to its node.
     pub host_link: HostLink,
+    /// How far the traffic goes.
+    #[serde(default, skip_serializing_if = "Destinations::is_spread")]
+    pub destinations: Destinations,
     /// The TCP session source of each host, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSource>,
     /// The UDP source of each host, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpSource>,
+}
+
+/// Which of the flows that come to an inner node end there; as many begin, so that every link carries an equal load
+/// whichever they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destinations {
+    /// As many from each node before, as far as that goes.
+    #[default]
+    Spread,
+    /// Those from the nearest nodes: one link or all of them, for the most part.
+    Nearest,
+    /// Those from the farthest nodes: all go about as far.
+    Farthest,
+}
+
+impl Destinations {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde prescribes the signature"
+    )]
+    fn is_spread(&self) -> bool {
+        *self == Self::Spread
+    }
 }
 
 /// The duplex link by which a background host attaches.

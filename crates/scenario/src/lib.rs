@@ -19,7 +19,9 @@ mod sweep;
 pub mod tcp;
 pub mod trace;
 
-pub use background::{Background, HostLink, LogNormal, Profile, TcpSource, UdpSource};
+pub use background::{
+    Background, Destinations, HostLink, LogNormal, Profile, TcpSource, UdpSource,
+};
 pub use experiment::Experiment;
 pub use network::Network;
 pub use parameters::parameters;

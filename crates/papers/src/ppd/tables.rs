@@ -77,7 +77,16 @@ fn measured(
     (hops, mbits): (u32, u64),
     load: f64,
 ) -> Result<Vec<(Sample, usize)>, Pending> {
-    let setting = Setting::of_links(hops, mbits);
+    measured_in(study, Setting::of_links(hops, mbits), mbits, load)
+}
+
+/// The same in a setting of links of this rate.
+fn measured_in(
+    study: &mut Study<'_>,
+    setting: Setting,
+    mbits: u64,
+    load: f64,
+) -> Result<Vec<(Sample, usize)>, Pending> {
     let (count, replicas) = study.pick((500, 4), (4000, 4));
     let (traffic, count, replicas) = if load > 0.0 {
         let found = calibrate(study, &setting, &[load])?;
@@ -261,12 +270,14 @@ fn plot(table: &Table, columns: &Columns, paper: &dyn Fn(usize) -> Option<f64>) 
     }
 }
 
-/// Table 1, and what its pairs and their threshold do.
+/// Table 1, what it owes to who sends to whom, and what the threshold does.
 pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let columns = columns(study, &TABLE1);
     let switches = switches(study);
+    let matrices = matrices(study);
     let (columns, switches) = (columns?, switches?);
     let mut found = findings(study, &TABLE1, &columns);
+    found.sheets.push(matrices?);
     let claim = "ppd.delta_t.falls_with_load";
     for (quantity, n) in [("delta_t.load0", 0), ("delta_t.load99", 5)] {
         let samples: Vec<Sample> = columns[0][n].1.iter().map(|(sample, _)| *sample).collect();
@@ -297,6 +308,35 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ));
     }
     Ok(found)
+}
+
+/// How far the traffic goes that the pairs meet, in the words of the scenario.
+const MATRICES: [&str; 3] = ["spread", "nearest", "farthest"];
+
+/// Delta T over six links of 10 Mbit/s by who sends to whom.
+fn matrices(study: &mut Study<'_>) -> Result<Sheet, Pending> {
+    let load = STATED;
+    let rows = MATRICES.map(|which| {
+        let mut setting = Setting::of_links(HOPS[0], TABLE1.mbits);
+        // The table itself has the first.
+        if which != MATRICES[0] {
+            for path in ["path1", "path2"] {
+                setting = setting.with(&format!("background.{path}.destinations"), which);
+            }
+        }
+        (which, measured_in(study, setting, TABLE1.mbits, load))
+    });
+    let mut lines = Vec::new();
+    for (which, row) in rows {
+        let samples: Vec<Sample> = row?.iter().map(|(sample, _)| *sample).collect();
+        lines.push(vec![which.to_owned(), shown(estimate(&samples), 2)]);
+    }
+    Ok(Sheet {
+        id: "table1-matrix".to_owned(),
+        title: format!("Delta T at a load of {load} by the flows that end first at a node"),
+        columns: ["destinations", "six links ms"].map(str::to_owned).to_vec(),
+        rows: lines,
+    })
 }
 
 /// Table 2.

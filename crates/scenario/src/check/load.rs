@@ -26,12 +26,15 @@ pub(super) fn check(key: &str, path: &Path, background: &Background, problems: &
     if let Some(back) = &path.background_back {
         let back_key = format!("{key}.background_back");
         check_name(&back_key, back, profiles, problems);
-        let hosts = |name| profiles.get(name).map(|p| (p.hosts, p.host_link));
+        let hosts = |name| {
+            let profile = profiles.get(name);
+            profile.map(|p| (p.hosts, p.host_link, p.destinations))
+        };
         if let (Some(there), Some(back)) = (hosts(name), hosts(back))
             && there != back
         {
             let message = "the profiles of the two directions have other hosts";
-            let remedy = "give both profiles the same `hosts` and `host_link`";
+            let remedy = "give both profiles the same `hosts`, `host_link` and `destinations`";
             let keys = [&back_key, &format!("{key}.background")];
             problems.report_among(&keys.map(String::as_str), message, remedy);
         }

@@ -30,7 +30,7 @@ impl Network {
             return Err(BuildError::TooFewLinks(path.name.clone()));
         }
         let host_links = self.add_host_links(path, profile, nodes, chain)?;
-        for flow in flows(nodes, host_links.hosts) {
+        for flow in flows(nodes, host_links.hosts, profile.destinations) {
             let to_client = flow.from.node < flow.to.node;
             let profile = if to_client { profile } else { back };
             let there = chain.route(&host_links, flow.from, flow.to);

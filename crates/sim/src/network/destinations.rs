@@ -2,9 +2,11 @@
 //!
 //! In each direction every link between inner nodes carries the flows of `hosts` sources. At an end all
 //! hosts send the one way there is. At every node between, as many flows leave as join: half of the
-//! node's hosts send this way, half the other way, and of the flows that come in that many end here, spread
-//! evenly over the nodes that they come from. For 4 nodes of 20 hosts the flows are 10 from node 1 to 2,
+//! node's hosts send this way, half the other way, and of the flows that come in that many end here: spread
+//! evenly over the nodes that they come from, or those from the nearest or the farthest of them. Spread evenly, for 4 nodes of 20 hosts the flows are 10 from node 1 to 2,
 //! 5 each from 1 to 3, 1 to 4, 2 to 3 and 2 to 4, 10 from 3 to 4, and their mirror images.
+
+use polypath_scenario::Destinations;
 
 /// A host, by its node and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,15 +25,19 @@ pub(crate) struct Flow {
 }
 
 /// One flow for every host at each of `nodes` (at least 2) inner nodes.
-pub(crate) fn flows(nodes: usize, hosts: usize) -> Vec<Flow> {
-    let mut flows = directed(nodes, hosts, |node| node);
-    flows.extend(directed(nodes, hosts, |node| nodes - 1 - node));
+pub(crate) fn flows(nodes: usize, hosts: usize, which: Destinations) -> Vec<Flow> {
+    let mut flows = directed((nodes, hosts), which, |node| node);
+    flows.extend(directed((nodes, hosts), which, |node| nodes - 1 - node));
     flows.sort_by_key(|flow| flow.from);
     flows
 }
 
 /// The flows in the direction in which `place` numbers the nodes.
-fn directed(nodes: usize, hosts: usize, place: impl Fn(usize) -> usize) -> Vec<Flow> {
+fn directed(
+    (nodes, hosts): (usize, usize),
+    which: Destinations,
+    place: impl Fn(usize) -> usize,
+) -> Vec<Flow> {
     let mut flows = Vec::new();
     let mut under_way: Vec<HostId> = Vec::new();
     for step in 0..nodes {
@@ -47,7 +53,7 @@ fn directed(nodes: usize, hosts: usize, place: impl Fn(usize) -> usize) -> Vec<F
             _ => toward_client..hosts,
         };
         let leaving = if last { under_way.len() } else { joining.len() };
-        for (number, from) in take_spread(&mut under_way, leaving).into_iter().enumerate() {
+        for (number, from) in take(&mut under_way, leaving, which).into_iter().enumerate() {
             let number = number % hosts;
             let to = HostId { node, number };
             flows.push(Flow { from, to });
@@ -55,6 +61,16 @@ fn directed(nodes: usize, hosts: usize, place: impl Fn(usize) -> usize) -> Vec<F
         under_way.extend(joining.map(|number| HostId { node, number }));
     }
     flows
+}
+
+/// Takes `count` of the hosts, which are in the order of their nodes, or all if there are fewer.
+fn take(hosts: &mut Vec<HostId>, count: usize, which: Destinations) -> Vec<HostId> {
+    let count = count.min(hosts.len());
+    match which {
+        Destinations::Spread => take_spread(hosts, count),
+        Destinations::Nearest => hosts.split_off(hosts.len() - count),
+        Destinations::Farthest => hosts.drain(..count).collect(),
+    }
 }
 
 /// Takes `count` of the hosts, evenly spread over the list, or all if there are fewer.
@@ -82,10 +98,19 @@ mod tests {
         flows.iter().filter(here).count()
     }
 
+    fn are_between(which: Destinations, expected: &[(usize, usize, usize)]) {
+        let flows = flows(4, 20, which);
+        let count: usize = expected.iter().map(|(_, _, count)| count).sum();
+        assert_eq!(flows.len(), 2 * count, "no others");
+        for (a, b, count) in expected.iter().copied() {
+            assert_eq!(between(&flows, a, b), count, "{a} to {b}");
+            assert_eq!(between(&flows, 3 - a, 3 - b), count, "mirror of {a} to {b}");
+        }
+    }
+
     #[test]
     fn four_nodes_of_twenty_hosts_are_those_of_the_reference() {
-        let flows = flows(4, 20);
-        let expected = [
+        let reference = [
             (0, 1, 10),
             (0, 2, 5),
             (0, 3, 5),
@@ -93,16 +118,24 @@ mod tests {
             (1, 3, 5),
             (2, 3, 10),
         ];
-        for (a, b, count) in expected {
-            assert_eq!(between(&flows, a, b), count, "{a} to {b}");
-            assert_eq!(between(&flows, 3 - a, 3 - b), count, "mirror of {a} to {b}");
-        }
+        are_between(Destinations::Spread, &reference);
+    }
+
+    #[test]
+    fn flows_from_near_or_from_far_end_first() {
+        let nearest = [(0, 1, 10), (0, 3, 10), (1, 2, 10), (2, 3, 10)];
+        are_between(Destinations::Nearest, &nearest);
+        let farthest = [(0, 1, 10), (0, 2, 10), (1, 3, 10), (2, 3, 10)];
+        are_between(Destinations::Farthest, &farthest);
     }
 
     proptest! {
         #[test]
-        fn every_link_carries_the_flows_of_one_node(nodes in 2_usize..9, hosts in 1_usize..30) {
-            let flows = flows(nodes, hosts);
+        fn every_link_carries_the_flows_of_one_node(
+            nodes in 2_usize..9, hosts in 1_usize..30, which in 0_usize..3,
+        ) {
+            let all = [Destinations::Spread, Destinations::Nearest, Destinations::Farthest];
+            let flows = flows(nodes, hosts, all[which]);
             prop_assert_eq!(flows.len(), nodes * hosts);
             for link in 0..nodes - 1 {
                 let up = flows.iter().filter(|f| f.from.node <= link && f.to.node > link).count();
