@@ -81,7 +81,11 @@ impl Answer {
             kind: self.claim.kind.word().to_owned(),
             paper: self.paper(),
             ours: self.measured(),
-            unit: self.units(),
+            unit: if self.ours.is_empty() {
+                self.claim.unit.clone()
+            } else {
+                self.units()
+            },
             n: self.runs(),
             seed: self
                 .seed()

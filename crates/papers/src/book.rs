@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::figure::{Figure, Findings, Sheet};
 use crate::judge::Verdict;
+use crate::output::MEASUREMENTS;
 use crate::paper::Paper;
 use crate::study::Scale;
 
@@ -94,7 +95,9 @@ struct FigureView<'a> {
     id: &'static str,
     title: &'static str,
     pictures: Vec<PictureView>,
-    sheets: &'a [Sheet],
+    sheets: Vec<SheetView<'a>>,
+    /// Where what the claims are judged by lies, beside the book.
+    measurements: String,
     notes: &'a [String],
     claims: Vec<&'a ClaimRow>,
 }
@@ -105,6 +108,15 @@ struct PictureView {
     title: String,
     svg: String,
     /// Where the sheet of its points lies, beside the book.
+    csv: String,
+}
+
+/// A table as the template takes it.
+#[derive(Serialize)]
+struct SheetView<'a> {
+    #[serde(flatten)]
+    sheet: &'a Sheet,
+    /// Where it lies as a file, beside the book.
     csv: String,
 }
 
@@ -197,13 +209,18 @@ fn view<'a>(
             csv: figure.file(&plot.id, "csv"),
         })
     });
+    let sheets = findings.sheets.iter().map(|sheet| SheetView {
+        sheet,
+        csv: figure.file(&sheet.id, "csv"),
+    });
     let answered = figure.claims.iter();
     let answered = answered.filter_map(|id| claims.iter().find(|claim| claim.id == *id));
     Ok(FigureView {
         id: figure.id,
         title: figure.title,
         pictures: pictures.collect::<Result<_, BookError>>()?,
-        sheets: &findings.sheets,
+        sheets: sheets.collect(),
+        measurements: figure.file(MEASUREMENTS, "csv"),
         notes: &findings.notes,
         claims: answered.collect(),
     })

@@ -14,6 +14,9 @@ use crate::measurement::{Measurement, from_csv, to_csv};
 use crate::paper::{PAPERS, Paper};
 use crate::study::{SEED, Scale};
 
+/// The file of a figure that holds what its claims are judged by.
+pub(crate) const MEASUREMENTS: &str = "measurements";
+
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
@@ -72,7 +75,7 @@ pub fn write(
         let csv = sheet.csv().map_err(|error| invalid(&name, error))?;
         put(out, &name, &csv)?;
     }
-    let name = figure.file("measurements", "csv");
+    let name = figure.file(MEASUREMENTS, "csv");
     let csv = to_csv(&findings.measurements).map_err(|error| invalid(&name, error))?;
     let path = put(out, &name, &csv)?;
     let read = fs::read(&path).map_err(|error| OutputError::File { path, error })?;

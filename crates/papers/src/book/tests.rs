@@ -1,6 +1,9 @@
 use polypath_report::plot::{Axis, Plot, Point, Series};
 
 use super::*;
+use crate::answer::{Answer, answer};
+use crate::ledger::{CLAIMS, Ledger};
+use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, Study};
 
 static PAPER: Paper = Paper {
@@ -64,10 +67,10 @@ fn findings() -> Findings {
             ..Plot::default()
         }],
         sheets: vec![Sheet {
+            id: "sensitivity".to_owned(),
             title: "Sensitivity".to_owned(),
             columns: vec!["queue (packets)".to_owned()],
             rows: vec![vec!["<script>alert(1)</script>".to_owned()]],
-            ..Sheet::default()
         }],
         parameters: vec![["queue".to_owned(), "50 packets, chosen".to_owned()]],
         notes: vec!["Files & sizes.".to_owned()],
@@ -158,6 +161,9 @@ fn figures_have_their_pictures_sheets_and_parameters() {
     let page = render(&book(&both)).unwrap();
     assert_eq!(page.matches("<svg").count(), 2);
     assert!(page.contains("href=\"ppd.fig3&#x2f;fig3.csv\""));
+    for file in ["sensitivity", "measurements"] {
+        assert!(page.contains(&format!("href=\"ppd.fig3&#x2f;{file}.csv\"")));
+    }
     for row in [
         "<td>50 packets, chosen</td><td>ppd.fig3</td>",
         "<td>20 packets, as the paper says</td><td>ppd.fig4</td>",
@@ -178,4 +184,51 @@ fn a_picture_that_cannot_be_drawn_is_named() {
     let error = render(&book(&both)).unwrap_err().to_string();
     assert!(error.starts_with("ppd.fig3: picture fig3: "), "{error}");
     assert!(error.contains("\"time\""), "{error}");
+}
+
+#[test]
+fn the_claims_of_the_ledger_fill_it_as_they_are_answered() {
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let measured = measured("ppd.fig3.order");
+    let figures: Vec<&Figure> = FIGURES.iter().collect();
+    let made = [(&FIGURES[0], &measured, measured.measurements.clone())];
+    let answers = answer(&ledger, &figures, &made, &[]);
+    let book = Book {
+        scale: Scale::Full,
+        seed: 1,
+        claims: answers.iter().map(Answer::row_of_book).collect(),
+        chapters: vec![Chapter {
+            paper: &PAPER,
+            figures: vec![(&FIGURES[0], &measured)],
+        }],
+    };
+    let page = render(&book).unwrap();
+    let rows = page.matches("<td data-label=\"claim\">").count();
+    assert_eq!(rows, ledger.claims.len());
+    assert!(page.contains(" 0 hold,\n1 differ and "));
+    assert!(page.contains("transfer.tcp 35.11 ± 0.0"));
+    assert!(page.contains("Not met: `transfer.ppd3 &gt; transfer.ppd2`"));
+    assert!(!page.contains("Not met: `transfer.tcp"));
+    assert!(
+        page.contains("Paper: 35, 7, 6, 4.5 s."),
+        "a unit of what was not run"
+    );
+    assert!(!page.contains("transfer.ppd2 s."), "a rule has no unit");
+}
+
+/// Transfer times of which the last ones are too long for the rule.
+fn measured(claim: &str) -> Findings {
+    let times = [("tcp", 35.0), ("ppd1", 7.0), ("ppd3", 6.0), ("ppd2", 9.0)];
+    let measured = times.map(|(scheme, time)| {
+        let sample = |seed: u32| Sample {
+            seed: seed.into(),
+            value: time + f64::from(seed % 3) / 10.0,
+        };
+        let samples: Vec<Sample> = (1..=8).map(sample).collect();
+        Measurement::of(claim, &format!("transfer.{scheme}"), "s", "runs", &samples)
+    });
+    Findings {
+        measurements: measured.to_vec(),
+        ..Findings::default()
+    }
 }
