@@ -136,6 +136,7 @@ struct ParameterView<'a> {
 pub fn render(book: &Book<'_>) -> Result<String, BookError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("interval", interval);
     let chapters = book.chapters.iter();
     let chapters: Result<Vec<_>, _> = chapters.map(|c| chapter(c, &book.claims)).collect();
     let places = book.claims.iter().map(|claim| place_of(claim, book));
@@ -159,6 +160,11 @@ pub fn render(book: &Book<'_>) -> Result<String, BookError> {
         },
     )?;
     Ok(page)
+}
+
+/// Text with its intervals as they are set, which no line breaks.
+fn interval(text: &str) -> String {
+    text.replace(" +- ", "\u{a0}±\u{a0}")
 }
 
 /// The part of the page that answers a claim: a figure, else the chapter; nothing if the paper is not in the book.

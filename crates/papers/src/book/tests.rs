@@ -141,7 +141,7 @@ fn every_claim_has_its_verdict_and_its_place() {
     assert!(page.contains("<a href=\"#ppd\">ppd.fig9.gain</a>"));
     assert!(page.contains("<td data-label=\"claim\">psp.rate</td>"));
     assert!(page.contains("its paper was not asked for"));
-    assert!(page.contains("30 ± 2 s; n = 20; seed 1."));
+    assert!(page.contains("30\u{a0}±\u{a0}2 s; n = 20; seed 1."));
     let targets = page.split("href=\"#").skip(1);
     for target in targets.filter_map(|rest| rest.split('"').next()) {
         assert!(page.contains(&format!(" id=\"{target}\"")), "{target}");
@@ -206,7 +206,7 @@ fn the_claims_of_the_ledger_fill_it_as_they_are_answered() {
     let rows = page.matches("<td data-label=\"claim\">").count();
     assert_eq!(rows, ledger.claims.len());
     assert!(page.contains(" 0 hold,\n1 differ and "));
-    assert!(page.contains("transfer.tcp 35.11 ± 0.0"));
+    assert!(page.contains("transfer.tcp 35.11\u{a0}±\u{a0}0.0"));
     assert!(page.contains("Not met: `transfer.ppd3 &gt; transfer.ppd2`"));
     assert!(!page.contains("Not met: `transfer.tcp"));
     assert!(
