@@ -4,6 +4,9 @@ use super::extent::Scales;
 use super::geometry::{P, UNIT};
 use super::{Axis, Look, Plot, Point, Series};
 
+/// A share of an axis that is less than a pixel.
+const UNSEEN: f64 = 1.0 / 1024.0;
+
 /// What is drawn of a curve.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Shape {
@@ -21,7 +24,10 @@ impl Shape {
     /// What is drawn of a curve on these axes.
     pub(super) fn of(series: &Series, scales: &Scales) -> Self {
         let mut shape = Self::default();
-        for run in runs(series, scales) {
+        for mut run in runs(series, scales) {
+            if series.look == Look::Trace {
+                thin(&mut run);
+            }
             let path: Vec<P> = run.iter().map(|place| place.at).collect();
             if series.look != Look::Trace || path.len() == 1 {
                 let seen = path.iter().filter(|at| UNIT.holds(**at));
@@ -88,6 +94,16 @@ fn runs(series: &Series, scales: &Scales) -> Vec<Vec<Place>> {
     }
     runs.retain(|run| !run.is_empty());
     runs
+}
+
+/// Drops what is not seen: points nearer than [`UNSEEN`] to the one before, but for the last.
+fn thin(run: &mut Vec<Place>) {
+    let last = run.pop();
+    run.dedup_by(|next, kept| {
+        let (dx, dy) = (next.at.0 - kept.at.0, next.at.1 - kept.at.1);
+        dx.abs() < UNSEEN && dy.abs() < UNSEEN
+    });
+    run.extend(last);
 }
 
 /// What is not drawn, and why, in sentences.

@@ -182,3 +182,29 @@ fn the_sheet_says_what_the_picture_shows() {
     assert_eq!(rows[8], vec!["paper", "0.7", "", ""]);
     assert_eq!(Plot::default().csv(), "series,x,y,ci95\n");
 }
+
+#[test]
+fn a_long_trace_is_drawn_by_the_points_that_are_seen() {
+    let trace = |n: u32| {
+        let points = (0..=n).map(|k| (f64::from(k) / f64::from(n), f64::from(k % 2), 0.0));
+        let still = (0..n).map(|k| (1.0 + f64::from(k) / f64::from(n), 0.5, 0.0));
+        let mut picture = plot();
+        picture.stated.clear();
+        picture.series = vec![curve("rate", &points.chain(still).collect::<Vec<_>>())];
+        picture.series[0].look = Look::Trace;
+        picture
+    };
+    let drawn = |picture: &Plot| {
+        let svg = picture.svg().unwrap();
+        let lines = svg.lines().filter(|line| line.starts_with("<polyline"));
+        lines.map(|line| line.matches(',').count()).max().unwrap()
+    };
+    // All swings, and of what stays where it is no more than the pixels.
+    let drawn = drawn(&trace(4000));
+    assert!((4000..4000 + 1024).contains(&drawn), "{drawn}");
+    assert_eq!(
+        trace(4000).csv().lines().count(),
+        1 + 8001,
+        "the sheet has all"
+    );
+}
