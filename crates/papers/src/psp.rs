@@ -1,7 +1,30 @@
 //! A. Feng, W. Feng and G. Belford, "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in
 //! Computational Grids".
 
+mod alone;
+mod crowd;
+mod damping;
+mod fairness;
+mod merge;
+mod ns2;
+mod pictures;
+mod steady;
+mod sweep;
+mod trace;
+mod with_tcp;
+
 use crate::figure::Figure;
 
 /// Its figures.
-pub const FIGURES: &[Figure] = &[];
+pub const FIGURES: &[Figure] = &[
+    damping::DAMPING,
+    damping::GROWTH,
+    alone::FIGURE,
+    crowd::FIGURE,
+    with_tcp::MEDIA,
+    with_tcp::TCP,
+    with_tcp::LARGE,
+    fairness::TOGETHER,
+    fairness::LATE,
+    fairness::BESIDE_TCP,
+];

@@ -1,0 +1,66 @@
+//! A sender alone (Fig. 7).
+
+use polypath_report::plot::Plot;
+
+use super::merge::{Merge, PACKET, Starts};
+use super::ns2;
+use super::pictures::{mbits, microseconds};
+use super::steady::{Flows, loss};
+use super::sweep::{Sweep, mean, seeds, span};
+use crate::figure::{Figure, Findings};
+use crate::measurement::Measurement;
+use crate::study::{Pending, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.fig7",
+    title: "A sender alone: what it sends arrives",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "psp.fig7.single";
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let span = span(study);
+    let seed = seeds(study)[0];
+    // A clock that differs would only offer more than the link takes at a spacing of 0.
+    let sweep = Sweep::of(study, vec![seed], |spacing, seed| {
+        Merge::fixed(1, spacing, span, seed).starting(Starts::Simul)
+    })?;
+    let worst = sweep.samples(ratio, |ratios| {
+        let ratios = ratios.iter().flatten().copied();
+        ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
+    });
+    let lost = sweep.samples(
+        |flows| loss(&flows.media),
+        |losses| losses.iter().flatten().copied().reduce(f64::max),
+    );
+    let lost = lost.first().map_or(0.0, |sample| sample.value);
+    Ok(Findings {
+        plots: vec![picture(&sweep)],
+        measurements: vec![Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst)],
+        notes: vec![format!(
+            "The ratio is that at the spacing where it is furthest from 1; the greatest loss at any spacing is {lost}."
+        )],
+        ..Findings::default()
+    })
+}
+
+fn ratio(flows: &Flows) -> Option<f64> {
+    let flow = flows.media.first()?;
+    (flow.sent > 0.0).then(|| flow.received / flow.sent)
+}
+
+fn picture(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig7".to_owned(),
+        title: "Throughput of one sender alone".to_owned(),
+        x: microseconds(),
+        y: mbits("throughput"),
+        series: vec![
+            sweep.series("sent", |flows| mean(&flows.media, |flow| flow.sent)),
+            sweep.series("received", |flows| mean(&flows.media, |flow| flow.received)),
+            ns2::series((1, PACKET, "simul"), "received in ns-2", |row| row.received),
+        ],
+        ..Plot::default()
+    }
+}

@@ -1,0 +1,287 @@
+//! Sixteen senders of equal spacing (Figs. 8, 9).
+
+use polypath_report::plot::{Plot, Series};
+
+use super::merge::{Merge, PACKET, Starts};
+use super::ns2;
+use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
+use super::steady::{Flow, Flows, loss};
+use super::sweep::{
+    Sweep, best, extremes, largest_undiminished, least_lossless, mean, seeds, span, text,
+};
+use crate::figure::{Figure, Findings, Sheet};
+use crate::measurement::{Measurement, Sample};
+use crate::study::{Pending, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.fig8_9",
+    title: "One of sixteen senders: throughput and loss over the spacing",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "psp.fig8_9.sixteen";
+const SENDERS: u32 = 16;
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let sweeps = Starts::ALL.map(|starts| (starts, sweep_of(study, starts)));
+    let mut modes = Vec::new();
+    for (starts, sweep) in sweeps {
+        modes.push((starts, sweep?));
+    }
+    let (_, chosen) = &modes[chosen(&modes)];
+    Ok(Findings {
+        plots: vec![
+            throughput(chosen),
+            losses(chosen),
+            one_sender_by_mode(&modes),
+            loss_by_mode(&modes),
+        ],
+        sheets: vec![curve(chosen), best_spacings(&modes), starts_sheet(&modes)],
+        measurements: measurements(chosen),
+        notes: NOTES.iter().map(ToString::to_string).collect(),
+        ..Findings::default()
+    })
+}
+
+const NOTES: &[&str] = &[
+    "A sixteenth of 155 Mb/s is 9.69 Mb/s: as long as the senders offer more than the link carries, their mean receive rate is that, at any spacing. It has no peak; what falls up to the best spacing is the loss alone. ns-2 gives the same.",
+    "Best spacing: where the mean receive rate, times the share that is not lost, is greatest; the paper speaks of the optimum with respect to throughput and loss (3.2.3). The table of best spacings has two other definitions.",
+];
+
+/// Where the mode that the figures show stands.
+fn chosen(modes: &[(Starts, Sweep)]) -> usize {
+    let drift = |(starts, _): &(Starts, _)| *starts == Starts::Drift;
+    modes.iter().position(drift).unwrap_or(0)
+}
+
+fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
+    let span = span(study);
+    let mut seeds = seeds(study);
+    if starts == Starts::Simul {
+        // Nothing is drawn.
+        seeds.truncate(1);
+    }
+    Sweep::of(study, seeds, |spacing, seed| {
+        Merge::fixed(SENDERS, spacing, span, seed).starting(starts)
+    })
+}
+
+pub(super) fn sent(flows: &Flows) -> Option<f64> {
+    mean(&flows.media, |flow| flow.sent)
+}
+
+pub(super) fn received(flows: &Flows) -> Option<f64> {
+    mean(&flows.media, |flow| flow.received)
+}
+
+pub(super) fn lost(flows: &Flows) -> Option<f64> {
+    loss(&flows.media)
+}
+
+fn measurements(sweep: &Sweep) -> Vec<Measurement> {
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
+    };
+    vec![
+        of("sent", "Mb/s", &sweep.at(0, sent)),
+        of("received", "Mb/s", &sweep.at(0, received)),
+        of("loss", "ratio", &sweep.at(0, lost)),
+        of("best spacing", "us", &best_spacing(sweep)),
+    ]
+}
+
+/// The best spacing of each seed.
+pub(super) fn best_spacing(sweep: &Sweep) -> Vec<Sample> {
+    let product = |flows: &Flows| Some(received(flows)? * (1.0 - lost(flows)?));
+    sweep.samples(product, |products| best(&sweep.spacings, products))
+}
+
+/// The best spacings of each seed by other definitions: by the rate alone, and by the loss alone.
+pub(super) fn other_spacings(sweep: &Sweep) -> [Vec<Sample>; 2] {
+    [
+        sweep.samples(received, |rates| {
+            largest_undiminished(&sweep.spacings, rates)
+        }),
+        sweep.samples(lost, |losses| least_lossless(&sweep.spacings, losses)),
+    ]
+}
+
+/// The rate of the first sender: the paper's "one of".
+fn first(flows: &Flows) -> Option<&Flow> {
+    flows.media.first()
+}
+
+fn throughput(sweep: &Sweep) -> Plot {
+    let extreme = |which: usize| move |flows: &Flows| Some(extremes(&flows.media)?[which]);
+    Plot {
+        id: "fig8".to_owned(),
+        title: "Throughput for one of the 16 senders".to_owned(),
+        x: microseconds(),
+        y: mbits("throughput"),
+        series: vec![
+            sweep.series("sent", sent),
+            sweep.series("received, mean of 16", received),
+            thin(sweep.series("received, least of 16", extreme(0))),
+            thin(sweep.series("received, greatest of 16", extreme(1))),
+            ns2::series((SENDERS, PACKET, "drift"), "received in ns-2", |row| {
+                row.received
+            }),
+        ],
+        stated: vec![
+            stated("sent", 0.0, 100.0),
+            stated("received, mean of 16", 0.0, 10.0),
+        ],
+    }
+}
+
+fn losses(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig9".to_owned(),
+        title: "Packet loss for one of 16 senders".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: vec![
+            sweep.series("mean of 16", lost),
+            ns2::series((SENDERS, PACKET, "drift"), "ns-2", |row| row.loss / 100.0),
+        ],
+        stated: vec![stated("mean of 16", 0.0, 0.9)],
+    }
+}
+
+fn one_sender_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
+    let series = |(starts, sweep): &(Starts, Sweep)| {
+        sweep.series(starts.name(), |flows| Some(first(flows)?.received))
+    };
+    Plot {
+        id: "fig8-starts".to_owned(),
+        title: "Received by the first of 16 senders, in four modes of starting".to_owned(),
+        x: microseconds(),
+        y: mbits("received"),
+        series: modes.iter().map(series).collect(),
+        ..Plot::default()
+    }
+}
+
+fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
+    let series =
+        |(starts, sweep): &(Starts, Sweep)| -> Series { sweep.series(starts.name(), lost) };
+    Plot {
+        id: "fig9-starts".to_owned(),
+        title: "Loss of 16 senders, in four modes of starting".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: modes.iter().map(series).collect(),
+        stated: vec![stated("drift", 0.0, 0.9)],
+    }
+}
+
+/// The curve in numbers.
+fn curve(sweep: &Sweep) -> Sheet {
+    let row = |(position, spacing): (usize, &u32)| {
+        let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
+        vec![
+            spacing.to_string(),
+            at(&sent, 2),
+            at(&received, 3),
+            at(&|flows| Some(extremes(&flows.media)?[0]), 2),
+            at(&|flows| Some(extremes(&flows.media)?[1]), 2),
+            at(&lost, 4),
+        ]
+    };
+    sheet(
+        "spacings",
+        "16 senders (drift) by their spacing",
+        &[
+            "spacing us",
+            "sent Mb/s",
+            "received Mb/s, mean of 16",
+            "least of 16",
+            "greatest of 16",
+            "loss",
+        ],
+        sweep.spacings.iter().enumerate().map(row).collect(),
+    )
+}
+
+fn best_spacings(modes: &[(Starts, Sweep)]) -> Sheet {
+    let row = |(starts, sweep): &(Starts, Sweep)| best_row(starts.name(), sweep);
+    best_sheet(modes.iter().map(row).collect())
+}
+
+/// The best spacings of runs by three definitions.
+pub(super) fn best_row(name: &str, sweep: &Sweep) -> Vec<String> {
+    let [by_rate, by_loss] = other_spacings(sweep);
+    let known = [best_spacing(sweep), by_rate, by_loss];
+    let texts = known.iter().map(|samples| text(samples, 0));
+    [name.to_owned()].into_iter().chain(texts).collect()
+}
+
+pub(super) fn best_sheet(rows: Vec<Vec<String>>) -> Sheet {
+    sheet(
+        "best",
+        "The best spacing by three definitions",
+        &[
+            "runs",
+            "greatest product of rate and share not lost, us",
+            "largest that delivers the greatest rate within 0.5 %, us",
+            "least from which on less than 0.1 % is lost, us",
+        ],
+        rows,
+    )
+}
+
+/// What each mode gives at some spacings, beside ns-2.
+fn starts_sheet(modes: &[(Starts, Sweep)]) -> Sheet {
+    let rows = modes
+        .iter()
+        .flat_map(|(starts, sweep)| [0, 500, 1000, 1500].map(|spacing| (*starts, sweep, spacing)));
+    sheet(
+        "starts",
+        "Four modes of starting, beside ns-2",
+        &[
+            "starts",
+            "spacing us",
+            "least of 16, Mb/s",
+            "mean, Mb/s",
+            "greatest, Mb/s",
+            "loss",
+            "ns-2: packet B",
+            "ns-2: least, Mb/s",
+            "ns-2: mean, Mb/s",
+            "ns-2: greatest, Mb/s",
+            "ns-2: loss",
+        ],
+        rows.filter_map(|(starts, sweep, spacing)| starts_row(starts, sweep, spacing))
+            .collect(),
+    )
+}
+
+fn starts_row(starts: Starts, sweep: &Sweep, spacing: u32) -> Option<Vec<String>> {
+    let position = sweep.position(spacing)?;
+    let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
+    let mut row = vec![
+        starts.name().to_owned(),
+        spacing.to_string(),
+        at(&|flows| Some(extremes(&flows.media)?[0]), 2),
+        at(&received, 2),
+        at(&|flows| Some(extremes(&flows.media)?[1]), 2),
+        at(&lost, 4),
+    ];
+    // ns-2 ran this mode with another packet only.
+    let packet = match starts {
+        Starts::Jitter => 1400,
+        _ => PACKET,
+    };
+    let known = ns2::rows((SENDERS, packet, starts.name()));
+    row.extend(match known.iter().find(|row| row.spacing == spacing) {
+        Some(row) => vec![
+            packet.to_string(),
+            format!("{:.2}", row.least),
+            format!("{:.2}", row.received),
+            format!("{:.2}", row.most),
+            format!("{:.4}", row.loss / 100.0),
+        ],
+        None => vec!["-".to_owned(); 5],
+    });
+    Some(row)
+}

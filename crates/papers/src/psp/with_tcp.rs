@@ -1,0 +1,229 @@
+//! Sixteen senders of equal spacing among sixteen TCP transfers (Figs. 10 to 15).
+
+use polypath_report::plot::Plot;
+
+use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
+use super::merge::Merge;
+use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
+use super::steady::{Flows, loss};
+use super::sweep::{Sweep, estimate, extremes, mean, seeds, span, text};
+use crate::figure::{Figure, Findings, Sheet};
+use crate::measurement::{Measurement, Sample};
+use crate::study::{Pending, Study};
+
+pub(super) const MEDIA: Figure = Figure {
+    id: "psp.fig10_11",
+    title: "One of sixteen senders among sixteen TCPs",
+    claims: &["psp.fig10_11.with_tcp"],
+    make: media,
+};
+pub(super) const TCP: Figure = Figure {
+    id: "psp.fig12_13",
+    title: "One of sixteen TCPs with a window of 20 packets among sixteen senders",
+    claims: &["psp.fig12.tcp_small_window"],
+    make: small_window,
+};
+pub(super) const LARGE: Figure = Figure {
+    id: "psp.fig14_15",
+    title: "One of sixteen TCPs with a window of 800 packets among sixteen senders",
+    claims: &["psp.fig14.tcp_large_window", "psp.fig13_15.tcp_loss"],
+    make: large_window,
+};
+const EACH: u32 = 16;
+/// The receiver's window in packets that is many systems' default (3.2.3), and one beyond the product of bandwidth and
+/// delay.
+const WINDOWS: [u32; 2] = [20, 800];
+
+fn sweep_of(study: &mut Study<'_>, window: u32) -> Result<Sweep, Pending> {
+    let span = span(study);
+    let seeds = seeds(study);
+    Sweep::of(study, seeds, |spacing, seed| {
+        Merge::fixed(EACH, spacing, span, seed).beside(EACH, window)
+    })
+}
+
+fn goodput(flows: &Flows) -> Option<f64> {
+    mean(&flows.tcp, |flow| flow.received)
+}
+
+fn tcp_loss(flows: &Flows) -> Option<f64> {
+    loss(&flows.tcp)
+}
+
+fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    const CLAIM: &str = "psp.fig10_11.with_tcp";
+    let sweep = sweep_of(study, WINDOWS[0])?;
+    let spacing = best_spacing(&sweep);
+    let mean = estimate(&spacing).map_or(0.0, |best| best.mean);
+    let nearest = |spacing: &&u32| (f64::from(**spacing) - mean).abs();
+    let position = sweep
+        .spacings
+        .iter()
+        .min_by(|a, b| nearest(a).total_cmp(&nearest(b)));
+    let position = position.and_then(|&spacing| sweep.position(spacing));
+    let at = |of: fn(&Flows) -> Option<f64>| {
+        position.map_or(Vec::new(), |position| sweep.at(position, of))
+    };
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
+    };
+    Ok(Findings {
+        plots: vec![media_throughput(&sweep), media_loss(&sweep)],
+        sheets: vec![
+            curve(&sweep, WINDOWS[0]),
+            best_sheet(vec![best_row("window 20", &sweep)]),
+        ],
+        measurements: vec![
+            of("best spacing", "us", &spacing),
+            of("received", "Mb/s", &at(received)),
+            of("loss", "ratio", &at(lost)),
+        ],
+        ..Findings::default()
+    })
+}
+
+fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    const CLAIM: &str = "psp.fig12.tcp_small_window";
+    let sweep = sweep_of(study, WINDOWS[0])?;
+    let most = sweep.samples(goodput, |curve| {
+        curve.iter().flatten().copied().reduce(f64::max)
+    });
+    Ok(Findings {
+        plots: vec![
+            tcp_throughput(&sweep, "fig12", &[(5000.0, 2.7)]),
+            tcp_losses(&sweep, "fig13"),
+        ],
+        sheets: vec![curve(&sweep, WINDOWS[0])],
+        measurements: vec![Measurement::of(
+            CLAIM,
+            "greatest goodput",
+            "Mb/s",
+            "sixteen",
+            &most,
+        )],
+        ..Findings::default()
+    })
+}
+
+fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    const CLAIM: &str = "psp.fig14.tcp_large_window";
+    let sweeps = WINDOWS.map(|window| sweep_of(study, window));
+    let [small, large] = sweeps;
+    let (small, large) = (small?, large?);
+    let last = large.spacings.len() - 1;
+    let of = |quantity: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, "Mb/s", "sixteen", samples)
+    };
+    let mut measurements = vec![
+        of("media", &large.at(last, received)),
+        of("tcp", &large.at(last, goodput)),
+    ];
+    measurements.extend(loss_curve(&small, "tcp_loss.window20"));
+    measurements.extend(loss_curve(&large, "tcp_loss.window800"));
+    Ok(Findings {
+        plots: vec![
+            tcp_throughput(&large, "fig14", &[(5000.0, 6.57)]),
+            tcp_losses(&large, "fig15"),
+        ],
+        sheets: vec![curve(&large, WINDOWS[1])],
+        measurements,
+        ..Findings::default()
+    })
+}
+
+/// The loss of all TCPs over the spacing, for the claim on its form.
+fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
+    let model = Measurement::of("psp.fig13_15.tcp_loss", quantity, "ratio", quantity, &[]);
+    sweep.measurements(&model, tcp_loss)
+}
+
+fn media_throughput(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig10".to_owned(),
+        title: "Throughput for one of 16 senders among 16 TCPs".to_owned(),
+        x: microseconds(),
+        y: mbits("throughput"),
+        series: vec![
+            sweep.series("sent", sent),
+            sweep.series("received, mean of 16", received),
+        ],
+        stated: [1000.0, 1050.0]
+            .map(|x| stated("received, mean of 16", x, 11.0))
+            .to_vec(),
+    }
+}
+
+fn media_loss(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig11".to_owned(),
+        title: "Packet loss for one of 16 senders among 16 TCPs".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: vec![sweep.series("mean of 16", lost)],
+        stated: [1000.0, 1050.0]
+            .map(|x| stated("mean of 16", x, 0.0))
+            .to_vec(),
+    }
+}
+
+fn tcp_throughput(sweep: &Sweep, id: &str, known: &[(f64, f64)]) -> Plot {
+    let extreme = |which: usize| move |flows: &Flows| Some(extremes(&flows.tcp)?[which]);
+    Plot {
+        id: id.to_owned(),
+        title: "Throughput for one of 16 TCPs among 16 senders".to_owned(),
+        x: microseconds(),
+        y: mbits("goodput"),
+        series: vec![
+            sweep.series("mean of 16", goodput),
+            thin(sweep.series("least of 16", extreme(0))),
+            thin(sweep.series("greatest of 16", extreme(1))),
+        ],
+        stated: known
+            .iter()
+            .map(|&(x, y)| stated("mean of 16", x, y))
+            .collect(),
+    }
+}
+
+fn tcp_losses(sweep: &Sweep, id: &str) -> Plot {
+    Plot {
+        id: id.to_owned(),
+        title: "Packet loss for one of 16 TCPs among 16 senders".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: vec![sweep.series("mean of 16", tcp_loss)],
+        ..Plot::default()
+    }
+}
+
+/// The curves in numbers.
+fn curve(sweep: &Sweep, window: u32) -> Sheet {
+    let row = |(position, spacing): (usize, &u32)| {
+        let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
+        vec![
+            spacing.to_string(),
+            at(&sent, 2),
+            at(&received, 3),
+            at(&lost, 4),
+            at(&goodput, 3),
+            at(&|flows| Some(extremes(&flows.tcp)?[0]), 2),
+            at(&|flows| Some(extremes(&flows.tcp)?[1]), 2),
+            at(&tcp_loss, 5),
+        ]
+    };
+    sheet(
+        "spacings",
+        &format!("16 senders by their spacing, and 16 TCPs with a window of {window}"),
+        &[
+            "spacing us",
+            "sent Mb/s",
+            "received Mb/s, mean of 16",
+            "loss",
+            "TCP Mb/s, mean of 16",
+            "least of 16",
+            "greatest of 16",
+            "loss of TCP",
+        ],
+        sweep.spacings.iter().enumerate().map(row).collect(),
+    )
+}
