@@ -33,8 +33,7 @@ pub(super) struct Moments {
 }
 
 impl Job for Moments {
-    /// The estimated and the actual delay in ms, of each moment at which both packets came through.
-    type Output = Vec<(f64, f64)>;
+    type Output = Delays;
     const KIND: &'static str = "ppd.moments.2";
 
     fn cost(&self) -> f64 {
@@ -59,12 +58,15 @@ impl Job for Moments {
     }
 }
 
+/// The estimated and the actual delay in ms, of each moment at which both packets came through.
+type Delays = Vec<(f64, f64)>;
+
 /// What was found over one rate: by load and run.
 struct Found {
     name: &'static str,
     mbits: u32,
     loads: [f64; 3],
-    runs: Vec<(f64, u64, Vec<(f64, f64)>)>,
+    runs: Vec<(f64, u64, Delays)>,
 }
 
 /// Fig. 10.

@@ -6,6 +6,7 @@ use polypath_scenario::Scheme;
 use super::curves::{times_plot, times_sheet};
 use super::harm::harm_sheet;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name, title};
+use super::sensitivity;
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Sample, Study};
 
@@ -78,7 +79,9 @@ pub(super) fn stated_row(rows: &[Row]) -> &Row {
 
 /// Fig. 3.
 pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let rows = rows(study)?;
+    let rows = rows(study);
+    let reasons = sensitivity::reasons(study);
+    let (rows, reasons) = (rows?, reasons?);
     let mut plot = times_plot(
         "fig3",
         "Transfer of 100 kB, both paths equally loaded",
@@ -91,6 +94,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots: vec![plot],
         sheets: vec![times_sheet("fig3", &rows), harm_sheet("fig3-harm", &rows)],
         measurements,
+        reasons,
         notes: vec![counted_how(&rows)],
         ..Findings::default()
     })

@@ -73,7 +73,7 @@ impl Path {
         let mut measured = Vec::new();
         let mut left = Vec::new();
         while let Some(at) = self.world.run_until_output(end, &mut |o| left.push(o)) {
-            for packet in left.drain(..).filter_map(delivered) {
+            for packet in left.drain(..).filter_map(|output| delivered(&output)) {
                 measured.extend(self.take(at, packet));
             }
         }
@@ -128,9 +128,9 @@ impl Path {
     }
 }
 
-fn delivered(output: WorldOutput<Sounding>) -> Option<Sounding> {
+fn delivered(output: &WorldOutput<Sounding>) -> Option<Sounding> {
     match output {
-        WorldOutput::Deliver { payload, .. } => Some(payload),
+        WorldOutput::Deliver { payload, .. } => Some(*payload),
         WorldOutput::Dropped { .. } => None,
     }
 }

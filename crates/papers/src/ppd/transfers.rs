@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use polypath_core::event::Event;
+use polypath_core::frame::FrameKind;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_core::units::Bytes;
@@ -58,12 +60,26 @@ struct Counted<'a> {
     seen: Simulated,
     parts: &'a AtomicU64,
     share: u64,
+    /// Bytes of packet pairs and of requests to switch, by scheme.
+    signals: Vec<[u64; 2]>,
 }
 
 impl Observer for Counted<'_> {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
         if scheme == 0 && matches!(event, SimEvent::RoundOver { .. }) {
             self.parts.fetch_add(self.share, Ordering::Relaxed);
+        }
+        if let SimEvent::Overlay {
+            event: Event::FrameOut { kind, len, .. },
+            ..
+        } = event
+        {
+            let [pairs, requests] = &mut self.signals[scheme];
+            match kind {
+                FrameKind::Pair => *pairs += u64::from(*len),
+                FrameKind::Switch => *requests += u64::from(*len),
+                FrameKind::Data | FrameKind::Probe => {}
+            }
         }
         self.seen.on_event(scheme, at, event);
     }
@@ -79,14 +95,12 @@ impl Job for Transfers {
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<Vec<Carried>, JobError> {
-        let (scenario, experiment, outcome) = self.simulate(parts)?;
-        let figures = Figures::of(&experiment);
-        Ok(carried(&scenario, &experiment, &figures, &outcome))
+        Ok(self.simulate(parts)?.carried())
     }
 }
 
 impl Transfers {
-    fn simulate(&self, parts: &AtomicU64) -> Result<(Scenario, Experiment, Outcome), JobError> {
+    fn simulate(&self, parts: &AtomicU64) -> Result<Simulation, JobError> {
         let mut scenario = self.setting.scenario(&self.traffic, &self.schemes)?;
         scenario.transfer.size = Bytes(self.bytes);
         scenario.transfer.count = self.count;
@@ -94,10 +108,17 @@ impl Transfers {
             seen: Simulated::new(&scenario),
             parts,
             share: polypath_batch::PARTS / u64::from(self.count.max(1)),
+            signals: vec![[0; 2]; self.schemes.len()],
         };
         let outcome = polypath_sim::run(&scenario, Seed(self.seed), &mut observer)?;
         let experiment = observer.seen.finish(&scenario, &outcome);
-        Ok((scenario, experiment, outcome))
+        Ok(Simulation {
+            scenario,
+            figures: Figures::of(&experiment),
+            experiment,
+            outcome,
+            signals: observer.signals,
+        })
     }
 }
 
@@ -115,61 +136,73 @@ pub(super) struct Playback(pub(super) Transfers);
 pub(super) struct Played {
     pub(super) carried: Carried,
     pub(super) waits: Vec<f64>,
+    /// Bytes of packet pairs and of requests to switch.
+    pub(super) signals: [u64; 2],
 }
 
 impl Job for Playback {
     type Output = Vec<Played>;
-    const KIND: &'static str = "ppd.playback.1";
+    const KIND: &'static str = "ppd.playback.2";
 
     fn cost(&self) -> f64 {
         self.0.cost()
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<Vec<Played>, JobError> {
-        let (scenario, experiment, outcome) = self.0.simulate(parts)?;
-        let figures = Figures::of(&experiment);
-        let carried = carried(&scenario, &experiment, &figures, &outcome);
+        let done = self.0.simulate(parts)?;
         let waits = |scheme: &SchemeFigures| {
             RATES
                 .map(|rate| scheme.prebuffer_at(rate).unwrap_or(0.0))
                 .to_vec()
         };
-        let schemes = carried.into_iter().zip(&figures.schemes);
+        let schemes = done.carried().into_iter().zip(&done.figures.schemes);
+        let schemes = schemes.zip(&done.signals);
         Ok(schemes
-            .map(|(carried, figures)| Played {
+            .map(|((carried, figures), signals)| Played {
                 carried,
                 waits: waits(figures),
+                signals: *signals,
             })
             .collect())
     }
 }
 
-fn carried(
-    scenario: &Scenario,
-    experiment: &Experiment,
-    figures: &Figures,
-    outcome: &Outcome,
-) -> Vec<Carried> {
-    let schemes = experiment.schemes.iter().zip(&figures.schemes);
-    let of_scheme = |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| Carried {
-        times: times(scenario, record),
-        timed_out: u32::try_from(figures.timed_out).unwrap_or(u32::MAX),
-        playout: playout(figures),
-        first: figures
-            .curves
-            .first()
-            .map_or_else(Vec::new, |curve| curve.steps().to_vec()),
-        background: background(record),
-        switches: u32::try_from(record.overlay.server_switches().count()).unwrap_or(u32::MAX),
-        bytes: [
-            record.overlay.totals.bytes_in.0,
-            record.overlay.totals.wire_bytes.0,
-        ],
-        loads: loads(record),
-        shared: shared_load(outcome, n),
-        frames: frames(record),
-    };
-    schemes.enumerate().map(of_scheme).collect()
+/// A simulation that was carried out.
+struct Simulation {
+    scenario: Scenario,
+    experiment: Experiment,
+    figures: Figures,
+    outcome: Outcome,
+    signals: Vec<[u64; 2]>,
+}
+
+impl Simulation {
+    fn carried(&self) -> Vec<Carried> {
+        let schemes = self.experiment.schemes.iter().zip(&self.figures.schemes);
+        let of_scheme =
+            |(n, (record, figures)): (usize, (&SchemeRecord, &SchemeFigures))| Carried {
+                times: times(&self.scenario, record),
+                timed_out: u32::try_from(figures.timed_out).unwrap_or(u32::MAX),
+                playout: playout(figures),
+                first: first(figures),
+                background: background(record),
+                switches: u32::try_from(record.overlay.server_switches().count())
+                    .unwrap_or(u32::MAX),
+                bytes: [
+                    record.overlay.totals.bytes_in.0,
+                    record.overlay.totals.wire_bytes.0,
+                ],
+                loads: loads(record),
+                shared: shared_load(&self.outcome, n),
+                frames: frames(record),
+            };
+        schemes.enumerate().map(of_scheme).collect()
+    }
+}
+
+fn first(figures: &SchemeFigures) -> Vec<(f64, f64)> {
+    let curve = figures.curves.first();
+    curve.map_or_else(Vec::new, |curve| curve.steps().to_vec())
 }
 
 fn times(scenario: &Scenario, record: &SchemeRecord) -> Vec<f64> {
