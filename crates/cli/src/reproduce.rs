@@ -8,7 +8,7 @@ use anyhow::Context;
 use polypath_papers::ledger::{CLAIMS, Ledger};
 use polypath_papers::{
     Answer, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale, answer,
-    json, make, put, render, select, summary, write, write_book,
+    forget, json, make, put, render, select, summary, write, write_book,
 };
 use polypath_scenario::document::nearest;
 
@@ -57,7 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| folder(scale));
     let kept = out.join(JOBS);
     if args.fresh {
-        forget(&kept)?;
+        let place = || format!("cannot remove finished runs from {}", kept.display());
+        forget(&kept).with_context(place)?;
     }
     let findings = make_all(&figures, (&ledger, scale), kept, args.jobs)?;
     let made = written(&out, &figures, &findings)?;
@@ -125,16 +126,6 @@ fn folder(scale: Scale) -> PathBuf {
         Scale::Quick => "out/reproduce-quick",
         Scale::Full => "out/reproduce-full",
     })
-}
-
-fn forget(kept: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(kept) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::input(format!(
-            "cannot remove {}: {error}",
-            kept.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 fn make_all(

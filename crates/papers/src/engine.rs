@@ -1,7 +1,9 @@
 //! Makes figures: asks them what they need, does it on several threads, and keeps it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use polypath_batch::{FileError, Found, PARTS, Shelf, digest, in_order};
@@ -85,6 +87,36 @@ pub fn make(
         }
     }
     Ok(Vec::new())
+}
+
+/// Removes the finished jobs that a folder has, and nothing else; gives how many.
+///
+/// # Errors
+/// Where one cannot be removed.
+pub fn forget(folder: &Path) -> io::Result<usize> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry?.path();
+        if is_job(&path) {
+            fs::remove_file(&path)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Whether a file is named by a digest, as those of jobs are.
+fn is_job(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_digest
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "json")
 }
 
 /// What the figures find, or all that they want.

@@ -98,6 +98,12 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
         .unwrap();
     assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
     assert_eq!(count(), 1, "one of another form is done again");
+    let mine = folder().join("mine.json");
+    std::fs::write(&mine, "{}").unwrap();
+    assert_eq!(forget(&folder()).unwrap(), 3);
+    assert!(mine.exists(), "only jobs are forgotten");
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(count(), 3);
     let error = run(&figure(negative), 1).unwrap_err().to_string();
     assert_eq!(error, "double -1.0: it is negative");
     assert_eq!(count(), 1, "what was done before it is kept");
