@@ -5,16 +5,20 @@ mod calibration;
 mod curves;
 mod fig10;
 mod fig3;
+mod fig4;
 mod fig5;
 mod fig8;
 mod harm;
 mod idle;
 mod overhead;
+mod pairs;
 mod plan;
+mod playout;
 mod sensitivity;
 mod setting;
 mod sounding;
 mod tables;
+mod threshold;
 mod transfers;
 
 use crate::figure::Figure;
@@ -35,7 +39,7 @@ pub const FIGURES: &[Figure] = &[
         id: "ppd.eq1",
         title: "Delta T on idle paths",
         claims: &["ppd.delta_t.analytic"],
-        make: tables::eq1,
+        make: pairs::eq1,
     },
     Figure {
         id: "ppd.table1",
@@ -70,7 +74,7 @@ pub const FIGURES: &[Figure] = &[
             "ppd.fig4.probes_win_unbalanced",
             "ppd.fig4.duplicates_win_most",
         ],
-        make: fig3::fig4,
+        make: fig4::fig4,
     },
     Figure {
         id: "ppd.fig5",

@@ -5,7 +5,7 @@ use polypath_scenario::Scheme;
 use super::fig3::{self, STATED};
 use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, mean, shown, title};
 use super::setting::{Bursts, PathIdle, Setting, Topology, Traffic};
-use crate::{Findings, Pending, Reason, Sheet, Study};
+use crate::{Findings, Pending, Reason, Scale, Sheet, Study};
 
 /// A variant: what differs, its setting, and its background if that is not even.
 struct Variant {
@@ -62,7 +62,7 @@ fn of_2001(setting: Setting) -> Setting {
         .with("tcp.limited_transmit", "false")
 }
 
-fn variants(study: &Study<'_>) -> Vec<Variant> {
+fn variants(scale: Scale) -> Vec<Variant> {
     let base = || Setting::new(Topology::Apart);
     let quick = vec![
         Variant::new("L = 20", base().with_queues(20)),
@@ -85,11 +85,11 @@ fn variants(study: &Study<'_>) -> Vec<Variant> {
         ),
         Variant::uneven([0.9, STATED]),
     ];
-    study
-        .pick(Vec::new(), more)
-        .into_iter()
-        .chain(quick)
-        .collect()
+    let more = match scale {
+        Scale::Quick => Vec::new(),
+        Scale::Full => more,
+    };
+    more.into_iter().chain(quick).collect()
 }
 
 /// The row of Fig. 3 at the stated load, and those of the variants.
@@ -112,7 +112,7 @@ fn compared(study: &mut Study<'_>) -> Result<Compared, Pending> {
             about: 50,
         },
     );
-    let variants = variants(study);
+    let variants = variants(study.scale());
     let rows: Vec<_> = variants
         .iter()
         .map(|variant| variant.row(study, size))
@@ -237,4 +237,29 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
     );
     let claim = "ppd.fig3.at_95";
     Ok(vec![Reason { claim, text }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ppd::idle::Idle;
+
+    #[test]
+    fn every_variant_is_a_scenario_of_its_own() {
+        let traffic = Some([[Idle::at(-1.0); 2]; 2]);
+        let texts = variants(Scale::Full).into_iter().filter_map(|variant| {
+            let scenario = variant.setting.scenario(&traffic, &Scheme::ALL).unwrap();
+            let even = variant.loads == [STATED; 2];
+            even.then(|| format!("{scenario:?}"))
+        });
+        let mut texts: Vec<String> = texts.collect();
+        let base = Setting::new(Topology::Apart)
+            .scenario(&traffic, &Scheme::ALL)
+            .unwrap();
+        texts.push(format!("{base:?}"));
+        let count = texts.len();
+        texts.sort();
+        texts.dedup();
+        assert_eq!((texts.len(), count), (8, 8));
+    }
 }

@@ -1,0 +1,202 @@
+//! Files that are played while they come: their runs, pictures and tables.
+
+use polypath_report::plot::{Look, Plot, Point, Series};
+use polypath_scenario::Scheme;
+
+use super::curves::axis;
+use super::plan::{Size, estimate, mean, seeds, shown, title};
+use super::setting::{Setting, Topology, Traffic};
+use super::transfers::{Playback, Played, RATES, Transfers};
+use crate::{Pending, Sample, Sheet, Study};
+
+/// "The total file size corresponds to 1000 TCP data packets each of size 1000 Byte" (5.1).
+const FILE: u64 = 1_000_000;
+
+/// What came of the schemes, each in every replica.
+pub(super) struct Runs {
+    pub(super) schemes: Vec<(Scheme, Vec<Played>)>,
+}
+
+impl Runs {
+    pub(super) fn of(&self, scheme: Scheme) -> &[Played] {
+        let found = self.schemes.iter().find(|(known, _)| *known == scheme);
+        found.map_or(&[], |(_, runs)| runs)
+    }
+
+    /// A quantity of each replica that has it.
+    pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Played) -> Option<f64>) -> Vec<Sample> {
+        let runs = self.of(scheme);
+        let seeds = seeds(u32::try_from(runs.len()).unwrap_or(u32::MAX));
+        let pairs = seeds.into_iter().zip(runs);
+        pairs
+            .filter_map(|(seed, run)| {
+                Some(Sample {
+                    seed,
+                    value: of(run)?,
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn prebuffers(&self, scheme: Scheme) -> Vec<Sample> {
+        self.each(scheme, |run| {
+            let lines: Vec<f64> = run.carried.playout.iter().map(|line| line.0).collect();
+            Some(mean(&lines))
+        })
+    }
+
+    /// The rate of playout after the pre-buffer, in kB/s.
+    pub(super) fn rates(&self, scheme: Scheme) -> Vec<Sample> {
+        self.each(scheme, |run| {
+            let rates: Vec<f64> = run
+                .carried
+                .playout
+                .iter()
+                .filter_map(|line| line.1)
+                .collect();
+            (!rates.is_empty()).then(|| mean(&rates) / 1e3)
+        })
+    }
+
+    pub(super) fn overheads(&self, scheme: Scheme) -> Vec<Sample> {
+        self.each(scheme, |run| {
+            let [handed, sent] = run.carried.bytes;
+            Some(sent as f64 / handed.max(1) as f64 - 1.0)
+        })
+    }
+}
+
+pub(super) fn played(
+    study: &mut Study<'_>,
+    traffic: Traffic,
+    schemes: &[Scheme],
+    size: Size,
+) -> Result<Runs, Pending> {
+    let jobs = seeds(size.replicas).into_iter().map(|seed| {
+        Playback(Transfers {
+            setting: Setting::new(Topology::Apart),
+            traffic,
+            schemes: schemes.to_vec(),
+            bytes: FILE,
+            count: size.count,
+            seed,
+            about: size.about,
+        })
+    });
+    let runs = study.ask_all(jobs)?;
+    let of = |n: usize| runs.iter().filter_map(|run| run.get(n).cloned()).collect();
+    let schemes = schemes
+        .iter()
+        .enumerate()
+        .map(|(n, scheme)| (*scheme, of(n)));
+    Ok(Runs {
+        schemes: schemes.collect(),
+    })
+}
+
+/// The first transfer of the first replica, as the paper shows one.
+pub(super) fn playable(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
+    let curve = |(scheme, runs): &(Scheme, Vec<Played>)| Series {
+        name: title(*scheme).to_owned(),
+        points: runs.first().map_or_else(Vec::new, |run| {
+            let steps = run.carried.first.iter();
+            steps
+                .map(|(x, bytes)| Point {
+                    x: *x,
+                    y: bytes / 1e3,
+                    ci95: None,
+                })
+                .collect()
+        }),
+        look: Look::Trace,
+    };
+    Plot {
+        id: id.to_owned(),
+        title: format!(
+            "Playable size of a transfer, loads {} and {}",
+            loads[0], loads[1]
+        ),
+        x: axis("time", "s"),
+        y: axis("playable media file size", "packets of 1000 B"),
+        series: found.schemes.iter().map(curve).collect(),
+        stated: Vec::new(),
+    }
+}
+
+/// The wait over the rate of playout, d(r).
+pub(super) fn waits(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
+    let curve = |(scheme, _): &(Scheme, Vec<Played>)| Series {
+        name: title(*scheme).to_owned(),
+        points: RATES
+            .iter()
+            .enumerate()
+            .filter_map(|(n, rate)| {
+                let samples = found.each(*scheme, |run| run.waits.get(n).copied());
+                let estimate = estimate(&samples)?;
+                Some(Point {
+                    x: rate / 1e3,
+                    y: estimate.mean,
+                    ci95: estimate.ci95,
+                })
+            })
+            .collect(),
+        look: Look::Line,
+    };
+    Plot {
+        id: id.to_owned(),
+        title: format!(
+            "Wait before playout that never stops, loads {} and {}",
+            loads[0], loads[1]
+        ),
+        x: axis("rate of playout", "kB/s"),
+        y: axis("pre-buffering", "s"),
+        series: found.schemes.iter().map(curve).collect(),
+        stated: Vec::new(),
+    }
+}
+
+pub(super) fn sheet(id: &str, found: &Runs) -> Sheet {
+    let line = |(scheme, runs): &(Scheme, Vec<Played>)| {
+        let times = found.each(*scheme, |run| Some(mean(&run.carried.times)));
+        let given_up: u32 = runs.iter().map(|run| run.carried.timed_out).sum();
+        let transfers: usize = runs.iter().map(|run| run.carried.times.len()).sum();
+        vec![
+            title(*scheme).to_owned(),
+            shown(estimate(&times), 1),
+            shown(estimate(&found.prebuffers(*scheme)), 1),
+            shown(estimate(&found.rates(*scheme)), 2),
+            shown(estimate(&found.overheads(*scheme)), 3),
+            share(runs, 0),
+            share(runs, 1),
+            transfers.to_string(),
+            given_up.to_string(),
+        ]
+    };
+    let columns = [
+        "scheme",
+        "transfer s",
+        "pre-buffer s",
+        "rate of playout kB/s",
+        "overhead ratio",
+        "of it pairs",
+        "of it requests to switch",
+        "transfers",
+        "given up",
+    ];
+    Sheet {
+        id: id.to_owned(),
+        title: "1000 packets of 1000 B".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: found.schemes.iter().map(line).collect(),
+    }
+}
+
+/// What packet pairs (0) or requests to switch (1) have of the bytes that applications handed over.
+pub(super) fn signals(runs: &[Played], which: usize) -> f64 {
+    let sum = |of: &dyn Fn(&Played) -> u64| runs.iter().map(of).sum::<u64>() as f64;
+    sum(&|run| run.signals[which]) / sum(&|run| run.carried.bytes[0]).max(1.0)
+}
+
+fn share(runs: &[Played], which: usize) -> String {
+    format!("{:.3}", signals(runs, which))
+}
