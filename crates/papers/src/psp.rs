@@ -8,15 +8,19 @@ mod fairness;
 mod merge;
 mod ns2;
 mod pictures;
+mod sensitivity;
 mod steady;
 mod sweep;
+mod survives;
 mod trace;
+mod wan;
 mod with_tcp;
 
 use crate::figure::Figure;
 
 /// Its figures.
 pub const FIGURES: &[Figure] = &[
+    wan::FIGURE,
     damping::DAMPING,
     damping::GROWTH,
     alone::FIGURE,
@@ -24,6 +28,7 @@ pub const FIGURES: &[Figure] = &[
     with_tcp::MEDIA,
     with_tcp::TCP,
     with_tcp::LARGE,
+    survives::FIGURE,
     fairness::TOGETHER,
     fairness::LATE,
     fairness::BESIDE_TCP,

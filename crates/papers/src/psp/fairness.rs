@@ -8,6 +8,7 @@ use super::damping::{DAMPED, mean_of, over_time};
 use super::merge::{Media, Merge, SHARED, Span};
 use super::pictures::{axis, mbits, seconds, sheet, thin};
 use super::sweep::{point, text};
+use super::sensitivity::{fair_rows, fair_sheet, fairness_reason};
 use super::trace::{BIN, Course, Trace};
 use crate::figure::{Figure, Findings};
 use crate::measurement::{Measurement, Sample};
@@ -33,7 +34,7 @@ pub(super) const BESIDE_TCP: Figure = Figure {
 };
 
 /// What is measured of two senders: long after the start.
-const SPAN: Span = Span {
+pub(super) const SPAN: Span = Span {
     seconds: 120,
     warm_up: 20,
 };
@@ -81,7 +82,9 @@ pub(super) fn deviation(courses: &[Course]) -> f64 {
 
 fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig16_17.adaptive_fair";
-    let pairs = Pairs::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed))?;
+    let pairs = Pairs::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed));
+    let rows = fair_rows(study);
+    let (pairs, rows) = (pairs?, rows?);
     let of = |quantity: &str, unit: &str, of: fn(&[Course]) -> f64| {
         Measurement::of(CLAIM, quantity, unit, "pairs", &pairs.samples(of))
     };
@@ -107,7 +110,8 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("deviation", "Mb/s", deviation),
             of("mean", "Mb/s", mean),
         ],
-        sheets: vec![each_pair(&pairs)],
+        sheets: vec![each_pair(&pairs), fair_sheet(&rows)],
+        reasons: vec![fairness_reason(CLAIM, &rows)],
         ..Findings::default()
     })
 }
@@ -188,7 +192,9 @@ const WINDOW: f64 = 10.0;
 
 fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig18.late_start";
-    let pairs = Pairs::of(study, late_merge)?;
+    let pairs = Pairs::of(study, late_merge);
+    let rows = fair_rows(study);
+    let (pairs, rows) = (pairs?, rows?);
     let positions = (DELAY..SPAN.seconds).step_by(10);
     let curve: Vec<(f64, Vec<Sample>)> = positions
         .map(|from| {
@@ -229,6 +235,7 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         sheets: vec![each_pair(&pairs)],
         measurements,
+        reasons: vec![fairness_reason(CLAIM, &rows)],
         ..Findings::default()
     })
 }
@@ -243,6 +250,7 @@ fn late_merge(seed: u64) -> Merge {
             senders: 2,
             protocol: DAMPED,
             late: DELAY,
+            spread: 100_000,
         },
         ..Merge::adaptive(2, DAMPED, span, seed)
     }
@@ -278,7 +286,9 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
         Pairs::of(study, |seed| alone(seed).beside(TRANSFERS, 20)),
         Pairs::of(study, |seed| alone(seed).beside(TRANSFERS, 800)),
     );
+    let rows = fair_rows(study);
     let (alone, small, large) = (asked.0?, asked.1?, asked.2?);
+    let rows = rows?;
     let of = |quantity: &str, unit: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, unit, "pairs", samples)
     };
@@ -328,6 +338,7 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("rate.with_tcp", "Mb/s", &small.samples(mean)),
             of("rate.alone", "Mb/s", &alone.samples(mean)),
         ],
+        reasons: vec![fairness_reason(CLAIM, &rows)],
         ..Findings::default()
     })
 }

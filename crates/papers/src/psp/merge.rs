@@ -63,6 +63,8 @@ pub(super) enum Media {
         protocol: Protocol,
         /// By so many seconds the second of two senders starts later than the first.
         late: u32,
+        /// Each starts at a time of its own within so many microseconds.
+        spread: u32,
     },
 }
 
@@ -94,6 +96,8 @@ pub(super) struct Transfers {
     pub(super) count: u32,
     /// The receiver's window in packets.
     pub(super) window: u32,
+    /// The variant of TCP, as scenarios write it.
+    pub(super) variant: &'static str,
 }
 
 impl Starts {
@@ -150,7 +154,11 @@ impl Merge {
 
     /// The same beside TCP transfers.
     pub(super) const fn beside(mut self, count: u32, window: u32) -> Self {
-        self.tcp = Some(Transfers { count, window });
+        self.tcp = Some(Transfers {
+            count,
+            window,
+            variant: "reno",
+        });
         self
     }
 
@@ -161,6 +169,7 @@ impl Merge {
                 senders,
                 protocol,
                 late: 0,
+                spread: 100_000,
             },
             ..Self::fixed(senders, 0, span, seed)
         }
@@ -208,14 +217,14 @@ impl Merge {
     fn text(&self) -> String {
         let Self { packet, span, .. } = self;
         let nodes = self.senders() + self.tcp.map_or(0, |tcp| tcp.count);
-        let window = self.tcp.map_or(20, |tcp| tcp.window);
+        let (window, variant) = self.tcp.map_or((20, "reno"), |tcp| (tcp.window, tcp.variant));
         format!(
             "schema = 1\nname = \"packet-spacing\"\n\
              [run]\nduration = \"{} s\"\nwarm_up = \"{} s\"\nbatches = 2\n\
              [topology]\npreset = \"merge\"\nsenders = {nodes}\n\
              access = {{ rate = \"100 Mbit/s\", delay = \"2 ms\", queue = \"1000000 packets\" }}\n\
              bottleneck = {{ rate = \"{} Mbit/s\", delay = \"40 ms\", queue = \"{} packets\" }}\n\
-             [tcp]\nvariant = \"reno\"\nsegment = \"{packet} B\"\nreceiver_window = {window}\n{}{}",
+             [tcp]\nvariant = \"{variant}\"\nsegment = \"{packet} B\"\nreceiver_window = {window}\n{}{}",
             span.seconds,
             span.warm_up,
             self.shared,
@@ -244,17 +253,24 @@ impl Merge {
                 senders,
                 protocol,
                 late: 0,
-            } => self.adaptive_text(&protocol, ("media", senders, "sender{}", 0)),
-            Media::Adaptive { protocol, late, .. } => {
-                let first = self.adaptive_text(&protocol, ("first", 1, "sender0", 0));
-                first + &self.adaptive_text(&protocol, ("late", 1, "sender1", late))
+                spread,
+            } => self.adaptive_text(protocol, spread, ("media", senders, "sender{}", 0)),
+            Media::Adaptive {
+                protocol,
+                late,
+                spread,
+                ..
+            } => {
+                let first = self.adaptive_text(protocol, spread, ("first", 1, "sender0", 0));
+                first + &self.adaptive_text(protocol, spread, ("late", 1, "sender1", late))
             }
         }
     }
 
     fn adaptive_text(
         &self,
-        protocol: &Protocol,
+        protocol: Protocol,
+        spread: u32,
         (name, count, from, start): (&str, u32, &str, u32),
     ) -> String {
         let packet = self.packet;
@@ -265,7 +281,7 @@ impl Merge {
         );
         format!(
             "[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"{from}\"\nto = \"sink\"\n\
-             start = \"{start} s\"\n{SPREAD}\
+             start = \"{start} s\"\nstart_spread = \"{spread} us\"\n\
              traffic = {{ kind = \"spaced\", packet = \"{packet} B\", control = {control}, \
              feedback = {{ attribution = {attribution}, counting = {counting} }} }}\n"
         )
@@ -310,6 +326,7 @@ mod tests {
             senders: 2,
             protocol,
             late: 10,
+            spread: 0,
         };
         let late = Merge {
             media: late,

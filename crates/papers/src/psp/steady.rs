@@ -34,13 +34,6 @@ pub(super) struct Flow {
     pub(super) dropped: u64,
 }
 
-impl Flow {
-    /// The share of packets that were dropped; nothing of nothing.
-    pub(super) fn loss(&self) -> Option<f64> {
-        loss([self])
-    }
-}
-
 /// The share of the packets of all `flows` that were dropped; nothing of nothing.
 pub(super) fn loss<'a>(flows: impl IntoIterator<Item = &'a Flow>) -> Option<f64> {
     let (mut packets, mut dropped) = (0, 0);

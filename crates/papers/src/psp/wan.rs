@@ -1,0 +1,400 @@
+//! The live tests over a wide-area network (Figs. 1, 2), on a modelled one.
+//!
+//! A drop-tail queue alone delivers no less when more is offered. Here the bottleneck is a node whose processor is
+//! interrupted by each packet that comes, also by one that it then drops, and forwards packets with what time is left:
+//! the receive livelock of Mogul and Ramakrishnan, "Eliminating Receive Livelock in an Interrupt-Driven Kernel" (1996).
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+
+use polypath_batch::{PARTS, replica_seeds};
+use polypath_core::rng::{Seed, Stream};
+use polypath_report::plot::{Plot, Series};
+use serde::{Deserialize, Serialize};
+
+use super::pictures::{mbits, microseconds, share, sheet, stated};
+use super::sweep::{point, text};
+use crate::figure::{Figure, Findings, Sheet};
+use crate::measurement::{Measurement, Sample};
+use crate::study::{Job, JobError, Pending, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.fig1_2",
+    title: "Throughput and loss over a modelled WAN",
+    claims: &["psp.fig1_2.wan", "psp.fig1.shape"],
+    make,
+};
+
+/// An Ethernet packet in bits.
+const BITS: f64 = 12_000.0;
+/// The sender's line (OC-12): 62 Mb/s with a loss of 90 % are 620 Mb/s sent.
+const LINE: f64 = 622.0;
+/// What the bottleneck forwards if nothing interrupts it, in Mb/s.
+const BOTTLENECK: f64 = 70.0;
+/// Its buffer in packets, that in transmission included.
+const BUFFER: usize = 50;
+/// The rate of a burst of other traffic, that of a DS-3 line, in Mb/s.
+const BURST: f64 = 45.0;
+/// The mean length of a burst in seconds.
+const ON: f64 = 0.1;
+/// Fitted to the loss of 10 % at 200 us: the share of time in which there is a burst.
+const BUSY: f64 = 0.36;
+/// Fitted to the 62 Mb/s at 0 us: what an arrival takes of the processor's time, in microseconds.
+const INTERRUPT: f64 = 1.9;
+
+const SPACINGS: &[u32] = &[
+    0, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000,
+];
+
+/// A sender of a fixed spacing through the bottleneck.
+#[derive(Clone, Debug, Serialize)]
+struct Wan {
+    /// From the end of a packet to the start of the next, in microseconds.
+    spacing: u32,
+    /// What an arrival takes of the processor's time, in microseconds.
+    interrupt: f64,
+    /// The share of time in which there is a burst of other traffic.
+    busy: f64,
+    seconds: u32,
+    seed: u64,
+}
+
+/// What came of it, in Mb/s.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Carried {
+    sent: f64,
+    delivered: f64,
+}
+
+impl Carried {
+    fn loss(self) -> f64 {
+        1.0 - self.delivered / self.sent
+    }
+}
+
+impl Job for Wan {
+    type Output = Carried;
+
+    const KIND: &'static str = "psp.wan";
+
+    fn cost(&self) -> f64 {
+        let packets = LINE * 1e6 / BITS / (1.0 + f64::from(self.spacing) * LINE / BITS);
+        1e-7 * f64::from(self.seconds) * packets
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Carried, JobError> {
+        let carried = self.carry();
+        parts.fetch_add(PARTS, std::sync::atomic::Ordering::Relaxed);
+        Ok(carried)
+    }
+}
+
+impl Wan {
+    fn carry(&self) -> Carried {
+        let end = f64::from(self.seconds);
+        let interval = (BITS / LINE + f64::from(self.spacing)) * 1e-6;
+        let mut bursts = Bursts::new(self.busy, self.seed);
+        let mut node = Node::new(self.interrupt * 1e-6);
+        let mut sent = 0_u64;
+        let mut other = bursts.next();
+        loop {
+            // Not a sum of intervals, whose errors would add up.
+            let own = sent as f64 * interval;
+            if own.min(other) >= end {
+                break;
+            }
+            if own <= other {
+                sent += 1;
+                node.take(own, true);
+            } else {
+                node.take(other, false);
+                other = bursts.next();
+            }
+        }
+        node.advance(end);
+        let mbits = |packets: u64| packets as f64 * BITS / end / 1e6;
+        Carried {
+            sent: mbits(sent),
+            delivered: mbits(node.delivered),
+        }
+    }
+}
+
+/// The bottleneck: interrupts first, then packets in the order of their arrival.
+#[derive(Debug)]
+struct Node {
+    interrupt: f64,
+    /// Until when its time is accounted for.
+    now: f64,
+    /// Seconds of interrupts that are not handled yet.
+    interrupts: f64,
+    /// Seconds that the first packet still takes.
+    rest: f64,
+    /// Of each packet whether it is one of the sender's.
+    queue: VecDeque<bool>,
+    delivered: u64,
+}
+
+/// Seconds that the bottleneck takes for a packet.
+const SERVICE: f64 = BITS / BOTTLENECK * 1e-6;
+
+impl Node {
+    fn new(interrupt: f64) -> Self {
+        Self {
+            interrupt,
+            now: 0.0,
+            interrupts: 0.0,
+            rest: 0.0,
+            queue: VecDeque::new(),
+            delivered: 0,
+        }
+    }
+
+    /// Works until `to`.
+    fn advance(&mut self, to: f64) {
+        let mut left = to - self.now;
+        self.now = to;
+        let handled = self.interrupts.min(left);
+        self.interrupts -= handled;
+        left -= handled;
+        while let Some(&own) = self.queue.front() {
+            if self.rest > left {
+                self.rest -= left;
+                return;
+            }
+            left -= self.rest;
+            self.rest = SERVICE;
+            self.queue.pop_front();
+            self.delivered += u64::from(own);
+        }
+    }
+
+    /// Takes a packet, or drops it where there is no room; it interrupts in either case.
+    fn take(&mut self, at: f64, own: bool) {
+        self.advance(at);
+        self.interrupts += self.interrupt;
+        if self.queue.is_empty() {
+            self.rest = SERVICE;
+        }
+        if self.queue.len() < BUFFER {
+            self.queue.push_back(own);
+        }
+    }
+}
+
+/// Other traffic: bursts of packets with exponential on and off times.
+struct Bursts {
+    off: f64,
+    stream: Stream,
+    at: f64,
+    until: f64,
+}
+
+impl Bursts {
+    fn new(busy: f64, seed: u64) -> Self {
+        Self {
+            off: ON * (1.0 - busy) / busy,
+            stream: Seed(seed).stream("wan/bursts"),
+            at: 0.0,
+            until: 0.0,
+        }
+    }
+
+    /// When the next packet comes.
+    fn next(&mut self) -> f64 {
+        self.at += BITS / BURST * 1e-6;
+        while self.at >= self.until {
+            self.at = self.until + self.stream.exponential(self.off);
+            self.until = self.at + self.stream.exponential(ON);
+        }
+        self.at
+    }
+}
+
+/// Runs of one model by spacing and seed.
+struct Model {
+    seeds: Vec<u64>,
+    runs: Vec<Vec<Carried>>,
+}
+
+impl Model {
+    fn of(study: &mut Study<'_>, interrupt: f64, busy: f64) -> Result<Self, Pending> {
+        let seeds = replica_seeds(1, study.pick(5, 10));
+        let seconds = study.pick(20, 100);
+        let points = SPACINGS
+            .iter()
+            .flat_map(|&spacing| seeds.iter().map(move |&seed| (spacing, seed)));
+        let jobs = points.map(|(spacing, seed)| Wan {
+            spacing,
+            interrupt,
+            busy,
+            seconds,
+            seed,
+        });
+        let runs = study.ask_all(jobs)?;
+        let runs = runs.chunks(seeds.len()).map(<[Carried]>::to_vec).collect();
+        Ok(Self { seeds, runs })
+    }
+
+    fn samples(&self, position: usize, of: impl Fn(Carried) -> f64) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(&self.runs[position]);
+        let sample = |(&seed, &run): (&u64, &Carried)| Sample {
+            seed,
+            value: of(run),
+        };
+        runs.map(sample).collect()
+    }
+
+    fn series(&self, name: &str, of: impl Fn(Carried) -> f64) -> Series {
+        let spacings = SPACINGS.iter().enumerate();
+        let points = spacings.filter_map(|(position, &spacing)| {
+            point(f64::from(spacing), &self.samples(position, &of))
+        });
+        Series {
+            name: name.to_owned(),
+            points: points.collect(),
+            ..Series::default()
+        }
+    }
+}
+
+fn delivered(run: Carried) -> f64 {
+    run.delivered
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let asked = [
+        (INTERRUPT, BUSY),
+        (0.0, BUSY),
+        (INTERRUPT, 1e-6),
+    ]
+    .map(|(interrupt, busy)| Model::of(study, interrupt, busy));
+    let [model, without, quiet] = asked;
+    let (model, without, quiet) = (model?, without?, quiet?);
+    let kinds = [
+        ("interrupts and bursts", &model),
+        ("no interrupts", &without),
+        ("no bursts", &quiet),
+    ];
+    let claim = |index| study.stated("psp.fig1_2.wan", index).unwrap_or_default();
+    let (at_0, at_100, at_200) = (claim(0), claim(1), claim(2));
+    let name = kinds[0].0;
+    Ok(Findings {
+        plots: vec![
+            Plot {
+                id: "fig1".to_owned(),
+                title: "Delivered throughput to the receiver".to_owned(),
+                x: microseconds(),
+                y: mbits("delivered"),
+                series: kinds.map(|(name, model)| model.series(name, delivered)).to_vec(),
+                stated: vec![
+                    stated(name, 0.0, at_0),
+                    stated(name, 100.0, at_100),
+                    stated(name, 200.0, at_200),
+                ],
+            },
+            Plot {
+                id: "fig2".to_owned(),
+                title: "Packet loss".to_owned(),
+                x: microseconds(),
+                y: share("loss"),
+                series: kinds.map(|(name, model)| model.series(name, Carried::loss)).to_vec(),
+                stated: vec![
+                    stated(name, 0.0, 0.9),
+                    stated(name, 100.0, 0.35),
+                    stated(name, 200.0, 0.1),
+                ],
+            },
+        ],
+        sheets: vec![table(&kinds)],
+        measurements: measurements(&model),
+        parameters: parameters(),
+        notes: NOTES.iter().map(ToString::to_string).collect(),
+        ..Findings::default()
+    })
+}
+
+const NOTES: &[&str] = &[
+    "Fitted: what an arrival takes of the bottleneck's time, to 62 Mb/s at 0 us; the share of time with bursts, to the loss of 10 % at 200 us. Predicted: throughput and loss at 100 us, that 50 us delivers more than 0, and where the loss ends.",
+    "Without interrupts the delivered rate does not fall towards 0 us: a FIFO forwards what it can, however much is offered.",
+];
+
+fn measurements(model: &Model) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for (spacing, quantity) in [(0, "at 0 us"), (100, "at 100 us"), (200, "at 200 us")] {
+        let position = SPACINGS.iter().position(|&known| known == spacing);
+        let samples = position.map_or(Vec::new(), |at| model.samples(at, delivered));
+        all.push(Measurement::of("psp.fig1_2.wan", quantity, "Mb/s", "wan", &samples));
+    }
+    for (position, &spacing) in SPACINGS.iter().enumerate() {
+        let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+            Measurement::of("psp.fig1.shape", quantity, unit, "wan", samples).at(f64::from(spacing))
+        };
+        all.push(of("delivered", "Mb/s", &model.samples(position, delivered)));
+        all.push(of("loss", "ratio", &model.samples(position, Carried::loss)));
+    }
+    all
+}
+
+fn table(kinds: &[(&str, &Model)]) -> Sheet {
+    let row = |(position, spacing): (usize, &u32)| {
+        let mut row = vec![spacing.to_string()];
+        row.push(text(&kinds[0].1.samples(position, |run| run.sent), 1));
+        for (_, model) in kinds {
+            row.push(text(&model.samples(position, delivered), 2));
+            row.push(text(&model.samples(position, Carried::loss), 4));
+        }
+        row
+    };
+    let mut columns = vec!["spacing us".to_owned(), "sent Mb/s".to_owned()];
+    for (name, _) in kinds {
+        columns.push(format!("{name}: delivered Mb/s"));
+        columns.push(format!("{name}: loss"));
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let rows = SPACINGS.iter().enumerate().map(row).collect();
+    sheet("wan", "The modelled WAN by the sender's spacing", &columns, rows)
+}
+
+fn parameters() -> Vec<[String; 2]> {
+    [
+        ("packet", "1500 B: 1.1's numbers imply 1425 to 1610 B on a line of 622 Mb/s".to_owned()),
+        ("sender's line", format!("{LINE} Mb/s, OC-12: 62 Mb/s at a loss of 90 %")),
+        ("bottleneck", format!("{BOTTLENECK} Mb/s, {BUFFER} packets; chosen")),
+        ("other traffic", format!("bursts at {BURST} Mb/s (DS-3) of {ON} s in the mean; chosen")),
+        ("share of time with bursts", format!("{BUSY}; fitted to the loss at 200 us")),
+        ("interrupt", format!("{INTERRUPT} us an arrival; fitted to the rate at 0 us")),
+    ]
+    .map(|(name, value)| [name.to_owned(), value])
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carried(spacing: u32, interrupt: f64) -> Carried {
+        let wan = Wan {
+            spacing,
+            interrupt,
+            busy: 1e-6,
+            seconds: 5,
+            seed: 1,
+        };
+        wan.carry()
+    }
+
+    /// An overloaded processor forwards with what interrupts leave of its time.
+    #[test]
+    fn interrupts_take_their_share_of_the_bottleneck() {
+        for spacing in [0, 50, 100] {
+            let run = carried(spacing, 5.0);
+            let interrupts = run.sent * 1e6 / BITS * 5.0e-6;
+            let expected = BOTTLENECK * (1.0 - interrupts);
+            assert!((run.delivered / expected - 1.0).abs() < 0.01, "{run:?} {expected}");
+            let without = carried(spacing, 0.0).delivered;
+            assert!((without / BOTTLENECK - 1.0).abs() < 0.01, "{without}");
+        }
+        assert!(carried(1000, 5.0).loss().abs() < 1e-3, "nothing is lost of little");
+    }
+}
