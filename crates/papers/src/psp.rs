@@ -2,6 +2,7 @@
 //! Computational Grids".
 
 mod alone;
+mod alternatives;
 mod crowd;
 mod damping;
 mod fairness;

@@ -2,12 +2,13 @@
 
 use polypath_report::plot::Plot;
 
+use super::alternatives;
 use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
-use super::merge::Merge;
+use super::merge::{Merge, SHARED};
 use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
 use super::steady::{Flows, loss};
 use super::sweep::{Sweep, estimate, extremes, mean, seeds, span, text};
-use crate::figure::{Figure, Findings, Sheet};
+use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, Study};
 
@@ -78,8 +79,32 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("received", "Mb/s", &at(received)),
             of("loss", "ratio", &at(lost)),
         ],
+        reasons: vec![capacity_reason(&sweep, &spacing)],
         ..Findings::default()
     })
+}
+
+/// Why senders among TCPs do not receive what the paper says.
+fn capacity_reason(sweep: &Sweep, best: &[Sample]) -> Reason {
+    let shared = f64::from(SHARED);
+    let own = 11.0 * f64::from(EACH);
+    let at = |spacing: u32, of: fn(&Flows) -> Option<f64>, digits| {
+        let position = sweep.position(spacing);
+        position.map_or_else(String::new, |position| text(&sweep.at(position, of), digits))
+    };
+    Reason {
+        claim: "psp.fig10_11.with_tcp",
+        text: format!(
+            "{EACH} senders that receive 11 Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
+             no packet size can give that. A sixteenth of the link is {:.2} Mb/s. At 1050 us a sender receives {} Mb/s \
+             and loses {}, since the TCPs fill what is left: they get {} Mb/s each. The best spacing is {} us.",
+            shared / f64::from(EACH),
+            at(1050, received, 3),
+            at(1050, lost, 4),
+            at(1050, goodput, 3),
+            text(best, 0),
+        ),
+    }
 }
 
 fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -108,8 +133,9 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
 fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig14.tcp_large_window";
     let sweeps = WINDOWS.map(|window| sweep_of(study, window));
+    let others = alternatives::rows(study);
     let [small, large] = sweeps;
-    let (small, large) = (small?, large?);
+    let (small, large, others) = (small?, large?, others?);
     let last = large.spacings.len() - 1;
     let of = |quantity: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, "Mb/s", "sixteen", samples)
@@ -125,7 +151,8 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             tcp_throughput(&large, "fig14", &[(5000.0, 6.57)]),
             tcp_losses(&large, "fig15"),
         ],
-        sheets: vec![curve(&large, WINDOWS[1])],
+        reasons: vec![alternatives::reason(CLAIM, &others)],
+        sheets: vec![curve(&large, WINDOWS[1]), alternatives::sheet_of(&others)],
         measurements,
         ..Findings::default()
     })
