@@ -12,6 +12,7 @@ mod harm;
 mod idle;
 mod overhead;
 mod pairs;
+mod parameters;
 mod plan;
 mod playout;
 mod sensitivity;

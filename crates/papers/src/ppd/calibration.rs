@@ -192,7 +192,7 @@ mod tests {
         let job = Calibrate {
             setting: setting.clone(),
             target,
-            span: 400,
+            span: 250,
             seeds: vec![1, 2],
         };
         let found = job.run(&AtomicU64::new(0)).unwrap();
@@ -203,21 +203,21 @@ mod tests {
         let scenario =
             setting.scenario(&Some([[found.idle; 2]; 2]), &polypath_scenario::Scheme::ALL);
         let scenario = scenario.unwrap();
-        let others = [7, 8].map(|seed| measure(&scenario, Seed(seed), Duration::from_secs(400)));
+        let others = [7, 8].map(|seed| measure(&scenario, Seed(seed), Duration::from_secs(250)));
         let others = others.map(Result::unwrap);
-        assert!((mean(&others) / target - 1.0).abs() < 0.02, "{others:?}");
+        assert!((mean(&others) / target - 1.0).abs() < 0.03, "{others:?}");
     }
 
     #[test]
-    fn a_load_beyond_the_reference_runs_is_found_by_extension() {
-        let setting = Setting::new(Topology::Apart).with_links("rate", "1 Mbit/s");
+    fn a_load_of_slower_links_is_found_too() {
+        let setting = Setting::of_links(5, 1);
         let job = Calibrate {
             setting,
             target: 0.68,
-            span: 1000,
+            span: 600,
             seeds: vec![1],
         };
         let found = job.run(&AtomicU64::new(0)).unwrap();
-        assert!((mean(&found.loads) / 0.68 - 1.0).abs() < 0.02, "{found:?}");
+        assert!((mean(&found.loads) / 0.68 - 1.0).abs() < 0.01, "{found:?}");
     }
 }

@@ -5,6 +5,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::harm::harm_sheet;
+use super::parameters;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name, title};
 use super::sensitivity;
 use super::setting::{Setting, Topology};
@@ -93,6 +94,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements,
         reasons,
         notes: vec![counted_how(&rows)],
+        parameters: parameters::of(Topology::Apart),
         ..Findings::default()
     })
 }

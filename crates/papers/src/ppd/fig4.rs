@@ -4,6 +4,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::fig3::{STATED, rows, size, stated_row};
+use super::parameters;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Sample, Study};
@@ -73,6 +74,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )],
         sheets: vec![times_sheet("fig4", &rows)],
         measurements,
+        parameters: parameters::of(Topology::Apart),
         ..Findings::default()
     })
 }

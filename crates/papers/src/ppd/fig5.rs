@@ -3,6 +3,7 @@
 use polypath_report::plot::Stated;
 use polypath_scenario::Scheme;
 
+use super::parameters;
 use super::plan::{Size, calibrate, estimate, even, name, shown, title};
 use super::playout::{Runs, playable, played, sheet, signals, waits};
 use super::setting::{Setting, Topology};
@@ -83,6 +84,7 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
              are of all."
                 .to_owned(),
         ],
+        parameters: parameters::of(Topology::Apart),
         ..Findings::default()
     })
 }
@@ -124,6 +126,7 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         sheets: vec![sheet("fig6", &found)],
         measurements,
+        parameters: parameters::of(Topology::Apart),
         ..Findings::default()
     })
 }

@@ -4,6 +4,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::harm::harm_sheet;
+use super::parameters;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Sample, Study};
@@ -35,13 +36,13 @@ fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
 /// The same for Fig. 9, as loads that the sources give over a shared link of 20 Mbit/s.
 fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
-        vec![(0.725, size(8, 4, 20))],
+        vec![(0.8, size(8, 4, 30))],
         vec![
-            (0.6, size(6, 30, 5)),
-            (0.65, size(8, 30, 8)),
-            (0.7, size(12, 20, 20)),
-            (0.725, size(16, 15, 30)),
-            (0.75, size(16, 10, 50)),
+            (0.6, size(6, 30, 4)),
+            (0.7, size(8, 30, 6)),
+            (0.75, size(12, 20, 12)),
+            (0.8, size(24, 15, 30)),
+            (0.85, size(16, 10, 80)),
         ],
     )
 }
@@ -93,6 +94,7 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )],
         sheets: vec![times_sheet("fig8", &rows), harm_sheet("fig8-harm", &rows)],
         measurements: Scheme::ALL.map(times).to_vec(),
+        parameters: parameters::of(Topology::Shared),
         ..Findings::default()
     })
 }
@@ -136,6 +138,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
              the links that are not shared.",
             nearest.load
         )],
+        parameters: parameters::of(Topology::Shared),
         ..Findings::default()
     })
 }
