@@ -27,6 +27,7 @@ pub(super) struct Transfers {
     pub(super) count: u32,
     pub(super) seed: u64,
     /// About how long the slowest scheme takes, in seconds: for the progress alone.
+    #[serde(skip)]
     pub(super) about: u32,
 }
 
