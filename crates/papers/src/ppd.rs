@@ -10,6 +10,7 @@ mod fig5;
 mod fig8;
 mod harm;
 mod idle;
+mod loads;
 mod overhead;
 mod pairs;
 mod parameters;

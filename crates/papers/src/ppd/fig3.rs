@@ -5,6 +5,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::harm::harm_sheet;
+use super::loads::loads_sheet;
 use super::parameters;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name, title};
 use super::sensitivity;
@@ -86,11 +87,22 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         &rows,
     );
     plot.stated = stated(study);
+    let targets: Vec<f64> = rows.iter().map(|row| row.load).collect();
+    let loads = loads_sheet(
+        study,
+        "fig3-loads",
+        &Setting::new(Topology::Apart),
+        &targets,
+    )?;
     let mut measurements = at_stated(&rows);
     measurements.extend(rising(&rows));
     Ok(Findings {
         plots: vec![plot],
-        sheets: vec![times_sheet("fig3", &rows), harm_sheet("fig3-harm", &rows)],
+        sheets: vec![
+            times_sheet("fig3", &rows),
+            harm_sheet("fig3-harm", &rows),
+            loads,
+        ],
         measurements,
         reasons,
         notes: vec![counted_how(&rows)],

@@ -4,6 +4,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::fig3::{STATED, rows, size, stated_row};
+use super::loads::loads_sheet;
 use super::parameters;
 use super::plan::{FILE, Plan, Row, Size, calibrate, even};
 use super::setting::{Setting, Topology};
@@ -31,14 +32,12 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let setting = Setting::new(Topology::Apart);
     let loads = loads_of_fig4(study);
     let first: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
-    let second: Vec<f64> = first
+    let targets: Vec<f64> = first
         .iter()
         .map(|load| (load * LIGHTER * 1e3).round() / 1e3)
         .collect();
-    let (first, second) = (
-        calibrate(study, &setting, &first),
-        calibrate(study, &setting, &second),
-    );
+    let first = calibrate(study, &setting, &first);
+    let second = calibrate(study, &setting, &targets);
     let (first, second) = (first?, second?);
     let found = first.iter().zip(&second);
     let plans = loads
@@ -72,7 +71,10 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "Transfer of 100 kB, path 2 with 20 % less load",
             &rows,
         )],
-        sheets: vec![times_sheet("fig4", &rows)],
+        sheets: vec![
+            times_sheet("fig4", &rows),
+            loads_sheet(study, "fig4-loads", &setting, &targets)?,
+        ],
         measurements,
         parameters: parameters::of(Topology::Apart),
         ..Findings::default()

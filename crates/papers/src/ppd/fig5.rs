@@ -3,6 +3,7 @@
 use polypath_report::plot::Stated;
 use polypath_scenario::Scheme;
 
+use super::loads::loads_sheet;
 use super::parameters;
 use super::plan::{Size, calibrate, estimate, even, name, shown, title};
 use super::playout::{Runs, playable, played, sheet, signals, waits};
@@ -76,7 +77,10 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
     measurements.extend([share(Scheme::PpdTcp2), share(Scheme::PpdTcp3)]);
     Ok(Findings {
         plots: vec![plot, waits("fig5-wait", &found, [LOADS[0]; 2])],
-        sheets: vec![sheet("fig5", &found)],
+        sheets: vec![
+            sheet("fig5", &found),
+            loads_sheet(study, "fig5-loads", &Setting::new(Topology::Apart), &LOADS)?,
+        ],
         measurements,
         reasons: reasons(&found),
         notes: vec![

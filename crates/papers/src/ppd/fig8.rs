@@ -4,10 +4,11 @@ use polypath_scenario::Scheme;
 
 use super::curves::{times_plot, times_sheet};
 use super::harm::harm_sheet;
+use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, even, mean, name};
+use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, even, mean, name, shown, title};
 use super::setting::{Setting, Topology};
-use crate::{Findings, Measurement, Pending, Sample, Study};
+use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
 
 /// The load at which the figures are compared.
 const HIGH: f64 = 0.95;
@@ -75,6 +76,7 @@ fn fast(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
 pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let rows = fast(study)?;
     let high = &rows[rows.len() - 1];
+    let targets: Vec<f64> = rows.iter().map(|row| row.load).collect();
     let times = |scheme: Scheme| {
         let quantity = format!("transfer.{}", name(scheme));
         let samples = high.times(scheme);
@@ -92,7 +94,16 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "Transfer of 100 kB, 20 Mbit/s shared",
             &rows,
         )],
-        sheets: vec![times_sheet("fig8", &rows), harm_sheet("fig8-harm", &rows)],
+        sheets: vec![
+            times_sheet("fig8", &rows),
+            harm_sheet("fig8-harm", &rows),
+            loads_sheet(
+                study,
+                "fig8-loads",
+                &Setting::new(Topology::Shared),
+                &targets,
+            )?,
+        ],
         measurements: Scheme::ALL.map(times).to_vec(),
         parameters: parameters::of(Topology::Shared),
         ..Findings::default()
@@ -132,6 +143,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )],
         sheets: vec![times_sheet("fig9", &slow), harm_sheet("fig9-harm", &slow)],
         measurements,
+        reasons: vec![reason(&fast[fast.len() - 1], nearest)],
         notes: vec![format!(
             "A gain is the share of the time of plain TCP that a scheme saves; that of Fig. 9 is at a measured load of {:.3} \
              between N1 and N2, that of Fig. 8 at {HIGH} on the links that are not shared. Columns of path loads are those of \
@@ -170,4 +182,22 @@ fn gains(row: &Row, scheme: Scheme) -> Vec<Sample> {
         value: count * all - (count - 1.0) * gain(Some(n)),
     };
     plain.iter().enumerate().map(pseudo).collect()
+}
+
+/// Why the claim of Fig. 9 differs, if it does, by these runs.
+fn reason(fast: &Row, slow: &Row) -> Reason {
+    let each = Scheme::ALL[1..].iter().map(|scheme| {
+        let [slow, fast] = [slow, fast].map(|row| shown(estimate(&gains(row, *scheme)), 2));
+        format!("{} {slow} in place of {fast}", title(*scheme))
+    });
+    let plain = |row: &Row| shown(estimate(&row.times(Scheme::Tcp)), 1);
+    let text = format!(
+        "The gain falls where the shared link is the bottleneck: {}. By how much depends on how slow plain TCP is at the two loads: \
+         {} s in Fig. 9 and {} s in Fig. 8.",
+        each.collect::<Vec<_>>().join(", "),
+        plain(slow),
+        plain(fast)
+    );
+    let claim = "ppd.fig9.shared_bottleneck";
+    Reason { claim, text }
 }

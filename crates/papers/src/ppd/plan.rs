@@ -46,7 +46,7 @@ pub(super) fn calibrate(
     setting: &Setting,
     targets: &[f64],
 ) -> Result<Vec<Calibrated>, Pending> {
-    let (span, replicas) = study.pick((500, 1), (2000, 1));
+    let (span, replicas) = study.pick((250, 2), (500, 4));
     let jobs = targets.iter().map(|&target| Calibrate {
         setting: setting.clone(),
         target,

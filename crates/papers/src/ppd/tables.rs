@@ -3,10 +3,9 @@
 use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 
 use super::curves::axis;
-use super::fig3::STATED;
 use super::pairs::{HOPS, measured};
 use super::plan::{estimate, shown};
-use super::threshold::{matrices, reasons, switches};
+use super::threshold::{Switches, matrices, reasons, switches};
 use crate::{Findings, Measurement, Pending, Sample, Scale, Sheet, Study};
 
 /// A table of the paper.
@@ -156,27 +155,29 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .measurements
             .push(Measurement::of(claim, quantity, "ms", quantity, &samples));
     }
-    let line = |(threshold, samples): &(u32, Vec<Sample>)| {
-        vec![format!("{threshold} delta T"), shown(estimate(samples), 2)]
+    let line = |counted: &Switches| {
+        vec![
+            format!("{:.2}", counted.load),
+            format!("{} delta T", counted.threshold),
+            shown(estimate(&counted.samples), 2),
+        ]
     };
     found.sheets.push(Sheet {
         id: "switches".to_owned(),
-        title: format!("Path switches of PPD-TCP3 in a transfer of 100 kB, both paths at {STATED}"),
-        columns: ["threshold", "switches a transfer"]
+        title: "Path switches of PPD-TCP3 in a transfer of 100 kB".to_owned(),
+        columns: ["load of both paths", "threshold", "switches a transfer"]
             .map(str::to_owned)
             .to_vec(),
         rows: switches.iter().map(line).collect(),
     });
-    for (threshold, samples) in switches {
-        let quantity = format!("switches.threshold_{threshold}dt");
-        let claim = "ppd.delta_t.fewer_switches";
-        found.measurements.push(Measurement::of(
-            claim,
-            &quantity,
-            "count",
-            "threshold",
-            &samples,
-        ));
+    for counted in switches {
+        let quantity = format!("switches.threshold_{}dt", counted.threshold);
+        let (claim, group) = (
+            "ppd.delta_t.fewer_switches",
+            format!("switches.{}", counted.load),
+        );
+        let measured = Measurement::of(claim, &quantity, "count", &group, &counted.samples);
+        found.measurements.push(measured.at(counted.load));
     }
     Ok(found)
 }

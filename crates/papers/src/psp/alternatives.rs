@@ -35,13 +35,31 @@ fn settings() -> Vec<(String, Merge)> {
     let mut settings = vec![("as in the figure, Reno".to_owned(), base.clone())];
     for variant in ["tahoe", "newreno", "sack"] {
         let tcp = base.tcp.map(|tcp| Transfers { variant, ..tcp });
-        settings.push((variant.to_owned(), Merge { tcp, ..base.clone() }));
+        settings.push((
+            variant.to_owned(),
+            Merge {
+                tcp,
+                ..base.clone()
+            },
+        ));
     }
     for buffer in [20, 50, 100] {
-        settings.push((format!("buffer {buffer}"), Merge { buffer, ..base.clone() }));
+        settings.push((
+            format!("buffer {buffer}"),
+            Merge {
+                buffer,
+                ..base.clone()
+            },
+        ));
     }
     for packet in [1000, 1400, 1500] {
-        settings.push((format!("packet {packet} B"), Merge { packet, ..base.clone() }));
+        settings.push((
+            format!("packet {packet} B"),
+            Merge {
+                packet,
+                ..base.clone()
+            },
+        ));
     }
     for starts in [Starts::Simul, Starts::Rand, Starts::Jitter] {
         let name = format!("start phases {}", starts.name());
@@ -73,7 +91,12 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
         let runs = runs?;
         let samples = |of: &dyn Fn(&Flows) -> Option<f64>| -> Vec<Sample> {
             let runs = seeds.iter().zip(&runs);
-            let known = runs.filter_map(|(&seed, run)| Some(Sample { seed, value: of(run)? }));
+            let known = runs.filter_map(|(&seed, run)| {
+                Some(Sample {
+                    seed,
+                    value: of(run)?,
+                })
+            });
             known.collect()
         };
         let rate = |flow: &Flow| flow.received;
@@ -97,7 +120,13 @@ pub(super) fn sheet_of(rows: &[Setting]) -> Sheet {
     sheet(
         "settings",
         "Spacing 5000 us and TCPs with window 800, in other settings",
-        &["setting", "sender Mb/s", "TCP Mb/s, mean of 16", "least of 16", "greatest of 16"],
+        &[
+            "setting",
+            "sender Mb/s",
+            "TCP Mb/s, mean of 16",
+            "least of 16",
+            "greatest of 16",
+        ],
         rows.iter().map(row).collect(),
     )
 }

@@ -217,7 +217,9 @@ impl Merge {
     fn text(&self) -> String {
         let Self { packet, span, .. } = self;
         let nodes = self.senders() + self.tcp.map_or(0, |tcp| tcp.count);
-        let (window, variant) = self.tcp.map_or((20, "reno"), |tcp| (tcp.window, tcp.variant));
+        let (window, variant) = self
+            .tcp
+            .map_or((20, "reno"), |tcp| (tcp.window, tcp.variant));
         format!(
             "schema = 1\nname = \"packet-spacing\"\n\
              [run]\nduration = \"{} s\"\nwarm_up = \"{} s\"\nbatches = 2\n\

@@ -35,7 +35,10 @@ pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> 
             ..DAMPED
         };
         let names = format!("{}, {}", name_of(attribution), name_of(counting));
-        settings.push((names.replace('"', ""), Merge::adaptive(2, protocol, SPAN, 0)));
+        settings.push((
+            names.replace('"', ""),
+            Merge::adaptive(2, protocol, SPAN, 0),
+        ));
     }
     for spread in [0, 1, 1000] {
         let media = Media::Adaptive {
@@ -45,28 +48,60 @@ pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> 
             spread,
         };
         let name = format!("both start within {spread} us");
-        settings.push((name, Merge { media, ..base.clone() }));
+        settings.push((
+            name,
+            Merge {
+                media,
+                ..base.clone()
+            },
+        ));
     }
     for senders in [4, 8, 16] {
-        settings.push((format!("{senders} senders"), Merge::adaptive(senders, DAMPED, SPAN, 0)));
+        settings.push((
+            format!("{senders} senders"),
+            Merge::adaptive(senders, DAMPED, SPAN, 0),
+        ));
     }
     for buffer in [5, 20, 50, 100, 500] {
-        settings.push((format!("buffer {buffer}"), Merge { buffer, ..base.clone() }));
+        settings.push((
+            format!("buffer {buffer}"),
+            Merge {
+                buffer,
+                ..base.clone()
+            },
+        ));
     }
     for packet in [500, 1000, 1400, 1500] {
-        settings.push((format!("packet {packet} B"), Merge { packet, ..base.clone() }));
+        settings.push((
+            format!("packet {packet} B"),
+            Merge {
+                packet,
+                ..base.clone()
+            },
+        ));
     }
     for shared in [45, 100, 120, 190] {
-        settings.push((format!("shared link {shared} Mb/s"), Merge { shared, ..base.clone() }));
+        settings.push((
+            format!("shared link {shared} Mb/s"),
+            Merge {
+                shared,
+                ..base.clone()
+            },
+        ));
     }
     let asked: Vec<_> = settings
         .into_iter()
         .map(|(name, merge)| {
-            let pairs = Pairs::of(study, |seed| Merge { seed, ..merge.clone() });
+            let pairs = Pairs::of(study, |seed| Merge {
+                seed,
+                ..merge.clone()
+            });
             (name, pairs)
         })
         .collect();
-    let rows = asked.into_iter().map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
+    let rows = asked
+        .into_iter()
+        .map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
     rows.collect()
 }
 
@@ -100,7 +135,14 @@ pub(super) fn fair_sheet(rows: &[Setting]) -> Sheet {
     sheet(
         "fairness",
         "Two damped senders in other settings",
-        &["setting", "Jain's index", "slower one Mb/s", "faster one Mb/s", "deviation / mean", "loss"],
+        &[
+            "setting",
+            "Jain's index",
+            "slower one Mb/s",
+            "faster one Mb/s",
+            "deviation / mean",
+            "loss",
+        ],
         rows.iter().map(row).collect(),
     )
 }

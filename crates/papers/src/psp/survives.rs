@@ -148,7 +148,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     };
     let seeds = seeds(study);
     let settings = [
-        ("paper's set-up, 16 TCPs with window 20", Starts::Drift, PACKET, Some(20)),
+        (
+            "paper's set-up, 16 TCPs with window 20",
+            Starts::Drift,
+            PACKET,
+            Some(20),
+        ),
         ("TCPs with window 800", Starts::Drift, PACKET, Some(800)),
         ("no TCP", Starts::Drift, PACKET, None),
         ("start phases `rand`", Starts::Rand, PACKET, Some(20)),
@@ -170,7 +175,11 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     }
     let samples = |gaps: &[Gaps], of: fn(&Gaps) -> f64| -> Vec<Sample> {
         let runs = seeds.iter().zip(gaps);
-        runs.map(|(&seed, gaps)| Sample { seed, value: of(gaps) }).collect()
+        runs.map(|(&seed, gaps)| Sample {
+            seed,
+            value: of(gaps),
+        })
+        .collect()
     };
     let row = |(name, gaps): &(&str, Vec<Gaps>)| {
         let cell = |of: fn(&Gaps) -> f64| text(&samples(gaps, of), 1);
@@ -244,6 +253,9 @@ mod tests {
         let bits = f64::from(PACKET) * 8.0;
         let expected = f64::from(SPACING) + bits / 100.0 - bits / 155.0;
         assert!((gaps.all.mean - expected).abs() < 0.01, "{gaps:?}");
-        assert!(gaps.all.deviation < 0.01 && gaps.classes[77] > 500, "{gaps:?}");
+        assert!(
+            gaps.all.deviation < 0.01 && gaps.classes[77] > 500,
+            "{gaps:?}"
+        );
     }
 }

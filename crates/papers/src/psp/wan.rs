@@ -263,12 +263,8 @@ fn delivered(run: Carried) -> f64 {
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let asked = [
-        (INTERRUPT, BUSY),
-        (0.0, BUSY),
-        (INTERRUPT, 1e-6),
-    ]
-    .map(|(interrupt, busy)| Model::of(study, interrupt, busy));
+    let asked = [(INTERRUPT, BUSY), (0.0, BUSY), (INTERRUPT, 1e-6)]
+        .map(|(interrupt, busy)| Model::of(study, interrupt, busy));
     let [model, without, quiet] = asked;
     let (model, without, quiet) = (model?, without?, quiet?);
     let kinds = [
@@ -286,7 +282,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 title: "Delivered throughput to the receiver".to_owned(),
                 x: microseconds(),
                 y: mbits("delivered"),
-                series: kinds.map(|(name, model)| model.series(name, delivered)).to_vec(),
+                series: kinds
+                    .map(|(name, model)| model.series(name, delivered))
+                    .to_vec(),
                 stated: vec![
                     stated(name, 0.0, at_0),
                     stated(name, 100.0, at_100),
@@ -298,7 +296,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 title: "Packet loss".to_owned(),
                 x: microseconds(),
                 y: share("loss"),
-                series: kinds.map(|(name, model)| model.series(name, Carried::loss)).to_vec(),
+                series: kinds
+                    .map(|(name, model)| model.series(name, Carried::loss))
+                    .to_vec(),
                 stated: vec![
                     stated(name, 0.0, 0.9),
                     stated(name, 100.0, 0.35),
@@ -324,7 +324,13 @@ fn measurements(model: &Model) -> Vec<Measurement> {
     for (spacing, quantity) in [(0, "at 0 us"), (100, "at 100 us"), (200, "at 200 us")] {
         let position = SPACINGS.iter().position(|&known| known == spacing);
         let samples = position.map_or(Vec::new(), |at| model.samples(at, delivered));
-        all.push(Measurement::of("psp.fig1_2.wan", quantity, "Mb/s", "wan", &samples));
+        all.push(Measurement::of(
+            "psp.fig1_2.wan",
+            quantity,
+            "Mb/s",
+            "wan",
+            &samples,
+        ));
     }
     for (position, &spacing) in SPACINGS.iter().enumerate() {
         let of = |quantity: &str, unit: &str, samples: &[Sample]| {
@@ -353,17 +359,40 @@ fn table(kinds: &[(&str, &Model)]) -> Sheet {
     }
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let rows = SPACINGS.iter().enumerate().map(row).collect();
-    sheet("wan", "The modelled WAN by the sender's spacing", &columns, rows)
+    sheet(
+        "wan",
+        "The modelled WAN by the sender's spacing",
+        &columns,
+        rows,
+    )
 }
 
 fn parameters() -> Vec<[String; 2]> {
     [
-        ("packet", "1500 B: 1.1's numbers imply 1425 to 1610 B on a line of 622 Mb/s".to_owned()),
-        ("sender's line", format!("{LINE} Mb/s, OC-12: 62 Mb/s at a loss of 90 %")),
-        ("bottleneck", format!("{BOTTLENECK} Mb/s, {BUFFER} packets; chosen")),
-        ("other traffic", format!("bursts at {BURST} Mb/s (DS-3) of {ON} s in the mean; chosen")),
-        ("share of time with bursts", format!("{BUSY}; fitted to the loss at 200 us")),
-        ("interrupt", format!("{INTERRUPT} us an arrival; fitted to the rate at 0 us")),
+        (
+            "packet",
+            "1500 B: 1.1's numbers imply 1425 to 1610 B on a line of 622 Mb/s".to_owned(),
+        ),
+        (
+            "sender's line",
+            format!("{LINE} Mb/s, OC-12: 62 Mb/s at a loss of 90 %"),
+        ),
+        (
+            "bottleneck",
+            format!("{BOTTLENECK} Mb/s, {BUFFER} packets; chosen"),
+        ),
+        (
+            "other traffic",
+            format!("bursts at {BURST} Mb/s (DS-3) of {ON} s in the mean; chosen"),
+        ),
+        (
+            "share of time with bursts",
+            format!("{BUSY}; fitted to the loss at 200 us"),
+        ),
+        (
+            "interrupt",
+            format!("{INTERRUPT} us an arrival; fitted to the rate at 0 us"),
+        ),
     ]
     .map(|(name, value)| [name.to_owned(), value])
     .to_vec()
@@ -391,10 +420,16 @@ mod tests {
             let run = carried(spacing, 5.0);
             let interrupts = run.sent * 1e6 / BITS * 5.0e-6;
             let expected = BOTTLENECK * (1.0 - interrupts);
-            assert!((run.delivered / expected - 1.0).abs() < 0.01, "{run:?} {expected}");
+            assert!(
+                (run.delivered / expected - 1.0).abs() < 0.01,
+                "{run:?} {expected}"
+            );
             let without = carried(spacing, 0.0).delivered;
             assert!((without / BOTTLENECK - 1.0).abs() < 0.01, "{without}");
         }
-        assert!(carried(1000, 5.0).loss().abs() < 1e-3, "nothing is lost of little");
+        assert!(
+            carried(1000, 5.0).loss().abs() < 1e-3,
+            "nothing is lost of little"
+        );
     }
 }

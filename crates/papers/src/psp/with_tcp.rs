@@ -90,7 +90,9 @@ fn capacity_reason(sweep: &Sweep, best: &[Sample]) -> Reason {
     let own = 11.0 * f64::from(EACH);
     let at = |spacing: u32, of: fn(&Flows) -> Option<f64>, digits| {
         let position = sweep.position(spacing);
-        position.map_or_else(String::new, |position| text(&sweep.at(position, of), digits))
+        position.map_or_else(String::new, |position| {
+            text(&sweep.at(position, of), digits)
+        })
     };
     Reason {
         claim: "psp.fig10_11.with_tcp",

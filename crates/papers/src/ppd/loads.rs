@@ -1,0 +1,54 @@
+//! What the calibrations found, as a table.
+
+use super::calibration::Calibrated;
+use super::plan::{calibrate, seeds, shown};
+use super::setting::Setting;
+use crate::{Pending, Sheet, Study};
+use polypath_report::statistics::Estimate;
+
+/// The idle times of each load of a setting, and the loads that were measured with them, by path and direction.
+pub(super) fn loads_sheet(
+    study: &mut Study<'_>,
+    id: &str,
+    setting: &Setting,
+    targets: &[f64],
+) -> Result<Sheet, Pending> {
+    let found = calibrate(study, setting, targets)?;
+    let rows = targets.iter().zip(&found);
+    let columns = [
+        "load wanted",
+        "TCP idle s",
+        "UDP off s",
+        "path 1 there",
+        "path 1 back",
+        "path 2 there",
+        "path 2 back",
+        "runs",
+        "tries",
+    ];
+    let seed = seeds(1)[0];
+    Ok(Sheet {
+        id: id.to_owned(),
+        title: format!(
+            "Idle times by the calibration, and the loads that they gave (first seed {seed})"
+        ),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.map(|(target, found)| line(*target, found)).collect(),
+    })
+}
+
+fn line(target: f64, found: &Calibrated) -> Vec<String> {
+    let of = |path: usize, way: usize| {
+        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();
+        shown(Estimate::of(&loads), 3)
+    };
+    let idle = found.idle;
+    let mut cells = vec![
+        format!("{target:.3}"),
+        format!("{:.3}", idle.tcp),
+        format!("{:.3}", idle.udp),
+    ];
+    cells.extend([of(0, 0), of(0, 1), of(1, 0), of(1, 1)]);
+    cells.extend([found.loads.len().to_string(), found.tries.to_string()]);
+    cells
+}
