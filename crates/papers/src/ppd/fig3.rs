@@ -107,7 +107,6 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons,
         notes: vec![counted_how(&rows)],
         parameters: parameters::of(Topology::Apart),
-        ..Findings::default()
     })
 }
 

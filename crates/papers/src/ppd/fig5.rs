@@ -89,7 +89,6 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 .to_owned(),
         ],
         parameters: parameters::of(Topology::Apart),
-        ..Findings::default()
     })
 }
 

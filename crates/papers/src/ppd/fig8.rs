@@ -151,7 +151,6 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
             nearest.load
         )],
         parameters: parameters::of(Topology::Shared),
-        ..Findings::default()
     })
 }
 
