@@ -8,6 +8,7 @@ mod damping;
 mod fairness;
 mod merge;
 mod ns2;
+mod packets;
 mod pictures;
 mod sensitivity;
 mod steady;
@@ -33,4 +34,5 @@ pub const FIGURES: &[Figure] = &[
     fairness::TOGETHER,
     fairness::LATE,
     fairness::BESIDE_TCP,
+    packets::FIGURE,
 ];

@@ -41,6 +41,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         notes: vec![format!(
             "The ratio is that at the spacing where it is furthest from 1; the greatest loss at any spacing is {lost}."
         )],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }

@@ -11,7 +11,7 @@ use super::sweep::text;
 use super::trace::{BIN, Course, Trace};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::{Measurement, Sample};
-use crate::study::{Pending, Study};
+use crate::study::{Pending, SEED, Study};
 
 pub(super) const DAMPING: Figure = Figure {
     id: "psp.fig5",
@@ -75,7 +75,7 @@ pub(super) fn mean_of(courses: &[Course], of: impl Fn(&Course) -> f64) -> f64 {
 }
 
 fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
-    let seeds = replica_seeds(1, study.pick(4, 10));
+    let seeds = replica_seeds(SEED, study.pick(4, 10));
     let mut asked = Vec::new();
     for senders in SENDERS {
         for (attribution, counting) in READINGS {
@@ -118,6 +118,7 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of(name, "deviation.ad_hoc", "Mb/s", &deviation(ad_hoc)),
             of(name, "deviation.damped", "Mb/s", &deviation(damped)),
         ],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
@@ -208,7 +209,7 @@ const MANY: u32 = 64;
 const BOUND: f64 = 2000.0;
 
 fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let seeds = replica_seeds(1, study.pick(2, 5));
+    let seeds = replica_seeds(SEED, study.pick(2, 5));
     let span = Span {
         seconds: 4,
         warm_up: 0,
@@ -250,6 +251,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
         notes: vec![
             "The number is that of the slowest of 64 senders, read as Fig. 4 says literally: each feedback that tells of loss doubles the spacing. Where a loss belongs to the spacing that its packet was sent with, a reaction shows two round-trip times later, and it takes twice as long.".to_owned(),
         ],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }

@@ -12,7 +12,7 @@ use super::sweep::{point, text};
 use super::trace::{BIN, Course, Trace};
 use crate::figure::{Figure, Findings};
 use crate::measurement::{Measurement, Sample};
-use crate::study::{Pending, Study};
+use crate::study::{Pending, SEED, Study};
 
 pub(super) const TOGETHER: Figure = Figure {
     id: "psp.fig16_17",
@@ -48,7 +48,7 @@ impl Pairs {
     /// # Errors
     /// Where runs are missing.
     pub(super) fn of(study: &mut Study<'_>, merge: impl Fn(u64) -> Merge) -> Result<Self, Pending> {
-        let seeds = replica_seeds(1, study.pick(5, 20));
+        let seeds = replica_seeds(SEED, study.pick(4, 10));
         let courses = study.ask_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
         Ok(Self(seeds.into_iter().zip(courses).collect()))
     }
@@ -112,6 +112,7 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         sheets: vec![each_pair(&pairs), fair_sheet(&rows)],
         reasons: vec![fairness_reason(CLAIM, &rows)],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
@@ -236,6 +237,7 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
         sheets: vec![each_pair(&pairs)],
         measurements,
         reasons: vec![fairness_reason(CLAIM, &rows)],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
@@ -339,6 +341,7 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("rate.alone", "Mb/s", &alone.samples(mean)),
         ],
         reasons: vec![fairness_reason(CLAIM, &rows)],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::study::JobError;
 
 /// The size of a packet on the wire in bytes, of media and of TCP: the one at which the paper's numbers agree
-/// ([`super::sizes`]).
+/// ([`super::packets`]).
 pub(super) const PACKET: u32 = 1430;
 /// The rate of a sender's link in Mb/s (3.1).
 pub(super) const ACCESS: f64 = 100.0;
@@ -188,6 +188,20 @@ impl Merge {
         match self.media {
             Media::Fixed { senders, .. } | Media::Adaptive { senders, .. } => senders,
         }
+    }
+
+    /// What stands for all figures over it, with its source.
+    pub(super) fn parameters() -> Vec<[String; 2]> {
+        [
+            ("topology", "Fig. 6: senders on 100 Mb/s and 2 ms, shared link of 155 Mb/s and 40 ms (3.1)".to_owned()),
+            ("buffer", format!("{BUFFER} packets besides that in transmission, drop-tail (3.1)")),
+            ("packet", format!("{PACKET} B on the wire, media and TCP; chosen: sheet `implied` of psp.sensitivity")),
+            ("starts", "`drift`: within 0.1 s, clocks differ by up to 0.5 %; chosen: sheet `starts` of psp.fig8_9".to_owned()),
+            ("TCP", "Reno without end, nodes of its own, start within 1 s; chosen".to_owned()),
+            ("adaptive senders", "start within 0.1 s; step of 2 us; a loss belongs to the spacing of its packet".to_owned()),
+        ]
+        .map(|(name, value)| [name.to_owned(), value])
+        .to_vec()
     }
 
     /// The time between the starts of two packets of spacing `spacing`, in microseconds.

@@ -8,10 +8,10 @@ use polypath_report::plot::{Plot, Point, Series};
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 use serde::{Deserialize, Serialize};
 
-use super::merge::{Merge, PACKET, Span, Starts};
+use super::merge::{Merge, PACKET, SHARED, Span, Starts};
 use super::pictures::{axis, sheet};
-use super::sweep::{seeds, text};
-use crate::figure::{Figure, Findings};
+use super::sweep::{seeds, span, text};
+use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Job, JobError, Pending, Study};
 
@@ -141,27 +141,57 @@ impl NetworkObserver for Listen {
     }
 }
 
-fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let span = Span {
-        seconds: study.pick(15, 105),
-        warm_up: 5,
-    };
-    let seeds = seeds(study);
-    let settings = [
-        (
-            "paper's set-up, 16 TCPs with window 20",
-            Starts::Drift,
-            PACKET,
-            Some(20),
-        ),
-        ("TCPs with window 800", Starts::Drift, PACKET, Some(800)),
-        ("no TCP", Starts::Drift, PACKET, None),
-        ("start phases `rand`", Starts::Rand, PACKET, Some(20)),
-        ("start phases `jitter`", Starts::Jitter, PACKET, Some(20)),
-        ("packets of 1400 B", Starts::Drift, 1400, Some(20)),
-        ("packets of 507 B", Starts::Drift, 507, Some(20)),
-    ];
-    let asked = settings.map(|(name, starts, packet, window)| {
+/// A setting by its name: start phases, packet in bytes, and the window of the TCPs, if any.
+type Setting = (&'static str, Starts, u32, Option<u32>);
+
+const SETTINGS: [Setting; 8] = [
+    (
+        "paper's set-up, 16 TCPs with window 20",
+        Starts::Drift,
+        PACKET,
+        Some(20),
+    ),
+    ("TCPs with window 800", Starts::Drift, PACKET, Some(800)),
+    ("no TCP", Starts::Drift, PACKET, None),
+    ("start phases `rand`", Starts::Rand, PACKET, Some(20)),
+    ("start phases `jitter`", Starts::Jitter, PACKET, Some(20)),
+    ("packets of 1400 B", Starts::Drift, 1400, Some(20)),
+    ("packets of 1000 B", Starts::Drift, 1000, Some(20)),
+    ("packets of 507 B", Starts::Drift, 507, Some(20)),
+];
+
+/// The gaps of a setting, run by run.
+struct Known {
+    name: &'static str,
+    seeds: Vec<u64>,
+    gaps: Vec<Gaps>,
+}
+
+impl Known {
+    fn samples(&self, of: fn(&Gaps) -> f64) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(&self.gaps);
+        let sample = |(&seed, gaps): (&u64, &Gaps)| Sample {
+            seed,
+            value: of(gaps),
+        };
+        runs.map(sample).collect()
+    }
+
+    fn row(&self) -> Vec<String> {
+        let cell = |of: fn(&Gaps) -> f64| text(&self.samples(of), 1);
+        vec![
+            self.name.to_owned(),
+            cell(|gaps| gaps.all.mean),
+            cell(|gaps| gaps.all.deviation),
+            cell(|gaps| gaps.unbroken.mean),
+            cell(|gaps| gaps.unbroken.deviation),
+        ]
+    }
+}
+
+fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
+    let (seeds, span) = (seeds(study), span(study));
+    let asked = SETTINGS.map(|(name, starts, packet, window)| {
         let job = |&seed: &u64| {
             let merge = Merge::fixed(EACH, SPACING, span, seed).starting(starts);
             let merge = Merge { packet, ..merge };
@@ -169,34 +199,24 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         };
         (name, study.ask_all(seeds.iter().map(job)))
     });
-    let mut known = Vec::new();
-    for (name, gaps) in asked {
-        known.push((name, gaps?));
-    }
-    let samples = |gaps: &[Gaps], of: fn(&Gaps) -> f64| -> Vec<Sample> {
-        let runs = seeds.iter().zip(gaps);
-        runs.map(|(&seed, gaps)| Sample {
-            seed,
-            value: of(gaps),
+    let known = asked.into_iter().map(|(name, gaps)| {
+        Ok(Known {
+            name,
+            seeds: seeds.clone(),
+            gaps: gaps?,
         })
-        .collect()
-    };
-    let row = |(name, gaps): &(&str, Vec<Gaps>)| {
-        let cell = |of: fn(&Gaps) -> f64| text(&samples(gaps, of), 1);
-        vec![
-            (*name).to_owned(),
-            cell(|gaps| gaps.all.mean),
-            cell(|gaps| gaps.all.deviation),
-            cell(|gaps| gaps.unbroken.mean),
-            cell(|gaps| gaps.unbroken.deviation),
-        ]
-    };
-    let own = &known[0].1;
+    });
+    known.collect()
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let known = known(study)?;
+    let own = &known[0];
     let of = |quantity: &str, of: fn(&Gaps) -> f64| {
-        Measurement::of(CLAIM, quantity, "us", "receiver", &samples(own, of))
+        Measurement::of(CLAIM, quantity, "us", "receiver", &own.samples(of))
     };
     Ok(Findings {
-        plots: own.first().map(histogram).into_iter().collect(),
+        plots: own.gaps.first().map(histogram).into_iter().collect(),
         sheets: vec![sheet(
             "gaps",
             "Gaps between the packets of one sender at its receiver, from end to start; sent 1500 us apart",
@@ -207,14 +227,45 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 "mean us, nothing lost between",
                 "standard deviation us, nothing lost between",
             ],
-            known.iter().map(row).collect(),
+            known.iter().map(Known::row).collect(),
         )],
         measurements: vec![
             of("mean", |gaps| gaps.all.mean),
             of("deviation", |gaps| gaps.all.deviation),
         ],
+        reasons: vec![reason(&known)],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
+}
+
+/// Why the deviation is not the paper's, with that in the other settings.
+fn reason(known: &[Known]) -> Reason {
+    let deviation = |known: &Known| text(&known.samples(|gaps| gaps.all.deviation), 1);
+    let others = known[1..]
+        .iter()
+        .map(|known| format!("{} ({} us)", known.name, deviation(known)));
+    let merge = Merge::fixed(
+        EACH,
+        SPACING,
+        Span {
+            seconds: 0,
+            warm_up: 0,
+        },
+        0,
+    );
+    let offered = f64::from(EACH) * merge.rate_at(f64::from(SPACING));
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "The mean is the paper's, read from the end of a packet to the start of the next (Fig. 3): a packet takes less \
+             time on the shared link, and the gap grows by that. The deviation depends on how nearly full the link is: the \
+             senders offer {offered:.1} Mb/s, and 16 TCPs with a window of 20 would fill the rest of {SHARED} Mb/s. It is {} us; \
+             in other settings: {}.",
+            deviation(&known[0]),
+            others.collect::<Vec<_>>().join("; "),
+        ),
+    }
 }
 
 fn histogram(gaps: &Gaps) -> Plot {

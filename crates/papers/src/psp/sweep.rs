@@ -7,7 +7,7 @@ use polypath_report::statistics::Estimate;
 use super::merge::{Merge, Span};
 use super::steady::{Flow, Flows, Steady};
 use crate::measurement::{Measurement, Sample};
-use crate::study::{Pending, Study};
+use crate::study::{Pending, SEED, Study};
 
 /// The spacings of Figs. 7 to 15 in microseconds, dense where the curves bend.
 const SPACINGS: &[u32] = &[
@@ -28,7 +28,7 @@ pub(super) fn span(study: &Study<'_>) -> Span {
 
 /// Seeds for several runs of each point.
 pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
-    replica_seeds(1, study.pick(3, 5))
+    replica_seeds(SEED, study.pick(3, 5))
 }
 
 /// What came out, by spacing and seed.

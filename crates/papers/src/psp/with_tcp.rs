@@ -54,6 +54,7 @@ fn tcp_loss(flows: &Flows) -> Option<f64> {
 fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig10_11.with_tcp";
     let sweep = sweep_of(study, WINDOWS[0])?;
+    let peak = study.stated(CLAIM, 1).unwrap_or_default();
     let spacing = best_spacing(&sweep);
     let mean = estimate(&spacing).map_or(0.0, |best| best.mean);
     let nearest = |spacing: &&u32| (f64::from(**spacing) - mean).abs();
@@ -69,7 +70,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
         Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
     };
     Ok(Findings {
-        plots: vec![media_throughput(&sweep), media_loss(&sweep)],
+        plots: vec![media_throughput(&sweep, peak), media_loss(&sweep)],
         sheets: vec![
             curve(&sweep, WINDOWS[0]),
             best_sheet(vec![best_row("window 20", &sweep)]),
@@ -79,15 +80,16 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("received", "Mb/s", &at(received)),
             of("loss", "ratio", &at(lost)),
         ],
-        reasons: vec![capacity_reason(&sweep, &spacing)],
+        reasons: vec![capacity_reason(&sweep, peak, &spacing)],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
 
 /// Why senders among TCPs do not receive what the paper says.
-fn capacity_reason(sweep: &Sweep, best: &[Sample]) -> Reason {
+fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
     let shared = f64::from(SHARED);
-    let own = 11.0 * f64::from(EACH);
+    let own = peak * f64::from(EACH);
     let at = |spacing: u32, of: fn(&Flows) -> Option<f64>, digits| {
         let position = sweep.position(spacing);
         position.map_or_else(String::new, |position| {
@@ -97,7 +99,7 @@ fn capacity_reason(sweep: &Sweep, best: &[Sample]) -> Reason {
     Reason {
         claim: "psp.fig10_11.with_tcp",
         text: format!(
-            "{EACH} senders that receive 11 Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
+            "{EACH} senders that receive {peak} Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
              no packet size can give that. A sixteenth of the link is {:.2} Mb/s. At 1050 us a sender receives {} Mb/s \
              and loses {}, since the TCPs fill what is left: they get {} Mb/s each. The best spacing is {} us.",
             shared / f64::from(EACH),
@@ -112,12 +114,13 @@ fn capacity_reason(sweep: &Sweep, best: &[Sample]) -> Reason {
 fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig12.tcp_small_window";
     let sweep = sweep_of(study, WINDOWS[0])?;
+    let known = study.stated(CLAIM, 0).unwrap_or_default();
     let most = sweep.samples(goodput, |curve| {
         curve.iter().flatten().copied().reduce(f64::max)
     });
     Ok(Findings {
         plots: vec![
-            tcp_throughput(&sweep, "fig12", &[(5000.0, 2.7)]),
+            tcp_throughput(&sweep, "fig12", &[(5000.0, known)]),
             tcp_losses(&sweep, "fig13"),
         ],
         sheets: vec![curve(&sweep, WINDOWS[0])],
@@ -128,6 +131,7 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "sixteen",
             &most,
         )],
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
@@ -139,6 +143,7 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let [small, large] = sweeps;
     let (small, large, others) = (small?, large?, others?);
     let last = large.spacings.len() - 1;
+    let known = study.stated(CLAIM, 1).unwrap_or_default();
     let of = |quantity: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, "Mb/s", "sixteen", samples)
     };
@@ -150,12 +155,13 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     measurements.extend(loss_curve(&large, "tcp_loss.window800"));
     Ok(Findings {
         plots: vec![
-            tcp_throughput(&large, "fig14", &[(5000.0, 6.57)]),
+            tcp_throughput(&large, "fig14", &[(5000.0, known)]),
             tcp_losses(&large, "fig15"),
         ],
-        reasons: vec![alternatives::reason(CLAIM, &others)],
+        reasons: vec![alternatives::reason(CLAIM, known, &others)],
         sheets: vec![curve(&large, WINDOWS[1]), alternatives::sheet_of(&others)],
         measurements,
+        parameters: Merge::parameters(),
         ..Findings::default()
     })
 }
@@ -166,7 +172,7 @@ fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
     sweep.measurements(&model, tcp_loss)
 }
 
-fn media_throughput(sweep: &Sweep) -> Plot {
+fn media_throughput(sweep: &Sweep, peak: f64) -> Plot {
     Plot {
         id: "fig10".to_owned(),
         title: "Throughput for one of 16 senders among 16 TCPs".to_owned(),
@@ -177,7 +183,7 @@ fn media_throughput(sweep: &Sweep) -> Plot {
             sweep.series("received, mean of 16", received),
         ],
         stated: [1000.0, 1050.0]
-            .map(|x| stated("received, mean of 16", x, 11.0))
+            .map(|x| stated("received, mean of 16", x, peak))
             .to_vec(),
     }
 }
