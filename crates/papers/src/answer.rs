@@ -1,6 +1,7 @@
 //! Answers: claims with their verdicts, as a person and a program read them.
 
 mod table;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use crate::figure::{Figure, Findings, Reason};
 use crate::judge::{Ours, PartJudgement, Verdict, judge};
 use crate::ledger::{Claim, Kind, Ledger};
 use crate::measurement::Measurement;
+use crate::study::SEED;
 
 pub use table::{render, summary};
 
@@ -29,6 +31,8 @@ pub struct Answer {
     pub parts: Vec<PartJudgement>,
     /// Why it differs or was not run; empty where it holds.
     pub reason: String,
+    /// What qualifies the verdict, whichever it is; empty if nothing does.
+    pub caveat: String,
 }
 
 /// An answer as a program reads it; the lists of what was measured have one entry for each quantity, and position of it.
@@ -52,27 +56,27 @@ struct Row<'a> {
     ci95: Vec<Option<f64>>,
     unit: Vec<&'a str>,
     n: Vec<usize>,
-    /// The seed of the first run; nothing where nothing is random.
+    /// The root of the seeds of all runs, which stand beside the measurements; nothing where nothing is random.
     seed: Option<u64>,
     parts: &'a [PartJudgement],
     reason: &'a str,
+    caveat: &'a str,
 }
 
 impl Answer {
-    /// The seed of the first run; nothing where nothing was measured, or nothing is random.
+    /// The root of the seeds of its runs; nothing where nothing was measured, or nothing is random.
     #[must_use]
     pub fn seed(&self) -> Option<u64> {
-        let seeds = self.ours.iter().map(|ours| ours.seed);
-        seeds.reduce(u64::max).filter(|seed| *seed > 0)
+        self.ours.iter().any(|ours| ours.seed > 0).then_some(SEED)
     }
 
     /// As the book has it.
     pub(crate) fn row_of_book(&self) -> ClaimRow {
         let unmet = self.unmet();
         let reason = if unmet.is_empty() {
-            self.reason.clone()
+            self.remarks()
         } else {
-            format!("{} Not met: {}.", self.reason, unmet.join("; "))
+            format!("{} Not met: {}.", self.remarks(), unmet.join("; "))
         };
         ClaimRow {
             id: self.claim.id.clone(),
@@ -109,7 +113,10 @@ impl Answer {
             bounds: self.claim.bounds.as_deref(),
             rule: self.claim.rule.as_deref(),
             quantity: ours.iter().map(|ours| ours.quantity.as_str()).collect(),
-            at: ours.iter().map(|ours| ours.at).collect(),
+            at: ours
+                .iter()
+                .map(|ours| Some(ours.at.as_ref()?.value))
+                .collect(),
             ours: ours.iter().map(|ours| ours.value).collect(),
             ci95: ours.iter().map(|ours| ours.ci95).collect(),
             unit: ours.iter().map(|ours| ours.unit.as_str()).collect(),
@@ -117,6 +124,7 @@ impl Answer {
             seed: self.seed(),
             parts: &self.parts,
             reason: &self.reason,
+            caveat: &self.caveat,
         }
     }
 }
@@ -156,9 +164,13 @@ pub fn answer(
         let made = figure.and_then(|figure| made.iter().find(|made| made.0.id == figure.id));
         match (figure, made) {
             (Some(figure), Some((_, _, measurements))) => {
-                let all = made.iter().flat_map(|made| &made.1.reasons);
-                let reasons = all.filter(|reason| reason.claim == claim.id);
-                answer_one(claim, figure, measurements, reasons)
+                let all = || made.iter().map(|made| made.1);
+                let reasons = all().flat_map(|findings| &findings.reasons);
+                let caveats = all().flat_map(|findings| &findings.caveats);
+                Answer {
+                    caveat: of_claim(claim, caveats),
+                    ..answer_one(claim, figure, measurements, of_claim(claim, reasons))
+                }
             }
             _ => Answer::not_run(claim, figure),
         }
@@ -166,11 +178,18 @@ pub fn answer(
     answers.collect()
 }
 
-fn answer_one<'a>(
+/// What is said of a claim.
+fn of_claim<'a>(claim: &Claim, said: impl Iterator<Item = &'a Reason>) -> String {
+    let of_it = said.filter(|reason| reason.claim == claim.id);
+    let texts: Vec<&str> = of_it.map(|reason| reason.text.as_str()).collect();
+    texts.join(" ")
+}
+
+fn answer_one(
     claim: &Claim,
     figure: &Figure,
     measurements: &[Measurement],
-    reasons: impl Iterator<Item = &'a Reason>,
+    reason: String,
 ) -> Answer {
     let mut answer = Answer::not_run(claim, Some(figure));
     match judge(claim, measurements) {
@@ -184,11 +203,10 @@ fn answer_one<'a>(
     match answer.verdict {
         Verdict::Holds => answer.reason.clear(),
         Verdict::Differs => {
-            let words: Vec<&str> = reasons.map(|reason| reason.text.as_str()).collect();
-            answer.reason = if words.is_empty() {
+            answer.reason = if reason.is_empty() {
                 unexplained(&answer.parts).to_owned()
             } else {
-                words.join(" ")
+                reason
             };
         }
         Verdict::NotRun => {}
@@ -221,6 +239,7 @@ impl Answer {
             ours: Vec::new(),
             parts: Vec::new(),
             reason,
+            caveat: String::new(),
         }
     }
 }

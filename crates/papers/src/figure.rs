@@ -30,18 +30,20 @@ pub struct Findings {
     pub measurements: Vec<Measurement>,
     /// Why claims differ, as far as it is known.
     pub reasons: Vec<Reason>,
+    /// What qualifies the verdict of claims, whichever it is: what was fitted, and which of several readings is judged.
+    pub caveats: Vec<Reason>,
     /// Parameters by their names, with their source: stated in the paper, or chosen.
     pub parameters: Vec<[String; 2]>,
     /// What a reader should know besides, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Why a claim differs, with the evidence.
+/// What is to be said of a claim: why it differs, with the evidence, or what qualifies its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// The claim.
     pub claim: &'static str,
-    /// The reason in words.
+    /// It in words.
     pub text: String,
 }
 

@@ -4,18 +4,20 @@
 //! from the means; its interval comes from the jackknife over the runs: each run is left out in turn, and
 //! quantities of one group lose the same run, so that what they share cancels. Several groups are independent, and
 //! their variances add up, with the degrees of freedom of Welch and Satterthwaite. Quantities of a single run have no
-//! interval, and are compared as they are.
+//! interval, and are compared as they are. Where a form of a curve is tested step by step, the level of each step is
+//! such that all are right together with 95 % (Bonferroni).
 
 mod eval;
 mod expand;
 mod interval;
 mod relation;
+mod units;
 
 use polypath_report::statistics::Estimate;
 use serde::Serialize;
 
 use crate::ledger::{Claim, Kind, RuleError};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Position};
 
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +50,7 @@ pub struct Ours {
     /// Its name.
     pub quantity: String,
     /// Where it was measured, if it is a curve.
-    pub at: Option<f64>,
+    pub at: Option<Position>,
     /// Its unit.
     pub unit: String,
     /// The mean over the runs.
@@ -79,8 +81,10 @@ pub struct Test {
     pub of: String,
     /// Whether it holds.
     pub holds: bool,
-    /// By how much more than needed the relation is met, in base units; negative if it is not.
+    /// By how much more than needed the relation is met; negative if it is not.
     pub margin: f64,
+    /// The unit of that, s or b/s; empty where it has none, or one that rules do not know.
+    pub unit: &'static str,
     /// Half of the 95 % interval of that; none of single runs.
     pub ci95: Option<f64>,
 }
@@ -117,7 +121,25 @@ pub enum JudgeError {
         "`{0}` is a curve where the rule wants one number, or one number where it wants a curve"
     )]
     Form(String),
-    /// Quantities of one group have different numbers of samples.
+    /// The coordinate of a rule is not that of a curve.
+    #[error("`{quantity}` was measured over `{ours}`, and the rule wants it over `{wanted}`")]
+    Coordinate {
+        /// The quantity.
+        quantity: String,
+        /// Its coordinate.
+        ours: String,
+        /// That of the rule.
+        wanted: String,
+    },
+    /// A number of a rule has a unit with which that of a quantity cannot be compared.
+    #[error("`{quantity}` is in {unit}, which the unit in the rule does not measure")]
+    Dimension {
+        /// The quantity.
+        quantity: String,
+        /// Its unit.
+        unit: String,
+    },
+    /// Quantities of one group are not of the same runs.
     #[error("the samples of group `{0}` are not paired")]
     Unpaired(String),
     /// Something has no value, such as a share of nothing.
@@ -175,7 +197,7 @@ fn ours(measurement: &Measurement) -> Result<Ours, JudgeError> {
     let estimate = Estimate::of(&values).ok_or_else(missing)?;
     Ok(Ours {
         quantity: measurement.quantity.clone(),
-        at: measurement.at,
+        at: measurement.at.clone(),
         unit: measurement.unit.clone(),
         value: estimate.mean,
         ci95: estimate.ci95,

@@ -10,8 +10,9 @@ use polypath_scenario::document::{Errors, read_checked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use rule::{Call, Comparison, Each, Expr, Part, Relation, Rule, RuleError, Scope};
-pub(crate) use token::base_of;
+pub use rule::{Call, Comparison, Each, Expr, Part, Quantity, Relation, Rule, RuleError, Scope};
+pub use token::Dimension;
+pub(crate) use token::{base_of, dimension_of};
 
 /// The ledger of this project.
 pub const CLAIMS: &str = include_str!("../claims.toml");

@@ -23,7 +23,7 @@ pub use answer::{Answer, answer, json, render, summary};
 pub use engine::{JOBS, MakeError, Progress, forget, make, select};
 pub use figure::{Figure, Findings, Reason, Sheet};
 pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
-pub use measurement::{Measurement, Sample, from_csv, to_csv};
+pub use measurement::{Measurement, Position, Sample, from_csv, to_csv};
 pub use output::{OutputError, put, write, write_book};
 pub use paper::{PAPERS, Paper};
 pub use study::{Job, JobError, Pending, SEED, Scale, Study};

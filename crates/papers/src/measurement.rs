@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 struct Row {
     claim: String,
     quantity: String,
+    /// The name of the coordinate, for a quantity that is a curve.
+    coordinate: String,
     at: Option<f64>,
+    /// The unit of the coordinate.
+    at_unit: String,
     unit: String,
     group: String,
     seed: u64,
@@ -22,14 +26,25 @@ pub struct Measurement {
     /// Its name in the claim's rule, such as `transfer.ppd1`; of a claim with values the order in which quantities are
     /// measured is that of the values.
     pub quantity: String,
-    /// Where it is measured, for a quantity that is a curve, such as the load; nothing for a single number.
-    pub at: Option<f64>,
+    /// Where it is measured, for a quantity that is a curve; nothing for a single number.
+    pub at: Option<Position>,
     /// Its unit, as the ledger writes it.
     pub unit: String,
     /// Quantities of one group come from the same runs: their samples are paired by position.
     pub group: String,
     /// A value from each run.
     pub samples: Vec<Sample>,
+}
+
+/// A position on a coordinate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// The name of the coordinate, as rules have it, such as `load`.
+    pub coordinate: String,
+    /// Its unit; empty for a share or a count.
+    pub unit: String,
+    /// Where on it.
+    pub value: f64,
 }
 
 /// A value from one run.
@@ -64,17 +79,19 @@ impl Measurement {
     /// Whether it is of the same quantity, at the same position.
     fn is_of(&self, other: &Self) -> bool {
         let name = |m: &Self| (m.claim.clone(), m.quantity.clone(), m.group.clone());
-        let at = |m: &Self| m.at.map(f64::to_bits);
+        let at = |m: &Self| m.at.as_ref().map(|at| at.value.to_bits());
         name(self) == name(other) && at(self) == at(other)
     }
 
-    /// The same at a position of its coordinate.
+    /// The same as a point of a curve: at a position of a coordinate, which has a name and a unit.
     #[must_use]
-    pub fn at(self, at: f64) -> Self {
-        Self {
-            at: Some(at),
-            ..self
-        }
+    pub fn over(self, coordinate: &str, unit: &str, at: f64) -> Self {
+        let at = Some(Position {
+            coordinate: coordinate.to_owned(),
+            unit: unit.to_owned(),
+            value: at,
+        });
+        Self { at, ..self }
     }
 }
 
@@ -85,11 +102,14 @@ impl Measurement {
 pub fn to_csv(measurements: &[Measurement]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for measurement in measurements {
+        let at = measurement.at.as_ref();
         for sample in &measurement.samples {
             writer.serialize(Row {
                 claim: measurement.claim.clone(),
                 quantity: measurement.quantity.clone(),
-                at: measurement.at,
+                coordinate: at.map_or_else(String::new, |at| at.coordinate.clone()),
+                at: at.map(|at| at.value),
+                at_unit: at.map_or_else(String::new, |at| at.unit.clone()),
                 unit: measurement.unit.clone(),
                 group: measurement.group.clone(),
                 seed: sample.seed,
@@ -117,7 +137,11 @@ pub fn from_csv(csv: &[u8]) -> Result<Vec<Measurement>, csv::Error> {
         let next = Measurement {
             claim: row.claim,
             quantity: row.quantity,
-            at: row.at,
+            at: row.at.map(|value| Position {
+                coordinate: row.coordinate,
+                unit: row.at_unit,
+                value,
+            }),
             unit: row.unit,
             group: row.group,
             samples: vec![sample],
@@ -139,8 +163,8 @@ mod tests {
         let samples = [0.1 + 0.2, 1e-300, -7.0].map(|value| Sample { seed: 9, value });
         let all = [
             Measurement::of("a.b", "x, \"y\"", "Mb/s", "runs", &samples),
-            Measurement::of("a.b", "z", "s", "runs", &samples[..1]).at(0.1),
-            Measurement::of("a.b", "z", "s", "runs", &samples[1..]).at(0.2),
+            Measurement::of("a.b", "z", "s", "runs", &samples[..1]).over("load", "", 0.1),
+            Measurement::of("a.b", "z", "s", "runs", &samples[1..]).over("load", "", 0.2),
             Measurement::exact("a.c", "z", "s", 1.0),
         ];
         let csv = to_csv(&all).unwrap();

@@ -92,7 +92,13 @@ const NORMAL_99: f64 = 2.326_348;
 /// The 97.5 % quantile of Student's t with these degrees of freedom.
 #[must_use]
 pub fn student_975(freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
+    student(freedom, 0.975)
+}
+
+/// The `q`-quantile of Student's t with these degrees of freedom.
+#[must_use]
+pub fn student(freedom: f64, q: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(q))
 }
 
 /// The `q`-quantile of values by linear interpolation between the nearest two; none of no values.

@@ -67,7 +67,7 @@ fn what_was_not_measured_was_not_run_and_says_why() {
     );
     assert_eq!(answers[2].verdict, Verdict::NotRun);
     assert!(answers[2].reason.contains("no figure"));
-    assert!(summary(&answers).starts_with("3 claims: 1 hold, 0 differ, 2 not run"));
+    assert!(summary(&answers).starts_with("claims: 3, of which hold 1, differ 0, not run 2"));
 }
 
 #[test]
@@ -83,19 +83,23 @@ fn a_program_reads_the_paper_s_value_ours_its_interval_and_seed() {
         row["ci95"][0].as_f64().unwrap() > 0.1,
         "two runs say little"
     );
-    assert_eq!((&row["n"][0], &row["seed"]), (&2.into(), &7.into()));
+    assert_eq!((&row["n"][0], &row["seed"]), (&2.into(), &1.into()));
     assert_eq!(rows[2]["seed"], serde_json::Value::Null);
 }
 
 #[test]
 fn numbers_have_four_digits() {
-    let of = table::number;
+    let of = words::number;
     assert_eq!(of(35.0), "35");
     assert_eq!(of(0.026), "0.026");
     assert_eq!(of(1540.64), "1541");
     assert_eq!(of(-0.123_456), "-0.1235");
     assert_eq!(of(2.12e7), "2.120e7");
     assert_eq!(of(0.0), "0");
+    let pair = |value, half| words::with_interval(value, Some(half));
+    assert_eq!(pair(62.1, 0.1424), "62.10 +- 0.14");
+    assert_eq!(pair(44.29, 18.8), "44 +- 19");
+    assert_eq!(pair(7.0, 0.0), "7 +- 0");
 }
 
 #[test]

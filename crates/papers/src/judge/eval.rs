@@ -4,7 +4,7 @@ use polypath_report::statistics::quantile;
 
 use super::JudgeError;
 use crate::ledger::{Call, Expr, base_of};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Position};
 
 /// A number, or one for each position of a coordinate, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl<'a> Measured<'a> {
     /// What `expr` comes to, in base units.
     pub(super) fn value(&self, expr: &Expr, out: Option<LeftOut<'_>>) -> Result<Value, JudgeError> {
         match expr {
-            Expr::Number(number) => Ok(Value::Number(*number)),
+            Expr::Number(number) => Ok(Value::Number(number.value)),
             Expr::Name(name) => self.named(name, out),
             Expr::Binary(left, operation, right) => {
                 let (left, right) = (self.value(left, out)?, self.value(right, out)?);
@@ -52,7 +52,7 @@ impl<'a> Measured<'a> {
         let mut number = None;
         for measurement in self.of(name) {
             let mean = mean(measurement, out)? * base_of(&measurement.unit);
-            match measurement.at {
+            match measurement.at.as_ref().map(Position::base) {
                 None if number.replace(mean).is_some() => {
                     return Err(JudgeError::Twice(name.to_owned()));
                 }
@@ -71,6 +71,13 @@ impl<'a> Measured<'a> {
             None => {}
         }
         Ok(Value::Curve(curve))
+    }
+}
+
+impl Position {
+    /// Where it is, in the base unit.
+    pub(super) fn base(&self) -> f64 {
+        self.value * base_of(&self.unit)
     }
 }
 

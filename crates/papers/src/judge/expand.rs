@@ -8,7 +8,7 @@ use crate::ledger::{Each, Expr, Part, Relation};
 
 /// The relation of a part with each of the names for which it has to hold.
 ///
-/// A name that is not measured itself stands for every `name.X` that is.
+/// Where none of the names is measured itself, they stand for every `name.X` that all of them have.
 pub(super) fn expand(part: &Part, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let Some(relation) = &part.relation else {
         return Ok(Vec::new());
@@ -44,7 +44,7 @@ pub(super) fn names(relation: &Relation) -> Vec<&str> {
             [names_in(left), names_in(right)].concat()
         }
         Relation::In { value, .. } => names_in(value),
-        Relation::Monotone { curve, .. } | Relation::Falls { curve } => vec![curve],
+        Relation::Monotone { curve, .. } | Relation::Falls { curve, .. } => vec![curve],
         Relation::Bimodal { of } => vec![of],
     }
 }
@@ -102,7 +102,7 @@ fn own_names(relation: &Relation, segment: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The relation as it is, or for every `X` for which all names that are not measured have a `name.X`.
+/// The relation as it is, or, where none of its names is measured, for every `X` for which all have a `name.X`.
 fn children(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let is_missing = |name: &str| measured.of(name).next().is_none();
     let missing: Vec<&str> = names(relation)
@@ -112,6 +112,10 @@ fn children(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Relation
     let Some(first) = missing.first() else {
         return Ok(vec![relation.clone()]);
     };
+    // Of quantities of which only some are missing, the others would be compared with a part of them.
+    if missing.len() < names(relation).len() {
+        return Err(JudgeError::Missing((*first).to_owned()));
+    }
     let suffixes = |name: &str| -> BTreeSet<&str> {
         let quantities = measured.0.iter().map(|m| m.quantity.as_str());
         quantities
@@ -153,7 +157,7 @@ fn rename(relation: &Relation, f: &dyn Fn(&str) -> String) -> Relation {
         }
         Relation::In { value, .. } => rename_in(value, f),
         Relation::Monotone { curve: name, .. }
-        | Relation::Falls { curve: name }
+        | Relation::Falls { curve: name, .. }
         | Relation::Bimodal { of: name } => *name = f(name),
     }
     renamed

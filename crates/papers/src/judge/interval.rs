@@ -2,27 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use polypath_report::statistics::student_975;
+use polypath_report::statistics::student;
 
 use super::JudgeError;
 use super::eval::{LeftOut, Measured};
+use crate::measurement::{Measurement, Sample};
 
-/// A number with half of its 95 % interval; none where every group has a single run.
+/// The quantile at the ends of an interval of 95 %.
+const BOTH_ENDS: f64 = 0.975;
+
+/// A number with its standard error and the degrees of freedom of that; none where every group has a single run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) value: f64,
-    pub(super) ci95: Option<f64>,
+    error: Option<(f64, f64)>,
 }
 
 impl Interval {
-    /// True if it is proven to be positive.
-    pub(super) fn is_positive(&self) -> bool {
-        self.value - self.ci95.unwrap_or(0.0) > 0.0
+    /// Half of the 95 % interval.
+    pub(super) fn ci95(&self) -> Option<f64> {
+        self.half(1)
     }
 
-    /// True if it is not proven to be negative.
-    pub(super) fn is_not_negative(&self) -> bool {
-        self.value + self.ci95.unwrap_or(0.0) >= 0.0
+    /// True if it is proven to be positive.
+    pub(super) fn is_positive(&self) -> bool {
+        self.value - self.ci95().unwrap_or(0.0) > 0.0
+    }
+
+    /// True if it is not proven to be negative, as one of so many numbers of which each is tested: at a level at which
+    /// all are right together with 95 % (Bonferroni).
+    pub(super) fn is_not_negative(&self, of: usize) -> bool {
+        self.value + self.half(of).unwrap_or(0.0) >= 0.0
+    }
+
+    fn half(&self, tests: usize) -> Option<f64> {
+        let (error, freedom) = self.error?;
+        if error <= 0.0 {
+            return Some(0.0);
+        }
+        let quantile = 1.0 - (1.0 - BOTH_ENDS) / tests.max(1) as f64;
+        Some(student(freedom, quantile) * error)
     }
 }
 
@@ -49,14 +68,14 @@ pub(super) fn interval(
         variance += part;
         weighted += part * part / (n - 1.0);
     }
-    let half = if variance > 0.0 {
-        student_975(variance * variance / weighted) * variance.sqrt()
+    let freedom = if weighted > 0.0 {
+        variance * variance / weighted
     } else {
-        0.0
+        1.0
     };
     Ok(Interval {
         value,
-        ci95: is_random.then_some(half),
+        error: is_random.then_some((variance.sqrt(), freedom)),
     })
 }
 
@@ -65,12 +84,21 @@ fn groups<'a>(
     measured: &Measured<'a>,
     names: &[&str],
 ) -> Result<BTreeMap<&'a str, usize>, JudgeError> {
-    let mut groups = BTreeMap::new();
+    let mut groups: BTreeMap<&str, &Measurement> = BTreeMap::new();
     for measurement in names.iter().flat_map(|name| measured.of(name)) {
-        let (group, n) = (measurement.group.as_str(), measurement.samples.len());
-        if *groups.entry(group).or_insert(n) != n {
+        let group = measurement.group.as_str();
+        let first = *groups.entry(group).or_insert(measurement);
+        if !are_of_the_same_runs(&first.samples, &measurement.samples) {
             return Err(JudgeError::Unpaired(group.to_owned()));
         }
     }
-    Ok(groups)
+    let counts = groups.into_iter();
+    Ok(counts
+        .map(|(group, first)| (group, first.samples.len()))
+        .collect())
+}
+
+fn are_of_the_same_runs(a: &[Sample], b: &[Sample]) -> bool {
+    let seeds = |samples: &[Sample]| samples.iter().map(|sample| sample.seed).collect::<Vec<_>>();
+    seeds(a) == seeds(b)
 }

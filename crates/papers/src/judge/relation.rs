@@ -3,9 +3,10 @@
 use super::eval::{LeftOut, Measured, Value, argmax, point};
 use super::expand::{expand, names, names_in};
 use super::interval::{Interval, interval};
+use super::units::{check_coordinates, check_dimensions, unit_of};
 use super::{JudgeError, PartJudgement, Test};
-use crate::ledger::{Call, Comparison, Expr, Part, Relation, Rule, Scope};
-use crate::measurement::Measurement;
+use crate::ledger::{Call, Comparison, Expr, Part, Quantity, Relation, Rule, Scope};
+use crate::measurement::{Measurement, Position};
 
 /// Judges every part that is no remark.
 pub(super) fn judge(
@@ -18,12 +19,14 @@ pub(super) fn judge(
 
 fn judge_part(part: &Part, all: &[&Measurement]) -> Result<PartJudgement, JudgeError> {
     let within = |measurement: &&&Measurement| {
-        let scope = part.scope.as_ref().zip(measurement.at);
+        let scope = part.scope.as_ref().zip(measurement.at.as_ref());
         scope.is_none_or(|(scope, at)| scope.holds(at))
     };
     let measured = Measured(all.iter().filter(within).copied().collect());
     let mut tests = Vec::new();
     for relation in expand(part, &measured)? {
+        check_coordinates(&relation, part.scope.as_ref(), all)?;
+        check_dimensions(&relation, &measured)?;
         tests.extend(test(&relation, &measured)?);
     }
     Ok(PartJudgement {
@@ -34,15 +37,23 @@ fn judge_part(part: &Part, all: &[&Measurement]) -> Result<PartJudgement, JudgeE
 }
 
 impl Scope {
-    fn holds(&self, at: f64) -> bool {
+    fn holds(&self, at: &Position) -> bool {
+        let (at, bound) = (at.base(), self.bound.value);
         match self.comparison {
-            Comparison::Less => at < self.bound,
-            Comparison::AtMost => at <= self.bound,
-            Comparison::Greater => at > self.bound,
-            Comparison::AtLeast => at >= self.bound,
-            Comparison::Equal => (at - self.bound).abs() < 1e-9,
+            Comparison::Less => at < bound,
+            Comparison::AtMost => at <= bound,
+            Comparison::Greater => at > bound,
+            Comparison::AtLeast => at >= bound,
+            Comparison::Equal => (at - bound).abs() < 1e-9,
         }
     }
+}
+
+fn bare(value: f64) -> Expr {
+    Expr::Number(Quantity {
+        value,
+        dimension: None,
+    })
 }
 
 fn test(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Test>, JudgeError> {
@@ -57,7 +68,7 @@ fn test(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Test>, Judge
             right,
             within,
         } => {
-            let share = Expr::Number(*within);
+            let share = bare(*within);
             let room = product(share, Expr::Call(Call::Abs, vec![right.clone()]));
             let distance = difference(left.clone(), right.clone());
             let distance = Expr::Call(Call::Abs, vec![distance]);
@@ -72,8 +83,9 @@ fn test(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Test>, Judge
             curve,
             falling,
             above,
-        } => monotone(curve, *falling, *above, measured),
-        Relation::Falls { curve } => falls(curve, measured).map(|test| vec![test]),
+            ..
+        } => monotone(curve, *falling, above.map(|above| above.value), measured),
+        Relation::Falls { curve, .. } => falls(curve, measured).map(|test| vec![test]),
         Relation::Bimodal { .. } => Err(JudgeError::Untested("bimodal")),
     }
 }
@@ -87,21 +99,22 @@ fn compare(
     if let (Expr::Call(Call::Argmax, curve), Comparison::Greater, Expr::Number(bound)) =
         (left, comparison, right)
     {
-        return later(curve, *bound, measured).map(|test| vec![test]);
+        return later(curve, bound.value, measured).map(|test| vec![test]);
     }
     let margin = match comparison {
         Comparison::Less | Comparison::AtMost => difference(right.clone(), left.clone()),
         _ => difference(left.clone(), right.clone()),
     };
     let label = [names_in(left), names_in(right)].concat().join(", ");
+    let unit = unit_of(&margin, measured);
     let judged = each_position(&margin, measured)?.into_iter();
     let test = |(at, margin): (Option<f64>, Interval)| {
         let holds = match comparison {
             Comparison::Less | Comparison::Greater => margin.is_positive(),
-            Comparison::AtMost | Comparison::AtLeast => margin.is_not_negative(),
-            Comparison::Equal => margin.value.abs() <= margin.ci95.unwrap_or(0.0),
+            Comparison::AtMost | Comparison::AtLeast => margin.is_not_negative(1),
+            Comparison::Equal => margin.value.abs() <= margin.ci95().unwrap_or(0.0),
         };
-        Test::new(labelled(&label, at), holds, margin)
+        Test::new(labelled(&label, at), holds, (margin, unit))
     };
     Ok(judged.map(test).collect())
 }
@@ -115,9 +128,10 @@ fn at_means(
     let label = names(relation).join(", ");
     let mut tests = Vec::new();
     for margin in margins {
+        let unit = unit_of(margin, measured);
         for (at, margin) in each_position(margin, measured)? {
             let holds = margin.value >= 0.0;
-            tests.push(Test::new(labelled(&label, at), holds, margin));
+            tests.push(Test::new(labelled(&label, at), holds, (margin, unit)));
         }
     }
     Ok(tests)
@@ -138,17 +152,15 @@ fn later(arguments: &[Expr], bound: f64, measured: &Measured<'_>) -> Result<Test
     let mut least = None;
     for (at, _) in points.iter().filter(|(at, _)| *at <= bound) {
         let margin = step(name, [*at, best], 1.0, measured)?;
-        let low = |margin: Interval| margin.value - margin.ci95.unwrap_or(0.0);
+        let low = |margin: Interval| margin.value - margin.ci95().unwrap_or(0.0);
         if least.is_none_or(|least| low(margin) < low(least)) {
             least = Some(margin);
         }
     }
     let margin = least.ok_or_else(form)?;
-    Ok(Test::new(
-        label,
-        best > bound && margin.is_positive(),
-        margin,
-    ))
+    let unit = unit_of(&Expr::Name(name.clone()), measured);
+    let holds = best > bound && margin.is_positive();
+    Ok(Test::new(label, holds, (margin, unit)))
 }
 
 /// Tests whether no step of a curve is proven to go the wrong way, and its ends are proven to go the right one.
@@ -171,11 +183,15 @@ fn monotone(
     let sign = if falling { -1.0 } else { 1.0 };
     let label = |[from, to]: [f64; 2]| format!("{name} from {from} to {to}");
     let ends = step(name, [first, last], sign, measured)?;
-    let mut tests = vec![Test::new(label([first, last]), ends.is_positive(), ends)];
+    let unit = unit_of(&Expr::Name(name.to_owned()), measured);
+    let label_of_ends = label([first, last]);
+    let mut tests = vec![Test::new(label_of_ends, ends.is_positive(), (ends, unit))];
+    let steps = positions.len() - 1;
     for pair in positions.windows(2) {
         let pair = [pair[0], pair[1]];
         let margin = step(name, pair, sign, measured)?;
-        tests.push(Test::new(label(pair), margin.is_not_negative(), margin));
+        let holds = margin.is_not_negative(steps);
+        tests.push(Test::new(label(pair), holds, (margin, unit)));
     }
     Ok(tests)
 }
@@ -191,11 +207,8 @@ fn falls(name: &str, measured: &Measured<'_>) -> Result<Test, JudgeError> {
             .map(|slope| -slope)
             .ok_or_else(|| JudgeError::Form(name.to_owned()))
     })?;
-    Ok(Test::new(
-        format!("fall of {name}"),
-        fall.is_positive(),
-        fall,
-    ))
+    let label = format!("fall of {name} a unit of its coordinate");
+    Ok(Test::new(label, fall.is_positive(), (fall, "")))
 }
 
 /// The slope of the straight line with the least squares.
@@ -269,12 +282,13 @@ fn product(left: Expr, right: Expr) -> Expr {
 }
 
 impl Test {
-    fn new(of: String, holds: bool, margin: Interval) -> Self {
+    fn new(of: String, holds: bool, (margin, unit): (Interval, &'static str)) -> Self {
         Self {
             of,
+            unit,
             holds,
             margin: margin.value,
-            ci95: margin.ci95,
+            ci95: margin.ci95(),
         }
     }
 }

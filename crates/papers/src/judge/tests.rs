@@ -21,7 +21,7 @@ fn measured(quantity: &str, values: &[f64]) -> Measurement {
 }
 
 fn curve(quantity: &str, points: &[(f64, f64)]) -> Vec<Measurement> {
-    let point = |(at, value): &(f64, f64)| measured(quantity, &[*value]).at(*at);
+    let point = |(at, value): &(f64, f64)| measured(quantity, &[*value]).over("x", "us", *at);
     points.iter().map(point).collect()
 }
 
@@ -100,6 +100,12 @@ fn every_name_that_a_part_means_is_held_to_it() {
     assert_eq!(ruled("x.s >= 1 for each s", &ours(0.5)), Ok(false));
     assert_eq!(ruled("x.s > 1 for s in a, b", &ours(0.5)), Ok(true));
     assert_eq!(ruled("x >= 1", &ours(1.0)), Ok(true), "all of its children");
+    let some = ruled("x.a > x", &ours(1.0));
+    assert_eq!(
+        some,
+        Err(JudgeError::Missing("x".to_owned())),
+        "no part of it"
+    );
     assert_eq!(ruled("x >= 2", &ours(1.0)), Ok(false));
     let missing = |name: &str| Err(JudgeError::Missing(name.to_owned()));
     assert_eq!(ruled("y > 1", &ours(1.0)), missing("y"));
@@ -113,12 +119,12 @@ fn a_curve_is_judged_by_its_steps_and_ends() {
     assert_eq!(ruled("monotone(f over x, falling)", &up), Ok(false));
     let bent = curve("f", &[(1.0, 2.0), (2.0, 1.0), (3.0, 4.0)]);
     assert_eq!(ruled("monotone(f over x)", &bent), Ok(false));
-    assert_eq!(ruled("monotone(f over x above 1)", &bent), Ok(true));
     assert_eq!(ruled("f falls over x", &bent), Ok(false));
-    assert_eq!(ruled("argmax(f) > 2", &bent), Ok(true));
-    assert_eq!(ruled("argmax(f) > 3", &bent), Ok(false));
+    assert_eq!(ruled("argmax(f) > 2 us", &bent), Ok(true));
+    assert_eq!(ruled("argmax(f) > 0.003 ms", &bent), Ok(false));
+    assert_eq!(ruled("monotone(f over x above 1 us)", &bent), Ok(true));
     let noisy = [[1.0, 1.4], [0.8, 1.5], [4.0, 4.2]];
-    let point = |(at, values): (f64, [f64; 2])| measured("f", &values).at(at);
+    let point = |(at, values): (f64, [f64; 2])| measured("f", &values).over("x", "us", at);
     let noisy: Vec<Measurement> = [1.0, 2.0, 3.0].into_iter().zip(noisy).map(point).collect();
     assert_eq!(
         ruled("monotone(f over x)", &noisy),
@@ -140,8 +146,8 @@ fn functions_of_curves_are_those_of_the_textbook() {
     );
     assert_eq!(ruled("max(run_length(x > 1)) == 3", &ours), Ok(true));
     assert_eq!(ruled("max(run_length(x > 9)) == 0", &ours), Ok(true));
-    assert_eq!(ruled("x < y at x >= 2", &ours), Ok(true));
-    assert_eq!(ruled("2 * x == y at x < 3", &ours), Ok(true));
+    assert_eq!(ruled("x < y at x >= 2 us", &ours), Ok(true));
+    assert_eq!(ruled("2 * x == y at x < 3 us", &ours), Ok(true));
     let zero = curve("y", &[(1.0, 0.0)]);
     let twice = ruled("x / y > 1", &[&ours[..], &zero].concat());
     assert_eq!(twice, Err(JudgeError::Twice("y".to_owned())));
@@ -189,4 +195,50 @@ proptest! {
         let wanted = polypath_report::statistics::student_975(freedom) * (va + vb).sqrt();
         prop_assert!((test.ci95.unwrap() - wanted).abs() < 1e-6 * (1.0 + wanted));
     }
+}
+
+#[test]
+fn a_rule_in_other_units_or_over_another_coordinate_is_refused() {
+    let f = curve("f", &[(1.0, 1.0), (2.0, 3.0)]);
+    for rule in [
+        "monotone(f over load)",
+        "f falls over load",
+        "f > 0 at load > 0",
+    ] {
+        let refused = ruled(rule, &f);
+        assert!(
+            matches!(refused, Err(JudgeError::Coordinate { .. })),
+            "{rule}: {refused:?}"
+        );
+    }
+    let mut other = measured("f", &[1.0]);
+    for rule in ["f < 2 kb/s", "f in [0, 2] Mb/s"] {
+        let refused = ruled(rule, &[other.clone()]);
+        assert!(
+            matches!(refused, Err(JudgeError::Dimension { .. })),
+            "{rule}: {refused:?}"
+        );
+    }
+    other.unit = "kbit/s".to_owned();
+    let refused = ruled("f < 2 kb/s", &[other]);
+    assert!(
+        matches!(refused, Err(JudgeError::Dimension { .. })),
+        "{refused:?}"
+    );
+    let argmax = ruled("argmax(f) > 1 kb/s", &f);
+    assert!(
+        matches!(argmax, Err(JudgeError::Dimension { .. })),
+        "{argmax:?}"
+    );
+}
+
+#[test]
+fn quantities_of_one_group_are_of_the_same_seeds() {
+    let mut ours = [measured("a", &[1.0, 2.0]), measured("b", &[3.0, 4.0])];
+    assert_eq!(ruled("a < b", &ours), Ok(true));
+    ours[1].samples[0].seed = 7;
+    assert_eq!(
+        ruled("a < b", &ours),
+        Err(JudgeError::Unpaired("runs".to_owned()))
+    );
 }

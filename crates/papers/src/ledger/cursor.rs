@@ -1,6 +1,6 @@
 //! A place in the tokens of a part of a rule.
 
-use super::rule::RuleError;
+use super::rule::{Quantity, RuleError};
 use super::token::{Token, tokens};
 
 /// What is read, or why it cannot be.
@@ -68,16 +68,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The base of the unit that stands here; 1 if none does.
-    pub(super) fn unit(&mut self) -> f64 {
-        match self.peek(0) {
-            Some(Token::Unit(base)) => {
-                let base = *base;
-                self.next += 1;
-                base
-            }
-            _ => 1.0,
-        }
+    /// A number with the unit that stands behind it, if one does.
+    pub(super) fn quantity(&mut self) -> Read<Quantity> {
+        let value = self.number()?;
+        Ok(self.with_unit([value])[0])
+    }
+
+    /// Numbers with the unit that stands here, if one does.
+    pub(super) fn with_unit<const N: usize>(&mut self, values: [f64; N]) -> [Quantity; N] {
+        let unit = match self.peek(0) {
+            Some(Token::Unit(unit)) => Some(*unit),
+            _ => None,
+        };
+        self.next += usize::from(unit.is_some());
+        let base = unit.map_or(1.0, |unit| unit.0);
+        let dimension = unit.map(|unit| unit.1);
+        let quantity = |value: f64| Quantity {
+            value: value * base,
+            dimension,
+        };
+        values.map(quantity)
     }
 
     pub(super) fn word(&mut self, expected: &'static str) -> Read<String> {

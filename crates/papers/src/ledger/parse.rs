@@ -62,9 +62,9 @@ impl Parser<'_> {
         }
         let left = self.sum()?;
         if self.0.takes_words(&["falls", "over"]) {
-            self.0.word("a coordinate")?;
+            let over = self.0.word("a coordinate")?;
             return match left {
-                Expr::Name(curve) => Ok(Relation::Falls { curve }),
+                Expr::Name(curve) => Ok(Relation::Falls { curve, over }),
                 _ => Err(self.0.unexpected("the name of a curve")),
             };
         }
@@ -98,9 +98,9 @@ impl Parser<'_> {
         self.0.sign("(")?;
         let curve = self.0.word("the name of a curve")?;
         self.0.words(&["over"], "`over`")?;
-        self.0.word("a coordinate")?;
+        let over = self.0.word("a coordinate")?;
         let above = self.0.takes_words(&["above"]);
-        let above = above.then(|| self.0.number()).transpose()?;
+        let above = above.then(|| self.0.quantity()).transpose()?;
         let falling = self.0.takes(",");
         if falling {
             self.0.words(&["falling"], "`falling`")?;
@@ -108,6 +108,7 @@ impl Parser<'_> {
         self.0.sign(")")?;
         Ok(Relation::Monotone {
             curve,
+            over,
             falling,
             above,
         })
@@ -120,8 +121,7 @@ impl Parser<'_> {
         self.0.sign(",")?;
         let high = self.0.number()?;
         self.0.sign("]")?;
-        let base = self.0.unit();
-        let (low, high) = (low * base, high * base);
+        let [low, high] = self.0.with_unit([low, high]);
         Ok(Relation::In { value, low, high })
     }
 
@@ -172,7 +172,7 @@ impl Parser<'_> {
             Some(Scope {
                 coordinate,
                 comparison: self.comparison()?,
-                bound: self.0.number().ok()?,
+                bound: self.0.quantity().ok()?,
             })
         });
         if scope.is_none() {
@@ -221,8 +221,7 @@ impl Parser<'_> {
             return Ok(inner);
         }
         if let Some(Token::Number(_)) = self.0.peek(0) {
-            let number = self.0.number()?;
-            return Ok(Expr::Number(number * self.0.unit()));
+            return self.0.quantity().map(Expr::Number);
         }
         let name = self.0.word("a number or a name")?;
         if !self.0.takes("(") {

@@ -11,6 +11,7 @@
 use std::str::FromStr;
 
 use super::parse::parse;
+use super::token::Dimension;
 
 /// Parts, each of which has to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,23 +59,27 @@ pub enum Relation {
         /// What has to be there.
         value: Expr,
         /// The lower bound.
-        low: f64,
+        low: Quantity,
         /// The upper bound.
-        high: f64,
+        high: Quantity,
     },
     /// The curve nowhere turns: with each step of its coordinate it rises, or falls.
     Monotone {
         /// The name of the curve.
         curve: String,
+        /// The coordinate over which it is one.
+        over: String,
         /// Whether it falls.
         falling: bool,
         /// Where it begins, if not at its first position.
-        above: Option<f64>,
+        above: Option<Quantity>,
     },
     /// The curve falls by and large: a straight line through it does.
     Falls {
         /// The name of the curve.
         curve: String,
+        /// The coordinate over which it is one.
+        over: String,
     },
     /// The samples have two modes.
     Bimodal {
@@ -101,8 +106,8 @@ pub enum Comparison {
 /// A number that follows from what is measured, or one for each position of a coordinate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// A number, in the base of its unit.
-    Number(f64),
+    /// A number.
+    Number(Quantity),
     /// A measured quantity.
     Name(String),
     /// The second operation on the other two: one of `+ - * / >`.
@@ -124,12 +129,21 @@ pub enum Call {
     Median,
     /// The mean.
     Mean,
-    /// The position of the greatest on its coordinate, in the coordinate's own unit.
+    /// The position of the greatest on its coordinate.
     Argmax,
     /// Pearson's correlation of two, position by position.
     Correlation,
     /// How long each run of positions is where something is true.
     RunLength,
+}
+
+/// A number, in the base of its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    /// How much.
+    pub value: f64,
+    /// What its unit measures; nothing of a bare number.
+    pub dimension: Option<Dimension>,
 }
 
 /// For which names a part has to hold.
@@ -162,7 +176,7 @@ pub struct Scope {
     /// How they compare.
     pub comparison: Comparison,
     /// With what.
-    pub bound: f64,
+    pub bound: Quantity,
 }
 
 /// What is wrong with a rule.

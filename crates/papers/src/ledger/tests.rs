@@ -5,6 +5,13 @@ fn part(text: &str) -> Part {
     rule.parts[0].clone()
 }
 
+fn bare(value: f64) -> Quantity {
+    Quantity {
+        value,
+        dimension: None,
+    }
+}
+
 fn name(name: &str) -> Expr {
     Expr::Name(name.to_owned())
 }
@@ -32,7 +39,7 @@ fn every_claim_of_the_five_papers_is_read_with_its_rule() {
 fn a_comparison_has_its_precedence_and_units() {
     let part = part("a.load0 - 2 * a.load99 / b < 2 ms");
     let product = binary(
-        binary(Expr::Number(2.0), '*', name("a.load99")),
+        binary(Expr::Number(bare(2.0)), '*', name("a.load99")),
         '/',
         name("b"),
     );
@@ -41,7 +48,10 @@ fn a_comparison_has_its_precedence_and_units() {
         Some(Relation::Compare {
             left: binary(name("a.load0"), '-', product),
             comparison: Comparison::Less,
-            right: Expr::Number(0.002),
+            right: Expr::Number(Quantity {
+                value: 0.002,
+                dimension: Some(Dimension::Time),
+            }),
         })
     );
 }
@@ -55,7 +65,7 @@ fn a_part_says_for_which_names_and_where_it_holds() {
     };
     assert_eq!(every.each, other(true));
     let scope = every.scope.unwrap();
-    assert_eq!((scope.coordinate.as_str(), scope.bound), ("rho", 0.9));
+    assert_eq!((scope.coordinate.as_str(), scope.bound), ("rho", bare(0.9)));
     assert_eq!(
         part("monotone(x.s over load) for each s").each,
         other(false)
@@ -70,24 +80,35 @@ fn a_part_says_for_which_names_and_where_it_holds() {
 
 #[test]
 fn forms_of_curves_are_read() {
-    let monotone = |falling, above| Relation::Monotone {
+    let monotone = |over: &str, falling, above: Option<f64>| Relation::Monotone {
         curve: "loss".to_owned(),
+        over: over.to_owned(),
         falling,
-        above,
+        above: above.map(bare),
     };
     let read = |text| part(text).relation.unwrap();
-    assert_eq!(read("monotone(loss over s)"), monotone(false, None));
-    assert_eq!(read("monotone(loss over s, falling)"), monotone(true, None));
+    assert_eq!(read("monotone(loss over s)"), monotone("s", false, None));
+    assert_eq!(
+        read("monotone(loss over s, falling)"),
+        monotone("s", true, None)
+    );
     assert_eq!(
         read("monotone(loss over rho above .75)"),
-        monotone(false, Some(0.75))
+        monotone("rho", false, Some(0.75))
     );
-    let curve = "loss".to_owned();
-    assert_eq!(read("loss falls over time"), Relation::Falls { curve });
+    let (curve, over) = ("loss".to_owned(), "time".to_owned());
+    assert_eq!(
+        read("loss falls over time"),
+        Relation::Falls { curve, over }
+    );
+    let rate = |value| Quantity {
+        value,
+        dimension: Some(Dimension::Rate),
+    };
     let range = Relation::In {
         value: name("loss"),
-        low: 760e3,
-        high: 840e3,
+        low: rate(760e3),
+        high: rate(840e3),
     };
     assert_eq!(read("loss in [760, 840] kb/s"), range);
 }

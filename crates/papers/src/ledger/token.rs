@@ -1,22 +1,35 @@
 //! The words of a rule.
 
+/// What units measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// Seconds.
+    Time,
+    /// Bits a second.
+    Rate,
+}
+
 /// Units, with what one of each is in the base unit (s, bit/s).
-const UNITS: [(&str, f64); 6] = [
-    ("Mb/s", 1e6),
-    ("kb/s", 1e3),
-    ("b/s", 1.0),
-    ("ms", 1e-3),
-    ("us", 1e-6),
-    ("s", 1.0),
+const UNITS: [(&str, Unit); 6] = [
+    ("Mb/s", Unit(1e6, Dimension::Rate)),
+    ("kb/s", Unit(1e3, Dimension::Rate)),
+    ("b/s", Unit(1.0, Dimension::Rate)),
+    ("ms", Unit(1e-3, Dimension::Time)),
+    ("us", Unit(1e-6, Dimension::Time)),
+    ("s", Unit(1.0, Dimension::Time)),
 ];
+
+/// A unit that rules know: a multiple of the base unit of its dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Unit(pub(super) f64, pub(super) Dimension);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Number(f64),
     /// A name with its dots, or any word.
     Word(String),
-    /// The unit of what stands before, as a multiple of the base unit.
-    Unit(f64),
+    /// The unit of what stands before.
+    Unit(Unit),
     Sign(&'static str),
 }
 
@@ -25,10 +38,19 @@ const SIGNS: [&str; 16] = [
     "<=", ">=", "==", "<", ">", "~", "+", "-", "*", "/", "(", ")", "[", "]", ",", "'",
 ];
 
-/// What one of `unit` is in the base unit; 1 for those that have no other.
+/// What one of `unit` is in the base unit; 1 for those that rules do not know.
 pub(crate) fn base_of(unit: &str) -> f64 {
+    known(unit).map_or(1.0, |unit| unit.0)
+}
+
+/// What `unit` measures, if rules know it.
+pub(crate) fn dimension_of(unit: &str) -> Option<Dimension> {
+    known(unit).map(|unit| unit.1)
+}
+
+fn known(unit: &str) -> Option<Unit> {
     let found = UNITS.iter().find(|(name, _)| *name == unit);
-    found.map_or(1.0, |(_, base)| *base)
+    found.map(|(_, unit)| *unit)
 }
 
 /// The tokens of a part, or the character that means nothing; each with the position where it starts.
@@ -56,11 +78,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, char> {
 }
 
 fn unit(text: &str) -> Option<(Token, usize)> {
-    let (name, base) = UNITS.iter().find(|(name, _)| {
+    let (name, unit) = UNITS.iter().find(|(name, _)| {
         let rest = text.strip_prefix(name);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/'))
     })?;
-    Some((Token::Unit(*base), name.len()))
+    Some((Token::Unit(*unit), name.len()))
 }
 
 fn number(text: &str) -> Option<(Token, usize)> {

@@ -130,7 +130,8 @@ fn measurements(found: &Found) -> Vec<Measurement> {
         [("estimated", estimated), ("actual", actual)].map(|(quantity, value)| {
             let quantity = format!("{quantity}.{}", found.name);
             let group = format!("fig10.{}", found.name);
-            Measurement::of(claim, &quantity, "ms", &group, &[Sample { seed, value }]).at(n as f64)
+            Measurement::of(claim, &quantity, "ms", &group, &[Sample { seed, value }])
+                .over("moment", "", n as f64)
         })
     };
     let mut all: Vec<Measurement> = moments.enumerate().flat_map(measurement).collect();

@@ -83,6 +83,7 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         measurements,
         reasons: reasons(&found),
+        caveats: Vec::new(),
         notes: vec![
             "The playable-size curves are those of one transfer each, as in the paper; the table, the pre-buffers and the waits \
              are of all."

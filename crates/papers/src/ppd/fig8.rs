@@ -144,6 +144,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         sheets: vec![times_sheet("fig9", &slow), harm_sheet("fig9-harm", &slow)],
         measurements,
         reasons: vec![reason(&fast[fast.len() - 1], nearest)],
+        caveats: Vec::new(),
         notes: vec![format!(
             "A gain is the share of the time of plain TCP that a scheme saves; that of Fig. 9 is at a measured load of {:.3} \
              between N1 and N2, that of Fig. 8 at {HIGH} on the links that are not shared. Columns of path loads are those of \

@@ -177,7 +177,9 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
             format!("switches.{}", counted.load),
         );
         let measured = Measurement::of(claim, &quantity, "count", &group, &counted.samples);
-        found.measurements.push(measured.at(counted.load));
+        found
+            .measurements
+            .push(measured.over("load", "", counted.load));
     }
     Ok(found)
 }

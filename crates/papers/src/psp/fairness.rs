@@ -209,7 +209,7 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
     };
     let mut measurements: Vec<Measurement> = curve
         .iter()
-        .map(|(at, samples)| of("distance_to_fairness", "ratio", samples).at(*at))
+        .map(|(at, samples)| of("distance_to_fairness", "ratio", samples).over("time", "s", *at))
         .collect();
     measurements.push(of("deviation", "Mb/s", &pairs.samples(deviation)));
     measurements.push(of("mean", "Mb/s", &pairs.samples(mean)));

@@ -114,7 +114,8 @@ impl Sweep {
                 samples,
                 ..model.clone()
             };
-            (!measured.samples.is_empty()).then(|| measured.at(f64::from(spacing)))
+            (!measured.samples.is_empty())
+                .then(|| measured.over("spacing", "us", f64::from(spacing)))
         };
         self.spacings.iter().enumerate().filter_map(at).collect()
     }

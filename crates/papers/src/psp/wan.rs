@@ -334,7 +334,11 @@ fn measurements(model: &Model) -> Vec<Measurement> {
     }
     for (position, &spacing) in SPACINGS.iter().enumerate() {
         let of = |quantity: &str, unit: &str, samples: &[Sample]| {
-            Measurement::of("psp.fig1.shape", quantity, unit, "wan", samples).at(f64::from(spacing))
+            Measurement::of("psp.fig1.shape", quantity, unit, "wan", samples).over(
+                "spacing",
+                "us",
+                f64::from(spacing),
+            )
         };
         all.push(of("delivered", "Mb/s", &model.samples(position, delivered)));
         all.push(of("loss", "ratio", &model.samples(position, Carried::loss)));

@@ -1,0 +1,199 @@
+//! Answers in words and numbers.
+
+use super::Answer;
+use crate::judge::{Ours, PartJudgement, Test, Verdict};
+use crate::ledger::Claim;
+
+/// The most quantities of a claim that are shown; the rest stand in its files.
+const SHOWN: usize = 8;
+
+impl Verdict {
+    /// As it is printed.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+impl Claim {
+    /// How far ours may be from the paper's value of this number: a share of it, or between two numbers.
+    #[must_use]
+    pub fn allowed(&self, index: usize) -> Option<String> {
+        if index >= self.value.len() {
+            return None;
+        }
+        let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
+        Some(match (bounds, self.tol) {
+            (Some([low, high]), _) => format!("{} to {}", number(*low), number(*high)),
+            (None, Some(tol)) => format!("within {} %", number(100.0 * tol)),
+            (None, None) => "equal".to_owned(),
+        })
+    }
+}
+
+impl Answer {
+    /// What the paper says: its values with their unit and how far ours may be from them, or the rule.
+    #[must_use]
+    pub fn paper(&self) -> String {
+        if let Some(rule) = &self.claim.rule {
+            return rule.clone();
+        }
+        let values = listed(self.claim.value.iter().map(|value| number(*value)));
+        let mut allowed: Vec<String> = (0..self.claim.value.len())
+            .filter_map(|index| self.claim.allowed(index))
+            .collect();
+        allowed.dedup();
+        format!("{values} {} ({})", self.claim.unit, listed(allowed))
+    }
+
+    /// What was measured: values in the order of the paper's, or quantities by name.
+    #[must_use]
+    pub fn measured(&self) -> String {
+        let is_ruled = self.claim.rule.is_some();
+        let one = |ours: &&Ours| {
+            let value = with_interval(ours.value, ours.ci95);
+            if is_ruled {
+                format!("{} {value} {}", ours.name(), ours.unit)
+            } else {
+                value
+            }
+        };
+        let (shown, rest) = self.shown();
+        let rest = (rest > 0).then(|| format!("and {rest} more"));
+        listed(shown.iter().map(one).chain(rest))
+    }
+
+    /// What is shown of what was measured, of curves the ends, and how much else there is.
+    pub(super) fn shown(&self) -> (Vec<&Ours>, usize) {
+        let ours = &self.ours;
+        let is_curve = |at: usize| ours[at].at.is_some();
+        let same = |a: usize, b: usize| ours[a].quantity == ours[b].quantity;
+        let is_end = |at: &usize| {
+            let all = (0..ours.len()).filter(|other| same(*other, *at));
+            let (mut first, mut last) = (*at, *at);
+            for other in all {
+                first = first.min(other);
+                last = last.max(other);
+            }
+            !is_curve(*at) || *at == first || *at == last
+        };
+        let ends: Vec<&Ours> = (0..ours.len()).filter(is_end).map(|at| &ours[at]).collect();
+        let shown: Vec<&Ours> = ends.into_iter().take(SHOWN).collect();
+        let rest = ours.len() - shown.len();
+        (shown, rest)
+    }
+
+    /// What is to be said of it: why it differs or was not run, and what qualifies it.
+    #[must_use]
+    pub fn remarks(&self) -> String {
+        let both = [self.reason.as_str(), self.caveat.as_str()];
+        both.join(" ").trim().to_owned()
+    }
+
+    /// The comparisons that do not hold, each with what it lacks.
+    #[must_use]
+    pub fn unmet(&self) -> Vec<String> {
+        let failed = self.parts.iter().filter(|part| !part.holds);
+        let tests = failed.flat_map(|part| part.tests.iter().map(move |test| (part, test)));
+        let unmet = tests.filter(|(_, test)| !test.holds);
+        let line = |(part, test): (&PartJudgement, &Test)| {
+            let margin = format!("{} {}", with_interval(test.margin, test.ci95), test.unit);
+            let of = &test.of;
+            format!("`{}`, by {of}: margin {}", part.part, margin.trim_end())
+        };
+        unmet.map(line).collect()
+    }
+
+    /// The units of what was measured, each once.
+    #[must_use]
+    pub fn units(&self) -> String {
+        let mut units: Vec<String> = Vec::new();
+        for ours in &self.ours {
+            if !units.contains(&ours.unit) {
+                units.push(ours.unit.clone());
+            }
+        }
+        listed(units)
+    }
+
+    /// How many runs stand behind each quantity: the least and the most.
+    #[must_use]
+    pub fn runs(&self) -> String {
+        let counts = || self.ours.iter().map(|ours| ours.n);
+        match (counts().min(), counts().max()) {
+            (Some(least), Some(most)) if least == most => least.to_string(),
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Ours {
+    /// Its name, with the position, if it is a curve.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.at {
+            Some(at) => {
+                let at = format!("{} {}", number(at.value), at.unit);
+                format!("{} at {}", self.quantity, at.trim_end())
+            }
+            None => self.quantity.clone(),
+        }
+    }
+}
+
+/// A number and half of its interval, both rounded to two significant digits of the interval.
+pub(super) fn with_interval(value: f64, ci95: Option<f64>) -> String {
+    match ci95 {
+        Some(half) => {
+            let [value, half] = rounded(value, half);
+            format!("{value} +- {half}")
+        }
+        None => number(value),
+    }
+}
+
+/// The same apart.
+pub(super) fn rounded(value: f64, half: f64) -> [String; 2] {
+    let places = 1.0 - half.abs().log10().floor();
+    if half == 0.0 || !(-6.0..=8.0).contains(&places) {
+        return [number(value), number(half)];
+    }
+    let places = decimals(places);
+    [format!("{value:.places$}"), format!("{half:.places$}")]
+}
+
+/// A number with four significant digits.
+pub(super) fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = 3.0 - value.abs().log10().floor();
+    if !(-3.0..=6.0).contains(&digits) {
+        return format!("{value:.3e}");
+    }
+    let places = decimals(digits);
+    let text = format!("{value:.places$}");
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
+
+/// Digits behind the point.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is no more than 8"
+)]
+fn decimals(places: f64) -> usize {
+    places.max(0.0) as usize
+}
+
+fn listed(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().collect::<Vec<_>>().join(", ")
+}
