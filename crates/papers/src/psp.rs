@@ -32,7 +32,7 @@ pub const FIGURES: &[Figure] = &[
     with_tcp::LARGE,
     survives::FIGURE,
     fairness::TOGETHER,
-    fairness::LATE,
-    fairness::BESIDE_TCP,
+    fairness::late::FIGURE,
+    fairness::beside_tcp::FIGURE,
     packets::FIGURE,
 ];

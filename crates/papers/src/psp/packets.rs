@@ -71,6 +71,19 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 /// What each number of the paper implies.
 fn implied(study: &Study<'_>) -> Sheet {
+    let rows = [over_fig6(study), over_the_wan()].concat();
+    let rows = rows.into_iter();
+    let rows = rows.map(|(name, bytes)| vec![name, format!("{bytes:.0}")]);
+    sheet(
+        "implied",
+        "The packet that each of the paper's numbers implies",
+        &["number", "packet B"],
+        rows.collect(),
+    )
+}
+
+/// The numbers of Figs. 8 to 14 and of 3.2.4 with the packet in bytes that each implies.
+fn over_fig6(study: &Study<'_>) -> Vec<(String, f64)> {
     let stated = |claim, index| study.stated(claim, index).unwrap_or_default();
     let sixteenth = f64::from(SHARED) / f64::from(EACH);
     let best = stated("psp.fig8_9.sixteen", 3);
@@ -78,7 +91,7 @@ fn implied(study: &Study<'_>) -> Sheet {
     let small = stated("psp.fig12.tcp_small_window", 0);
     let large = stated("psp.fig14.tcp_large_window", 0);
     let gap = stated("psp.spacing_survives", 0);
-    let rows = [
+    vec![
         (
             format!("Fig. 8: 16 senders of {best} us fill the link"),
             by_rate(ACCESS, best, sixteenth),
@@ -107,6 +120,12 @@ fn implied(study: &Study<'_>) -> Sheet {
             format!("3.2.4: 1500 us become {gap} us, from start to start"),
             (gap - 1500.0) * ACCESS / 8.0,
         ),
+    ]
+}
+
+/// Those of the live tests (1.1), on a line of 622 Mb/s.
+fn over_the_wan() -> Vec<(String, f64)> {
+    vec![
         (
             "1.1: 62 Mb/s and 35 % lost at 100 us, line of 622 Mb/s".to_owned(),
             by_rate(622.0, 100.0, 62.0 / 0.65),
@@ -115,14 +134,7 @@ fn implied(study: &Study<'_>) -> Sheet {
             "1.1: 50 Mb/s and 10 % lost at 200 us, line of 622 Mb/s".to_owned(),
             by_rate(622.0, 200.0, 50.0 / 0.9),
         ),
-    ];
-    let rows = rows.map(|(name, bytes)| vec![name, format!("{bytes:.0}")]);
-    sheet(
-        "implied",
-        "The packet that each of the paper's numbers implies",
-        &["number", "packet B"],
-        rows.to_vec(),
-    )
+    ]
 }
 
 /// What follows from a packet size.

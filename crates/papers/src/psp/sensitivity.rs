@@ -163,13 +163,14 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "Nothing in the protocol moves two senders towards each other. A step of 2 us raises a rate r by r^2 x 2 us \
+            "No rule of the protocol moves two senders towards each other. A step of 2 us raises a rate r by r^2 x 2 us \
              over the bits of a packet, so that the faster one gains more; the loss that follows takes back the step \
              of whoever lost; and a doubling keeps the ratio of the spacings. Of 155 Mb/s one comes to keep {} Mb/s, \
              its whole access link, where no step is left that a loss could revert, and the other has {} Mb/s: Jain's \
              index {} without TCP. Other start times, readings of the protocol, buffers, packets and rates of the \
              shared link (sheet `fairness` of psp.fig16_17), {} settings in all, bring it to {FAIR} in the mean in: {fair}. \
-             With a shared link as fast as one access link that is a lockout: both send at full rate, and half of it is lost.",
+             With small packets a step is a larger part of the interval, rates swing more, and their means come closer. With \
+             a shared link as fast as one access link it is a lockout: both send at full rate, and half of it is lost.",
             text(&own.most, 1),
             text(&own.least, 1),
             text(&own.jain, 3),

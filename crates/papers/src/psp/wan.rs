@@ -94,46 +94,48 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ("no interrupts", &without),
         ("no bursts", &quiet),
     ];
-    let claim = |index| study.stated("psp.fig1_2.wan", index).unwrap_or_default();
-    let (at_0, at_100, at_200) = (claim(0), claim(1), claim(2));
-    let name = kinds[0].0;
+    let rates = [0, 1, 2].map(|index| study.stated("psp.fig1_2.wan", index).unwrap_or_default());
     Ok(Findings {
-        plots: vec![
-            Plot {
-                id: "fig1".to_owned(),
-                title: "Delivered throughput to the receiver".to_owned(),
-                x: microseconds(),
-                y: mbits("delivered"),
-                series: kinds
-                    .map(|(name, model)| model.series(name, delivered))
-                    .to_vec(),
-                stated: vec![
-                    stated(name, 0.0, at_0),
-                    stated(name, 100.0, at_100),
-                    stated(name, 200.0, at_200),
-                ],
-            },
-            Plot {
-                id: "fig2".to_owned(),
-                title: "Packet loss".to_owned(),
-                x: microseconds(),
-                y: share("loss"),
-                series: kinds
-                    .map(|(name, model)| model.series(name, Carried::loss))
-                    .to_vec(),
-                stated: vec![
-                    stated(name, 0.0, 0.9),
-                    stated(name, 100.0, 0.35),
-                    stated(name, 200.0, 0.1),
-                ],
-            },
-        ],
+        plots: vec![throughput(&kinds, rates), losses(&kinds)],
         sheets: vec![table(&kinds)],
         measurements: measurements(&model),
         parameters: parameters(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         ..Findings::default()
     })
+}
+
+/// The spacings in microseconds at which the paper states numbers (1.1, 2).
+const STATED: [f64; 3] = [0.0, 100.0, 200.0];
+
+fn throughput(kinds: &[(&str, &Model)], rates: [f64; 3]) -> Plot {
+    let series = kinds
+        .iter()
+        .map(|(name, model)| model.series(name, delivered));
+    let points = STATED.iter().zip(rates);
+    Plot {
+        id: "fig1".to_owned(),
+        title: "Delivered throughput to the receiver".to_owned(),
+        x: microseconds(),
+        y: mbits("delivered"),
+        series: series.collect(),
+        stated: points.map(|(&x, y)| stated(kinds[0].0, x, y)).collect(),
+    }
+}
+
+fn losses(kinds: &[(&str, &Model)]) -> Plot {
+    let series = kinds
+        .iter()
+        .map(|(name, model)| model.series(name, Carried::loss));
+    let points = STATED.iter().zip([0.9, 0.35, 0.1]);
+    Plot {
+        id: "fig2".to_owned(),
+        title: "Packet loss".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: series.collect(),
+        stated: points.map(|(&x, y)| stated(kinds[0].0, x, y)).collect(),
+    }
 }
 
 const NOTES: &[&str] = &[
