@@ -237,7 +237,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         sheets: vec![sheet(
             "growth",
-            "Feedbacks, one each round-trip time, from the first that tells of loss to a spacing above 2000 us",
+            "Feedbacks that tell of loss, one each round-trip time, until the spacing is above 2000 us",
             &["a loss belongs to", "least of 64 senders", "greatest of 64 senders"],
             rows,
         )],

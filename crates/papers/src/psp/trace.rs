@@ -12,7 +12,7 @@ use crate::study::{Job, JobError};
 
 /// The sending rate is kept as its mean over spans of this length.
 pub(super) const BIN: Duration = Duration::from_millis(500);
-/// So many of the first feedbacks are kept that tell of loss or come after one that did.
+/// So many of the first feedbacks are kept that tell of loss.
 const FIRST: usize = 40;
 
 /// A run whose adaptive senders are followed.
@@ -31,14 +31,14 @@ pub(super) struct Course {
     pub(super) received: f64,
     /// The share of packets after the warm-up that did not arrive.
     pub(super) loss: f64,
-    /// The spacings in microseconds that the first feedbacks set, from the first that tells of loss on.
+    /// The spacings in microseconds after the first feedbacks that tell of loss.
     pub(super) first: Vec<f64>,
 }
 
 impl Job for Trace {
     type Output = Vec<Course>;
 
-    const KIND: &'static str = "psp.trace";
+    const KIND: &'static str = "psp.course";
 
     fn cost(&self) -> f64 {
         self.0.cost()
@@ -153,7 +153,7 @@ impl Following {
     fn note(&mut self, event: &SpacingEvent, spacing: f64) {
         let first = &mut self.course.first;
         let lost = event.readings.range.lost() > 0;
-        if first.len() < FIRST && (lost || !first.is_empty()) {
+        if first.len() < FIRST && lost {
             first.push(spacing);
         }
     }
@@ -178,7 +178,7 @@ impl Moments {
 }
 
 impl Course {
-    /// After how many feedbacks since the first loss the spacing exceeds `bound` microseconds.
+    /// After how many feedbacks that tell of loss the spacing exceeds `bound` microseconds.
     pub(super) fn feedbacks_to(&self, bound: f64) -> Option<usize> {
         let position = self.first.iter().position(|&spacing| spacing > bound)?;
         Some(position + 1)
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn feedbacks_count_from_the_first_loss() {
+    fn feedbacks_count_until_the_bound_is_passed() {
         let course = Course {
             first: vec![50.0, 100.0, 2000.0, 4000.0],
             ..Course::default()
