@@ -32,7 +32,7 @@ pub(super) struct Transfers {
 }
 
 /// What came of one scheme.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Carried {
     /// How long each transfer took in seconds; the timeout, if it was given up.
     pub(super) times: Vec<f64>,
@@ -266,3 +266,6 @@ fn shared_load(outcome: &Outcome, scheme: usize) -> Option<[f64; 2]> {
     };
     Some([of(Side::Client)?, of(Side::Server)?])
 }
+
+#[cfg(test)]
+mod tests;
