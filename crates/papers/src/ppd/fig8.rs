@@ -24,7 +24,7 @@ const fn size(replicas: u32, count: u32, about: u32) -> Size {
 /// The loads of the links that are not shared in Fig. 8, and how much is run at each.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
-        vec![(HIGH, size(8, 4, 40))],
+        vec![(HIGH, size(12, 4, 40))],
         vec![
             (0.6, size(6, 30, 3)),
             (0.8, size(8, 30, 5)),
@@ -37,7 +37,7 @@ fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
 /// The same for Fig. 9, as loads that the sources give over a shared link of 20 Mbit/s.
 fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
-        vec![(0.8, size(8, 4, 30))],
+        vec![(0.85, size(12, 4, 12))],
         vec![
             (0.6, size(6, 30, 4)),
             (0.7, size(8, 30, 6)),

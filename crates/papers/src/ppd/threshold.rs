@@ -86,7 +86,7 @@ pub(super) struct Switches {
 pub(super) fn switches(study: &mut Study<'_>) -> Result<Vec<Switches>, Pending> {
     let base = Setting::new(Topology::Apart);
     let found = calibrate(study, &base, &LOADS)?;
-    let (replicas, count) = study.pick((12, 5), (24, 20));
+    let (replicas, count) = study.pick((8, 5), (24, 20));
     let mut rows = Vec::new();
     for (load, found) in LOADS.into_iter().zip(&found) {
         for threshold in [1, 2] {
