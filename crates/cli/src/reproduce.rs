@@ -18,6 +18,9 @@ use crate::progress::Indicator;
 use crate::scenario::Format;
 use crate::watch::Interrupts;
 
+/// What is said where the program is told to stop.
+const INTERRUPTED: &str = "interrupted; the same command goes on from the runs that are finished";
+
 /// Arguments of `polypath reproduce`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// The folder for the book, its figures and the finished runs, from which an interrupted reproduction goes on
-    /// [default: out/reproduce-quick or out/reproduce-full].
+    /// [default: out/reproduce-quick or out/reproduce-full, and behind it the names, if any are given].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Forget the finished runs that the folder has.
@@ -54,8 +57,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
     let figures = selected(&all, &ledger, &args.names)?;
     let scale = if args.full { Scale::Full } else { Scale::Quick };
-    let out = args.out.clone().unwrap_or_else(|| folder(scale));
-    let kept = out.join(JOBS);
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| folder(scale, &args.names));
+    // Without `--out` the finished runs of a scale are one store, whatever is asked for.
+    let store = args.out.clone().unwrap_or_else(|| folder(scale, &[]));
+    let kept = store.join(JOBS);
     if args.fresh {
         let place = || format!("cannot remove finished runs from {}", kept.display());
         forget(&kept).with_context(place)?;
@@ -65,11 +73,27 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let answers = answer(&ledger, &all, &made, &args.names);
     let text = json(&answers).context("writing the answers")?;
     put(&out, "claims.json", text.as_bytes())?;
-    let book = write_book(&out, scale, &made, &answers)?;
+    let ledger_name = match &args.ledger {
+        Some(file) => format!("the ledger {}", file.display()),
+        None => "its own ledger".to_owned(),
+    };
+    let book = write_book(&out, (scale, &ledger_name), &made, &answers)?;
     print(&match args.format {
         Format::Json => text,
         Format::Table => told(&answers, &book),
-    })
+    })?;
+    let wrong: Vec<&str> = answers
+        .iter()
+        .filter(|answer| answer.is_unanswerable)
+        .map(|answer| answer.claim.id.as_str())
+        .collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let claims = wrong.join(", ");
+    Err(Failure::input(format!(
+        "the ledger names what is not measured, in {claims}: the reasons above say what"
+    )))
 }
 
 fn read(file: Option<&Path>) -> Result<Ledger, Failure> {
@@ -106,13 +130,7 @@ fn selected<'a>(
             .copied()
             .chain(figures)
             .collect();
-        let remedy = |name: &String| match nearest(name, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!(
-                "the papers are {}",
-                papers.iter().copied().collect::<Vec<_>>().join(", ")
-            ),
-        };
+        let remedy = |name: &String| remedy(name, &known, &papers, all);
         let one = |name: &String| {
             let remedy = remedy(name);
             format!("no claim, figure or paper is called `{name}`: {remedy}")
@@ -121,11 +139,33 @@ fn selected<'a>(
     })
 }
 
-fn folder(scale: Scale) -> PathBuf {
-    PathBuf::from(match scale {
+/// What may be meant by a name that means nothing: one that begins so, or is like it, or else what there is.
+fn remedy(name: &str, known: &[&str], papers: &BTreeSet<&str>, all: &[&Figure]) -> String {
+    let begins = || known.iter().copied().find(|known| known.starts_with(name));
+    if let Some(meant) = begins().or_else(|| nearest(name, known.iter().copied())) {
+        return format!("did you mean `{meant}`?");
+    }
+    let listed = |words: Vec<&str>| words.join(", ");
+    let paper = name.split('.').next().unwrap_or_default();
+    let figures = all.iter().filter(|figure| figure.paper() == paper);
+    let figures: Vec<&str> = figures.map(|figure| figure.id).collect();
+    if figures.is_empty() {
+        return format!(
+            "the papers are {}",
+            listed(papers.iter().copied().collect())
+        );
+    }
+    format!("the figures of {paper} are {}", listed(figures))
+}
+
+fn folder(scale: Scale, names: &[String]) -> PathBuf {
+    let base = match scale {
         Scale::Quick => "out/reproduce-quick",
         Scale::Full => "out/reproduce-full",
-    })
+    };
+    // Names are those of claims, figures and papers: plain words.
+    let words = names.iter().map(|name| format!("-{name}"));
+    PathBuf::from(words.fold(base.to_owned(), |folder, word| folder + &word))
 }
 
 fn make_all(
@@ -137,7 +177,7 @@ fn make_all(
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("watching for signals")?;
     let findings = make(figures, what, kept, jobs, &mut |progress| {
-        interrupts.obey_alone(&bar);
+        interrupts.obey_with(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
     bar.finish();

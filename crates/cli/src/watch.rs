@@ -54,9 +54,14 @@ impl Interrupts {
 
     /// Ends the program, if it was told to stop.
     pub(crate) fn obey_alone(&self, bar: &Indicator) {
+        self.obey_with(bar, "interrupted");
+    }
+
+    /// Ends the program with these words, if it was told to stop.
+    pub(crate) fn obey_with(&self, bar: &Indicator, words: &str) {
         if self.is_told() {
             bar.finish();
-            tell("interrupted");
+            tell(words);
             process::exit(INTERRUPTED);
         }
     }

@@ -4,11 +4,11 @@ mod common;
 #[path = "common/files.rs"]
 mod files;
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::{Output, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::SystemTime;
 
 use common::{polypath, printed};
 use files::{content, written};
@@ -66,14 +66,14 @@ fn figures_sheets_measurements_and_the_book_are_written() {
     let dir = tempfile::tempdir().expect("a folder");
     let table = printed(&reproduce(dir.path(), &CHEAP));
     assert!(
-        table.contains("4 claims: 4 hold, 0 differ, 0 not run"),
+        table.contains("claims: 4, of which hold 4, differ 0, not run 0"),
         "{table}"
     );
     let files = content(dir.path());
     let text = |name: &str| String::from_utf8_lossy(&files[name]).into_owned();
     let measured = text("ppd.overhead/measurements.csv");
     assert!(
-        measured.starts_with("claim,quantity,at,unit,group,seed,value\n"),
+        measured.starts_with("claim,quantity,coordinate,at,at_unit,unit,group,seed,value\n"),
         "{measured}"
     );
     assert!(measured.contains("\nppd.overhead.probes,"), "{measured}");
@@ -87,7 +87,7 @@ fn figures_sheets_measurements_and_the_book_are_written() {
 }
 
 #[test]
-fn the_same_bytes_on_any_number_of_threads_and_after_a_kill() {
+fn the_same_bytes_on_any_number_of_threads_and_after_an_interruption() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = |name: &str| dir.path().join(name);
     let files = |name: &str, jobs: &str| {
@@ -99,23 +99,45 @@ fn the_same_bytes_on_any_number_of_threads_and_after_a_kill() {
     };
     let whole = files("one", "1");
     assert_eq!(files("five", "5"), whole);
-    let mut child = polypath()
-        .args(["reproduce", "--jobs", "1", "--out"])
-        .arg(folder("cut"))
-        .args(CHEAP)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    thread::sleep(Duration::from_millis(60));
-    child.kill().expect("it can be killed");
-    child.wait().expect("it ends");
-    assert_eq!(files("cut", "2"), whole);
+    files("cut", "1");
+    let jobs = |name: &str| -> BTreeMap<PathBuf, SystemTime> {
+        let entries = fs::read_dir(folder(name).join("jobs")).expect("a folder");
+        let entries = entries.map(|entry| entry.expect("it can be read"));
+        let written = |entry: fs::DirEntry| {
+            let about = entry.metadata().expect("it is there");
+            (entry.path(), about.modified().expect("a time"))
+        };
+        entries.map(written).collect()
+    };
+    let kept = jobs("cut");
+    let (lost, _) = kept.first_key_value().expect("a job");
+    for file in [lost, &folder("cut/claims.json"), &folder("cut/book.html")] {
+        fs::remove_file(file).expect("it was there");
+    }
+    assert_eq!(files("cut", "2"), whole, "it goes on from what is finished");
+    let again = jobs("cut");
+    let rewritten = kept.iter().filter(|(path, at)| again[*path] != **at);
+    assert_eq!(rewritten.map(|(path, _)| path).collect::<Vec<_>>(), [lost]);
     let job = fs::read_dir(folder("cut/jobs")).expect("a folder").next();
     let job = job.expect("a job").expect("it can be read").path();
     let text = fs::read_to_string(&job).expect("it is text");
     fs::write(&job, &text[..text.len() / 2]).expect("it can be written");
     assert_eq!(files("cut", "2"), whole, "a damaged run is done again");
+}
+
+#[test]
+fn a_ledger_that_names_what_is_not_measured_fails_and_says_what() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let text = "[[claim]]\nid = \"ppd.overhead.acks\"\nwhere = \"3.1\"\nkind = \"order\"\nsays = \"so\"\n\
+                rule = \"ack < acks\"\n";
+    let ledger = written(dir.path(), "ledger.toml", text);
+    let ledger = ledger.to_str().expect("it is text");
+    let output = reproduce(dir.path(), &["ppd.overhead", "--ledger", ledger]);
+    assert_eq!(output.status.code(), Some(2));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("`ack` was not measured"), "{table}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("ppd.overhead.acks"), "{said}");
 }
 
 #[test]
@@ -140,6 +162,12 @@ fn what_is_wrong_is_refused_with_its_place_and_remedy() {
         said.contains("`ppd.fig33`: did you mean `ppd.fig3"),
         "{said}"
     );
+    let said = refused(&["ppd.anything"]);
+    assert!(
+        said.contains("the figures of ppd are ppd.overhead"),
+        "{said}"
+    );
+    assert!(refused(&["psp.fig16"]).contains("did you mean `psp.fig16_17"));
     let said = refused(&["nothing at all"]);
     assert!(
         said.contains("the papers are") && said.contains("multitcp"),

@@ -31,6 +31,8 @@ pub struct Answer {
     pub parts: Vec<PartJudgement>,
     /// Why it differs or was not run; empty where it holds.
     pub reason: String,
+    /// Whether it was not run because the ledger names what its figure does not measure.
+    pub is_unanswerable: bool,
     /// What qualifies the verdict, whichever it is; empty if nothing does.
     pub caveat: String,
 }
@@ -198,7 +200,10 @@ fn answer_one(
             answer.ours = judgement.ours;
             answer.parts = judgement.parts;
         }
-        Err(error) => answer.reason = format!("the ledger and the figure do not agree: {error}"),
+        Err(error) => {
+            answer.reason = format!("the ledger and the figure do not agree: {error}");
+            answer.is_unanswerable = true;
+        }
     }
     match answer.verdict {
         Verdict::Holds => answer.reason.clear(),
@@ -239,6 +244,7 @@ impl Answer {
             ours: Vec::new(),
             parts: Vec::new(),
             reason,
+            is_unanswerable: false,
             caveat: String::new(),
         }
     }

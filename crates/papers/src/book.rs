@@ -19,6 +19,8 @@ pub struct Book<'a> {
     pub scale: Scale,
     /// The root seed.
     pub seed: u64,
+    /// By which ledger the claims were answered.
+    pub ledger: &'a str,
     /// What was held against the papers, in the order of the ledger.
     pub claims: Vec<ClaimRow>,
     /// The papers.
@@ -151,6 +153,8 @@ pub fn render(book: &Book<'_>) -> Result<String, BookError> {
                 Scale::Full => "full",
             },
             seed => book.seed.to_string(),
+            version => env!("CARGO_PKG_VERSION"),
+            ledger => book.ledger,
             holds => count(Verdict::Holds),
             differs => count(Verdict::Differs),
             not_run => count(Verdict::NotRun),

@@ -15,6 +15,9 @@ use crate::study::{JobError, Known, Scale, Study, Wanted};
 /// The folder of the results of jobs, beside the book.
 pub const JOBS: &str = "jobs";
 
+/// A digest of the sources of the simulator: results of others are not taken for its own.
+const SIMULATOR: &str = env!("SIMULATOR");
+
 /// How much is done, for whoever watches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
@@ -145,7 +148,7 @@ fn recall(
 ) -> Result<Vec<Wanted>, MakeError> {
     let mut missing = Vec::new();
     for (key, wanted) in wanted {
-        match shelf.look(&digest(&key), &key)? {
+        match shelf.look(&digest(&key), &label(&key))? {
             Found::Result(text) if !outdated.contains(&key) => {
                 known.insert(key, text);
             }
@@ -170,13 +173,18 @@ fn work(
             job: job.key.clone(),
             error,
         })?;
-        let text = shelf.keep(&digest(&job.key), &job.key, &result)?;
+        let text = shelf.keep(&digest(&job.key), &label(&job.key), &result)?;
         parts.store(PARTS, Ordering::Relaxed);
         Ok((job.key.clone(), text))
     };
     in_order(wanted.len(), jobs, &work, &mut || {
         glance(progress(wanted, &parts));
     })
+}
+
+/// Of what a result is: the job, and the sources of the simulator that did it.
+fn label(key: &str) -> String {
+    format!("{key} by {SIMULATOR}")
 }
 
 fn progress(wanted: &[Wanted], parts: &[AtomicU64]) -> Progress {

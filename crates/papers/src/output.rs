@@ -29,6 +29,9 @@ pub enum OutputError {
         #[source]
         error: io::Error,
     },
+    /// A figure has two files of one name.
+    #[error("{0} stands for two of its pictures and tables")]
+    Twice(String),
     /// A sheet cannot be made.
     #[error("{name}: {error}")]
     Csv {
@@ -61,6 +64,7 @@ pub fn write(
     figure: &Figure,
     findings: &Findings,
 ) -> Result<Vec<Measurement>, OutputError> {
+    check_names(figure, findings)?;
     for plot in &findings.plots {
         put(out, &figure.file(&plot.id, "csv"), plot.csv().as_bytes())?;
         let name = figure.file(&plot.id, "svg");
@@ -82,13 +86,26 @@ pub fn write(
     from_csv(&read).map_err(|error| invalid(&name, error))
 }
 
+/// Refuses two files of one name, of which the second would replace the first.
+fn check_names(figure: &Figure, findings: &Findings) -> Result<(), OutputError> {
+    let plots = findings.plots.iter().map(|plot| &plot.id);
+    let sheets = findings.sheets.iter().map(|sheet| &sheet.id);
+    let mut names: Vec<&str> = plots.chain(sheets).map(String::as_str).collect();
+    names.push(MEASUREMENTS);
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    twice.map_or(Ok(()), |pair| {
+        Err(OutputError::Twice(figure.file(pair[0], "csv")))
+    })
+}
+
 /// Writes the book below `out`, with the figures that were made and the answers to the claims; gives its place.
 ///
 /// # Errors
 /// Where it cannot be made or written.
 pub fn write_book(
     out: &Path,
-    scale: Scale,
+    (scale, ledger): (Scale, &str),
     made: &[(&Figure, &Findings, Vec<Measurement>)],
     answers: &[Answer],
 ) -> Result<PathBuf, OutputError> {
@@ -103,6 +120,7 @@ pub fn write_book(
     let book = Book {
         scale,
         seed: SEED,
+        ledger,
         claims: answers.iter().map(Answer::row_of_book).collect(),
         chapters: chapters
             .filter(|chapter| !chapter.figures.is_empty())
@@ -142,5 +160,49 @@ impl Sheet {
         writer
             .into_inner()
             .map_err(|error| error.into_error().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_report::plot::Plot;
+
+    use super::*;
+    use crate::study::{Pending, Study};
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is one of many that may wait")]
+    fn nothing(_: &mut Study<'_>) -> Result<Findings, Pending> {
+        Ok(Findings::default())
+    }
+
+    #[test]
+    fn two_files_of_one_name_are_refused_before_any_is_written() {
+        let figure = Figure {
+            id: "p.fig1",
+            title: "",
+            claims: &[],
+            make: nothing,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let write = |plot: &str, sheet: &str| {
+            let mut findings = Findings::default();
+            findings.plots.push(Plot {
+                id: plot.to_owned(),
+                ..Plot::default()
+            });
+            findings.sheets.push(Sheet {
+                id: sheet.to_owned(),
+                ..Sheet::default()
+            });
+            super::write(dir.path(), &figure, &findings).map_err(|error| error.to_string())
+        };
+        let refused = write("gaps", "gaps").unwrap_err();
+        assert!(
+            refused.starts_with("p.fig1/gaps.csv stands for two"),
+            "{refused}"
+        );
+        assert!(write("gaps", "measurements").is_err());
+        assert!(!dir.path().join("p.fig1").exists());
+        assert_eq!(write("gaps", "settings"), Ok(Vec::new()));
     }
 }

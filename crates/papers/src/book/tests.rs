@@ -82,6 +82,7 @@ fn book(findings: &[Findings; 2]) -> Book<'_> {
     Book {
         scale: Scale::Quick,
         seed: 7,
+        ledger: "its own ledger",
         claims: vec![
             claim("ppd.fig3.order", Verdict::Holds, ""),
             claim(
@@ -196,6 +197,7 @@ fn the_claims_of_the_ledger_fill_it_as_they_are_answered() {
     let book = Book {
         scale: Scale::Full,
         seed: 1,
+        ledger: "my ledger.toml",
         claims: answers.iter().map(Answer::row_of_book).collect(),
         chapters: vec![Chapter {
             paper: &PAPER,

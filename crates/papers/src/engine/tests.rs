@@ -94,7 +94,7 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
     assert_eq!(count(), 1, "a changed one is done again");
     let stale = Shelf::open(folder()).unwrap();
     stale
-        .keep(&digest(key), &key.to_owned(), &"text".into())
+        .keep(&digest(key), &label(key), &"text".into())
         .unwrap();
     assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
     assert_eq!(count(), 1, "one of another form is done again");
