@@ -11,6 +11,9 @@
 //! packets and timers alike ([`crate::calendar`]). An input at `now` comes after everything inside that
 //! is due at `now`; what is due when the world is woken late happens at the time for which it was due, not
 //! at that of the wake, so that lateness of a driver does not distort the background.
+//!
+//! *Copies.* A copy of a world goes on as the world itself would have: what is done to one of them from then on, such as
+//! sending a packet, leaves the other as it is.
 
 mod agents;
 mod flow;

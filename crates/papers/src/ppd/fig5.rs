@@ -146,11 +146,14 @@ fn reasons(found: &Runs) -> Vec<Reason> {
          neither, only ACKs and probes, which are {:.3}. Pre-buffers of single transfers scatter as widely as they last.",
         all - pairs - requests
     );
-    let shown = |scheme| shown(estimate(&found.prebuffers(scheme)), 1);
+    let shown = |scheme| {
+        let mean = shown(estimate(&found.prebuffers(scheme)), 1);
+        let [low, high] = found.quartiles(scheme).unwrap_or_default();
+        format!("{mean} s (half of the transfers between {low:.1} and {high:.1} s)")
+    };
     let prebuffer = format!(
-        "The paper shows one transfer a scheme. Over all transfers the pre-buffer is {} s with TCP and {} s with PPD-TCP1, and \
-         from one transfer to another it varies with the longest silence: after losses in a row the retransmission timer \
-         backs off up to a minute.",
+        "The paper shows one transfer a scheme. Over all transfers the pre-buffer is {} with TCP and {} with PPD-TCP1: it \
+         varies with the longest silence, since after losses in a row the retransmission timer backs off up to a minute.",
         shown(Scheme::Tcp),
         shown(Scheme::PpdTcp1)
     );

@@ -1,6 +1,7 @@
 //! Files that are played while they come: their runs, pictures and tables.
 
 use polypath_report::plot::{Look, Plot, Point, Series};
+use polypath_report::statistics::quantile;
 use polypath_scenario::Scheme;
 
 use super::curves::axis;
@@ -43,6 +44,15 @@ impl Runs {
             let lines: Vec<f64> = run.carried.playout.iter().map(|line| line.0).collect();
             Some(mean(&lines))
         })
+    }
+
+    /// The lower and the upper quartile of the pre-buffers of all transfers, in seconds.
+    pub(super) fn quartiles(&self, scheme: Scheme) -> Option<[f64; 2]> {
+        let runs = self.of(scheme).iter();
+        let lines = runs.flat_map(|run| run.carried.playout.iter().map(|line| line.0));
+        let all: Vec<f64> = lines.collect();
+        let both = quantile(&all, 0.25).zip(quantile(&all, 0.75));
+        both.map(<[f64; 2]>::from)
     }
 
     /// The rate of playout after the pre-buffer, in kB/s.
