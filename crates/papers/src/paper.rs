@@ -34,3 +34,44 @@ pub const PAPERS: [Paper; 2] = [
         figures: psp::FIGURES,
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::ledger::{CLAIMS, Ledger};
+
+    fn figures() -> impl Iterator<Item = &'static Figure> {
+        PAPERS.iter().flat_map(|paper| paper.figures)
+    }
+
+    #[test]
+    fn every_claim_of_these_papers_is_answered_by_one_figure() {
+        let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+        let papers: BTreeSet<&str> = PAPERS.iter().map(|paper| paper.id).collect();
+        let claims = ledger.claims.iter();
+        let claims = claims.filter(|claim| papers.contains(claim.paper()));
+        let mut wanted: Vec<&str> = claims.map(|claim| claim.id.as_str()).collect();
+        let mut answered: Vec<&str> = figures()
+            .flat_map(|figure| figure.claims)
+            .copied()
+            .collect();
+        wanted.sort_unstable();
+        answered.sort_unstable();
+        assert_eq!(answered, wanted);
+    }
+
+    #[test]
+    fn every_figure_is_of_its_paper_and_in_the_guide() {
+        let guide = include_str!("../../../docs/reproduce.md");
+        for paper in &PAPERS {
+            for figure in paper.figures {
+                assert_eq!(figure.paper(), paper.id);
+                assert!(guide.contains(&format!("`{}`", figure.id)), "{}", figure.id);
+            }
+        }
+        let names: BTreeSet<&str> = figures().map(|figure| figure.id).collect();
+        assert_eq!(names.len(), figures().count(), "no two of one name");
+    }
+}
