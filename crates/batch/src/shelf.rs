@@ -34,7 +34,7 @@ pub enum Found {
 
 /// A file can be neither read nor written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read or write {}: {error}", .path.display())]
+#[error("cannot read or write {}: {error}; make room for it, or choose another folder", .path.display())]
 pub struct FileError {
     /// The file or folder.
     pub path: PathBuf,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::book::ClaimRow;
 use crate::figure::{Figure, Findings, Reason};
 use crate::judge::{Ours, PartJudgement, Verdict, judge};
-use crate::ledger::{Claim, Kind, Ledger};
+use crate::ledger::{Claim, Ledger};
 use crate::measurement::Measurement;
 use crate::study::SEED;
 
@@ -37,21 +37,26 @@ pub struct Answer {
     pub caveat: String,
 }
 
-/// An answer as a program reads it; the lists of what was measured have one entry for each quantity, and position of it.
+/// An answer as a program reads it.
 #[derive(Serialize)]
 struct Row<'a> {
     claim: &'a str,
     figure: Option<&'static str>,
-    #[serde(rename = "where")]
-    place: &'a str,
-    kind: Kind,
-    says: &'a str,
     verdict: Verdict,
-    /// The values that the paper states.
+    /// The values that the paper states; none of a claim with a rule.
     paper: &'a [f64],
-    tol: Option<f64>,
-    bounds: Option<&'a [[f64; 2]]>,
-    rule: Option<&'a str>,
+    #[serde(flatten)]
+    measured: Measured<'a>,
+    parts: &'a [PartJudgement],
+    reason: &'a str,
+    caveat: &'a str,
+    /// The claim as the ledger has it.
+    statement: &'a Claim,
+}
+
+/// What was measured; the lists have one entry for each quantity, and position of it.
+#[derive(Serialize)]
+struct Measured<'a> {
     quantity: Vec<&'a str>,
     at: Vec<Option<f64>>,
     ours: Vec<f64>,
@@ -60,9 +65,6 @@ struct Row<'a> {
     n: Vec<usize>,
     /// The root of the seeds of all runs, which stand beside the measurements; nothing where nothing is random.
     seed: Option<u64>,
-    parts: &'a [PartJudgement],
-    reason: &'a str,
-    caveat: &'a str,
 }
 
 impl Answer {
@@ -102,31 +104,29 @@ impl Answer {
     }
 
     fn row(&self) -> Row<'_> {
-        let ours = &self.ours;
         Row {
             claim: &self.claim.id,
             figure: self.figure,
-            place: &self.claim.place,
-            kind: self.claim.kind,
-            says: &self.claim.says,
             verdict: self.verdict,
             paper: &self.claim.value,
-            tol: self.claim.tol,
-            bounds: self.claim.bounds.as_deref(),
-            rule: self.claim.rule.as_deref(),
-            quantity: ours.iter().map(|ours| ours.quantity.as_str()).collect(),
-            at: ours
-                .iter()
-                .map(|ours| Some(ours.at.as_ref()?.value))
-                .collect(),
-            ours: ours.iter().map(|ours| ours.value).collect(),
-            ci95: ours.iter().map(|ours| ours.ci95).collect(),
-            unit: ours.iter().map(|ours| ours.unit.as_str()).collect(),
-            n: ours.iter().map(|ours| ours.n).collect(),
-            seed: self.seed(),
+            measured: self.lists(),
             parts: &self.parts,
             reason: &self.reason,
             caveat: &self.caveat,
+            statement: &self.claim,
+        }
+    }
+
+    fn lists(&self) -> Measured<'_> {
+        let ours = || self.ours.iter();
+        Measured {
+            quantity: ours().map(|ours| ours.quantity.as_str()).collect(),
+            at: ours().map(|ours| Some(ours.at.as_ref()?.value)).collect(),
+            ours: ours().map(|ours| ours.value).collect(),
+            ci95: ours().map(|ours| ours.ci95).collect(),
+            unit: ours().map(|ours| ours.unit.as_str()).collect(),
+            n: ours().map(|ours| ours.n).collect(),
+            seed: self.seed(),
         }
     }
 }

@@ -104,7 +104,7 @@ pub fn forget(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in entries {
         let path = entry?.path();
-        if is_job(&path) {
+        if is_job(&path) && path.is_file() {
             fs::remove_file(&path)?;
             count += 1;
         }

@@ -19,15 +19,19 @@ const HEADER: [&str; 9] = [
 pub fn render(answers: &[Answer]) -> String {
     let rows = answers.iter().flat_map(rows).collect();
     let mut text = plain(&HEADER, rows, 4) + "\n";
-    for answer in answers {
-        let remarks = answer.remarks();
+    let alike = |a: &Answer, b: &Answer| a.remarks() == b.remarks() && a.verdict == b.verdict;
+    for group in answers.chunk_by(alike) {
+        let (remarks, word) = (group[0].remarks(), group[0].verdict.word());
         if remarks.is_empty() {
             continue;
         }
-        let (id, word) = (&answer.claim.id, answer.verdict.word());
+        let ids: Vec<&str> = group
+            .iter()
+            .map(|answer| answer.claim.id.as_str())
+            .collect();
         text.push('\n');
-        text.push_str(&wrapped(&format!("{id} ({word}): {remarks}")));
-        for line in answer.unmet() {
+        text.push_str(&wrapped(&format!("{} ({word}): {remarks}", ids.join(", "))));
+        for line in group.iter().flat_map(Answer::unmet) {
             text.push_str(&wrapped(&format!("not met: {line}")));
         }
     }

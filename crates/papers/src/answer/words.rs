@@ -102,8 +102,13 @@ impl Answer {
         let unmet = tests.filter(|(_, test)| !test.holds);
         let line = |(part, test): (&PartJudgement, &Test)| {
             let margin = format!("{} {}", with_interval(test.margin, test.ci95), test.unit);
-            let of = &test.of;
-            format!("`{}`, by {of}: margin {}", part.part, margin.trim_end())
+            // A part with a single comparison names what is compared itself.
+            let of = if part.tests.len() > 1 {
+                format!(", for {}", test.of)
+            } else {
+                String::new()
+            };
+            format!("`{}`{of}: margin {}", part.part, margin.trim_end())
         };
         unmet.map(line).collect()
     }
