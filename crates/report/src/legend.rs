@@ -64,7 +64,7 @@ pub const LEGEND: [(&str, &str); 17] = [
     ("p99", "ms that 99 % of them did not exceed"),
     (
         "load",
-        "% of the capacity of the path's links that all traffic took, background included",
+        "% of the capacity of the path's own links (without those that it shares with others) that all traffic took, background included",
     ),
 ];
 
