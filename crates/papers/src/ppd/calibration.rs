@@ -70,7 +70,7 @@ impl Job for Calibrate {
     const KIND: &'static str = "ppd.calibration.1";
 
     fn cost(&self) -> f64 {
-        f64::from(self.span) * self.seeds.len() as f64 / 250.0
+        f64::from(self.span) * self.seeds.len() as f64 / 130.0
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<Calibrated, JobError> {
