@@ -1,12 +1,12 @@
 //! A sender alone (Fig. 7).
 
-use polypath_report::plot::Plot;
+use polypath_report::plot::{Axis, Plot};
 
 use super::merge::{Merge, PACKET, Starts};
 use super::ns2;
-use super::pictures::{mbits, microseconds};
+use super::pictures::{axis, mbits, microseconds};
 use super::steady::{Flows, loss};
-use super::sweep::{Sweep, mean, seeds, span};
+use super::sweep::{Sweep, TIME, mean, seeds, span};
 use crate::figure::{Figure, Findings};
 use crate::measurement::Measurement;
 use crate::study::{Pending, Study};
@@ -36,12 +36,14 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     );
     let lost = lost.first().map_or(0.0, |sample| sample.value);
     Ok(Findings {
-        plots: vec![picture(&sweep)],
+        plots: vec![picture(&sweep), ratios(&sweep)],
         measurements: vec![Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst)],
         notes: vec![format!(
             "The ratio is that at the spacing where it is furthest from 1; the greatest loss at any spacing is {lost}."
         )],
-        parameters: Merge::parameters(),
+        parameters: Merge::fixed(1, 0, span, seed)
+            .starting(Starts::Simul)
+            .parameters(TIME),
         ..Findings::default()
     })
 }
@@ -49,6 +51,21 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 fn ratio(flows: &Flows) -> Option<f64> {
     let flow = flows.media.first()?;
     (flow.sent > 0.0).then(|| flow.received / flow.sent)
+}
+
+/// What of the sent rate arrives, which the paper's two curves show by lying on each other.
+fn ratios(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig7-ratio".to_owned(),
+        title: "Received over sent, of one sender alone".to_owned(),
+        x: microseconds(),
+        y: Axis {
+            range: Some([0.99, 1.01]),
+            ..axis("received over sent", "")
+        },
+        series: vec![sweep.series("received over sent", ratio)],
+        ..Plot::default()
+    }
 }
 
 fn picture(sweep: &Sweep) -> Plot {

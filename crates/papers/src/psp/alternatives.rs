@@ -9,7 +9,7 @@ use crate::measurement::Sample;
 use crate::study::{Pending, Study};
 
 /// The spacing at which the paper states rates, in microseconds (3.2.3).
-const SPACING: u32 = 5000;
+pub(super) const SPACING: u32 = 5000;
 /// Senders, and as many TCPs.
 const EACH: u32 = 16;
 /// The window in packets.
@@ -129,8 +129,8 @@ pub(super) fn sheet_of(rows: &[Setting]) -> Sheet {
     )
 }
 
-/// Why the mean over the TCPs is not what the paper states of one, in Mb/s.
-pub(super) fn reason(claim: &'static str, stated: f64, rows: &[Setting]) -> Reason {
+/// Why the mean over the TCPs is not what the paper states of one; it states the rates of a sender and of a TCP in Mb/s.
+pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[Setting]) -> Reason {
     let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
     let near = |setting: &&Setting| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
     let named = |setting: &Setting| format!("{} ({} Mb/s)", setting.name, text(&setting.tcp, 2));
@@ -140,22 +140,20 @@ pub(super) fn reason(claim: &'static str, stated: f64, rows: &[Setting]) -> Reas
         known => known.join("; "),
     };
     let own = &rows[0];
-    let filled = |tcp: f64| {
-        let all = f64::from(EACH) * (tcp + value(&own.media));
-        all / f64::from(SHARED) * 100.0
-    };
+    let filled = |media: f64, tcp: f64| f64::from(EACH) * (media + tcp) / f64::from(SHARED) * 100.0;
     Reason {
         claim,
         text: format!(
             "The paper shows one TCP of 16; the claim is held against their mean, {} Mb/s, and single ones have from {} to \
-             {} Mb/s. The senders get what the paper says. 16 such TCPs and the senders would fill {:.0} % of the link; \
-             ours fill {:.0} %, Reno with a buffer of 10 packets for a round trip of 84 ms. \
+             {} Mb/s. A sender gets {} Mb/s, and {sender} Mb/s in the paper. {EACH} pairs with the \
+             paper's rates would fill {:.0} % of the link; ours fill {:.0} %. \
              Settings that come within 15 % of {stated}: {found}.",
             text(&own.tcp, 2),
             text(&own.least, 2),
             text(&own.most, 2),
-            filled(stated),
-            filled(value(&own.tcp)),
+            text(&own.media, 2),
+            filled(sender, stated),
+            filled(value(&own.media), value(&own.tcp)),
         ),
     }
 }

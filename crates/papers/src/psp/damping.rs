@@ -5,11 +5,12 @@ use polypath_core::spacing::{Attribution, Counting};
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_scenario::network::spaced::Control;
 
+use super::merge::parameters;
 use super::merge::{Merge, Protocol, Span, name_of};
 use super::pictures::{mbits, seconds, sheet, thin};
 use super::sweep::text;
 use super::trace::{BIN, Course, Trace};
-use crate::figure::{Figure, Findings, Sheet};
+use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, SEED, Study};
 
@@ -22,9 +23,11 @@ pub(super) const DAMPING: Figure = Figure {
 pub(super) const GROWTH: Figure = Figure {
     id: "psp.seven_rtts",
     title: "How many round-trip times of loss take the spacing from 0 beyond 2000 us",
-    claims: &["psp.seven_rtts"],
+    claims: &[GROWTH_CLAIM],
     make: growth,
 };
+
+const GROWTH_CLAIM: &str = "psp.seven_rtts";
 
 /// The paper's time for Fig. 5, all of which is measured.
 const SPAN: Span = Span {
@@ -66,6 +69,18 @@ impl Runs {
             value: of(courses),
         };
         runs.map(sample).collect()
+    }
+}
+
+impl Runs {
+    /// Senders and readings.
+    fn name(&self) -> String {
+        let readings = [
+            name_of(self.protocol.attribution),
+            name_of(self.protocol.counting),
+        ];
+        let [attribution, counting] = readings.map(|name| name.replace('"', ""));
+        format!("{} senders, {attribution}, {counting}", self.senders)
     }
 }
 
@@ -118,9 +133,38 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of(name, "deviation.ad_hoc", "Mb/s", &deviation(ad_hoc)),
             of(name, "deviation.damped", "Mb/s", &deviation(damped)),
         ],
-        parameters: Merge::parameters(),
+        caveats: readings_judged(&pairs),
+        notes: vec![parameters::READINGS.to_owned()],
+        parameters: Merge::adaptive(SENDERS[0], DAMPED, SPAN, 0)
+            .parameters("stated (Fig. 5); both controls are run"),
         ..Findings::default()
     })
+}
+
+/// Which of the readings is judged, and what the others give.
+fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
+    let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
+    let told = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
+        let others = pairs[1..].iter();
+        let told = others.map(|pair| format!("{}: {}", pair.0.name(), of(pair)));
+        told.collect::<Vec<_>>().join("; ")
+    };
+    let judged = format!(
+        "Judged are {}, since a lone sender never loses on this topology. The others give",
+        pairs[0].0.name()
+    );
+    let gain = told(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
+    let swings = told(&|(ad_hoc, damped)| format!("{}, {}", swing(ad_hoc), swing(damped)));
+    vec![
+        Reason {
+            claim: "psp.fig5.damping",
+            text: format!("{judged} these gains: {gain}."),
+        },
+        Reason {
+            claim: "psp.fig5.oscillation",
+            text: format!("{judged} these deviations in Mb/s, ad hoc and damped: {swings}."),
+        },
+    ]
 }
 
 fn received(courses: &[Course]) -> f64 {
@@ -242,18 +286,47 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
             rows,
         )],
         measurements: vec![Measurement::of(
-            "psp.seven_rtts",
+            GROWTH_CLAIM,
             "feedbacks",
             "RTT",
             "latest",
             &readings[0].samples(|courses| feedbacks(courses).fold(0.0, f64::max)),
         )],
+        caveats: vec![growth_caveat(&readings)],
         notes: vec![
+            parameters::READINGS.to_owned(),
             "The number is that of the slowest of 64 senders, read as Fig. 4 says literally: each feedback that tells of loss doubles the spacing. Where a loss belongs to the spacing that its packet was sent with, a reaction shows two round-trip times later, and it takes twice as long.".to_owned(),
         ],
-        parameters: Merge::parameters(),
+        parameters: Merge::adaptive(MANY, readings[0].protocol, span, 0).parameters("chosen"),
         ..Findings::default()
     })
+}
+
+/// What counts as a round-trip time of loss, and what the other reading gives.
+fn growth_caveat(readings: &[Runs]) -> Reason {
+    let most = |runs: &Runs| text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1);
+    let never = |runs: &Runs| {
+        let all: usize = runs.courses.iter().map(Vec::len).sum();
+        let passed: usize = runs.courses.iter().map(|c| feedbacks(c).count()).sum();
+        format!("{} of {all}", all - passed)
+    };
+    let [latest, when_sent] = readings else {
+        return Reason {
+            claim: GROWTH_CLAIM,
+            text: String::new(),
+        };
+    };
+    Reason {
+        claim: GROWTH_CLAIM,
+        text: format!(
+            "Judged is the reading `latest`, the literal one of Fig. 4; `when-sent`, which the other figures have, takes {}. A round-trip \
+             time of loss is a feedback that tells of loss: one comes each round-trip time, and those that tell of none are not \
+             counted. Senders that never pass 2000 us have no number: {} with `latest`, {} with `when-sent`.",
+            most(when_sent),
+            never(latest),
+            never(when_sent),
+        ),
+    }
 }
 
 /// How many feedbacks each sender took; none of one that never got there.

@@ -8,6 +8,7 @@ use polypath_report::network::jain_index;
 use polypath_report::plot::{Look, Plot, Point, Series};
 
 use super::damping::{DAMPED, mean_of, over_time};
+use super::merge::parameters::READINGS;
 use super::merge::{Merge, SHARED, Span};
 use super::pictures::{mbits, seconds, sheet, thin};
 use super::sensitivity::{fair_rows, fair_sheet, fairness_reason};
@@ -28,6 +29,10 @@ pub(super) const SPAN: Span = Span {
     seconds: 120,
     warm_up: 20,
 };
+
+/// What its length comes from.
+pub(super) const TIME: &str =
+    "chosen: the first seconds are left out, in which the senders find their rates";
 
 /// Runs of two senders by their seeds.
 pub(super) struct Pairs(Vec<(u64, Vec<Course>)>);
@@ -100,9 +105,13 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("deviation", "Mb/s", deviation),
             of("mean", "Mb/s", mean),
         ],
-        sheets: vec![each_pair(&pairs), fair_sheet(&rows)],
+        sheets: vec![
+            each_pair(&pairs),
+            fair_sheet("fairness", "Two damped senders in other settings", &rows),
+        ],
         reasons: vec![fairness_reason(CLAIM, &rows)],
-        parameters: Merge::parameters(),
+        parameters: Merge::adaptive(2, DAMPED, SPAN, 0).parameters(TIME),
+        notes: vec![READINGS.to_owned()],
         ..Findings::default()
     })
 }

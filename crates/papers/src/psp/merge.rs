@@ -1,5 +1,6 @@
 //! The paper's topology (3.1, Fig. 6): senders on a fast Ethernet, a gateway with a small buffer, a wide-area link.
 
+pub(super) mod parameters;
 mod text;
 
 use polypath_core::spacing::{Attribution, Counting};
@@ -178,20 +179,6 @@ impl Merge {
         match self.media {
             Media::Fixed { senders, .. } | Media::Adaptive { senders, .. } => senders,
         }
-    }
-
-    /// What stands for all figures over it, with its source.
-    pub(super) fn parameters() -> Vec<[String; 2]> {
-        [
-            ("topology", "Fig. 6: senders on 100 Mb/s and 2 ms, shared link of 155 Mb/s and 40 ms (3.1)".to_owned()),
-            ("buffer", format!("{BUFFER} packets besides that in transmission, drop-tail (3.1)")),
-            ("packet", format!("{PACKET} B on the wire, media and TCP; chosen: sheet `implied` of psp.sensitivity")),
-            ("starts", "`drift`: within 0.1 s, clocks differ by up to 0.5 %; chosen: sheet `starts` of psp.fig8_9".to_owned()),
-            ("TCP", "Reno without end, nodes of its own, start within 1 s; chosen".to_owned()),
-            ("adaptive senders", "start within 0.1 s; step of 2 us; a loss belongs to the spacing of its packet".to_owned()),
-        ]
-        .map(|(name, value)| [name.to_owned(), value])
-        .to_vec()
     }
 
     /// The time between the starts of two packets of spacing `spacing`, in microseconds.

@@ -2,7 +2,7 @@
 
 use super::damping::{DAMPED, READINGS};
 use super::fairness::{Pairs, SPAN, deviation, jain, mean};
-use super::merge::{Media, Merge, Protocol, name_of};
+use super::merge::{ACCESS, Media, Merge, Protocol, SHARED, name_of};
 use super::pictures::sheet;
 use super::sweep::{estimate, text};
 use super::trace::Course;
@@ -27,82 +27,91 @@ pub(super) struct Setting {
 /// Where runs are missing.
 pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
     let base = Merge::adaptive(2, DAMPED, SPAN, 0);
-    let mut settings = vec![("as in the figures".to_owned(), base.clone())];
-    for (attribution, counting) in &READINGS[1..] {
+    let own = [("as in the figures".to_owned(), base.clone())];
+    let all = own
+        .into_iter()
+        .chain(readings())
+        .chain(starts(&base))
+        .chain(links(&base));
+    rows(study, all)
+}
+
+/// Two damped senders in each of some settings.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn rows(
+    study: &mut Study<'_>,
+    settings: impl Iterator<Item = (String, Merge)>,
+) -> Result<Vec<Setting>, Pending> {
+    let mut asked = Vec::new();
+    for (name, merge) in settings {
+        let pairs = Pairs::of(study, |seed| Merge {
+            seed,
+            ..merge.clone()
+        });
+        asked.push((name, pairs));
+    }
+    let rows = asked
+        .into_iter()
+        .map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
+    rows.collect()
+}
+
+/// The other readings of the protocol.
+fn readings() -> impl Iterator<Item = (String, Merge)> {
+    READINGS[1..].iter().map(|&(attribution, counting)| {
         let protocol = Protocol {
-            attribution: *attribution,
-            counting: *counting,
+            attribution,
+            counting,
             ..DAMPED
         };
         let names = format!("{}, {}", name_of(attribution), name_of(counting));
-        settings.push((
-            names.replace('"', ""),
-            Merge::adaptive(2, protocol, SPAN, 0),
-        ));
-    }
-    for spread in [0, 1, 1000] {
+        let merge = Merge::adaptive(2, protocol, SPAN, 0);
+        (names.replace('"', ""), merge)
+    })
+}
+
+/// Other starts, and more senders.
+fn starts(base: &Merge) -> impl Iterator<Item = (String, Merge)> {
+    let spread = |spread| {
         let media = Media::Adaptive {
             senders: 2,
             protocol: DAMPED,
             late: 0,
             spread,
         };
-        let name = format!("both start within {spread} us");
-        settings.push((
-            name,
-            Merge {
-                media,
-                ..base.clone()
-            },
-        ));
-    }
-    for senders in [4, 8, 16] {
-        settings.push((
-            format!("{senders} senders"),
-            Merge::adaptive(senders, DAMPED, SPAN, 0),
-        ));
-    }
-    for buffer in [5, 20, 50, 100, 500] {
-        settings.push((
-            format!("buffer {buffer}"),
-            Merge {
-                buffer,
-                ..base.clone()
-            },
-        ));
-    }
-    for packet in [500, 1000, 1400, 1500] {
-        settings.push((
-            format!("packet {packet} B"),
-            Merge {
-                packet,
-                ..base.clone()
-            },
-        ));
-    }
-    for shared in [45, 100, 120, 190] {
-        settings.push((
+        let merge = Merge {
+            media,
+            ..base.clone()
+        };
+        (format!("both start within {spread} us"), merge)
+    };
+    let senders = |senders| {
+        let merge = Merge::adaptive(senders, DAMPED, SPAN, 0);
+        (format!("{senders} senders"), merge)
+    };
+    [0, 1, 1000]
+        .map(spread)
+        .into_iter()
+        .chain([4, 8, 16].map(senders))
+}
+
+/// Other buffers, packets and rates of the shared link.
+fn links(base: &Merge) -> impl Iterator<Item = (String, Merge)> {
+    let base = || base.clone();
+    let buffers = [5, 20, 50, 100, 500];
+    let buffers = buffers.map(|buffer| (format!("buffer {buffer}"), Merge { buffer, ..base() }));
+    let packets = [500, 1000, 1400, 1500];
+    let packets = packets.map(|packet| (format!("packet {packet} B"), Merge { packet, ..base() }));
+    let rates = [45, 100, 120, 190];
+    let rates = rates.map(|shared| {
+        (
             format!("shared link {shared} Mb/s"),
-            Merge {
-                shared,
-                ..base.clone()
-            },
-        ));
-    }
-    let asked: Vec<_> = settings
-        .into_iter()
-        .map(|(name, merge)| {
-            let pairs = Pairs::of(study, |seed| Merge {
-                seed,
-                ..merge.clone()
-            });
-            (name, pairs)
-        })
-        .collect();
-    let rows = asked
-        .into_iter()
-        .map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
-    rows.collect()
+            Merge { shared, ..base() },
+        )
+    });
+    buffers.into_iter().chain(packets).chain(rates)
 }
 
 impl Setting {
@@ -121,7 +130,7 @@ impl Setting {
     }
 }
 
-pub(super) fn fair_sheet(rows: &[Setting]) -> Sheet {
+pub(super) fn fair_sheet(id: &str, title: &str, rows: &[Setting]) -> Sheet {
     let row = |setting: &Setting| {
         vec![
             setting.name.clone(),
@@ -133,8 +142,8 @@ pub(super) fn fair_sheet(rows: &[Setting]) -> Sheet {
         ]
     };
     sheet(
-        "fairness",
-        "Two damped senders in other settings",
+        id,
+        title,
         &[
             "setting",
             "Jain's index",
@@ -149,13 +158,9 @@ pub(super) fn fair_sheet(rows: &[Setting]) -> Sheet {
 
 /// Why two damped senders do not share.
 pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
-    let mean = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
     let (own, others) = (&rows[0], &rows[1..]);
-    let fair: Vec<String> = others
-        .iter()
-        .filter(|setting| mean(&setting.jain) >= FAIR)
-        .map(|setting| format!("{} ({})", setting.name, text(&setting.jain, 3)))
-        .collect();
+    let fair = others.iter().filter(|setting| setting.may_be_fair());
+    let fair: Vec<String> = fair.map(Setting::told).collect();
     let fair = match fair.as_slice() {
         [] => "none".to_owned(),
         known => known.join("; "),
@@ -163,14 +168,13 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "No rule of the protocol moves two senders towards each other. A step of 2 us raises a rate r by r^2 x 2 us \
-             over the bits of a packet, so that the faster one gains more; the loss that follows takes back the step \
-             of whoever lost; and a doubling keeps the ratio of the spacings. Of 155 Mb/s one comes to keep {} Mb/s, \
-             its whole access link, where no step is left that a loss could revert, and the other has {} Mb/s: Jain's \
-             index {} without TCP. Other start times, readings of the protocol, buffers, packets and rates of the \
-             shared link (sheet `fairness` of psp.fig16_17), {} settings in all, bring it to {FAIR} in the mean in: {fair}. \
-             With small packets a step is a larger part of the interval, rates swing more, and their means come closer. With \
-             a shared link as fast as one access link it is a lockout: both send at full rate, and half of it is lost.",
+            "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by r^2 x 2 us over the bits of \
+             a packet, so that the faster one gains more, and a doubling keeps the ratio of the spacings. Of {SHARED} Mb/s one \
+             comes to send {} of the {ACCESS} Mb/s of its access link, and the other {} Mb/s: Jain's index {}. Of {} other \
+             settings (sheet `fairness` of psp.fig16_17) the interval of the index reaches {FAIR} in: {fair}. Where the shared \
+             link has nearly the rate of both access links, each sender nearly fills its own, and there is little to share; \
+             where it has the rate of one, both send all they can and half is lost. Of the packets, small ones come nearest: \
+             a step is a larger part of their interval, and the rates swing more.",
             text(&own.most, 1),
             text(&own.least, 1),
             text(&own.jain, 3),
@@ -181,3 +185,21 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
 
 /// Jain's index on the fairness line, as the claim has it.
 const FAIR: f64 = 0.99;
+
+impl Setting {
+    /// Whether the interval of the index reaches [`FAIR`].
+    fn may_be_fair(&self) -> bool {
+        estimate(&self.jain).is_some_and(|known| known.mean + known.ci95.unwrap_or(0.0) >= FAIR)
+    }
+
+    /// Its index and rates in words.
+    pub(super) fn told(&self) -> String {
+        format!(
+            "{} ({}: {} and {} Mb/s)",
+            self.name,
+            text(&self.jain, 3),
+            text(&self.least, 1),
+            text(&self.most, 1),
+        )
+    }
+}

@@ -8,10 +8,11 @@ use polypath_report::plot::{Plot, Point, Series};
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 use serde::{Deserialize, Serialize};
 
+use super::merge::parameters::STARTS;
 use super::merge::{Merge, PACKET, SHARED, Span, Starts};
 use super::packets::window_rate;
 use super::pictures::{axis, sheet, stated, thin};
-use super::sweep::{seeds, span, text};
+use super::sweep::{TIME, seeds, span, text};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Job, JobError, Pending, Study};
@@ -269,8 +270,10 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements: vec![of("mean", mean), of("deviation", deviation)],
         reasons: vec![scatter(&known)],
         caveats: vec![packet_or_loss(&known)],
-        parameters: Merge::parameters(),
-        ..Findings::default()
+        parameters: Merge::fixed(EACH, SPACING, span(study), 0)
+            .beside(EACH, 20)
+            .parameters(TIME),
+        notes: vec![STARTS.to_owned()],
     })
 }
 

@@ -26,6 +26,9 @@ pub(super) fn span(study: &Study<'_>) -> Span {
     }
 }
 
+/// What the length of such runs comes from.
+pub(super) const TIME: &str = "with --full five seeds make the paper's 500 s a point (3.2)";
+
 /// Seeds for several runs of each point.
 pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
     replica_seeds(SEED, study.pick(3, 5))
@@ -49,14 +52,27 @@ impl Sweep {
         seeds: Vec<u64>,
         merge: impl Fn(u32, u64) -> Merge,
     ) -> Result<Self, Pending> {
-        let spacings = study.pick(FEW_SPACINGS, SPACINGS).to_vec();
+        let spacings = study.pick(FEW_SPACINGS, SPACINGS);
+        Self::over(study, spacings, seeds, merge)
+    }
+
+    /// The same with spacings of its own, in microseconds.
+    ///
+    /// # Errors
+    /// Where runs are missing.
+    pub(super) fn over(
+        study: &mut Study<'_>,
+        spacings: &[u32],
+        seeds: Vec<u64>,
+        merge: impl Fn(u32, u64) -> Merge,
+    ) -> Result<Self, Pending> {
         let points = spacings
             .iter()
             .flat_map(|&spacing| seeds.iter().map(move |&seed| (spacing, seed)));
         let runs = study.ask_all(points.map(|(spacing, seed)| Steady(merge(spacing, seed))))?;
         Ok(Self {
             flows: runs.chunks(seeds.len()).map(<[Flows]>::to_vec).collect(),
-            spacings,
+            spacings: spacings.to_vec(),
             seeds,
         })
     }

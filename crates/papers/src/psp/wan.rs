@@ -9,11 +9,13 @@ mod bottleneck;
 use polypath_batch::replica_seeds;
 use polypath_report::plot::{Plot, Series};
 
-use bottleneck::{BOTTLENECK, BUFFER, BURST, Carried, LINE, ON, Wan};
+use bottleneck::{BOTTLENECK, BUFFER, BURST, Carried, ON, Wan};
+
+pub(super) use bottleneck::LINE;
 
 use super::pictures::{mbits, microseconds, share, sheet, stated};
 use super::sweep::{point, text};
-use crate::figure::{Figure, Findings, Sheet};
+use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, SEED, Study};
 
@@ -100,6 +102,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         sheets: vec![table(&kinds)],
         measurements: measurements(&model),
         parameters: parameters(),
+        caveats: caveats(&kinds),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         ..Findings::default()
     })
@@ -107,6 +110,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 /// The spacings in microseconds at which the paper states numbers (1.1, 2).
 const STATED: [f64; 3] = [0.0, 100.0, 200.0];
+
+/// The losses that the paper states there (1.1), of which the ledger has no values.
+const LOSSES: [f64; 3] = [0.9, 0.35, 0.1];
 
 fn throughput(kinds: &[(&str, &Model)], rates: [f64; 3]) -> Plot {
     let series = kinds
@@ -127,7 +133,7 @@ fn losses(kinds: &[(&str, &Model)]) -> Plot {
     let series = kinds
         .iter()
         .map(|(name, model)| model.series(name, Carried::loss));
-    let points = STATED.iter().zip([0.9, 0.35, 0.1]);
+    let points = STATED.iter().zip(LOSSES);
     Plot {
         id: "fig2".to_owned(),
         title: "Packet loss".to_owned(),
@@ -142,6 +148,43 @@ const NOTES: &[&str] = &[
     "Fitted: what an arrival takes of the bottleneck's time, to 62 Mb/s at 0 us; the share of time with bursts, to the loss of 10 % at 200 us. Predicted: throughput and loss at 100 us, that 50 us delivers more than 0, and where the loss ends.",
     "Without interrupts the delivered rate does not fall towards 0 us: a FIFO forwards what it can, however much is offered.",
 ];
+
+/// What of the claims is fitted, and what the model was chosen for.
+fn caveats(kinds: &[(&str, &Model)]) -> Vec<Reason> {
+    let at = |model: &Model, spacing: f64, of: fn(Carried) -> f64, digits| {
+        let position = SPACINGS
+            .iter()
+            .position(|&at| f64::from(at).total_cmp(&spacing).is_eq());
+        position.map_or_else(String::new, |at| text(&model.samples(at, of), digits))
+    };
+    let losses = STATED.iter().zip(LOSSES).map(|(&spacing, paper)| {
+        let ours = at(kinds[0].1, spacing, Carried::loss, 3);
+        format!("{ours} at {spacing} us ({paper} in the paper)")
+    });
+    let losses: Vec<String> = losses.collect();
+    let without = kinds[1].1;
+    vec![
+        Reason {
+            claim: "psp.fig1_2.wan",
+            text: format!(
+                "Fitted to the paper: the rate at 0 us, by what an interrupt takes, and the loss at 200 us, which fixes the rate \
+                 there, by the share of time with bursts. Predicted is the rate at 100 us alone. The losses, which are not \
+                 judged: {}.",
+                losses.join(", "),
+            ),
+        },
+        Reason {
+            claim: "psp.fig1.shape",
+            text: format!(
+                "That the rate is less at 0 us than at its peak is what the processor with interrupts was chosen for; where the \
+                 peak lies is predicted. Without interrupts {} Mb/s are delivered at 0 us, {} at 50 us and {} at 100 us.",
+                at(without, 0.0, delivered, 1),
+                at(without, 50.0, delivered, 1),
+                at(without, 100.0, delivered, 1),
+            ),
+        },
+    ]
+}
 
 fn measurements(model: &Model) -> Vec<Measurement> {
     let mut all = Vec::new();

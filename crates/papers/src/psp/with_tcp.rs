@@ -2,12 +2,13 @@
 
 use polypath_report::plot::Plot;
 
-use super::alternatives;
 use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
+use super::merge::parameters::STARTS;
 use super::merge::{Merge, SHARED};
 use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
 use super::steady::{Flows, loss};
-use super::sweep::{Sweep, estimate, extremes, mean, seeds, span, text};
+use super::sweep::{Sweep, TIME, estimate, extremes, mean, seeds, span, text};
+use super::{alternatives, packets};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, Study};
@@ -43,6 +44,12 @@ fn sweep_of(study: &mut Study<'_>, window: u32) -> Result<Sweep, Pending> {
     })
 }
 
+fn parameters(study: &Study<'_>, window: u32) -> Vec<[String; 2]> {
+    Merge::fixed(EACH, 0, span(study), 0)
+        .beside(EACH, window)
+        .parameters(TIME)
+}
+
 fn goodput(flows: &Flows) -> Option<f64> {
     mean(&flows.tcp, |flow| flow.received)
 }
@@ -54,7 +61,8 @@ fn tcp_loss(flows: &Flows) -> Option<f64> {
 fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig10_11.with_tcp";
     let sweep = sweep_of(study, WINDOWS[0])?;
-    let peak = study.stated(CLAIM, 1).unwrap_or_default();
+    let known = [0, 1, 2].map(|index| study.stated(CLAIM, index).unwrap_or_default());
+    let peak = known[1];
     let spacing = best_spacing(&sweep);
     let mean = estimate(&spacing).map_or(0.0, |best| best.mean);
     let nearest = |spacing: &&u32| (f64::from(**spacing) - mean).abs();
@@ -70,7 +78,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
         Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
     };
     Ok(Findings {
-        plots: vec![media_throughput(&sweep, peak), media_loss(&sweep)],
+        plots: vec![media_throughput(&sweep, known), media_loss(&sweep, known)],
         sheets: vec![
             curve(&sweep, WINDOWS[0]),
             best_sheet(vec![best_row("window 20", &sweep)]),
@@ -81,7 +89,7 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("loss", "ratio", &at(lost)),
         ],
         reasons: vec![capacity_reason(&sweep, peak, &spacing)],
-        parameters: Merge::parameters(),
+        parameters: parameters(study, WINDOWS[0]),
         ..Findings::default()
     })
 }
@@ -113,14 +121,20 @@ fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
 
 fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig12.tcp_small_window";
-    let sweep = sweep_of(study, WINDOWS[0])?;
+    let sweep = sweep_of(study, WINDOWS[0]);
+    let windows = packets::rows(study);
+    let (sweep, windows) = (sweep?, windows?);
     let known = study.stated(CLAIM, 0).unwrap_or_default();
     let most = sweep.samples(goodput, |curve| {
         curve.iter().flatten().copied().reduce(f64::max)
     });
     Ok(Findings {
         plots: vec![
-            tcp_throughput(&sweep, "fig12", &[(5000.0, known)]),
+            tcp_throughput(
+                &sweep,
+                "fig12",
+                &[(f64::from(alternatives::SPACING), known)],
+            ),
             tcp_losses(&sweep, "fig13"),
         ],
         sheets: vec![curve(&sweep, WINDOWS[0])],
@@ -131,7 +145,8 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "sixteen",
             &most,
         )],
-        parameters: Merge::parameters(),
+        caveats: vec![packets::window_caveat(CLAIM, known, &most, &windows)],
+        parameters: parameters(study, WINDOWS[0]),
         ..Findings::default()
     })
 }
@@ -143,7 +158,7 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let [small, large] = sweeps;
     let (small, large, others) = (small?, large?, others?);
     let last = large.spacings.len() - 1;
-    let known = study.stated(CLAIM, 1).unwrap_or_default();
+    let known = [0, 1].map(|index| study.stated(CLAIM, index).unwrap_or_default());
     let of = |quantity: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, "Mb/s", "sixteen", samples)
     };
@@ -155,13 +170,18 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     measurements.extend(loss_curve(&large, "tcp_loss.window800"));
     Ok(Findings {
         plots: vec![
-            tcp_throughput(&large, "fig14", &[(5000.0, known)]),
+            tcp_throughput(
+                &large,
+                "fig14",
+                &[(f64::from(alternatives::SPACING), known[1])],
+            ),
             tcp_losses(&large, "fig15"),
         ],
         reasons: vec![alternatives::reason(CLAIM, known, &others)],
         sheets: vec![curve(&large, WINDOWS[1]), alternatives::sheet_of(&others)],
         measurements,
-        parameters: Merge::parameters(),
+        parameters: parameters(study, WINDOWS[1]),
+        notes: vec![STARTS.to_owned()],
         ..Findings::default()
     })
 }
@@ -172,7 +192,10 @@ fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
     sweep.measurements(&model, tcp_loss)
 }
 
-fn media_throughput(sweep: &Sweep, peak: f64) -> Plot {
+/// The other end of the range of best spacings in microseconds, of which the ledger has the first (3.2.3).
+const BEST_TO: f64 = 1050.0;
+
+fn media_throughput(sweep: &Sweep, [best, peak, _]: [f64; 3]) -> Plot {
     Plot {
         id: "fig10".to_owned(),
         title: "Throughput for one of 16 senders among 16 TCPs".to_owned(),
@@ -182,21 +205,21 @@ fn media_throughput(sweep: &Sweep, peak: f64) -> Plot {
             sweep.series("sent", sent),
             sweep.series("received, mean of 16", received),
         ],
-        stated: [1000.0, 1050.0]
+        stated: [best, BEST_TO]
             .map(|x| stated("received, mean of 16", x, peak))
             .to_vec(),
     }
 }
 
-fn media_loss(sweep: &Sweep) -> Plot {
+fn media_loss(sweep: &Sweep, [best, _, loss]: [f64; 3]) -> Plot {
     Plot {
         id: "fig11".to_owned(),
         title: "Packet loss for one of 16 senders among 16 TCPs".to_owned(),
         x: microseconds(),
         y: share("loss"),
         series: vec![sweep.series("mean of 16", lost)],
-        stated: [1000.0, 1050.0]
-            .map(|x| stated("mean of 16", x, 0.0))
+        stated: [best, BEST_TO]
+            .map(|x| stated("mean of 16", x, loss))
             .to_vec(),
     }
 }

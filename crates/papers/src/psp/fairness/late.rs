@@ -5,31 +5,30 @@ use polypath_report::plot::{Plot, Series};
 use super::super::damping::DAMPED;
 use super::super::merge::{Media, Merge, Span};
 use super::super::pictures::{axis, seconds};
-use super::super::sensitivity::{fair_rows, fairness_reason};
-use super::super::sweep::point;
+use super::super::sweep::{estimate, point, text};
 use super::super::trace::{BIN, Course};
-use super::{Pairs, SPAN, deviation, each_pair, fairness, mean};
-use crate::figure::{Figure, Findings};
+use super::{Pairs, SPAN, TIME, deviation, each_pair, fairness, mean};
+use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, Study};
 
 pub(in crate::psp) const FIGURE: Figure = Figure {
     id: "psp.fig18",
     title: "Two damped senders, the second 10 s later",
-    claims: &["psp.fig18.late_start"],
+    claims: &[CLAIM],
     make: late,
 };
 
+const CLAIM: &str = "psp.fig18.late_start";
 /// When the second sender starts, in seconds.
 const DELAY: u32 = 10;
 /// The distance to the fairness line is a mean over so many seconds.
 const WINDOW: f64 = 10.0;
+/// Means and deviations are over the last so many seconds.
+const MEASURED: u32 = 40;
 
 fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    const CLAIM: &str = "psp.fig18.late_start";
-    let pairs = Pairs::of(study, late_merge);
-    let rows = fair_rows(study);
-    let (pairs, rows) = (pairs?, rows?);
+    let pairs = Pairs::of(study, late_merge)?;
     let curve = curve(&pairs);
     let of = |quantity: &str, unit: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, unit, "pairs", samples)
@@ -51,8 +50,8 @@ fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         sheets: vec![each_pair(&pairs)],
         measurements,
-        reasons: vec![fairness_reason(CLAIM, &rows)],
-        parameters: Merge::parameters(),
+        reasons: vec![reason(&pairs, &curve)],
+        parameters: late_merge(0).parameters(TIME),
         ..Findings::default()
     })
 }
@@ -67,6 +66,39 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
             (middle, pairs.samples(|courses| distance(courses, from)))
         })
         .collect()
+}
+
+/// Why the two do not come nearer.
+fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
+    let said = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
+    let value = |at: Option<&(f64, Vec<Sample>)>| {
+        let known = at.and_then(|at| estimate(&at.1));
+        known.map_or(0.0, |known| known.mean)
+    };
+    let later_is_faster = pairs.samples(|courses| match courses {
+        [first, second] => f64::from(u8::from(second.mean > first.mean)),
+        _ => 0.0,
+    });
+    let faster = later_is_faster.iter().filter(|run| run.value > 0.0);
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "The distance {}: it is {} in the first whole half second after the second sender's first feedback, {} over its first \
+             {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 on an axis). Both send at full rate until that feedback, \
+             so that they set out together; then they part as two that start together do (psp.fig16_17). Over the last {MEASURED} s the \
+             later sender is the faster one in {} of {} runs.",
+            if value(curve.last()) < value(curve.first()) {
+                "falls, but not from each span to the next"
+            } else {
+                "does not fall"
+            },
+            text(&pairs.samples(at_first), 3),
+            said(curve.first()),
+            said(curve.last()),
+            faster.count(),
+            later_is_faster.len(),
+        ),
+    }
 }
 
 fn approach(curve: &[(f64, Vec<Sample>)]) -> Plot {
@@ -87,7 +119,7 @@ fn approach(curve: &[(f64, Vec<Sample>)]) -> Plot {
 
 fn late_merge(seed: u64) -> Merge {
     let span = Span {
-        warm_up: SPAN.seconds - 40,
+        warm_up: SPAN.seconds - MEASURED,
         ..SPAN
     };
     Merge {
@@ -101,21 +133,51 @@ fn late_merge(seed: u64) -> Merge {
     }
 }
 
-/// How far two rates are from each other over a window from `from` seconds on, as a share of their sum: 0 on the
-/// fairness line, 1 on an axis.
-fn distance(courses: &[Course], from: f64) -> f64 {
+/// How far two rates are from each other in each bin that lies after both senders' first feedback, as a share of their sum: 0
+/// on the fairness line, 1 on an axis; with the middle of the bin in seconds.
+fn distances(courses: &[Course]) -> Vec<(f64, f64)> {
     let [first, second] = courses else {
-        return 0.0;
+        return Vec::new();
     };
     let bin = BIN.as_secs_f64();
     let rates = first.rates.iter().zip(&second.rates).enumerate();
-    let within = |number: &usize| {
-        let at = (*number as f64 + 0.5) * bin;
-        (from..from + WINDOW).contains(&at)
-    };
-    let distances = rates
-        .filter(|(number, _)| within(number))
-        .map(|(_, (a, b))| (a - b).abs() / (a + b).max(f64::MIN_POSITIVE));
-    let distances: Vec<f64> = distances.collect();
-    distances.iter().sum::<f64>() / distances.len().max(1) as f64
+    // Before the first feedback a rate is not known, and in its bin only in part.
+    let known = rates.skip_while(|(_, (a, b))| **a <= 0.0 || **b <= 0.0);
+    known
+        .skip(1)
+        .map(|(number, (a, b))| ((number as f64 + 0.5) * bin, (a - b).abs() / (a + b)))
+        .collect()
+}
+
+/// The distance in the first bin in which it is known.
+fn at_first(courses: &[Course]) -> f64 {
+    distances(courses).first().map_or(1.0, |first| first.1)
+}
+
+/// The mean distance over a window from `from` seconds on.
+fn distance(courses: &[Course], from: f64) -> f64 {
+    let known = distances(courses).into_iter();
+    let within = known.filter(|(at, _)| (from..from + WINDOW).contains(at));
+    let within: Vec<f64> = within.map(|(_, distance)| distance).collect();
+    within.iter().sum::<f64>() / within.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_begins_after_the_later_senders_first_feedback() {
+        let course = |rates: &[f64]| Course {
+            rates: rates.to_vec(),
+            ..Course::default()
+        };
+        let pair = [
+            course(&[50.0, 100.0, 100.0, 60.0]),
+            course(&[0.0, 10.0, 50.0, 60.0]),
+        ];
+        assert_eq!(distances(&pair), [(1.25, 1.0 / 3.0), (1.75, 0.0)]);
+        assert!((at_first(&pair) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((distance(&pair, 0.0) - 1.0 / 6.0).abs() < 1e-12);
+    }
 }

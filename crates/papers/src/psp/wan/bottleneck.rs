@@ -12,7 +12,7 @@ use crate::study::{Job, JobError};
 /// An Ethernet packet in bits.
 pub(super) const BITS: f64 = 12_000.0;
 /// The sender's line (OC-12): 62 Mb/s with a loss of 90 % are 620 Mb/s sent.
-pub(super) const LINE: f64 = 622.0;
+pub(in crate::psp) const LINE: f64 = 622.0;
 /// What the bottleneck forwards if nothing interrupts it, in Mb/s.
 pub(super) const BOTTLENECK: f64 = 70.0;
 /// Its buffer in packets, that in transmission included.
