@@ -24,7 +24,7 @@ use crate::figure::Figure;
 pub const FIGURES: &[Figure] = &[
     wan::FIGURE,
     damping::DAMPING,
-    damping::GROWTH,
+    damping::growth::FIGURE,
     alone::FIGURE,
     crowd::FIGURE,
     with_tcp::MEDIA,
