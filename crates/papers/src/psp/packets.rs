@@ -217,7 +217,7 @@ pub(super) fn spacing_caveat(claim: &'static str, rows: &[Row]) -> Reason {
     Reason {
         claim,
         text: format!(
-            "The best spacing is in proportion to the packet. {}",
+            "The best spacing grows with the packet. {}",
             others(rows, |row| format!("{} us", row.best[1]))
         ),
     }
@@ -233,7 +233,7 @@ pub(super) fn window_caveat(
     Reason {
         claim,
         text: format!(
-            "The rate is in proportion to the packet, and {stated} Mb/s is one of the numbers by which it was chosen. {} \
+            "The rate grows with the packet, and {stated} Mb/s is one of the numbers by which it was chosen. {} \
              The paper's TCP never exceeds {stated} Mb/s; ours comes to {} Mb/s, which the ledger's tolerance allows.",
             others(rows, |row| format!("{} Mb/s", text(&row.small, 2))),
             text(most, 3),

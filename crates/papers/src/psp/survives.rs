@@ -175,7 +175,7 @@ fn packet_or_loss(known: &[Known]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The mean exceeds {SPACING} us by the packet and not by loss: from the end of a packet to the start of the next \
+            "The mean exceeds {SPACING} us by the packet, and little by loss: from the end of a packet to the start of the next \
              (Fig. 3) a gap grows by the time that a packet needs less on the shared link than on its own. It is {} us where \
              nothing was lost between, {} us over all gaps, and {} us without TCP. Packets of 507 B, which the paper's number \
              implies from start to start, have {} us. An interval holds the sender's own clock, which differs by up to 0.5 %.",
@@ -201,7 +201,7 @@ fn scatter(known: &[Known]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "The deviation is {} us, and {} us where nothing was lost between. It grows with what senders and full windows of the TCPs \
+            "The deviation is {} us, and {} us where nothing was lost between. Start modes apart, among TCPs it grows with what senders and their full windows \
              come to, which is {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
             own.text(deviation),
             own.text(unbroken_deviation),

@@ -24,13 +24,15 @@ pub(in crate::psp) const FIGURE: Figure = Figure {
 const CLAIM: &str = "psp.seven_rtts";
 /// So many senders lose still when each has a spacing of 2000 us.
 const MANY: u32 = 64;
+/// How long a run lasts.
+const SECONDS: u32 = 4;
 /// The greatest of the spacings among which the paper's ideal one lies, in microseconds.
 const BOUND: f64 = 2000.0;
 
 fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let seeds = replica_seeds(SEED, study.pick(2, 5));
     let span = Span {
-        seconds: 4,
+        seconds: SECONDS,
         warm_up: 0,
     };
     let asked = [Attribution::Latest, Attribution::WhenSent].map(|attribution| {
@@ -94,9 +96,9 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "Judged is the reading `latest`, the literal one of Fig. 4; `when-sent`, which the other figures have, takes {}. A round-trip \
+            "Judged is the reading `latest`, the literal one of Fig. 4; `when-sent`, which the other figures have, takes {} for the slowest sender. A round-trip \
              time of loss is a feedback that tells of loss: one comes each round-trip time, and those that tell of none are not \
-             counted. Senders that never pass 2000 us have no number: {} with `latest`, {} with `when-sent`.",
+             counted. Senders that do not pass 2000 us in {SECONDS} s have no number: {} with `latest`, {} with `when-sent`.",
             most(when_sent),
             never(latest),
             never(when_sent),

@@ -85,7 +85,7 @@ fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
         text: format!(
             "The distance {}: it is {} in the first whole half second after the second sender's first feedback, {} over its first \
              {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 on an axis). Both send at full rate until that feedback, \
-             so that they set out together; then they part as two that start together do (psp.fig16_17). Over the last {MEASURED} s the \
+             so that they set out together, and come to where two that start together do (psp.fig16_17). Over the last {MEASURED} s the \
              later sender is the faster one in {} of {} runs.",
             if value(curve.last()) < value(curve.first()) {
                 "falls, but not from each span to the next"
