@@ -81,7 +81,7 @@ impl Merge {
             || "none".to_owned(),
             |tcp| {
                 format!(
-                    "{} transfers with a window of {} packets, stated (3.2.3, 3.3.2); {} without end, on nodes of their own, \
+                    "{}, stated (3.2.3, 3.3.2); window of {} packets, as in 3.2.3; {} without end, on nodes of their own, \
                      started within 1 s: chosen",
                     tcp.count, tcp.window, tcp.variant
                 )
