@@ -6,7 +6,7 @@ use super::merge::{Merge, PACKET, Starts};
 use super::ns2;
 use super::pictures::{axis, mbits, microseconds};
 use super::steady::{Flows, loss};
-use super::sweep::{Sweep, TIME, mean, seeds, span};
+use super::sweep::{Sweep, mean, seeds, span};
 use crate::figure::{Figure, Findings};
 use crate::measurement::Measurement;
 use crate::study::{Pending, Study};
@@ -43,7 +43,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )],
         parameters: Merge::fixed(1, 0, span, seed)
             .starting(Starts::Simul)
-            .parameters(TIME),
+            .parameters("chosen; one run a point, in which nothing is drawn"),
         ..Findings::default()
     })
 }
