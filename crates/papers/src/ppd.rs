@@ -16,6 +16,7 @@ mod pairs;
 mod parameters;
 mod plan;
 mod playout;
+mod search;
 mod sensitivity;
 mod setting;
 mod sounding;

@@ -15,21 +15,19 @@ use polypath_sim::world::path_load;
 use polypath_sim::{RunError, Side, World};
 use serde::{Deserialize, Serialize};
 
-use super::idle::{Idle, first_guess};
-use super::setting::Setting;
+use super::idle::Idle;
+use super::search::Search;
+use super::setting::{PathIdle, Setting};
 use crate::{Job, JobError};
 
-/// The search ends where the mean load is this near to the target, in proportion.
+/// The search ends where each mean load is this near to its target, in proportion.
 const NEAR: f64 = 0.003;
 
+/// How far the best try may be from the target, in proportion.
+pub(super) const FAR: f64 = 0.01;
+
 /// Tries after which the best one stands.
-const TRIES: u32 = 8;
-
-/// What a try is taken to change: load by the logarithm of the idle times, before two tries say it.
-const FIRST_SLOPE: f64 = -0.25;
-
-/// The longest step of the search, in the logarithm of the TCP idle time.
-const LONGEST_STEP: f64 = 1.5;
+const TRIES: u32 = 24;
 
 /// How long the sources run before anything is measured.
 pub(super) const WARM_UP: Duration = Duration::from_secs(100);
@@ -38,8 +36,8 @@ pub(super) const WARM_UP: Duration = Duration::from_secs(100);
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calibrate {
     pub(super) setting: Setting,
-    /// The load that both paths are to have in both directions.
-    pub(super) target: f64,
+    /// The loads that both paths are to have: to the client, and to the server.
+    pub(super) targets: [f64; 2],
     /// How long each run is measured, in seconds.
     pub(super) span: u32,
     pub(super) seeds: Vec<u64>,
@@ -51,68 +49,94 @@ pub(super) type Loads = [[f64; 2]; 2];
 /// The idle times that were found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Calibrated {
-    pub(super) idle: Idle,
+    /// Those of the sources that send to the client, and to the server.
+    pub(super) idle: PathIdle,
     /// What they gave, in each run.
     pub(super) loads: Vec<Loads>,
     /// How many idle times were tried.
     pub(super) tries: u32,
 }
 
-/// A point of the search.
+/// A point of the search: the logarithms of the TCP idle times by direction.
 #[derive(Clone, Debug)]
 struct Try {
-    at: f64,
+    at: [f64; 2],
     loads: Vec<Loads>,
 }
 
 impl Job for Calibrate {
     type Output = Calibrated;
-    const KIND: &'static str = "ppd.calibration.1";
+    const KIND: &'static str = "ppd.calibration.2";
 
     fn cost(&self) -> f64 {
         f64::from(self.span) * self.seeds.len() as f64 / 130.0
     }
 
     fn run(&self, parts: &AtomicU64) -> Result<Calibrated, JobError> {
-        let mut tries = vec![self.attempt(first_guess(self.target))?];
-        while tries.len() < TRIES as usize && tries[tries.len() - 1].error(self.target) > NEAR {
+        let mut searches = self.targets.map(Search::new);
+        let mut best = self.attempt([searches[0].first(), searches[1].first()])?;
+        let mut last = best.clone();
+        let mut tries = 1;
+        while tries < TRIES && self.error(&last) > NEAR {
             parts.fetch_add(polypath_batch::PARTS / u64::from(TRIES), Ordering::Relaxed);
-            let next = self.next(&tries);
-            tries.push(self.attempt(next)?);
+            last = self.attempt(self.next(&mut searches, &last))?;
+            tries += 1;
+            if self.error(&last) < self.error(&best) {
+                best = last.clone();
+            }
         }
-        let count = u32::try_from(tries.len()).unwrap_or(TRIES);
-        let error = |t: &Try| t.error(self.target);
-        let best = tries
-            .into_iter()
-            .min_by(|a, b| error(a).total_cmp(&error(b)));
-        let best = best.ok_or_else(|| JobError::Other("nothing was tried".to_owned()))?;
+        if self.error(&best) > FAR {
+            return Err(self.missed(&best));
+        }
         Ok(Calibrated {
-            idle: Idle::at(best.at),
+            idle: best.at.map(Idle::at),
             loads: best.loads,
-            tries: count,
+            tries,
         })
     }
 }
 
 impl Calibrate {
-    /// Where to look next: on the line through the two best tries.
-    fn next(&self, tries: &[Try]) -> f64 {
-        let mut by_error: Vec<&Try> = tries.iter().collect();
-        by_error.sort_by(|a, b| a.error(self.target).total_cmp(&b.error(self.target)));
-        let best = by_error[0];
-        let slope = by_error
-            .get(1)
-            .map(|other| (other.load() - best.load()) / (other.at - best.at));
-        let slope = slope
-            .filter(|s| *s < -1e-3)
-            .unwrap_or(FIRST_SLOPE * best.load().min(1.0));
-        let step = (self.target - best.load()) / slope;
-        best.at + step.clamp(-LONGEST_STEP, LONGEST_STEP)
+    /// Where to look next. Equal directions have one idle time, by the mean of both; others one each.
+    fn next(&self, searches: &mut [Search; 2], last: &Try) -> [f64; 2] {
+        if self.is_even() {
+            return [searches[0].next(last.at[0], mean(&last.loads)); 2];
+        }
+        let there = searches[0].next(last.at[0], mean_of(&last.loads, 0));
+        let back = searches[1].next(last.at[1], mean_of(&last.loads, 1));
+        [there, back]
     }
 
-    fn attempt(&self, at: f64) -> Result<Try, JobError> {
-        let idle = Idle::at(at);
-        let traffic = Some([[idle; 2]; 2]);
+    fn is_even(&self) -> bool {
+        self.targets[0].total_cmp(&self.targets[1]).is_eq()
+    }
+
+    /// How far it is from the targets, in proportion: for unequal directions the one that is farther.
+    fn error(&self, found: &Try) -> f64 {
+        let miss = |load: f64, way: usize| (load / self.targets[way] - 1.0).abs();
+        if self.is_even() {
+            return miss(mean(&found.loads), 0);
+        }
+        let ways = [0, 1].map(|way| miss(mean_of(&found.loads, way), way));
+        ways[0].max(ways[1])
+    }
+
+    fn missed(&self, best: &Try) -> JobError {
+        JobError::Other(format!(
+            "no idle times give loads of {} to the client and {} to the server within {} %: the best of {TRIES} tries, TCP \
+             idle times of {:.4} s and {:.4} s, gives {:.4} and {:.4}; take other loads or sources",
+            self.targets[0],
+            self.targets[1],
+            100.0 * FAR,
+            best.at[0].exp(),
+            best.at[1].exp(),
+            mean_of(&best.loads, 0),
+            mean_of(&best.loads, 1)
+        ))
+    }
+
+    fn attempt(&self, at: [f64; 2]) -> Result<Try, JobError> {
+        let traffic = Some([at.map(Idle::at); 2]);
         let scenario = self
             .setting
             .scenario(&traffic, &polypath_scenario::Scheme::ALL)?;
@@ -126,21 +150,15 @@ impl Calibrate {
     }
 }
 
-impl Try {
-    fn load(&self) -> f64 {
-        mean(&self.loads)
-    }
-
-    /// How far it is from the target, in proportion.
-    fn error(&self, target: f64) -> f64 {
-        (self.load() / target - 1.0).abs()
-    }
-}
-
 /// The mean over runs, paths and directions.
 pub(super) fn mean(loads: &[Loads]) -> f64 {
-    let all = loads.iter().flatten().flatten();
-    all.sum::<f64>() / (4 * loads.len()) as f64
+    f64::midpoint(mean_of(loads, 0), mean_of(loads, 1))
+}
+
+/// The mean over runs and paths of a direction: to the client (0), or to the server (1).
+fn mean_of(loads: &[Loads], way: usize) -> f64 {
+    let all = loads.iter().flatten().map(|path| path[way]);
+    all.sum::<f64>() / (2 * loads.len()) as f64
 }
 
 /// The loads of a scenario's background alone, over `span` after the warm-up.
@@ -185,39 +203,56 @@ mod tests {
     use super::*;
     use crate::ppd::setting::Topology;
 
+    fn found(setting: Setting, targets: [f64; 2], span: u32, seeds: &[u64]) -> Calibrated {
+        let job = Calibrate {
+            setting,
+            targets,
+            span,
+            seeds: seeds.to_vec(),
+        };
+        job.run(&AtomicU64::new(0)).unwrap()
+    }
+
     #[test]
     fn what_was_found_gives_the_load_with_other_seeds_too() {
         let setting = Setting::new(Topology::Apart);
         let target = 0.9;
-        let job = Calibrate {
-            setting: setting.clone(),
-            target,
-            span: 250,
-            seeds: vec![1, 2],
-        };
-        let found = job.run(&AtomicU64::new(0)).unwrap();
-        assert!(
-            (mean(&found.loads) / target - 1.0).abs() < 0.01,
-            "{found:?}"
-        );
-        let scenario =
-            setting.scenario(&Some([[found.idle; 2]; 2]), &polypath_scenario::Scheme::ALL);
+        let found = found(setting.clone(), [target; 2], 250, &[1, 2, 3]);
+        assert!((mean(&found.loads) / target - 1.0).abs() < FAR, "{found:?}");
+        let scenario = setting.scenario(&Some([found.idle; 2]), &polypath_scenario::Scheme::ALL);
         let scenario = scenario.unwrap();
-        let others = [7, 8].map(|seed| measure(&scenario, Seed(seed), Duration::from_secs(250)));
+        let others = [7, 8, 9].map(|seed| measure(&scenario, Seed(seed), Duration::from_secs(250)));
         let others = others.map(Result::unwrap);
-        assert!((mean(&others) / target - 1.0).abs() < 0.03, "{others:?}");
+        assert!((mean(&others) / target - 1.0).abs() < 0.02, "{others:?}");
     }
 
     #[test]
-    fn a_load_of_slower_links_is_found_too() {
-        let setting = Setting::of_links(5, 1);
+    fn loads_of_slower_links_are_found_too() {
+        for target in [0.68, 0.94] {
+            let found = found(Setting::of_links(5, 1), [target; 2], 300, &[1]);
+            assert!((mean(&found.loads) / target - 1.0).abs() < FAR, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn directions_may_have_loads_of_their_own() {
+        let targets = [0.6, 0.9];
+        let found = found(Setting::new(Topology::Apart), targets, 100, &[1]);
+        for (way, target) in targets.into_iter().enumerate() {
+            let load = mean_of(&found.loads, way);
+            assert!((load / target - 1.0).abs() < FAR, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_said() {
         let job = Calibrate {
-            setting,
-            target: 0.68,
-            span: 600,
+            setting: Setting::new(Topology::Apart),
+            targets: [1.05; 2],
+            span: 5,
             seeds: vec![1],
         };
-        let found = job.run(&AtomicU64::new(0)).unwrap();
-        assert!((mean(&found.loads) / 0.68 - 1.0).abs() < 0.01, "{found:?}");
+        let error = job.run(&AtomicU64::new(0)).unwrap_err().to_string();
+        assert!(error.contains("loads of 1.05 to the client"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Transfer times as pictures and tables.
 
-use polypath_report::plot::{Axis, Look, Plot, Point, Series};
+use polypath_report::plot::{Axis, Look, Plot, Point, Series, Stated};
 use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
 
@@ -18,11 +18,39 @@ pub(super) fn axis(label: &str, unit: &str) -> Axis {
     }
 }
 
-/// Mean transfer times over the load, a curve for each scheme.
-pub(super) fn times_plot(id: &str, head: &str, rows: &[Row]) -> Plot {
+/// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them, and with a logarithmic axis,
+/// which parts the curves that are close together there. `load_of` is the load at which a run is drawn.
+pub(super) fn times_plots(
+    (id, head): (&str, &str),
+    rows: &[Row],
+    load_of: fn(&Carried) -> f64,
+    stated: Vec<Stated>,
+) -> Vec<Plot> {
+    let linear = Plot {
+        stated,
+        ..times_plot(id, head, rows, load_of)
+    };
+    let mut log = Plot {
+        id: format!("{id}-log"),
+        title: format!("{head}, logarithmic"),
+        ..linear.clone()
+    };
+    log.y.is_log = true;
+    vec![linear, log]
+}
+
+/// The load of the first path in a run, as the mean of both directions.
+pub(super) fn path_load(run: &Carried) -> f64 {
+    mean(&run.loads[0])
+}
+
+fn times_plot(id: &str, head: &str, rows: &[Row], load_of: fn(&Carried) -> f64) -> Plot {
     let curve = |scheme: Scheme| Series {
         name: title(scheme).to_owned(),
-        points: rows.iter().filter_map(|row| point(row, scheme)).collect(),
+        points: rows
+            .iter()
+            .filter_map(|row| point(row, scheme, load_of))
+            .collect(),
         look: Look::Line,
     };
     Plot {
@@ -35,12 +63,13 @@ pub(super) fn times_plot(id: &str, head: &str, rows: &[Row]) -> Plot {
     }
 }
 
-fn point(row: &Row, scheme: Scheme) -> Option<Point> {
-    let Estimate { mean, ci95, .. } = estimate(&row.times(scheme))?;
+fn point(row: &Row, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Option<Point> {
+    let time = estimate(&row.times(scheme))?;
+    let loads: Vec<f64> = row.of(scheme).iter().map(load_of).collect();
     Some(Point {
-        x: row.load,
-        y: mean,
-        ci95,
+        x: mean(&loads),
+        y: time.mean,
+        ci95: time.ci95,
     })
 }
 
@@ -50,6 +79,8 @@ pub(super) fn times_sheet(id: &str, rows: &[Row]) -> Sheet {
         "load",
         "scheme",
         "mean s",
+        "half-width %",
+        "TCP / scheme",
         "median s",
         "95 % within s",
         "longest s",
@@ -84,11 +115,16 @@ fn line(row: &Row, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
         let both = [0, 1].map(|way| mean(&each(runs, |loads| loads[path][way])));
         format!("{:.3}, {:.3}", both[0], both[1])
     });
+    let time = estimate(&row.times(scheme));
+    let share = time.and_then(|time| Some(format!("{:.1}", 100.0 * time.ci95? / time.mean)));
+    let share = share.unwrap_or_else(|| "-".to_owned());
     let overhead = sum(|run| run.bytes[1]) as f64 / sum(|run| run.bytes[0]).max(1) as f64;
     vec![
         format!("{:.3}", row.load),
         title(scheme).to_owned(),
-        shown(estimate(&row.times(scheme)), 2),
+        shown(time, 2),
+        share,
+        shown(ratio(row, scheme), 2),
         at(0.5),
         at(0.95),
         at(1.0),
@@ -100,6 +136,16 @@ fn line(row: &Row, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
         loads2,
         lost(runs),
     ]
+}
+
+/// How many times as long as a scheme plain TCP takes, over all replicas; nothing where plain TCP had others.
+pub(super) fn ratio(row: &Row, scheme: Scheme) -> Option<Estimate> {
+    let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
+    let pairs = plain.iter().zip(&times);
+    let pairs: Vec<(f64, f64)> = pairs.map(|(tcp, other)| (tcp.value, other.value)).collect();
+    (plain.len() == times.len())
+        .then(|| Estimate::of_ratio(&pairs))
+        .flatten()
 }
 
 fn each(runs: &[Carried], of: impl Fn(&Loads) -> f64) -> Vec<f64> {

@@ -9,7 +9,7 @@ use polypath_report::statistics::quantile;
 use serde::Serialize;
 
 use super::curves::axis;
-use super::plan::{calibrate, even, seeds};
+use super::plan::{calibrate, seeds};
 use super::setting::{Setting, Traffic};
 use super::sounding::{DATA, PROBE, Path};
 use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
@@ -94,10 +94,11 @@ fn moments(
     let setting = Setting::of_links(6, mbits.into());
     let found = calibrate(study, &setting, &loads)?;
     let (count, replicas) = study.pick((60, 1), (150, 2));
-    let jobs = found.iter().flat_map(|found| {
-        let traffic = Some([even(found); 2]);
+    let seeds = |load: f64| seeds(&format!("fig10/{mbits}/{load}"), replicas);
+    let jobs = loads.iter().zip(&found).flat_map(|(load, found)| {
+        let traffic = Some([found.idle; 2]);
         let setting = &setting;
-        seeds(replicas).into_iter().map(move |seed| Moments {
+        seeds(*load).into_iter().map(move |seed| Moments {
             setting: setting.clone(),
             traffic,
             count,
@@ -107,7 +108,7 @@ fn moments(
     let runs = study.ask_all(jobs)?;
     let keys = loads
         .iter()
-        .flat_map(|load| seeds(replicas).into_iter().map(|seed| (*load, seed)));
+        .flat_map(|load| seeds(*load).into_iter().map(|seed| (*load, seed)));
     Ok(Found {
         name,
         mbits,

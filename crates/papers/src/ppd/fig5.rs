@@ -3,11 +3,13 @@
 use polypath_report::plot::Stated;
 use polypath_scenario::Scheme;
 
+use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{Size, calibrate, estimate, even, name, shown, title};
-use super::playout::{Runs, playable, played, sheet, signals, waits};
+use super::plan::{Size, calibrate, estimate, name, shown, title};
+use super::playout::{FILE, Runs, playable, played, pooled_overhead, sheet, signals, waits};
 use super::setting::{Setting, Topology};
+use super::transfers::RATES;
 use crate::{Findings, Measurement, Pending, Reason, Study};
 
 /// The load of path 1 in both figures, and those of path 2 in each.
@@ -16,15 +18,15 @@ const LOADS: [f64; 2] = [0.94, 0.85];
 /// The transfers of Fig. 5; plain TCP goes by itself, since the others would wait for it.
 fn balanced(study: &mut Study<'_>) -> Result<Runs, Pending> {
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
-    let traffic = Some([even(&found[0]); 2]);
+    let traffic = Some([found[0].idle; 2]);
     let (replicas, count) = study.pick((10, 1), (40, 3));
     let size = |about| Size {
         replicas,
         count,
         about,
     };
-    let tcp = played(study, traffic, &Scheme::ALL[..1], size(300));
-    let others = played(study, traffic, &Scheme::ALL[1..], size(120));
+    let tcp = played(study, ("fig5", traffic), &Scheme::ALL[..1], size(300));
+    let others = played(study, ("fig5", traffic), &Scheme::ALL[1..], size(120));
     let (mut tcp, others) = (tcp?, others?);
     tcp.schemes.extend(others.schemes);
     Ok(tcp)
@@ -47,26 +49,14 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
         .collect();
     let seconds = |claim: &str, scheme: Scheme| {
         let quantity = format!("prebuffer.{}", name(scheme));
-        Measurement::of(
-            claim,
-            &quantity,
-            "s",
-            name(scheme),
-            &found.prebuffers(scheme),
-        )
+        Measurement::of(claim, &quantity, "s", "fig5", &found.prebuffers(scheme))
     };
     let share = |scheme: Scheme| {
         let (claim, quantity) = (
             "ppd.fig5.probes_near_bound",
             format!("overhead.{}", name(scheme)),
         );
-        Measurement::of(
-            claim,
-            &quantity,
-            "ratio",
-            name(scheme),
-            &found.overheads(scheme),
-        )
+        Measurement::of(claim, &quantity, "ratio", "fig5", &found.overheads(scheme))
     };
     let near = [Scheme::Tcp, Scheme::PpdTcp2, Scheme::PpdTcp3];
     let mut measurements = vec![
@@ -79,17 +69,18 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots: vec![plot, waits("fig5-wait", &found, [LOADS[0]; 2])],
         sheets: vec![
             sheet("fig5", &found),
+            harm_sheet("fig5-harm", [Together::of_runs("0.94, 0.94", &found)]),
             loads_sheet(study, "fig5-loads", &Setting::new(Topology::Apart), &LOADS)?,
         ],
         measurements,
         reasons: reasons(&found),
-        caveats: Vec::new(),
+        caveats: caveats(&found),
         notes: vec![
             "The playable-size curves are those of one transfer each, as in the paper; the table, the pre-buffers and the waits \
              are of all."
                 .to_owned(),
         ],
-        parameters: parameters::of(Topology::Apart),
+        parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
     })
 }
 
@@ -97,14 +88,14 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
 pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let even_loads = balanced(study);
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
-    let traffic = Some([even(&found[0]), even(&found[1])]);
+    let traffic = Some([found[0].idle, found[1].idle]);
     let (replicas, count) = study.pick((10, 1), (40, 3));
     let size = Size {
         replicas,
         count,
         about: 100,
     };
-    let found = played(study, traffic, &Scheme::ALL[1..], size);
+    let found = played(study, ("fig6", traffic), &Scheme::ALL[1..], size);
     let (mut found, even_loads) = (found?, even_loads?);
     let claim = "ppd.fig6.unbalanced_is_faster";
     let rate = |quantity: &str, of: &Runs| {
@@ -120,6 +111,8 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
         rate("playout_rate.ppd1.fig6", &found),
         rate("playout_rate.ppd1.fig5", &even_loads),
     ];
+    let harm = harm_sheet("fig6-harm", [Together::of_runs("0.94, 0.85", &found)]);
+    let reasons = vec![reason_of_fig6(&found, &even_loads)];
     // Plain TCP sees nothing of path 2.
     let tcp = even_loads.schemes.into_iter().next();
     found.schemes.splice(0..0, tcp);
@@ -128,32 +121,93 @@ pub(super) fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
             playable("fig6", &found, LOADS),
             waits("fig6-wait", &found, LOADS),
         ],
-        sheets: vec![sheet("fig6", &found)],
+        sheets: vec![sheet("fig6", &found), harm],
         measurements,
-        parameters: parameters::of(Topology::Apart),
+        reasons,
+        parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
         ..Findings::default()
     })
+}
+
+/// The least and the greatest pre-buffer of the middle half of the transfers.
+fn quartiles(found: &Runs, scheme: Scheme) -> String {
+    let both = found.quartiles(scheme);
+    both.map_or("-".to_owned(), |[low, high]| {
+        format!("{low:.1} and {high:.1} s")
+    })
+}
+
+/// What qualifies the comparison of pre-buffers: each is at the rate of its own scheme.
+fn caveats(found: &Runs) -> Vec<Reason> {
+    let rate = |scheme| estimate(&found.rates(scheme)).map(|rate| rate.mean);
+    let schemes = [Scheme::Tcp, Scheme::PpdTcp3, Scheme::PpdTcp2];
+    let own = schemes.map(|scheme| {
+        format!(
+            "{} {} kB/s",
+            title(scheme),
+            shown(estimate(&found.rates(scheme)), 1)
+        )
+    });
+    let plain = 1e3 * rate(Scheme::Tcp).unwrap_or(0.0);
+    let near = |n: &usize| (RATES[*n] - plain).abs();
+    let nearest = (0..RATES.len()).min_by(|a, b| near(a).total_cmp(&near(b)));
+    let nearest = nearest.unwrap_or(0);
+    let waits = schemes.map(|scheme| {
+        let waits = found.each(scheme, |run| run.waits.get(nearest).copied());
+        format!("{} {} s", title(scheme), shown(estimate(&waits), 1))
+    });
+    let text = format!(
+        "Each pre-buffer is at the rate at which the scheme itself is played out: {}. At one rate, {} kB/s, the waits are {}; \
+         picture `fig5-wait` has other rates.",
+        own.join(", "),
+        RATES[nearest] / 1e3,
+        waits.join(", ")
+    );
+    let claim = "ppd.fig5.probes_near_bound";
+    vec![Reason { claim, text }]
+}
+
+/// Why the claim of Fig. 6 differs, if it does, by these runs.
+fn reason_of_fig6(lighter: &Runs, even: &Runs) -> Reason {
+    let each = Scheme::ALL[1..].iter().map(|scheme| {
+        let [here, there] = [lighter, even].map(|runs| shown(estimate(&runs.rates(*scheme)), 1));
+        format!("{} {here} kB/s after {there} kB/s", title(*scheme))
+    });
+    let text = format!(
+        "Playout after the pre-buffer goes, with path 2 at {} and at {}, by: {}.",
+        LOADS[1],
+        LOADS[0],
+        each.collect::<Vec<_>>().join(", ")
+    );
+    let claim = "ppd.fig6.unbalanced_is_faster";
+    Reason { claim, text }
 }
 
 /// Why claims of Fig. 5 differ, by these runs.
 fn reasons(found: &Runs) -> Vec<Reason> {
     let probes = found.of(Scheme::PpdTcp3);
     let [pairs, requests] = [0, 1].map(|which| signals(probes, which));
-    let all = estimate(&found.overheads(Scheme::PpdTcp3)).map_or(0.0, |all| all.mean);
+    let all = pooled_overhead(probes);
     let near = format!(
         "The overhead of PPD-TCP3 is {all:.3} of what applications handed over, with packets of 1000 B at this load. {pairs:.3} \
          of it are packet pairs and {requests:.3} requests to switch, which are repeated until they are heard; 3.3 counts \
-         neither, only ACKs and probes, which are {:.3}. Pre-buffers of single transfers scatter as widely as they last.",
-        all - pairs - requests
+         neither, only ACKs and probes, which are {:.3}. Half of the pre-buffers are between {} with plain TCP, {} with PPD-TCP3 \
+         and {} with PPD-TCP2.",
+        all - pairs - requests,
+        quartiles(found, Scheme::Tcp),
+        quartiles(found, Scheme::PpdTcp3),
+        quartiles(found, Scheme::PpdTcp2),
     );
     let shown = |scheme| {
         let mean = shown(estimate(&found.prebuffers(scheme)), 1);
-        let [low, high] = found.quartiles(scheme).unwrap_or_default();
-        format!("{mean} s (half of the transfers between {low:.1} and {high:.1} s)")
+        format!(
+            "{mean} s (half of the transfers between {})",
+            quartiles(found, scheme)
+        )
     };
     let prebuffer = format!(
         "The paper shows one transfer a scheme. Over all transfers the pre-buffer is {} with TCP and {} with PPD-TCP1: it \
-         varies with the longest silence, since after losses in a row the retransmission timer backs off up to a minute.",
+         varies from transfer to transfer.",
         shown(Scheme::Tcp),
         shown(Scheme::PpdTcp1)
     );

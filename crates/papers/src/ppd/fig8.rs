@@ -2,13 +2,13 @@
 
 use polypath_scenario::Scheme;
 
-use super::curves::{times_plot, times_sheet};
-use super::harm::harm_sheet;
+use super::curves::{path_load, ratio, times_plots, times_sheet};
+use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, even, mean, name, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, mean, name, shown, title};
 use super::setting::{Setting, Topology};
-use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
+use crate::{Findings, Measurement, Pending, Reason, Sample, Sheet, Study};
 
 /// The load at which the figures are compared.
 const HIGH: f64 = 0.95;
@@ -50,6 +50,7 @@ fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
 
 fn rows(
     study: &mut Study<'_>,
+    experiment: &str,
     loads: &[(f64, Size)],
     setting: &Setting,
 ) -> Result<Vec<Row>, Pending> {
@@ -57,8 +58,9 @@ fn rows(
     // The sources of Fig. 9 are those of Fig. 8: "their scheduling remain fixed" (5.1).
     let found = calibrate(study, &Setting::new(Topology::Shared), &targets)?;
     let plans = loads.iter().zip(&found).map(|((load, size), found)| Plan {
+        experiment,
         setting,
-        traffic: Some([even(found); 2]),
+        traffic: Some([found.idle; 2]),
         load: *load,
         bytes: FILE,
         size: *size,
@@ -69,7 +71,7 @@ fn rows(
 
 fn fast(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
     let loads = loads(study);
-    rows(study, &loads, &Setting::new(Topology::Shared))
+    rows(study, "fig8", &loads, &Setting::new(Topology::Shared))
 }
 
 /// Fig. 8.
@@ -89,14 +91,15 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )
     };
     Ok(Findings {
-        plots: vec![times_plot(
-            "fig8",
-            "Transfer of 100 kB, 20 Mbit/s shared",
+        plots: times_plots(
+            ("fig8", "Transfer of 100 kB, 20 Mbit/s shared"),
             &rows,
-        )],
+            path_load,
+            Vec::new(),
+        ),
         sheets: vec![
             times_sheet("fig8", &rows),
-            harm_sheet("fig8-harm", &rows),
+            harm_sheet("fig8-harm", rows.iter().filter_map(Together::of_row)),
             loads_sheet(
                 study,
                 "fig8-loads",
@@ -105,7 +108,8 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
             )?,
         ],
         measurements: Scheme::ALL.map(times).to_vec(),
-        parameters: parameters::of(Topology::Shared),
+        reasons: vec![reason_of_fig8(&rows)],
+        parameters: parameters::of(&Setting::new(Topology::Shared), FILE),
         ..Findings::default()
     })
 }
@@ -117,42 +121,112 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         .with("path.path1.link.trunk.rate", "15 Mbit/s")
         .with("path.path2.link.trunk.rate", "15 Mbit/s");
     let loads = loads_of_fig9(study);
-    let slow = rows(study, &loads, &setting);
+    let slow = rows(study, "fig9", &loads, &setting);
     let (fast, mut slow) = (fast?, slow?);
     // "The load is measured between nodes N1 and N2" (Fig. 9).
     for row in &mut slow {
         row.load = shared_load(row);
     }
-    let near = |row: &&Row| (row.load - HIGH).abs();
+    let high = &fast[fast.len() - 1];
+    let near = |row: &&Row| (row.load - measured(high)).abs();
     let nearest = slow.iter().min_by(|a, b| near(a).total_cmp(&near(b)));
     let nearest = nearest.unwrap_or(&slow[0]);
     let claim = "ppd.fig9.shared_bottleneck";
     let others = Scheme::ALL[1..].iter();
     let gains = others.flat_map(|scheme| {
-        [("fig9", nearest), ("fig8", &fast[fast.len() - 1])].map(|(figure, row)| {
+        [("fig9", nearest), ("fig8", high)].map(|(figure, row)| {
             let quantity = format!("gain.{figure}.{}", name(*scheme));
             Measurement::of(claim, &quantity, "ratio", figure, &gains(row, *scheme))
         })
     });
     let measurements = gains.collect();
     Ok(Findings {
-        plots: vec![times_plot(
-            "fig9",
-            "Transfer of 100 kB, 15 Mbit/s shared",
+        plots: times_plots(
+            ("fig9", "Transfer of 100 kB, 15 Mbit/s shared"),
             &slow,
-        )],
-        sheets: vec![times_sheet("fig9", &slow), harm_sheet("fig9-harm", &slow)],
+            |run| run.shared.map_or(0.0, |loads| loads[0]),
+            Vec::new(),
+        ),
+        sheets: vec![
+            times_sheet("fig9", &slow),
+            harm_sheet("fig9-harm", slow.iter().filter_map(Together::of_row)),
+            gains_sheet(&fast, &slow),
+        ],
         measurements,
-        reasons: vec![reason(&fast[fast.len() - 1], nearest)],
-        caveats: Vec::new(),
-        notes: vec![format!(
-            "A gain is the share of the time of plain TCP that a scheme saves; that of Fig. 9 is at a measured load of {:.3} \
-             between N1 and N2, that of Fig. 8 at {HIGH} on the links that are not shared. Columns of path loads are those of \
-             the links that are not shared.",
-            nearest.load
-        )],
-        parameters: parameters::of(Topology::Shared),
+        reasons: vec![reason(high, nearest)],
+        caveats: vec![Reason {
+            claim,
+            text: format!(
+                "The paper names no load at which gains are compared. Here that of Fig. 9 is at a measured load of {:.3} between N1 \
+                 and N2, and that of Fig. 8 at {:.3} on the links that are not shared, as their captions measure it.",
+                nearest.load,
+                measured(high)
+            ),
+        }],
+        notes: vec![
+            "A gain is the share of the time of plain TCP that a scheme saves. Columns of path loads are those of the links that \
+             are not shared."
+                .to_owned(),
+        ],
+        parameters: parameters::of(&setting, FILE),
     })
+}
+
+/// The measured load of the links that are not shared, over schemes and replicas.
+fn measured(row: &Row) -> f64 {
+    let runs = row.schemes.iter().flat_map(|(_, runs)| runs);
+    mean(&runs.map(path_load).collect::<Vec<_>>())
+}
+
+/// The gains of both figures over their loads, and the ratios that say the same.
+fn gains_sheet(fast: &[Row], slow: &[Row]) -> Sheet {
+    let figures = [("8", fast), ("9", slow)];
+    let rows = figures.iter().flat_map(|(figure, rows)| {
+        rows.iter().flat_map(move |row| {
+            let load = if *figure == "9" {
+                row.load
+            } else {
+                measured(row)
+            };
+            let line = move |scheme: &Scheme| {
+                vec![
+                    (*figure).to_owned(),
+                    format!("{load:.3}"),
+                    title(*scheme).to_owned(),
+                    shown(estimate(&gains(row, *scheme)), 3),
+                    shown(ratio(row, *scheme), 2),
+                ]
+            };
+            Scheme::ALL[1..].iter().map(line)
+        })
+    });
+    let columns = ["figure", "measured load", "scheme", "gain", "TCP / scheme"];
+    Sheet {
+        id: "gains".to_owned(),
+        title: "Gains of Figs. 8 and 9, each at the load that its caption says".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// Why the claim of Fig. 8 differs, if it does, by these runs.
+fn reason_of_fig8(rows: &[Row]) -> Reason {
+    let each = rows.iter().map(|row| {
+        let ratios = Scheme::ALL[1..].iter();
+        let ratios =
+            ratios.map(|scheme| format!("{} {}", shown(ratio(row, *scheme), 2), title(*scheme)));
+        let list = ratios.collect::<Vec<_>>().join(", ");
+        format!("{list} at a measured load of {:.3}", measured(row))
+    });
+    let high = &rows[rows.len() - 1];
+    let text = format!(
+        "What remains depends on the load: plain TCP takes so many times as long as each scheme: {}. The shared link from N1 to N2 \
+         has a load of {:.3} at the highest.",
+        each.collect::<Vec<_>>().join("; "),
+        shared_load(high)
+    );
+    let claim = "ppd.fig8.shared_fast_link";
+    Reason { claim, text }
 }
 
 /// The mean load of the shared link towards the client, over schemes and replicas.
@@ -187,13 +261,16 @@ fn gains(row: &Row, scheme: Scheme) -> Vec<Sample> {
 /// Why the claim of Fig. 9 differs, if it does, by these runs.
 fn reason(fast: &Row, slow: &Row) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
-        let [slow, fast] = [slow, fast].map(|row| shown(estimate(&gains(row, *scheme)), 2));
+        let [slow, fast] = [slow, fast].map(|row| {
+            let gain = shown(estimate(&gains(row, *scheme)), 2);
+            format!("{gain} (TCP / scheme {})", shown(ratio(row, *scheme), 2))
+        });
         format!("{} {slow} in place of {fast}", title(*scheme))
     });
     let plain = |row: &Row| shown(estimate(&row.times(Scheme::Tcp)), 1);
     let text = format!(
-        "The gain falls where the shared link is the bottleneck: {}. By how much depends on how slow plain TCP is at the two loads: \
-         {} s in Fig. 9 and {} s in Fig. 8.",
+        "The gain where the shared link is the bottleneck, beside that of Fig. 8, is: {}. It is a share of the time of plain TCP, \
+         which is {} s in Fig. 9 and {} s in Fig. 8; sheet `gains` has other loads.",
         each.collect::<Vec<_>>().join(", "),
         plain(slow),
         plain(fast)
@@ -221,6 +298,7 @@ mod tests {
         ];
         Row {
             load: 0.9,
+            seeds: (0..times.len() as u64).collect(),
             schemes,
             in_lock_step: true,
         }

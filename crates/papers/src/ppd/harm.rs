@@ -4,43 +4,75 @@ use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
 use super::plan::{Row, shown, title};
+use super::playout::Runs;
+use super::transfers::Carried;
 use crate::Sheet;
 
-/// What the background delivered beside each scheme over what it delivered beside plain TCP in the same rounds, at the
-/// loads at which both ran in lock-step.
-pub(super) fn harm_sheet(id: &str, rows: &[Row]) -> Sheet {
-    let lines = rows.iter().flat_map(|row| {
-        let others = Scheme::ALL[1..].iter();
-        others.filter_map(|scheme| {
-            let harm = harm(row, *scheme)?;
-            Some(vec![
-                format!("{:.3}", row.load),
-                title(*scheme).to_owned(),
-                shown(Some(harm), 5),
-                harm.n.to_string(),
-            ])
+/// Schemes that ran in lock-step, and where; the first is the one beside which the others are put.
+pub(super) struct Together<'a> {
+    at: String,
+    schemes: Vec<(Scheme, Vec<&'a Carried>)>,
+}
+
+impl<'a> Together<'a> {
+    /// Those of a row; nothing where they did not run in lock-step.
+    pub(super) fn of_row(row: &'a Row) -> Option<Self> {
+        let schemes = row.schemes.iter();
+        let schemes = schemes.map(|(scheme, runs)| (*scheme, runs.iter().collect()));
+        row.in_lock_step.then(|| Self {
+            at: format!("{:.3}", row.load),
+            schemes: schemes.collect(),
         })
-    });
-    Sheet {
-        id: id.to_owned(),
-        title: "What the background delivered over what it delivered beside plain TCP in the same rounds".to_owned(),
-        columns: ["load", "scheme", "ratio", "rounds"].map(str::to_owned).to_vec(),
-        rows: lines.collect(),
+    }
+
+    /// Those of files that are played, of which plain TCP runs by itself.
+    pub(super) fn of_runs(at: &str, runs: &'a Runs) -> Self {
+        let others = runs.schemes.iter();
+        let others = others.filter(|(scheme, _)| *scheme != Scheme::Tcp);
+        let carried = others.map(|(scheme, runs)| {
+            let runs = runs.iter().map(|run| &run.carried);
+            (*scheme, runs.collect())
+        });
+        Self {
+            at: at.to_owned(),
+            schemes: carried.collect(),
+        }
+    }
+
+    fn lines(&self) -> Vec<Vec<String>> {
+        let Some(((base, plain), others)) = self.schemes.split_first() else {
+            return Vec::new();
+        };
+        let line = |(scheme, runs): &(Scheme, Vec<&Carried>)| {
+            let harm = harm(plain, runs);
+            vec![
+                self.at.clone(),
+                title(*scheme).to_owned(),
+                title(*base).to_owned(),
+                shown(harm, 5),
+                harm.map_or(0, |harm| harm.n).to_string(),
+            ]
+        };
+        others.iter().map(line).collect()
     }
 }
 
-/// The ratio over all rounds; nothing where the two did not run in lock-step.
-fn harm(row: &Row, scheme: Scheme) -> Option<Estimate> {
-    let (baseline, runs) = (row.of(Scheme::Tcp), row.of(scheme));
-    let rounds = |runs: &[super::transfers::Carried]| -> Vec<f64> {
-        runs.iter()
-            .flat_map(|run| run.background.iter().copied())
-            .collect()
-    };
-    let (baseline, delivered) = (rounds(baseline), rounds(runs));
-    if !row.in_lock_step || baseline.len() != delivered.len() {
-        return None;
+/// What the background delivered beside each scheme over what it delivered beside another in the same rounds.
+pub(super) fn harm_sheet<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> Sheet {
+    let columns = ["load", "scheme", "beside", "ratio", "replicas"];
+    Sheet {
+        id: id.to_owned(),
+        title: "What the background delivered over what it delivered beside another scheme in the same rounds".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: all.into_iter().flat_map(|one| one.lines()).collect(),
     }
-    let pairs: Vec<(f64, f64)> = delivered.into_iter().zip(baseline).collect();
+}
+
+/// The ratio over all rounds. Those of one replica go on from one network and are not independent: its interval is that of
+/// the sums of replicas.
+fn harm(plain: &[&Carried], runs: &[&Carried]) -> Option<Estimate> {
+    let sum = |run: &Carried| run.background.iter().sum::<f64>();
+    let pairs = plain.iter().zip(runs);
+    let pairs: Vec<(f64, f64)> = pairs.map(|(plain, run)| (sum(run), sum(plain))).collect();
     Estimate::of_ratio(&pairs)
 }

@@ -1,7 +1,7 @@
 //! What the calibrations found, as a table.
 
 use super::calibration::Calibrated;
-use super::plan::{calibrate, seeds, shown};
+use super::plan::{calibrate, mean, seeds, shown};
 use super::setting::Setting;
 use crate::{Pending, Sheet, Study};
 use polypath_report::statistics::Estimate;
@@ -23,10 +23,11 @@ pub(super) fn loads_sheet(
         "path 1 back",
         "path 2 there",
         "path 2 back",
+        "farthest %",
         "runs",
         "tries",
     ];
-    let seed = seeds(1)[0];
+    let seed = seeds("calibration", 1)[0];
     Ok(Sheet {
         id: id.to_owned(),
         title: format!(
@@ -42,13 +43,24 @@ fn line(target: f64, found: &Calibrated) -> Vec<String> {
         let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();
         shown(Estimate::of(&loads), 3)
     };
-    let idle = found.idle;
+    let [idle, _] = found.idle;
     let mut cells = vec![
         format!("{target:.3}"),
         format!("{:.3}", idle.tcp),
         format!("{:.3}", idle.udp),
     ];
     cells.extend([of(0, 0), of(0, 1), of(1, 0), of(1, 1)]);
+    cells.push(farthest(target, found));
     cells.extend([found.loads.len().to_string(), found.tries.to_string()]);
     cells
+}
+
+/// By how much the mean of a path and direction misses the load that is wanted, where it does most.
+fn farthest(target: f64, found: &Calibrated) -> String {
+    let ways = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(path, way)| {
+        let loads: Vec<f64> = found.loads.iter().map(|run| run[path][way]).collect();
+        100.0 * (mean(&loads) / target - 1.0)
+    });
+    let farthest = ways.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    farthest.map_or("-".to_owned(), |miss| format!("{miss:+.1}"))
 }

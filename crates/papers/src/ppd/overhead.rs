@@ -78,6 +78,7 @@ fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<Row, Pending> {
         .with("overlay.pair_len", "1500 B")
         .with("overlay.pair_interval", pair_interval);
     let plan = Plan {
+        experiment: "overhead",
         setting: &setting,
         traffic: None,
         load: 0.0,

@@ -7,7 +7,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use serde::Serialize;
 
-use super::plan::{calibrate, even, mean, seeds};
+use super::plan::{calibrate, mean, seeds};
 use super::setting::{Setting, Traffic};
 use super::sounding::{DATA, PROBE, Path};
 use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
@@ -66,13 +66,14 @@ pub(super) fn measured_in(
     let (count, replicas) = study.pick((500, 4), (4000, 4));
     let (traffic, count, replicas) = if load > 0.0 {
         let found = calibrate(study, setting, &[load])?;
-        (Some([even(&found[0]); 2]), count, replicas)
+        (Some([found[0].idle; 2]), count, replicas)
     } else {
         (None, 10, 1)
     };
     // Pairs take 0.3 % of the slower links at the most: 33 kbit/s of 10 Mbit/s, 3.3 kbit/s of 1.
     let every = if mbits < 10 { 2500 } else { 250 };
-    let jobs = seeds(replicas).into_iter().map(|seed| Pairs {
+    let seeds = seeds(&format!("pairs/{mbits}/{load}"), replicas);
+    let jobs = seeds.iter().map(|&seed| Pairs {
         setting: setting.clone(),
         traffic,
         count,
@@ -84,7 +85,7 @@ pub(super) fn measured_in(
         let value = mean(&spans);
         (!spans.is_empty()).then_some((Sample { seed, value }, spans.len()))
     };
-    let runs = seeds(replicas).into_iter().zip(spans);
+    let runs = seeds.iter().copied().zip(spans);
     Ok(runs.filter_map(sample).collect())
 }
 

@@ -1,11 +1,12 @@
 //! What the figures run: seeds, sample sizes, and idle times for the loads that they name.
 
 use polypath_batch::replica_seeds;
+use polypath_core::rng::Seed;
 use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
 use super::calibration::{Calibrate, Calibrated};
-use super::setting::{PathIdle, Setting, Traffic};
+use super::setting::{Setting, Traffic};
 use super::transfers::{Carried, Transfers};
 use crate::{Pending, SEED, Sample, Study};
 
@@ -31,34 +32,39 @@ pub(super) struct Size {
     pub(super) about: u32,
 }
 
-/// The seeds of so many replicas.
-pub(super) fn seeds(replicas: u32) -> Vec<u64> {
+/// The seeds of so many replicas of one experiment: different ones share none, so that their runs are independent.
+pub(super) fn seeds(experiment: &str, replicas: u32) -> Vec<u64> {
     // A single replica has the seed that it would have among several, so that more replicas add to those of fewer.
-    replica_seeds(SEED, replicas.max(2))
+    replica_seeds(Seed(SEED).child(experiment).0, replicas.max(2))
         .into_iter()
         .take(replicas as usize)
         .collect()
 }
 
-/// The idle times for each of these loads of both paths.
+/// The idle times for each of these loads of both paths, the same in both directions.
 pub(super) fn calibrate(
     study: &mut Study<'_>,
     setting: &Setting,
     targets: &[f64],
 ) -> Result<Vec<Calibrated>, Pending> {
-    let (span, replicas) = study.pick((250, 2), (500, 4));
-    let jobs = targets.iter().map(|&target| Calibrate {
-        setting: setting.clone(),
-        target,
-        span,
-        seeds: seeds(replicas),
-    });
-    study.ask_all(jobs)
+    let targets: Vec<[f64; 2]> = targets.iter().map(|target| [*target; 2]).collect();
+    calibrate_ways(study, setting, &targets)
 }
 
-/// The same idle times in both directions.
-pub(super) fn even(found: &Calibrated) -> PathIdle {
-    [found.idle; 2]
+/// The idle times for each of these loads of both paths, to the client and to the server.
+pub(super) fn calibrate_ways(
+    study: &mut Study<'_>,
+    setting: &Setting,
+    targets: &[[f64; 2]],
+) -> Result<Vec<Calibrated>, Pending> {
+    let (span, replicas) = study.pick((250, 3), (500, 4));
+    let jobs = targets.iter().map(|&targets| Calibrate {
+        setting: setting.clone(),
+        targets,
+        span,
+        seeds: seeds("calibration", replicas),
+    });
+    study.ask_all(jobs)
 }
 
 /// The transfers at one load, scheme by scheme.
@@ -66,6 +72,8 @@ pub(super) fn even(found: &Calibrated) -> PathIdle {
 pub(super) struct Row {
     /// The load of the first path.
     pub(super) load: f64,
+    /// Those of the replicas.
+    pub(super) seeds: Vec<u64>,
     /// Each scheme that was run, with what came of it in each replica.
     pub(super) schemes: Vec<(Scheme, Vec<Carried>)>,
     /// Whether all of them ran in lock-step.
@@ -75,6 +83,8 @@ pub(super) struct Row {
 /// What transfers at one load are run with.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
+    /// Of which experiment it is, by which it has its seeds.
+    pub(super) experiment: &'a str,
     pub(super) setting: &'a Setting,
     pub(super) traffic: Traffic,
     pub(super) load: f64,
@@ -83,9 +93,14 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    fn seeds(&self) -> Vec<u64> {
+        let experiment = format!("{}/{}", self.experiment, self.load);
+        seeds(&experiment, self.size.replicas)
+    }
+
     /// The transfers by schemes in lock-step.
     pub(super) fn run(&self, study: &mut Study<'_>, schemes: &[Scheme]) -> Result<Row, Pending> {
-        let jobs = seeds(self.size.replicas).into_iter().map(|seed| Transfers {
+        let jobs = self.seeds().into_iter().map(|seed| Transfers {
             setting: self.setting.clone(),
             traffic: self.traffic,
             schemes: schemes.to_vec(),
@@ -102,6 +117,7 @@ impl Plan<'_> {
             .map(|(n, scheme)| (*scheme, of(n)));
         Ok(Row {
             load: self.load,
+            seeds: self.seeds(),
             schemes: by_scheme.collect(),
             in_lock_step: true,
         })
@@ -135,13 +151,11 @@ impl Row {
 
     /// A quantity of each replica that has it.
     pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Carried) -> Option<f64>) -> Vec<Sample> {
-        let runs = self.of(scheme);
-        let seeds = seeds(u32::try_from(runs.len()).unwrap_or(u32::MAX));
-        let samples = seeds.into_iter().zip(runs);
+        let samples = self.seeds.iter().zip(self.of(scheme));
         samples
             .filter_map(|(seed, run)| {
                 Some(Sample {
-                    seed,
+                    seed: *seed,
                     value: of(run)?,
                 })
             })

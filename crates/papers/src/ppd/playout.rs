@@ -1,7 +1,7 @@
 //! Files that are played while they come: their runs, pictures and tables.
 
 use polypath_report::plot::{Look, Plot, Point, Series};
-use polypath_report::statistics::quantile;
+use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
 
 use super::curves::axis;
@@ -11,10 +11,12 @@ use super::transfers::{Playback, Played, RATES, Transfers};
 use crate::{Pending, Sample, Sheet, Study};
 
 /// "The total file size corresponds to 1000 TCP data packets each of size 1000 Byte" (5.1).
-const FILE: u64 = 1_000_000;
+pub(super) const FILE: u64 = 1_000_000;
 
 /// What came of the schemes, each in every replica.
 pub(super) struct Runs {
+    /// Those of the replicas.
+    pub(super) seeds: Vec<u64>,
     pub(super) schemes: Vec<(Scheme, Vec<Played>)>,
 }
 
@@ -26,13 +28,11 @@ impl Runs {
 
     /// A quantity of each replica that has it.
     pub(super) fn each(&self, scheme: Scheme, of: impl Fn(&Played) -> Option<f64>) -> Vec<Sample> {
-        let runs = self.of(scheme);
-        let seeds = seeds(u32::try_from(runs.len()).unwrap_or(u32::MAX));
-        let pairs = seeds.into_iter().zip(runs);
+        let pairs = self.seeds.iter().zip(self.of(scheme));
         pairs
             .filter_map(|(seed, run)| {
                 Some(Sample {
-                    seed,
+                    seed: *seed,
                     value: of(run)?,
                 })
             })
@@ -68,6 +68,19 @@ impl Runs {
         })
     }
 
+    /// The overhead over all replicas.
+    fn overhead(&self, scheme: Scheme) -> Option<Estimate> {
+        let bytes = self.of(scheme).iter().map(|run| run.carried.bytes);
+        let pairs: Vec<(f64, f64)> = bytes
+            .map(|[handed, sent]| (sent as f64, handed as f64))
+            .collect();
+        let ratio = Estimate::of_ratio(&pairs)?;
+        Some(Estimate {
+            mean: ratio.mean - 1.0,
+            ..ratio
+        })
+    }
+
     pub(super) fn overheads(&self, scheme: Scheme) -> Vec<Sample> {
         self.each(scheme, |run| {
             let [handed, sent] = run.carried.bytes;
@@ -78,11 +91,12 @@ impl Runs {
 
 pub(super) fn played(
     study: &mut Study<'_>,
-    traffic: Traffic,
+    (experiment, traffic): (&str, Traffic),
     schemes: &[Scheme],
     size: Size,
 ) -> Result<Runs, Pending> {
-    let jobs = seeds(size.replicas).into_iter().map(|seed| {
+    let seeds = seeds(experiment, size.replicas);
+    let jobs = seeds.iter().map(|&seed| {
         Playback(Transfers {
             setting: Setting::new(Topology::Apart),
             traffic,
@@ -100,6 +114,7 @@ pub(super) fn played(
         .enumerate()
         .map(|(n, scheme)| (*scheme, of(n)));
     Ok(Runs {
+        seeds,
         schemes: schemes.collect(),
     })
 }
@@ -175,7 +190,7 @@ pub(super) fn sheet(id: &str, found: &Runs) -> Sheet {
             shown(estimate(&times), 1),
             shown(estimate(&found.prebuffers(*scheme)), 1),
             shown(estimate(&found.rates(*scheme)), 2),
-            shown(estimate(&found.overheads(*scheme)), 3),
+            shown(found.overhead(*scheme), 3),
             share(runs, 0),
             share(runs, 1),
             transfers.to_string(),
@@ -199,6 +214,12 @@ pub(super) fn sheet(id: &str, found: &Runs) -> Sheet {
         columns: columns.map(str::to_owned).to_vec(),
         rows: found.schemes.iter().map(line).collect(),
     }
+}
+
+/// What all transfers put on the wire more than applications handed over, as a share of that.
+pub(super) fn pooled_overhead(runs: &[Played]) -> f64 {
+    let sum = |which: usize| runs.iter().map(|run| run.carried.bytes[which]).sum::<u64>() as f64;
+    sum(1) / sum(0).max(1.0) - 1.0
 }
 
 /// What packet pairs (0) or requests to switch (1) have of the bytes that applications handed over.

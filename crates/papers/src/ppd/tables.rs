@@ -6,7 +6,7 @@ use super::curves::axis;
 use super::pairs::{HOPS, measured};
 use super::plan::{estimate, shown};
 use super::threshold::{Switches, matrices, reasons, switches};
-use crate::{Findings, Measurement, Pending, Sample, Scale, Sheet, Study};
+use crate::{Findings, Measurement, Pending, Reason, Sample, Scale, Sheet, Study};
 
 /// A table of the paper.
 struct Table {
@@ -146,7 +146,9 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let (columns, switches) = (columns?, switches?);
     let mut found = findings(study, &TABLE1, &columns);
     let matrices = matrices?;
-    found.reasons.extend(reasons(&matrices, &switches));
+    found
+        .reasons
+        .extend(reasons(&matrices, &found.sheets[0], &switches));
     found.sheets.push(matrices);
     let claim = "ppd.delta_t.falls_with_load";
     for (quantity, n) in [("delta_t.load0", 0), ("delta_t.load99", 5)] {
@@ -187,5 +189,17 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
 /// Table 2.
 pub(super) fn table2(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let columns = columns(study, &TABLE2)?;
-    Ok(findings(study, &TABLE2, &columns))
+    let mut found = findings(study, &TABLE2, &columns);
+    let rows = found.sheets[0].rows.iter();
+    let by_load = rows.map(|row| format!("{} ({}) at {}", row[2], row[3], row[0]));
+    let text = format!(
+        "The paper does not state the sources of links of 1 Mbit/s, nor who sends to whom. Delta T over six links (over five, where \
+         it was run) is in ms, by load: {}.",
+        by_load.collect::<Vec<_>>().join(", ")
+    );
+    found.reasons.push(Reason {
+        claim: "ppd.delta_t.table2",
+        text,
+    });
+    Ok(found)
 }

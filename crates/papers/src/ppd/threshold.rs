@@ -4,7 +4,7 @@ use polypath_scenario::Scheme;
 
 use super::fig3::STATED;
 use super::pairs::{HOPS, measured_in};
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, even, shown};
+use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, shown};
 use super::setting::{Setting, Topology};
 use crate::{Pending, Reason, Sample, Sheet, Study};
 
@@ -41,11 +41,16 @@ pub(super) fn matrices(study: &mut Study<'_>) -> Result<Sheet, Pending> {
 }
 
 /// Why claims of Table 1 differ, by the other sheets of it.
-pub(super) fn reasons(matrices: &Sheet, switches: &[Switches]) -> Vec<Reason> {
+pub(super) fn reasons(matrices: &Sheet, table: &Sheet, switches: &[Switches]) -> Vec<Reason> {
+    let rows = table.rows.iter();
+    let by_load: Vec<String> = rows
+        .map(|row| format!("{} at {}", row[2], row[0]))
+        .collect();
     let each = matrices.rows.iter().map(|row| row.join(": "));
     let matrix = format!(
-        "The mean depends on how long cross traffic stays with a pair, which the paper does not state. At a load of {STATED} it is, \
-         by the flows that end first at a node, in ms: {}.",
+        "Over six links delta T is in ms, by load: {}. It depends on how long cross traffic stays with a pair, which the paper does \
+         not state: at a load of {STATED} it is, by the flows that end first at a node, in ms: {}.",
+        by_load.join(", "),
         each.collect::<Vec<_>>().join("; ")
     );
     let each = switches.iter().map(|counted| {
@@ -94,8 +99,9 @@ pub(super) fn switches(study: &mut Study<'_>) -> Result<Vec<Switches>, Pending> 
                 .clone()
                 .with("overlay.threshold", &format!("{threshold}.0"));
             let plan = Plan {
+                experiment: "switches",
                 setting: &setting,
-                traffic: Some([even(found); 2]),
+                traffic: Some([found.idle; 2]),
                 load,
                 bytes: FILE,
                 size: Size {
