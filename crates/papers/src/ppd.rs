@@ -8,6 +8,7 @@ mod fig3;
 mod fig4;
 mod fig5;
 mod fig8;
+mod fig9;
 mod harm;
 mod idle;
 mod loads;
@@ -101,7 +102,7 @@ pub const FIGURES: &[Figure] = &[
         id: "ppd.fig9",
         title: "Transfer time over the load, 15 Mbit/s shared",
         claims: &["ppd.fig9.shared_bottleneck"],
-        make: fig8::fig9,
+        make: fig9::fig9,
     },
     Figure {
         id: "ppd.fig10",

@@ -27,9 +27,8 @@ fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
     )
 }
 
-/// Fig. 4.
-pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let balanced = rows(study);
+/// Transfers by the schemes that use path 2, and the loads that path 2 is to have.
+fn lighter(study: &mut Study<'_>) -> Result<(Vec<Row>, Vec<f64>), Pending> {
     let setting = Setting::new(Topology::Apart);
     let loads = loads_of_fig4(study);
     let first: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
@@ -55,8 +54,15 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let rows: Vec<_> = plans
         .map(|plan| plan.run(study, &Scheme::ALL[1..]))
         .collect();
-    let mut rows = rows.into_iter().collect::<Result<Vec<Row>, _>>()?;
-    let balanced = balanced?;
+    Ok((rows.into_iter().collect::<Result<_, _>>()?, targets))
+}
+
+/// Fig. 4.
+pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let balanced = rows(study);
+    let lighter = lighter(study);
+    let ((mut rows, targets), balanced) = (lighter?, balanced?);
+    let setting = Setting::new(Topology::Apart);
     let measurements = unbalanced(&rows, &balanced);
     let harm = harm_sheet("fig4-harm", rows.iter().filter_map(Together::of_row));
     let reasons = reasons(&rows, &balanced);

@@ -47,6 +47,26 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
             })
         })
         .collect();
+    Ok(Findings {
+        plots: vec![plot, waits("fig5-wait", &found, [LOADS[0]; 2])],
+        sheets: vec![
+            sheet("fig5", &found),
+            harm_sheet("fig5-harm", [Together::of_runs("0.94, 0.94", &found)]),
+            loads_sheet(study, "fig5-loads", &Setting::new(Topology::Apart), &LOADS)?,
+        ],
+        measurements: measurements(&found),
+        reasons: reasons(&found),
+        caveats: caveats(&found),
+        notes: vec![
+            "The playable-size curves are those of one transfer each, as in the paper; the table, the pre-buffers and the waits \
+             are of all."
+                .to_owned(),
+        ],
+        parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
+    })
+}
+
+fn measurements(found: &Runs) -> Vec<Measurement> {
     let seconds = |claim: &str, scheme: Scheme| {
         let quantity = format!("prebuffer.{}", name(scheme));
         Measurement::of(claim, &quantity, "s", "fig5", &found.prebuffers(scheme))
@@ -65,23 +85,7 @@ pub(super) fn fig5(study: &mut Study<'_>) -> Result<Findings, Pending> {
     ];
     measurements.extend(near.map(|scheme| seconds("ppd.fig5.probes_near_bound", scheme)));
     measurements.extend([share(Scheme::PpdTcp2), share(Scheme::PpdTcp3)]);
-    Ok(Findings {
-        plots: vec![plot, waits("fig5-wait", &found, [LOADS[0]; 2])],
-        sheets: vec![
-            sheet("fig5", &found),
-            harm_sheet("fig5-harm", [Together::of_runs("0.94, 0.94", &found)]),
-            loads_sheet(study, "fig5-loads", &Setting::new(Topology::Apart), &LOADS)?,
-        ],
-        measurements,
-        reasons: reasons(&found),
-        caveats: caveats(&found),
-        notes: vec![
-            "The playable-size curves are those of one transfer each, as in the paper; the table, the pre-buffers and the waits \
-             are of all."
-                .to_owned(),
-        ],
-        parameters: parameters::of(&Setting::new(Topology::Apart), FILE),
-    })
+    measurements
 }
 
 /// Fig. 6.
