@@ -157,21 +157,7 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .measurements
             .push(Measurement::of(claim, quantity, "ms", quantity, &samples));
     }
-    let line = |counted: &Switches| {
-        vec![
-            format!("{:.2}", counted.load),
-            format!("{} delta T", counted.threshold),
-            shown(estimate(&counted.samples), 2),
-        ]
-    };
-    found.sheets.push(Sheet {
-        id: "switches".to_owned(),
-        title: "Path switches of PPD-TCP3 in a transfer of 100 kB".to_owned(),
-        columns: ["load of both paths", "threshold", "switches a transfer"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: switches.iter().map(line).collect(),
-    });
+    found.sheets.push(switches_sheet(&switches));
     for counted in switches {
         let quantity = format!("switches.threshold_{}dt", counted.threshold);
         let (claim, group) = (
@@ -184,6 +170,23 @@ pub(super) fn table1(study: &mut Study<'_>) -> Result<Findings, Pending> {
             .push(measured.over("load", "", counted.load));
     }
     Ok(found)
+}
+
+fn switches_sheet(switches: &[Switches]) -> Sheet {
+    let line = |counted: &Switches| {
+        vec![
+            format!("{:.2}", counted.load),
+            format!("{} delta T", counted.threshold),
+            shown(estimate(&counted.samples), 2),
+        ]
+    };
+    let columns = ["load of both paths", "threshold", "switches a transfer"];
+    Sheet {
+        id: "switches".to_owned(),
+        title: "Path switches of PPD-TCP3 in a transfer of 100 kB".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: switches.iter().map(line).collect(),
+    }
 }
 
 /// Table 2.
