@@ -61,8 +61,7 @@ pub(super) fn reasons(matrices: &Sheet, table: &Sheet, switches: &[Switches]) ->
         )
     });
     let threshold = format!(
-        "The paper names no load. A transfer at a high one has as many switches as there are losses and long queues on the active \
-         path, of hundreds of ms, against which another delta T of some ms is little: {}.",
+        "The paper names no load at which a second delta T is to save switches. A transfer has, with intervals: {}.",
         each.collect::<Vec<_>>().join(", ")
     );
     [
