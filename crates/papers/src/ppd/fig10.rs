@@ -120,22 +120,23 @@ fn moments(
     })
 }
 
-/// Each moment is a position of both curves.
+/// Each moment is a position of both curves; those of one run are a group.
 fn measurements(found: &Found) -> Vec<Measurement> {
-    let moments = found
-        .runs
-        .iter()
-        .flat_map(|(_, seed, run)| run.iter().map(move |m| (*seed, *m)));
     let claim = "ppd.fig10.virtual_delay";
-    let measurement = |(n, (seed, (estimated, actual))): (usize, (u64, (f64, f64)))| {
-        [("estimated", estimated), ("actual", actual)].map(|(quantity, value)| {
-            let quantity = format!("{quantity}.{}", found.name);
-            let group = format!("fig10.{}", found.name);
-            Measurement::of(claim, &quantity, "ms", &group, &[Sample { seed, value }])
-                .over("moment", "", n as f64)
-        })
-    };
-    let mut all: Vec<Measurement> = moments.enumerate().flat_map(measurement).collect();
+    let mut all = Vec::new();
+    let mut position = 0.0;
+    for (load, seed, run) in &found.runs {
+        let group = format!("fig10.{}.{load}.{seed}", found.name);
+        for (estimated, actual) in run {
+            for (quantity, value) in [("estimated", *estimated), ("actual", *actual)] {
+                let quantity = format!("{quantity}.{}", found.name);
+                let sample = Sample { seed: *seed, value };
+                let measured = Measurement::of(claim, &quantity, "ms", &group, &[sample]);
+                all.push(measured.over("moment", "", position));
+            }
+            position += 1.0;
+        }
+    }
     all.sort_by(|a, b| b.quantity.cmp(&a.quantity));
     all
 }
