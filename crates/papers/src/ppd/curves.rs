@@ -97,7 +97,7 @@ pub(super) fn times_sheet(id: &str, rows: &[Row]) -> Sheet {
         schemes.map(|(scheme, runs)| line(row, *scheme, runs))
     });
     Sheet {
-        id: id.to_owned(),
+        id: format!("{id}-times"),
         title: "Transfer times, with 95 % intervals of the means of replicas".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: lines.collect(),

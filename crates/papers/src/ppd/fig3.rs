@@ -121,8 +121,8 @@ fn caveats(rows: &[Row]) -> Vec<Reason> {
     let differences: Vec<f64> = pairs.map(|(one, three)| one.value - three.value).collect();
     let difference = shown(Estimate::of(&differences), 2);
     let order = format!(
-        "The rule tests the order of the means; that PPD-TCP1 and PPD-TCP3 are close together it does not. PPD-TCP1 takes \
-         {difference} s longer than PPD-TCP3 at a load of {STATED}."
+        "The rule tests the order of the means; that PPD-TCP1 and PPD-TCP3 are close together it does not. The time of \
+         PPD-TCP1 less that of PPD-TCP3 is {difference} s at a load of {STATED}."
     );
     let fitted = "The bursts of the background are those of the ns-2 setting that was found by a search for 35 s of plain TCP: \
                   that time is fitted, and those of the three schemes are predictions.";

@@ -209,7 +209,7 @@ pub(super) fn sheet(id: &str, found: &Runs) -> Sheet {
         "given up",
     ];
     Sheet {
-        id: id.to_owned(),
+        id: format!("{id}-transfers"),
         title: "1000 packets of 1000 B".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: found.schemes.iter().map(line).collect(),

@@ -88,7 +88,7 @@ fn findings(study: &Study<'_>, table: &Table, columns: &Columns) -> Findings {
     Findings {
         plots: vec![plot(table, columns, &paper)],
         sheets: vec![Sheet {
-            id: table.id.to_owned(),
+            id: format!("{}-values", table.id),
             title: format!("Delta T of packet pairs, {} Mbit/s", table.mbits),
             columns: heads.map(str::to_owned).to_vec(),
             rows: (0..table.loads.len()).map(line).collect(),
