@@ -67,7 +67,9 @@ pub fn make(
     let mut known = Known::new();
     let mut outdated = BTreeSet::new();
     let mut fresh = BTreeSet::new();
-    for round in 1.. {
+    let mut round = 0;
+    loop {
+        round += 1;
         let (found, wanted) = ask(figures, ledger, scale, &known);
         if wanted.is_empty() {
             shelf.tidy();
@@ -89,7 +91,6 @@ pub fn make(
             known.extend(done);
         }
     }
-    Ok(Vec::new())
 }
 
 /// Removes the finished jobs that a folder has, and nothing else; gives how many.

@@ -8,7 +8,7 @@ use super::curves::{path_load, times_plots, times_sheet};
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, mean, name, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, mean, name, shown, size, title};
 use super::sensitivity;
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
@@ -23,14 +23,6 @@ const STATED_ORDER: [Scheme; 4] = [
     Scheme::PpdTcp3,
     Scheme::PpdTcp2,
 ];
-
-pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
-    Size {
-        replicas,
-        count,
-        about,
-    }
-}
 
 /// The loads of Fig. 3, and how much is run at each.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {

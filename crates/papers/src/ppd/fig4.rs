@@ -3,11 +3,11 @@
 use polypath_scenario::Scheme;
 
 use super::curves::{path_load, times_plots, times_sheet};
-use super::fig3::{STATED, rows, size, stated_row};
+use super::fig3::{STATED, rows, stated_row};
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, shown, size, title};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
 

@@ -6,20 +6,12 @@ use super::curves::{path_load, ratio, times_plots, times_sheet};
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, mean, name, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, mean, name, shown, size, title};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Reason, Study};
 
 /// The load at which the figures are compared.
 const HIGH: f64 = 0.95;
-
-pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
-    Size {
-        replicas,
-        count,
-        about,
-    }
-}
 
 /// The loads of the links that are not shared in Fig. 8, and how much is run at each.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {

@@ -3,10 +3,10 @@
 use polypath_scenario::Scheme;
 
 use super::curves::{ratio, times_plots, times_sheet};
-use super::fig8::{fast, measured, rows, shared_load, size};
+use super::fig8::{fast, measured, rows, shared_load};
 use super::harm::{Together, harm_sheet};
 use super::parameters;
-use super::plan::{FILE, Row, Size, estimate, name, shown, title};
+use super::plan::{FILE, Row, Size, estimate, name, shown, size, title};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Sheet, Study};
 

@@ -32,6 +32,15 @@ pub(super) struct Size {
     pub(super) about: u32,
 }
 
+/// So many replicas of so many transfers, of about so many seconds each.
+pub(super) const fn size(replicas: u32, count: u32, about: u32) -> Size {
+    Size {
+        replicas,
+        count,
+        about,
+    }
+}
+
 /// The seeds of so many replicas of one experiment: different ones share none, so that their runs are independent.
 pub(super) fn seeds(experiment: &str, replicas: u32) -> Vec<u64> {
     // A single replica has the seed that it would have among several, so that more replicas add to those of fewer.

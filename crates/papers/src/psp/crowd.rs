@@ -7,7 +7,8 @@ use super::merge::{Merge, PACKET, Starts};
 use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
 use super::steady::{Flow, Flows, loss};
 use super::sweep::{
-    Sweep, TIME, best, extremes, largest_undiminished, least_lossless, mean, seeds, span, text,
+    Column, Sweep, TIME, best, extremes, largest_undiminished, least_lossless, mean, seeds, span,
+    text,
 };
 use super::{ns2, packets};
 use crate::figure::{Figure, Findings, Sheet};
@@ -207,30 +208,18 @@ fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
 
 /// The curve in numbers.
 fn curve(sweep: &Sweep) -> Sheet {
-    let row = |(position, spacing): (usize, &u32)| {
-        let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
-        vec![
-            spacing.to_string(),
-            at(&sent, 2),
-            at(&received, 3),
-            at(&|flows| Some(extremes(&flows.media)?[0]), 2),
-            at(&|flows| Some(extremes(&flows.media)?[1]), 2),
-            at(&lost, 4),
-        ]
-    };
-    sheet(
-        "spacings",
-        "16 senders (drift) by their spacing",
-        &[
-            "spacing us",
-            "sent Mb/s",
-            "received Mb/s, mean of 16",
-            "least of 16",
+    let columns: [Column<'_>; 5] = [
+        ("sent Mb/s", &sent, 2),
+        ("received Mb/s, mean of 16", &received, 3),
+        ("least of 16", &|flows| Some(extremes(&flows.media)?[0]), 2),
+        (
             "greatest of 16",
-            "loss",
-        ],
-        sweep.spacings.iter().enumerate().map(row).collect(),
-    )
+            &|flows| Some(extremes(&flows.media)?[1]),
+            2,
+        ),
+        ("loss", &lost, 4),
+    ];
+    sweep.table("16 senders (drift) by their spacing", &columns)
 }
 
 fn best_spacings(modes: &[(Starts, Sweep)]) -> Sheet {

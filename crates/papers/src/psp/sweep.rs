@@ -5,9 +5,14 @@ use polypath_report::plot::{Point, Series};
 use polypath_report::statistics::Estimate;
 
 use super::merge::{Merge, Span};
+use super::pictures::sheet;
 use super::steady::{Flow, Flows, Steady};
+use crate::figure::Sheet;
 use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, SEED, Study};
+
+/// A column of a table over the spacing: its head, what it is of, and its digits behind the point.
+pub(super) type Column<'a> = (&'a str, &'a dyn Fn(&Flows) -> Option<f64>, usize);
 
 /// The spacings of Figs. 7 to 15 in microseconds, dense where the curves bend.
 const SPACINGS: &[u32] = &[
@@ -116,6 +121,19 @@ impl Sweep {
             points: self.spacings.iter().enumerate().filter_map(point).collect(),
             ..Series::default()
         }
+    }
+
+    /// Columns over the spacing, each by its head, what it is of, and its digits.
+    pub(super) fn table(&self, title: &str, columns: &[Column<'_>]) -> Sheet {
+        let row = |(position, spacing): (usize, &u32)| {
+            let cell = |(_, of, digits): &Column<'_>| text(&self.at(position, of), *digits);
+            let cells = columns.iter().map(cell);
+            std::iter::once(spacing.to_string()).chain(cells).collect()
+        };
+        let heads = columns.iter().map(|(head, ..)| *head);
+        let heads: Vec<&str> = std::iter::once("spacing us").chain(heads).collect();
+        let rows = self.spacings.iter().enumerate().map(row).collect();
+        sheet("spacings", title, &heads, rows)
     }
 
     /// The curve of `of`, a measurement for each spacing.

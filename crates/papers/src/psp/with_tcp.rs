@@ -5,9 +5,9 @@ use polypath_report::plot::Plot;
 use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
 use super::merge::parameters::STARTS;
 use super::merge::{Merge, SHARED};
-use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
+use super::pictures::{mbits, microseconds, share, stated, thin};
 use super::steady::{Flows, loss};
-use super::sweep::{Sweep, TIME, estimate, extremes, mean, seeds, span, text};
+use super::sweep::{Column, Sweep, TIME, estimate, extremes, mean, seeds, span, text};
 use super::{alternatives, packets};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
@@ -256,32 +256,15 @@ fn tcp_losses(sweep: &Sweep, id: &str) -> Plot {
 
 /// The curves in numbers.
 fn curve(sweep: &Sweep, window: u32) -> Sheet {
-    let row = |(position, spacing): (usize, &u32)| {
-        let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
-        vec![
-            spacing.to_string(),
-            at(&sent, 2),
-            at(&received, 3),
-            at(&lost, 4),
-            at(&goodput, 3),
-            at(&|flows| Some(extremes(&flows.tcp)?[0]), 2),
-            at(&|flows| Some(extremes(&flows.tcp)?[1]), 2),
-            at(&tcp_loss, 5),
-        ]
-    };
-    sheet(
-        "spacings",
-        &format!("16 senders by their spacing, and 16 TCPs with a window of {window}"),
-        &[
-            "spacing us",
-            "sent Mb/s",
-            "received Mb/s, mean of 16",
-            "loss",
-            "TCP Mb/s, mean of 16",
-            "least of 16",
-            "greatest of 16",
-            "loss of TCP",
-        ],
-        sweep.spacings.iter().enumerate().map(row).collect(),
-    )
+    let columns: [Column<'_>; 7] = [
+        ("sent Mb/s", &sent, 2),
+        ("received Mb/s, mean of 16", &received, 3),
+        ("loss", &lost, 4),
+        ("TCP Mb/s, mean of 16", &goodput, 3),
+        ("least of 16", &|flows| Some(extremes(&flows.tcp)?[0]), 2),
+        ("greatest of 16", &|flows| Some(extremes(&flows.tcp)?[1]), 2),
+        ("loss of TCP", &tcp_loss, 5),
+    ];
+    let title = format!("16 senders by their spacing, and 16 TCPs with a window of {window}");
+    sweep.table(&title, &columns)
 }
