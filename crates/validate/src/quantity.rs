@@ -55,7 +55,7 @@ impl Quantity {
         let flows = || self.flows(outcome);
         let links = || self.links(outcome);
         match self.kind {
-            Kind::Goodput => flows().goodput as f64 * 8.0 / seconds(outcome) / 1e6,
+            Kind::Goodput => flows().goodput as f64 * 8.0 / outcome.measured().as_secs_f64() / 1e6,
             Kind::Retransmissions => flows().sender.retransmitted as f64,
             Kind::RetransmittedShare => {
                 let sent = flows().sender;
@@ -69,7 +69,7 @@ impl Quantity {
             Kind::Drops => links().packets_dropped() as f64,
             Kind::Passed => 1.0 - dropped_share(&links()),
             Kind::Dropped => dropped_share(&links()),
-            Kind::Queue => links().mean_waiting(seconds(outcome)),
+            Kind::Queue => links().mean_waiting(outcome.measured().as_secs_f64()),
             Kind::Waiting => {
                 let links = links();
                 links.waited.as_secs_f64() * 1e3 / links.packets_in as f64
@@ -92,12 +92,6 @@ impl Quantity {
         self.of.is_empty()
             || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
     }
-}
-
-/// The time that was measured.
-fn seconds(outcome: &NetworkOutcome) -> f64 {
-    let spans = outcome.flows.first().map_or(0, |flow| flow.spans.len());
-    outcome.span.as_secs_f64() * spans as f64
 }
 
 fn dropped_share(links: &Counters) -> f64 {

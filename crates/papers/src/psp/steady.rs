@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use polypath_batch::run_counted;
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Time;
 use polypath_sim::{Detail, FlowOutcome, NetworkEvent, NetworkObserver, NetworkOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ impl Job for Steady {
 
 impl Steady {
     fn flows(&self, outcome: &NetworkOutcome, drops: &Drops) -> Flows {
-        let measured = network_seconds(outcome);
+        let measured = outcome.measured().as_secs_f64();
         let dropped = |number: usize| drops.of_flows.get(number).copied().unwrap_or(0);
         let of = |tcp: bool| {
             let flows = outcome.flows.iter().enumerate();
@@ -93,11 +93,6 @@ impl Steady {
             dropped,
         }
     }
-}
-
-fn network_seconds(outcome: &NetworkOutcome) -> f64 {
-    let spans = outcome.flows.first().map_or(0, |flow| flow.spans.len());
-    Duration(outcome.span.as_nanos() * spans as u64).as_secs_f64()
 }
 
 /// Counts the data packets that queues drop after the warm-up, flow by flow.

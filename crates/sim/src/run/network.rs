@@ -59,6 +59,15 @@ pub struct NetworkOutcome {
     pub delay_percentiles: Vec<Option<DelayPercentiles>>,
 }
 
+impl NetworkOutcome {
+    /// The time that was measured: all spans together.
+    #[must_use]
+    pub fn measured(&self) -> Duration {
+        let spans = self.flows.first().map_or(0, |flow| flow.spans.len());
+        Duration::from_nanos(self.span.as_nanos() * spans as u64)
+    }
+}
+
 /// What a flow did in each span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
