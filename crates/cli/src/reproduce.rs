@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use polypath_papers::ledger::{CLAIMS, Ledger};
 use polypath_papers::{
-    Answer, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale, answer,
-    forget, json, make, put, render, select, summary, write, write_book,
+    Answer, Attempt, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale,
+    answer, forget, json, make, put, render, select, summary, write, write_book,
 };
 use polypath_scenario::document::nearest;
 
@@ -68,9 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let place = || format!("cannot remove finished runs from {}", kept.display());
         forget(&kept).with_context(place)?;
     }
-    let findings = make_all(&figures, (&ledger, scale), kept, args.jobs)?;
-    let made = written(&out, &figures, &findings)?;
-    let answers = answer(&ledger, &all, &made, &args.names);
+    let attempts = make_all(&figures, (&ledger, scale), kept, args.jobs)?;
+    let made = written(&out, &figures, &attempts)?;
+    let unmade = unmade(&figures, &attempts);
+    let answers = answer(&ledger, &all, &made, &unmade, &args.names);
     let text = json(&answers).context("writing the answers")?;
     put(&out, "claims.json", text.as_bytes())?;
     let ledger_name = match &args.ledger {
@@ -82,11 +83,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => text,
         Format::Table => told(&answers, &book),
     })?;
-    let wrong: Vec<&str> = answers
-        .iter()
-        .filter(|answer| answer.is_unanswerable)
-        .map(|answer| answer.claim.id.as_str())
-        .collect();
+    Failure::of_both(all_made(&unmade), all_answerable(&answers))
+}
+
+/// Fails where figures could not be made.
+fn all_made(unmade: &[(&Figure, &str)]) -> Result<(), Failure> {
+    if unmade.is_empty() {
+        return Ok(());
+    }
+    let lines = unmade.iter().map(|(figure, why)| {
+        let id = figure.id;
+        format!("{id} could not be made: {why}")
+    });
+    Err(Failure::run(lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// Fails where the ledger asks a figure for what it does not measure.
+fn all_answerable(answers: &[Answer]) -> Result<(), Failure> {
+    let wrong = answers.iter().filter(|answer| answer.is_unanswerable);
+    let wrong: Vec<&str> = wrong.map(|answer| answer.claim.id.as_str()).collect();
     if wrong.is_empty() {
         return Ok(());
     }
@@ -173,29 +188,37 @@ fn make_all(
     what: (&Ledger, Scale),
     kept: PathBuf,
     jobs: Option<u16>,
-) -> Result<Vec<Findings>, Failure> {
+) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("watching for signals")?;
-    let findings = make(figures, what, kept, jobs, &mut |progress| {
+    let attempts = make(figures, what, kept, jobs, &mut |progress| {
         interrupts.obey_with(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
     bar.finish();
-    Ok(findings?)
+    Ok(attempts?)
 }
 
 type Made<'a> = (&'a Figure, &'a Findings, Vec<Measurement>);
 
-/// Writes the figures, and gives each with its measurements as they were written.
+/// Writes the figures that were made, and gives each with its measurements as they were written.
 fn written<'a>(
     out: &Path,
     figures: &[&'a Figure],
-    findings: &'a [Findings],
+    attempts: &'a [Attempt],
 ) -> Result<Vec<Made<'a>>, Failure> {
-    let all = figures.iter().zip(findings);
-    let made = all.map(|(figure, findings)| Ok((*figure, findings, write(out, figure, findings)?)));
+    let all = figures.iter().zip(attempts);
+    let made = all.filter_map(|(figure, attempt)| Some((*figure, attempt.as_ref().ok()?)));
+    let made = made.map(|(figure, findings)| Ok((figure, findings, write(out, figure, findings)?)));
     made.collect::<Result<Vec<_>, OutputError>>()
         .map_err(Failure::from)
+}
+
+/// The figures that could not be made, with why.
+fn unmade<'a>(figures: &[&'a Figure], attempts: &'a [Attempt]) -> Vec<(&'a Figure, &'a str)> {
+    let all = figures.iter().zip(attempts);
+    let unmade = all.filter_map(|(figure, attempt)| Some((*figure, attempt.as_ref().err()?)));
+    unmade.map(|(figure, why)| (figure, why.as_str())).collect()
 }
 
 /// What a person is told.
@@ -212,7 +235,7 @@ impl From<MakeError> for Failure {
     fn from(error: MakeError) -> Self {
         match error {
             MakeError::File(_) => Self::input(error),
-            _ => Self::run(error),
+            MakeError::Unreadable(_) => Self::run(error),
         }
     }
 }

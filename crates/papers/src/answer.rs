@@ -141,12 +141,13 @@ pub fn json(answers: &[Answer]) -> Result<String, serde_json::Error> {
 }
 
 /// Answers the claims that are named, by themselves, their paper or their figure; all of the ledger, if nothing is.
-/// `made` are figures with what they found, and the measurements as they were written.
+/// `made` are figures with what they found, and the measurements as they were written; `unmade` are others, with why.
 #[must_use]
 pub fn answer(
     ledger: &Ledger,
     all: &[&Figure],
     made: &[(&Figure, &Findings, Vec<Measurement>)],
+    unmade: &[(&Figure, &str)],
     names: &[String],
 ) -> Vec<Answer> {
     let figures: BTreeMap<&str, &Figure> = all
@@ -174,10 +175,25 @@ pub fn answer(
                     ..answer_one(claim, figure, measurements, of_claim(claim, reasons))
                 }
             }
-            _ => Answer::not_run(claim, figure),
+            _ => Answer {
+                reason: not_run(figure, unmade),
+                ..Answer::not_run(claim, figure)
+            },
         }
     });
     answers.collect()
+}
+
+/// Why a claim has no verdict.
+fn not_run(figure: Option<&Figure>, unmade: &[(&Figure, &str)]) -> String {
+    let Some(figure) = figure else {
+        return "no figure of this program answers it yet".to_owned();
+    };
+    let of_it = unmade.iter().find(|unmade| unmade.0.id == figure.id);
+    of_it.map_or_else(
+        || format!("{} was not made", figure.id),
+        |(_, why)| format!("{} could not be made: {why}", figure.id),
+    )
 }
 
 /// What is said of a claim.
@@ -214,6 +230,9 @@ fn answer_one(
                 reason
             };
         }
+        Verdict::NotRun if answer.reason.is_empty() => {
+            answer.reason = format!("{} measured nothing of it", figure.id);
+        }
         Verdict::NotRun => {}
     }
     answer
@@ -232,18 +251,15 @@ fn unexplained(parts: &[PartJudgement]) -> &'static str {
 }
 
 impl Answer {
+    /// Without a verdict, and without a word why.
     fn not_run(claim: &Claim, figure: Option<&Figure>) -> Self {
-        let reason = match figure {
-            None => "no figure of this program answers it yet".to_owned(),
-            Some(figure) => format!("{} measured nothing of it", figure.id),
-        };
         Self {
             claim: claim.clone(),
             figure: figure.map(|figure| figure.id),
             verdict: Verdict::NotRun,
             ours: Vec::new(),
             parts: Vec::new(),
-            reason,
+            reason: String::new(),
             is_unanswerable: false,
             caveat: String::new(),
         }

@@ -10,7 +10,7 @@ use polypath_batch::{FileError, Found, PARTS, Shelf, digest, in_order};
 
 use crate::figure::{Figure, Findings};
 use crate::ledger::Ledger;
-use crate::study::{JobError, Known, Scale, Study, Wanted};
+use crate::study::{JobError, Known, Missing, Pending, Scale, Study, Wanted};
 
 /// The folder of the results of jobs, beside the book.
 pub const JOBS: &str = "jobs";
@@ -37,32 +37,28 @@ pub enum MakeError {
     /// A result can be neither read nor kept.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A job came to no end.
-    #[error("{job}: {error}")]
-    Job {
-        /// Its kind and parameters.
-        job: String,
-        /// Why.
-        error: JobError,
-    },
     /// A result cannot be read as what the figure takes it for.
     #[error("the result of {0} has no number where one is needed")]
     Unreadable(String),
 }
 
-/// Makes figures, in their order, with what the folder already has.
+/// What was made of a figure, or why one of its jobs has no result.
+pub type Attempt = Result<Findings, String>;
+
+/// Makes figures, in their order, with what the folder already has. A job without a result costs the figures that need
+/// it, and no others.
 ///
 /// `glance` is called now and then.
 ///
 /// # Errors
-/// Where a job comes to no end, or the folder cannot be written. What is finished is kept.
+/// Where the folder cannot be read or written. What is finished is kept.
 pub fn make(
     figures: &[&Figure],
     (ledger, scale): (&Ledger, Scale),
     folder: PathBuf,
     jobs: Option<u16>,
     glance: &mut impl FnMut(Progress),
-) -> Result<Vec<Findings>, MakeError> {
+) -> Result<Vec<Attempt>, MakeError> {
     let shelf = Shelf::open(folder)?;
     let mut known = Known::new();
     let mut outdated = BTreeSet::new();
@@ -70,10 +66,10 @@ pub fn make(
     let mut round = 0;
     loop {
         round += 1;
-        let (found, wanted) = ask(figures, ledger, scale, &known);
+        let (made, wanted) = ask(figures, ledger, scale, &known);
         if wanted.is_empty() {
             shelf.tidy();
-            return Ok(found);
+            return Ok(made);
         }
         // What is known and wanted yet could not be read: one that an earlier version kept is done again.
         for key in wanted.keys().filter(|key| known.contains_key(*key)) {
@@ -87,7 +83,7 @@ pub fn make(
             let done = work(&shelf, &missing, jobs, &mut |progress| {
                 glance(Progress { round, ..progress });
             })?;
-            fresh.extend(done.iter().map(|(key, _)| key.clone()));
+            fresh.extend(done.keys().cloned());
             known.extend(done);
         }
     }
@@ -123,21 +119,26 @@ fn is_job(path: &Path) -> bool {
             .is_some_and(|extension| extension == "json")
 }
 
-/// What the figures find, or all that they want.
+/// What became of the figures as far as it is known, and all that the others want.
 fn ask(
     figures: &[&Figure],
     ledger: &Ledger,
     scale: Scale,
     known: &Known,
-) -> (Vec<Findings>, BTreeMap<String, Wanted>) {
-    let mut wanted = BTreeMap::new();
-    let mut found = Vec::new();
+) -> (Vec<Attempt>, BTreeMap<String, Wanted>) {
+    let mut all_wanted = BTreeMap::new();
+    let mut made = Vec::new();
     for figure in figures {
         let mut study = Study::new(ledger, scale, known);
-        found.extend((figure.make)(&mut study).ok());
-        wanted.extend(study.into_wanted());
+        match (figure.make)(&mut study) {
+            Ok(findings) => made.push(Ok(findings)),
+            Err(Pending) => match study.into_missing() {
+                Missing::Failed(why) => made.push(Err(why)),
+                Missing::Wanted(wanted) => all_wanted.extend(wanted),
+            },
+        }
     }
-    (found, wanted)
+    (made, all_wanted)
 }
 
 /// Adds what is on the shelf to what is known; gives the rest, the longest first, so that the threads end together.
@@ -151,7 +152,7 @@ fn recall(
     for (key, wanted) in wanted {
         match shelf.look(&digest(&key), &label(&key))? {
             Found::Result(text) if !outdated.contains(&key) => {
-                known.insert(key, text);
+                known.insert(key, Ok(text));
             }
             _ => missing.push(wanted),
         }
@@ -160,27 +161,33 @@ fn recall(
     Ok(missing)
 }
 
-/// Does jobs, and keeps each as soon as it is finished.
+/// Does jobs, and keeps the result of each as soon as it is finished; one without is tried again by the next command.
 fn work(
     shelf: &Shelf,
     wanted: &[Wanted],
     jobs: Option<u16>,
     glance: &mut impl FnMut(Progress),
-) -> Result<Vec<(String, String)>, MakeError> {
+) -> Result<Known, MakeError> {
     let parts: Vec<AtomicU64> = wanted.iter().map(|_| AtomicU64::new(0)).collect();
     let work = |number: usize| {
         let (job, parts) = (&wanted[number], &parts[number]);
-        let result = (job.work)(parts).map_err(|error| MakeError::Job {
-            job: job.key.clone(),
-            error,
-        })?;
-        let text = shelf.keep(&digest(&job.key), &label(&job.key), &result)?;
+        let ended = match (job.work)(parts) {
+            Ok(result) => Ok(shelf.keep(&digest(&job.key), &label(&job.key), &result)?),
+            Err(error) => Err(failure(&job.key, &error)),
+        };
         parts.store(PARTS, Ordering::Relaxed);
-        Ok((job.key.clone(), text))
+        Ok::<_, FileError>((job.key.clone(), ended))
     };
-    in_order(wanted.len(), jobs, &work, &mut || {
+    let ended = in_order(wanted.len(), jobs, &work, &mut || {
         glance(progress(wanted, &parts));
-    })
+    })?;
+    Ok(ended.into_iter().collect())
+}
+
+/// Why a job has no result.
+fn failure(key: &str, error: &JobError) -> String {
+    let (kind, parameters) = key.split_once(' ').unwrap_or((key, ""));
+    format!("{kind}: {error} (its parameters: {parameters})")
 }
 
 /// Of what a result is: the job, and the sources of the simulator that did it.

@@ -55,7 +55,7 @@ pub enum Scale {
     Full,
 }
 
-/// Something that a figure needs is not known yet.
+/// Something that a figure needs is not known yet, or never will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending;
 
@@ -70,8 +70,16 @@ pub(crate) struct Wanted {
     pub(crate) work: Work,
 }
 
-/// Finished jobs by their keys: the text of their results.
-pub(crate) type Known = BTreeMap<String, String>;
+/// Jobs that have ended, by their keys: the text of their results, or why they have none.
+pub(crate) type Known = BTreeMap<String, Result<String, String>>;
+
+/// Why a figure is not there.
+pub(crate) enum Missing {
+    /// Jobs are to be done first, by their keys.
+    Wanted(BTreeMap<String, Wanted>),
+    /// A job that it needs has no result; why.
+    Failed(String),
+}
 
 /// What a figure asks for jobs.
 pub struct Study<'a> {
@@ -79,6 +87,8 @@ pub struct Study<'a> {
     scale: Scale,
     known: &'a Known,
     wanted: BTreeMap<String, Wanted>,
+    /// Why the first job that has no result has none.
+    failed: Option<String>,
 }
 
 impl<'a> Study<'a> {
@@ -88,6 +98,7 @@ impl<'a> Study<'a> {
             scale,
             known,
             wanted: BTreeMap::new(),
+            failed: None,
         }
     }
 
@@ -115,12 +126,20 @@ impl<'a> Study<'a> {
     /// The result of a job.
     ///
     /// # Errors
-    /// Where it is not known yet; it will be.
+    /// Where it is not known yet: it will be, unless the job fails, and the figure with it.
     pub fn ask<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
         let key = key(job);
-        let known = self.known.get(&key);
-        if let Some(result) = known.and_then(|text| serde_json::from_str(text).ok()) {
-            return Ok(result);
+        match self.known.get(&key) {
+            Some(Ok(text)) => {
+                if let Ok(result) = serde_json::from_str(text) {
+                    return Ok(result);
+                }
+            }
+            Some(Err(why)) => {
+                self.failed.get_or_insert_with(|| why.clone());
+                return Err(Pending);
+            }
+            None => {}
         }
         let job = job.clone();
         let wanted = Wanted {
@@ -135,7 +154,7 @@ impl<'a> Study<'a> {
     /// The results of several jobs, all of which are done side by side.
     ///
     /// # Errors
-    /// Where one of them is not known yet; all will be.
+    /// Where one of them is not known yet, as in [`ask`](Self::ask).
     pub fn ask_all<J: Job>(
         &mut self,
         jobs: impl IntoIterator<Item = J>,
@@ -144,9 +163,12 @@ impl<'a> Study<'a> {
         asked.into_iter().collect()
     }
 
-    /// What was asked for and is not known.
-    pub(crate) fn into_wanted(self) -> BTreeMap<String, Wanted> {
-        self.wanted
+    /// Why what was asked for is not there.
+    pub(crate) fn into_missing(self) -> Missing {
+        match self.failed {
+            Some(why) => Missing::Failed(why),
+            None => Missing::Wanted(self.wanted),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ fn answers(gain: f64, ledger: &str) -> Vec<Answer> {
     let ledger = Ledger::parse(ledger, "claims.toml").unwrap();
     let made = [(&FIGURE, &findings, measurements)];
     let names = ["psp.fig5".to_owned(), "psp.seven_rtts".to_owned()];
-    answer(&ledger, &[&FIGURE], &made, &names)
+    answer(&ledger, &[&FIGURE], &made, &[], &names)
 }
 
 #[test]
@@ -68,6 +68,20 @@ fn what_was_not_measured_was_not_run_and_says_why() {
     assert_eq!(answers[2].verdict, Verdict::NotRun);
     assert!(answers[2].reason.contains("no figure"));
     assert!(summary(&answers).starts_with("claims: 3, of which hold 1, differ 0, not run 2"));
+}
+
+#[test]
+fn a_figure_that_could_not_be_made_says_why_for_each_of_its_claims() {
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let unmade = [(&FIGURE, "the load was not reached")];
+    let answers = answer(&ledger, &[&FIGURE], &[], &unmade, &["psp.fig5".to_owned()]);
+    assert_eq!(answers.len(), 2);
+    for answer in answers {
+        assert_eq!(answer.verdict, Verdict::NotRun);
+        let reason = "psp.fig5 could not be made: the load was not reached";
+        assert_eq!(answer.reason, reason);
+        assert!(!answer.is_unanswerable);
+    }
 }
 
 #[test]
@@ -119,6 +133,7 @@ fn an_order_that_few_runs_do_not_prove_is_told_from_one_that_they_refute() {
             &ledger,
             &[&FIGURE],
             &made,
+            &[],
             &["psp.fig5.oscillation".to_owned()],
         );
         (answers[0].reason.clone(), answers[0].unmet().len())

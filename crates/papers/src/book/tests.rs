@@ -193,7 +193,7 @@ fn the_claims_of_the_ledger_fill_it_as_they_are_answered() {
     let measured = measured("ppd.fig3.order");
     let figures: Vec<&Figure> = FIGURES.iter().collect();
     let made = [(&FIGURES[0], &measured, measured.measurements.clone())];
-    let answers = answer(&ledger, &figures, &made, &[]);
+    let answers = answer(&ledger, &figures, &made, &[], &[]);
     let book = Book {
         scale: Scale::Full,
         seed: 1,

@@ -49,6 +49,12 @@ fn negative(study: &mut Study<'_>) -> Result<Findings, Pending> {
     study.ask_all([Double(3.0), Double(-1.0)]).map(|_| of(0.0))
 }
 
+/// Never gets to its second job.
+fn stopped(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let none = study.ask(&Double(-2.0))?;
+    study.ask(&Double(none)).map(of)
+}
+
 fn infinite(study: &mut Study<'_>) -> Result<Findings, Pending> {
     study.ask(&Double(f64::MAX)).map(of)
 }
@@ -69,9 +75,9 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
     let folder = || dir.path().join(JOBS);
     let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
     let mut rounds = Vec::new();
-    let mut run = |figure: &Figure, jobs| {
+    let mut run_both = |figures: &[&Figure], jobs| {
         make(
-            &[figure, figure],
+            figures,
             (&ledger, Scale::Quick),
             folder(),
             Some(jobs),
@@ -80,35 +86,47 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
             },
         )
     };
+    let mut run = |figure: &Figure, jobs| run_both(&[figure, figure], jobs);
     let count = || RUNS.swap(0, Ordering::Relaxed);
     let figure_of_three = figure(twice);
-    assert_eq!(run(&figure_of_three, 2).unwrap(), [of(12.0), of(12.0)]);
+    assert_eq!(
+        run(&figure_of_three, 2).unwrap(),
+        [Ok(of(12.0)), Ok(of(12.0))]
+    );
     assert_eq!(count(), 3, "both figures share them");
-    assert_eq!(run(&figure_of_three, 1).unwrap(), [of(12.0), of(12.0)]);
+    assert_eq!(
+        run(&figure_of_three, 1).unwrap(),
+        [Ok(of(12.0)), Ok(of(12.0))]
+    );
     assert_eq!(count(), 0, "all are kept");
     let key = r"double 6.0";
     let file = folder().join(format!("{}.json", digest(key)));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("12.0", "13.0")).unwrap();
-    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
     assert_eq!(count(), 1, "a changed one is done again");
     let stale = Shelf::open(folder()).unwrap();
     stale
         .keep(&digest(key), &label(key), &"text".into())
         .unwrap();
-    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
     assert_eq!(count(), 1, "one of another form is done again");
     let mine = folder().join("mine.json");
     std::fs::write(&mine, "{}").unwrap();
     assert_eq!(forget(&folder()).unwrap(), 3);
     assert!(mine.exists(), "only jobs are forgotten");
-    assert_eq!(run(&figure_of_three, 1).unwrap()[0], of(12.0));
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
     assert_eq!(count(), 3);
-    let error = run(&figure(negative), 1).unwrap_err().to_string();
-    assert_eq!(error, "double -1.0: it is negative");
-    assert_eq!(count(), 1, "what was done before it is kept");
+    let made = run(&figure(negative), 1).unwrap();
+    let why = made[0].as_ref().unwrap_err();
+    assert_eq!(why, "double: it is negative (its parameters: -1.0)");
+    assert_eq!(count(), 1, "the others of the figure are done and kept");
     let error = run(&figure(infinite), 1).unwrap_err();
     assert!(matches!(error, MakeError::Unreadable(_)), "{error}");
+    let made = run_both(&[&figure(stopped), &figure_of_three], 1).unwrap();
+    let why = made[0].as_ref().unwrap_err();
+    assert!(why.contains("it is negative"), "{why}");
+    assert_eq!(made[1], Ok(of(12.0)), "a failed job costs no other figure");
     assert!(
         rounds.contains(&(1, 2)) && rounds.contains(&(2, 1)),
         "{rounds:?}"
