@@ -143,7 +143,8 @@ fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
         told.collect::<Vec<_>>().join("; ")
     };
     let judged = format!(
-        "Judged are {}, since a lone sender never loses on this topology. The others give",
+        "Judged are {}: the paper does not say how many send, a lone sender never loses on this topology, and two are what it \
+         shows next (Fig. 16). The others give",
         pairs[0].0.name()
     );
     let gain = told(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));

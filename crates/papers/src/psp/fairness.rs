@@ -56,6 +56,17 @@ impl Pairs {
         self.0.iter().map(sample).collect()
     }
 
+    /// What is known of each run.
+    fn known(&self, of: impl Fn(&[Course]) -> Option<f64>) -> Vec<Sample> {
+        let sample = |(seed, courses): &(u64, Vec<Course>)| {
+            Some(Sample {
+                seed: *seed,
+                value: of(courses)?,
+            })
+        };
+        self.0.iter().filter_map(sample).collect()
+    }
+
     fn first(&self) -> &[Course] {
         self.0.first().map_or(&[], |(_, courses)| courses)
     }

@@ -159,7 +159,7 @@ pub(super) fn fair_sheet(id: &str, title: &str, rows: &[Setting]) -> Sheet {
 /// Why two damped senders do not share.
 pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
     let (own, others) = (&rows[0], &rows[1..]);
-    let fair = others.iter().filter(|setting| setting.may_be_fair());
+    let fair = others.iter().filter(|setting| setting.is_fair());
     let fair: Vec<String> = fair.map(Setting::told).collect();
     let fair = match fair.as_slice() {
         [] => "none".to_owned(),
@@ -171,10 +171,7 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
             "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by r^2 x 2 us over the bits of \
              a packet, so that the faster one gains more, and a doubling keeps the ratio of the spacings. Of {SHARED} Mb/s one \
              comes to send {} of the {ACCESS} Mb/s of its access link, and the other {} Mb/s: Jain's index {}. Of {} other \
-             settings (sheet `fairness` of psp.fig16_17) the interval of the index reaches {FAIR} in: {fair}. Where the shared \
-             link has nearly the rate of both access links, each sender nearly fills its own, and there is little to share; \
-             where it has the rate of one, both send all they can and half is lost. Of the packets, small ones come nearest: \
-             a step is a larger part of their interval, and the rates swing more.",
+             settings (sheet `fairness` of psp.fig16_17) the mean of the index reaches {FAIR} in: {fair}.",
             text(&own.most, 1),
             text(&own.least, 1),
             text(&own.jain, 3),
@@ -187,9 +184,9 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
 const FAIR: f64 = 0.99;
 
 impl Setting {
-    /// Whether the interval of the index reaches [`FAIR`].
-    fn may_be_fair(&self) -> bool {
-        estimate(&self.jain).is_some_and(|known| known.mean + known.ci95.unwrap_or(0.0) >= FAIR)
+    /// Whether the mean of the index reaches [`FAIR`].
+    fn is_fair(&self) -> bool {
+        estimate(&self.jain).is_some_and(|known| known.mean >= FAIR)
     }
 
     /// Its index and rates in words.

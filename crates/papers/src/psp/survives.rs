@@ -177,8 +177,10 @@ fn packet_or_loss(known: &[Known]) -> Reason {
         text: format!(
             "The mean exceeds {SPACING} us by the packet, and little by loss: from the end of a packet to the start of the next \
              (Fig. 3) a gap grows by the time that a packet needs less on the shared link than on its own. It is {} us where \
-             nothing was lost between, {} us over all gaps, and {} us without TCP. Packets of 507 B, which the paper's number \
-             implies from start to start, have {} us. An interval holds the sender's own clock, which differs by up to 0.5 %.",
+             nothing was lost between, {} us over all gaps, and {} us without TCP. The packet of {PACKET} B is one that this \
+             very number gives by that reading. From start to start a packet of 507 B would give it; from end to start that \
+             one gives {} us. Which of the two the authors had, this number alone does not tell: Figs. 8, 12 and 14 speak \
+             against 507 B (sheet `implied` of psp.sensitivity). An interval holds the sender's own clock, which differs by up to 0.5 %.",
             own.text(unbroken_mean),
             own.text(mean),
             known[1].text(mean),

@@ -12,7 +12,7 @@ use crate::study::{Job, JobError};
 
 /// The sending rate is kept as its mean over spans of this length.
 pub(super) const BIN: Duration = Duration::from_millis(500);
-/// So many of the first feedbacks are kept that tell of loss.
+/// So many of the feedbacks from the first that tells of loss on are kept.
 const FIRST: usize = 40;
 
 /// A run whose adaptive senders are followed.
@@ -31,14 +31,14 @@ pub(super) struct Course {
     pub(super) received: f64,
     /// The share of packets after the warm-up that did not arrive.
     pub(super) loss: f64,
-    /// The spacings in microseconds after the first feedbacks that tell of loss.
-    pub(super) first: Vec<f64>,
+    /// The first feedbacks, from one that tells of loss on: whether each does, and the spacing after it in microseconds.
+    pub(super) first: Vec<(bool, f64)>,
 }
 
 impl Job for Trace {
     type Output = Vec<Course>;
 
-    const KIND: &'static str = "psp.course";
+    const KIND: &'static str = "psp.course.2";
 
     fn cost(&self) -> f64 {
         self.0.cost()
@@ -153,8 +153,8 @@ impl Following {
     fn note(&mut self, event: &SpacingEvent, spacing: f64) {
         let first = &mut self.course.first;
         let lost = event.readings.range.lost() > 0;
-        if first.len() < FIRST && lost {
-            first.push(spacing);
+        if first.len() < FIRST && (lost || !first.is_empty()) {
+            first.push((lost, spacing));
         }
     }
 }
@@ -180,8 +180,15 @@ impl Moments {
 impl Course {
     /// After how many feedbacks that tell of loss the spacing exceeds `bound` microseconds.
     pub(super) fn feedbacks_to(&self, bound: f64) -> Option<usize> {
-        let position = self.first.iter().position(|&spacing| spacing > bound)?;
-        Some(position + 1)
+        let passed = self.rounds_to(bound)?;
+        let until = self.first.iter().take(passed);
+        Some(until.filter(|(lost, _)| *lost).count())
+    }
+
+    /// After how many feedbacks, from the first that tells of loss on, the spacing exceeds `bound` microseconds.
+    pub(super) fn rounds_to(&self, bound: f64) -> Option<usize> {
+        let mut spacings = self.first.iter().map(|(_, spacing)| *spacing);
+        Some(spacings.position(|spacing| spacing > bound)? + 1)
     }
 }
 
@@ -208,10 +215,11 @@ mod tests {
     #[test]
     fn feedbacks_count_until_the_bound_is_passed() {
         let course = Course {
-            first: vec![50.0, 100.0, 2000.0, 4000.0],
+            first: vec![(true, 50.0), (false, 48.0), (true, 2000.0), (true, 4000.0)],
             ..Course::default()
         };
-        assert_eq!(course.feedbacks_to(2000.0), Some(4));
+        assert_eq!(course.feedbacks_to(2000.0), Some(3));
+        assert_eq!(course.rounds_to(2000.0), Some(4));
         assert_eq!(course.feedbacks_to(5000.0), None);
     }
 }

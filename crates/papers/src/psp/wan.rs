@@ -96,7 +96,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ("no interrupts", &without),
         ("no bursts", &quiet),
     ];
-    let rates = [0, 1, 2].map(|index| study.stated("psp.fig1_2.wan", index).unwrap_or_default());
+    let rates = [0, 1, 2].map(|index| study.stated("psp.fig1_2.wan", index));
     Ok(Findings {
         plots: vec![throughput(&kinds, rates), losses(&kinds)],
         sheets: vec![table(&kinds)],
@@ -114,11 +114,12 @@ const STATED: [f64; 3] = [0.0, 100.0, 200.0];
 /// The losses that the paper states there (1.1), of which the ledger has no values.
 const LOSSES: [f64; 3] = [0.9, 0.35, 0.1];
 
-fn throughput(kinds: &[(&str, &Model)], rates: [f64; 3]) -> Plot {
+fn throughput(kinds: &[(&str, &Model)], rates: [Option<f64>; 3]) -> Plot {
     let series = kinds
         .iter()
         .map(|(name, model)| model.series(name, delivered));
     let points = STATED.iter().zip(rates);
+    let points = points.filter_map(|(x, y)| Some((x, y?)));
     Plot {
         id: "fig1".to_owned(),
         title: "Delivered throughput to the receiver".to_owned(),

@@ -1,6 +1,6 @@
 //! Sixteen senders of equal spacing among sixteen TCP transfers (Figs. 10 to 15).
 
-use polypath_report::plot::Plot;
+use polypath_report::plot::{Plot, Stated};
 
 use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
 use super::merge::parameters::STARTS;
@@ -61,8 +61,7 @@ fn tcp_loss(flows: &Flows) -> Option<f64> {
 fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
     const CLAIM: &str = "psp.fig10_11.with_tcp";
     let sweep = sweep_of(study, WINDOWS[0])?;
-    let known = [0, 1, 2].map(|index| study.stated(CLAIM, index).unwrap_or_default());
-    let peak = known[1];
+    let known = [0, 1, 2].map(|index| study.stated(CLAIM, index));
     let spacing = best_spacing(&sweep);
     let mean = estimate(&spacing).map_or(0.0, |best| best.mean);
     let nearest = |spacing: &&u32| (f64::from(**spacing) - mean).abs();
@@ -88,7 +87,10 @@ fn media(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("received", "Mb/s", &at(received)),
             of("loss", "ratio", &at(lost)),
         ],
-        reasons: vec![capacity_reason(&sweep, peak, &spacing)],
+        reasons: known[1]
+            .map(|peak| capacity_reason(&sweep, peak, &spacing))
+            .into_iter()
+            .collect(),
         parameters: parameters(study, WINDOWS[0]),
         ..Findings::default()
     })
@@ -108,9 +110,11 @@ fn capacity_reason(sweep: &Sweep, peak: f64, best: &[Sample]) -> Reason {
         claim: "psp.fig10_11.with_tcp",
         text: format!(
             "{EACH} senders that receive {peak} Mb/s each make {own} Mb/s, more than the {shared} Mb/s of the stated link; \
-             no packet size can give that. A sixteenth of the link is {:.2} Mb/s. At 1050 us a sender receives {} Mb/s \
-             and loses {}, since the TCPs fill what is left: they get {} Mb/s each. The best spacing is {} us.",
+             no packet size can give that, and a loss of exactly 0 not while TCPs look for what is left. A sixteenth of the link \
+             is {:.2} Mb/s. At 1050 us a sender sends {} Mb/s, receives {} Mb/s and loses {}; the TCPs get {} Mb/s each. The \
+             best spacing is {} us, to a step of the sweep.",
             shared / f64::from(EACH),
+            at(1050, sent, 3),
             at(1050, received, 3),
             at(1050, lost, 4),
             at(1050, goodput, 3),
@@ -124,7 +128,7 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let sweep = sweep_of(study, WINDOWS[0]);
     let windows = packets::rows(study);
     let (sweep, windows) = (sweep?, windows?);
-    let known = study.stated(CLAIM, 0).unwrap_or_default();
+    let known = study.stated(CLAIM, 0);
     let most = sweep.samples(goodput, |curve| {
         curve.iter().flatten().copied().reduce(f64::max)
     });
@@ -133,7 +137,7 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             tcp_throughput(
                 &sweep,
                 "fig12",
-                &[(f64::from(alternatives::SPACING), known)],
+                known.map(|y| (f64::from(alternatives::SPACING), y)),
             ),
             tcp_losses(&sweep, "fig13"),
         ],
@@ -145,7 +149,7 @@ fn small_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "sixteen",
             &most,
         )],
-        caveats: vec![packets::window_caveat(CLAIM, known, &most, &windows)],
+        caveats: vec![packets::window_caveat(CLAIM, &most, &windows)],
         parameters: parameters(study, WINDOWS[0]),
         ..Findings::default()
     })
@@ -158,7 +162,7 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let [small, large] = sweeps;
     let (small, large, others) = (small?, large?, others?);
     let last = large.spacings.len() - 1;
-    let known = [0, 1].map(|index| study.stated(CLAIM, index).unwrap_or_default());
+    let known = study.stated(CLAIM, 0).zip(study.stated(CLAIM, 1));
     let of = |quantity: &str, samples: &[Sample]| {
         Measurement::of(CLAIM, quantity, "Mb/s", "sixteen", samples)
     };
@@ -173,16 +177,19 @@ fn large_window(study: &mut Study<'_>) -> Result<Findings, Pending> {
             tcp_throughput(
                 &large,
                 "fig14",
-                &[(f64::from(alternatives::SPACING), known[1])],
+                known.map(|(_, y)| (f64::from(alternatives::SPACING), y)),
             ),
             tcp_losses(&large, "fig15"),
         ],
-        reasons: vec![alternatives::reason(CLAIM, known, &others)],
+        reasons: known
+            .map(|known| alternatives::reason(CLAIM, known.into(), &others))
+            .into_iter()
+            .collect(),
+        caveats: vec![packets::fitted_caveat(CLAIM)],
         sheets: vec![curve(&large, WINDOWS[1]), alternatives::sheet_of(&others)],
         measurements,
         parameters: parameters(study, WINDOWS[1]),
         notes: vec![STARTS.to_owned()],
-        ..Findings::default()
     })
 }
 
@@ -195,7 +202,7 @@ fn loss_curve(sweep: &Sweep, quantity: &str) -> Vec<Measurement> {
 /// The other end of the range of best spacings in microseconds, of which the ledger has the first (3.2.3).
 const BEST_TO: f64 = 1050.0;
 
-fn media_throughput(sweep: &Sweep, [best, peak, _]: [f64; 3]) -> Plot {
+fn media_throughput(sweep: &Sweep, [best, peak, _]: [Option<f64>; 3]) -> Plot {
     Plot {
         id: "fig10".to_owned(),
         title: "Throughput for one of 16 senders among 16 TCPs".to_owned(),
@@ -205,26 +212,29 @@ fn media_throughput(sweep: &Sweep, [best, peak, _]: [f64; 3]) -> Plot {
             sweep.series("sent", sent),
             sweep.series("received, mean of 16", received),
         ],
-        stated: [best, BEST_TO]
-            .map(|x| stated("received, mean of 16", x, peak))
-            .to_vec(),
+        stated: known_range(best, peak, "received, mean of 16"),
     }
 }
 
-fn media_loss(sweep: &Sweep, [best, _, loss]: [f64; 3]) -> Plot {
+/// What the paper states of a curve at either end of the range of best spacings.
+fn known_range(best: Option<f64>, value: Option<f64>, of: &str) -> Vec<Stated> {
+    let ends = best.into_iter().chain([BEST_TO]);
+    let points = ends.filter_map(|x| Some(stated(of, x, value?)));
+    points.collect()
+}
+
+fn media_loss(sweep: &Sweep, [best, _, loss]: [Option<f64>; 3]) -> Plot {
     Plot {
         id: "fig11".to_owned(),
         title: "Packet loss for one of 16 senders among 16 TCPs".to_owned(),
         x: microseconds(),
         y: share("loss"),
         series: vec![sweep.series("mean of 16", lost)],
-        stated: [best, BEST_TO]
-            .map(|x| stated("mean of 16", x, loss))
-            .to_vec(),
+        stated: known_range(best, loss, "mean of 16"),
     }
 }
 
-fn tcp_throughput(sweep: &Sweep, id: &str, known: &[(f64, f64)]) -> Plot {
+fn tcp_throughput(sweep: &Sweep, id: &str, known: Option<(f64, f64)>) -> Plot {
     let extreme = |which: usize| move |flows: &Flows| Some(extremes(&flows.tcp)?[which]);
     Plot {
         id: id.to_owned(),
@@ -237,8 +247,8 @@ fn tcp_throughput(sweep: &Sweep, id: &str, known: &[(f64, f64)]) -> Plot {
             thin(sweep.series("greatest of 16", extreme(1))),
         ],
         stated: known
-            .iter()
-            .map(|&(x, y)| stated("mean of 16", x, y))
+            .map(|(x, y)| stated("mean of 16", x, y))
+            .into_iter()
             .collect(),
     }
 }

@@ -75,8 +75,7 @@ fn reason(rows: &[Setting]) -> Reason {
         claim: CLAIM,
         text: format!(
             "Both yield to TCP, but not alike. Jain's index of the two, and what each sends: {}. The two do not share without \
-             TCP either, for the reason given at psp.fig16_17.adaptive_fair. With a window of {WINDOW} packets it is the slower one \
-             that gives way, the more the more transfers there are, while the faster one nearly keeps its access link.",
+             TCP either, for the reason given at psp.fig16_17.adaptive_fair.",
             told.join("; "),
         ),
     }

@@ -66,11 +66,12 @@ impl Merge {
             } => {
                 let late = match late {
                     0 => String::new(),
-                    late => format!(", the second {late} s later: stated (3.3)"),
+                    late => format!("; the second {late} s later, stated (3.3)"),
                 };
                 format!(
-                    "{senders}, {}; start within {spread} us{late}: chosen",
-                    protocol.text()
+                    "{senders}, {}; start within {} s, chosen{late}",
+                    protocol.text(),
+                    f64::from(spread) / 1e6
                 )
             }
         }
