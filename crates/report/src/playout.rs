@@ -79,6 +79,21 @@ impl Curve {
         })
     }
 
+    /// The curve of a complete file of so many bytes by its steps, in seconds and bytes, as [`steps`](Self::steps) gives
+    /// them; nothing where the last is not the end of the file.
+    #[must_use]
+    pub fn of_steps(steps: &[(f64, f64)], size: Bytes) -> Option<Self> {
+        let &(end, last) = steps.last()?;
+        let size = size.0 as f64;
+        let is_curve = steps.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1);
+        (is_curve && last >= size && end > 0.0).then(|| Self {
+            steps: steps.to_vec(),
+            size,
+            end,
+            complete: true,
+        })
+    }
+
     /// When the file was complete, or else the timeout, in seconds since the start.
     #[must_use]
     pub fn end(&self) -> f64 {
@@ -113,7 +128,13 @@ impl Curve {
     /// and nothing can be played before the end.
     #[must_use]
     pub fn line(&self) -> Line {
-        let slack = TOLERANCE * self.size;
+        self.line_within(TOLERANCE)
+    }
+
+    /// The same with another tolerance, as a share of the file.
+    #[must_use]
+    pub fn line_within(&self, tolerance: f64) -> Line {
+        let slack = tolerance * self.size;
         let missing = self
             .shortages()
             .map(|(at, bytes)| (at, self.size - bytes - slack));
@@ -176,6 +197,12 @@ mod tests {
         let mut points = vec![(1000, 10_000)];
         points.extend((1..=90).map(|n| (5000 + n * 5000 / 90, 10_000 + n * 1000)));
         let stalled = curve(&points);
+        assert_eq!(
+            Curve::of_steps(stalled.steps(), Bytes(100_000)).as_ref(),
+            Some(&stalled)
+        );
+        assert_eq!(Curve::of_steps(stalled.steps(), Bytes(100_001)), None);
+        assert!(stalled.line_within(0.1).prebuffer < stalled.line_within(0.05).prebuffer);
         let line = stalled.line();
         // From the end, (10 s, 100 kB), past (5.06 s, 10 kB + 5 kB).
         let rate = (100_000.0 - 15_000.0) / (10.0 - 5.055);

@@ -9,6 +9,7 @@ use polypath_report::statistics::quantile;
 use serde::Serialize;
 
 use super::curves::axis;
+use super::parameters;
 use super::plan::{calibrate, seeds};
 use super::setting::{Setting, Traffic};
 use super::sounding::{DATA, PROBE, Path};
@@ -83,6 +84,10 @@ pub(super) fn fig10(study: &mut Study<'_>) -> Result<Findings, Pending> {
              left out."
                 .to_owned(),
         ],
+        parameters: RATES
+            .iter()
+            .flat_map(|(mbits, ..)| parameters::of_pairs(&Setting::of_links(6, (*mbits).into())))
+            .collect(),
         ..Findings::default()
     })
 }

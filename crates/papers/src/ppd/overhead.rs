@@ -2,6 +2,7 @@
 
 use polypath_scenario::Scheme;
 
+use super::parameters;
 use super::plan::{Plan, Row, Size, title};
 use super::setting::{Setting, Topology};
 use crate::{Findings, Measurement, Pending, Sheet, Study};
@@ -62,6 +63,7 @@ pub(super) fn overhead(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "Both directions count. Packet pairs are sent when the transfer begins, as in 3.3."
                 .to_owned(),
         ],
+        parameters: parameters::of(&setting("24 h"), LONG),
         ..Findings::default()
     })
 }
@@ -73,10 +75,7 @@ fn ratio(bytes: u64, plain: &[super::transfers::Carried]) -> f64 {
 }
 
 fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<Row, Pending> {
-    let setting = Setting::new(Topology::Apart)
-        .with("tcp.segment", "1500 B")
-        .with("overlay.pair_len", "1500 B")
-        .with("overlay.pair_interval", pair_interval);
+    let setting = setting(pair_interval);
     let plan = Plan {
         experiment: "overhead",
         setting: &setting,
@@ -90,4 +89,12 @@ fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<Row, Pending> {
         },
     };
     plan.run(study, &Scheme::ALL)
+}
+
+/// Packets of the Internet's usual size, and a pair at the start and after each interval.
+fn setting(pair_interval: &str) -> Setting {
+    Setting::new(Topology::Apart)
+        .with("tcp.segment", "1500 B")
+        .with("overlay.pair_len", "1500 B")
+        .with("overlay.pair_interval", pair_interval)
 }

@@ -61,6 +61,13 @@ pub(super) fn of(setting: &Setting, bytes: u64) -> Vec<[String; 2]> {
     here.map(shown).collect()
 }
 
+/// The same of runs without a transfer.
+pub(super) fn of_pairs(setting: &Setting) -> Vec<[String; 2]> {
+    let mut all = of(setting, 0);
+    all.retain(|[key, _]| !key.starts_with("transfer."));
+    all
+}
+
 /// Where the paper states a parameter of a topology.
 fn stated(topology: Topology, key: &str) -> Option<&'static str> {
     let own = match topology {

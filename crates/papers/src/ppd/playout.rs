@@ -1,5 +1,7 @@
 //! Files that are played while they come: their runs, pictures and tables.
 
+use polypath_core::units::Bytes;
+use polypath_report::playout::Curve;
 use polypath_report::plot::{Look, Plot, Point, Series};
 use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
@@ -135,6 +137,9 @@ pub(super) fn playable(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
         }),
         look: Look::Trace,
     };
+    let lines = DRAWN
+        .iter()
+        .filter_map(|scheme| playout_line(found, *scheme));
     Plot {
         id: id.to_owned(),
         title: format!(
@@ -143,8 +148,49 @@ pub(super) fn playable(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
         ),
         x: axis("time", "s"),
         y: axis("playable media file size", "packets of 1000 B"),
-        series: found.schemes.iter().map(curve).collect(),
+        series: found.schemes.iter().map(curve).chain(lines).collect(),
         stated: Vec::new(),
+    }
+}
+
+/// The schemes whose playout the paper draws (Fig. 5).
+const DRAWN: [Scheme; 2] = [Scheme::Tcp, Scheme::PpdTcp1];
+
+/// The line of the playout of the first transfer, if it is not vertical.
+fn playout_line(found: &Runs, scheme: Scheme) -> Option<Series> {
+    let first = found.of(scheme).first()?;
+    let (prebuffer, rate) = *first.carried.playout.first()?;
+    let end = prebuffer + FILE as f64 / rate?;
+    let point = |x, y| Point { x, y, ci95: None };
+    Some(Series {
+        name: format!("playout with {}", title(scheme)),
+        points: vec![point(prebuffer, 0.0), point(end, FILE as f64 / 1e3)],
+        look: Look::Trace,
+    })
+}
+
+/// The shares of the file by which the playable size may fall short of a line, for comparison.
+const TOLERANCES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
+
+/// What the pre-buffer owes to the tolerance: that of the first transfer of each replica.
+pub(super) fn tolerances(id: &str, found: &Runs) -> Sheet {
+    let line = |scheme: &Scheme| {
+        let cells = TOLERANCES.map(|tolerance| {
+            let samples = found.each(*scheme, |run| {
+                let curve = Curve::of_steps(&run.carried.first, Bytes(FILE))?;
+                Some(curve.line_within(tolerance).prebuffer)
+            });
+            shown(estimate(&samples), 1)
+        });
+        let name = title(*scheme).to_owned();
+        std::iter::once(name).chain(cells).collect()
+    };
+    let heads = TOLERANCES.map(|tolerance| format!("{} %: s", 100.0 * tolerance));
+    Sheet {
+        id: format!("{id}-tolerances"),
+        title: "Pre-buffer of the first transfer of each replica, by the share of the file that may be late".to_owned(),
+        columns: std::iter::once("scheme".to_owned()).chain(heads).collect(),
+        rows: found.schemes.iter().map(|(scheme, _)| line(scheme)).collect(),
     }
 }
 

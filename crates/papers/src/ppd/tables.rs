@@ -4,7 +4,9 @@ use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 
 use super::curves::axis;
 use super::pairs::{HOPS, measured};
+use super::parameters;
 use super::plan::{estimate, shown};
+use super::setting::Setting;
 use super::threshold::{Switches, matrices, reasons, switches};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Scale, Sheet, Study};
 
@@ -94,6 +96,7 @@ fn findings(study: &Study<'_>, table: &Table, columns: &Columns) -> Findings {
             rows: (0..table.loads.len()).map(line).collect(),
         }],
         measurements: columns[0].iter().map(measurement).collect(),
+        parameters: parameters::of_pairs(&Setting::of_links(HOPS[0], table.mbits)),
         ..Findings::default()
     }
 }
