@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use polypath_report::replace_file;
 use serde::de::DeserializeOwned;
@@ -14,6 +15,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::digest::digest;
+
+/// A draft that nobody has touched for so long is of a run that was killed.
+const ABANDONED: Duration = Duration::from_hours(1);
 
 /// A folder of results.
 #[derive(Debug)]
@@ -117,15 +121,25 @@ impl Shelf {
         }))
     }
 
-    /// Removes what was being written when an earlier run was killed; to be called where nothing more is written.
+    /// Removes what was being written when an earlier run was killed; what another run writes now it leaves.
     pub fn tidy(&self) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
-        for draft in paths.filter(|path| path.extension().is_some_and(|e| e == "draft")) {
+        for draft in paths.filter(|path| is_abandoned(path)) {
             // It is of no use to anybody, and in nobody's way.
             let _ = fs::remove_file(draft);
         }
     }
+}
+
+/// Whether a file is a draft that nobody writes any more.
+fn is_abandoned(path: &Path) -> bool {
+    let is_draft = path
+        .extension()
+        .is_some_and(|extension| extension == "draft");
+    let written = || fs::metadata(path)?.modified();
+    let age = || written().ok()?.elapsed().ok();
+    is_draft && age().is_some_and(|age| age > ABANDONED)
 }
 
 pub(crate) fn put(path: &Path, text: &str) -> Result<(), FileError> {

@@ -89,10 +89,11 @@ impl Answer {
             kind: self.claim.kind.word().to_owned(),
             paper: self.paper(),
             ours: self.measured(),
-            unit: if self.ours.is_empty() {
-                self.claim.unit.clone()
-            } else {
-                self.units()
+            unit: match self.ours[..] {
+                [] => self.claim.unit.clone(),
+                [_] => self.units(),
+                // Each has its own beside it.
+                _ => String::new(),
             },
             n: self.runs(),
             seed: self
@@ -170,9 +171,11 @@ pub fn answer(
                 let all = || made.iter().map(|made| made.1);
                 let reasons = all().flat_map(|findings| &findings.reasons);
                 let caveats = all().flat_map(|findings| &findings.caveats);
+                let answer = answer_one(claim, figure, measurements, &of_claim(claim, reasons));
+                let said = of_claim(claim, caveats);
                 Answer {
-                    caveat: of_claim(claim, caveats),
-                    ..answer_one(claim, figure, measurements, of_claim(claim, reasons))
+                    caveat: qualified(&answer, said),
+                    ..answer
                 }
             }
             _ => Answer {
@@ -196,6 +199,18 @@ fn not_run(figure: Option<&Figure>, unmade: &[(&Figure, &str)]) -> String {
     )
 }
 
+/// What qualifies a verdict: what its figure says, and what the verdict takes no account of.
+fn qualified(answer: &Answer, said: String) -> String {
+    let all = [
+        said,
+        answer.untested(),
+        answer.imprecise(),
+        answer.foreign(),
+    ];
+    let all: Vec<String> = all.into_iter().filter(|text| !text.is_empty()).collect();
+    all.join(" ")
+}
+
 /// What is said of a claim.
 fn of_claim<'a>(claim: &Claim, said: impl Iterator<Item = &'a Reason>) -> String {
     let of_it = said.filter(|reason| reason.claim == claim.id);
@@ -207,7 +222,7 @@ fn answer_one(
     claim: &Claim,
     figure: &Figure,
     measurements: &[Measurement],
-    reason: String,
+    reason: &str,
 ) -> Answer {
     let mut answer = Answer::not_run(claim, Some(figure));
     match judge(claim, measurements) {
@@ -223,13 +238,7 @@ fn answer_one(
     }
     match answer.verdict {
         Verdict::Holds => answer.reason.clear(),
-        Verdict::Differs => {
-            answer.reason = if reason.is_empty() {
-                unexplained(&answer.parts).to_owned()
-            } else {
-                reason
-            };
-        }
+        Verdict::Differs => answer.reason = why(&answer.parts, reason),
         Verdict::NotRun if answer.reason.is_empty() => {
             answer.reason = format!("{} measured nothing of it", figure.id);
         }
@@ -238,16 +247,20 @@ fn answer_one(
     answer
 }
 
-/// What is to be said of a claim for whose difference its figure gives no reason.
-fn unexplained(parts: &[PartJudgement]) -> &'static str {
+/// Why a claim differs: what its figure says, if anything, after what its comparisons show.
+fn why(parts: &[PartJudgement], said: &str) -> String {
     let unmet = || {
         let tests = parts.iter().flat_map(|part| &part.tests);
         tests.filter(|test| !test.holds)
     };
-    if unmet().next().is_some() && unmet().all(|test| test.margin > 0.0) {
-        return "the means are in its order, but these runs are too few to prove it at 95 %";
+    let is_unproven = unmet().next().is_some() && unmet().all(|test| test.margin > 0.0);
+    let unproven = "The means are in its order, but these runs are too few to prove it at 95 %.";
+    match (is_unproven, said) {
+        (true, "") => unproven.to_owned(),
+        (true, said) => format!("{unproven} {said}"),
+        (false, "") => "why is not known".to_owned(),
+        (false, said) => said.to_owned(),
     }
-    "why is not known"
 }
 
 impl Answer {

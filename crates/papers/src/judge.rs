@@ -93,7 +93,7 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum JudgeError {
     /// A rule names something else.
-    #[error("`{0}` was not measured")]
+    #[error("`{0}` was not measured for this claim")]
     Missing(String),
     /// A quantity was measured twice at one position.
     #[error("`{0}` was measured twice")]
@@ -121,6 +121,9 @@ pub enum JudgeError {
         "`{0}` is a curve where the rule wants one number, or one number where it wants a curve"
     )]
     Form(String),
+    /// Curves that are compared were not measured at the same positions.
+    #[error("curves of one comparison were measured at different positions")]
+    Positions,
     /// The coordinate of a rule is not that of a curve.
     #[error("`{quantity}` was measured over `{ours}`, and the rule wants it over `{wanted}`")]
     Coordinate {
@@ -223,15 +226,8 @@ fn agree(claim: &Claim, ours: &[Ours]) -> Result<bool, JudgeError> {
             });
         }
     }
-    let near = |(index, ours): (usize, &Ours)| {
-        if let Some(bounds) = &claim.bounds {
-            let [low, high] = bounds[index];
-            return (low..=high).contains(&ours.value);
-        }
-        let paper = claim.value[index];
-        (ours.value - paper).abs() <= claim.tol.unwrap_or(0.0) * paper.abs()
-    };
-    Ok(ours.iter().enumerate().all(near))
+    let allowed = |(index, ours): (usize, &Ours)| claim.allows(index, ours.value);
+    Ok(ours.iter().enumerate().all(allowed))
 }
 
 #[cfg(test)]

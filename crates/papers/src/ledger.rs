@@ -126,6 +126,22 @@ impl Claim {
         }
     }
 
+    /// Between which numbers ours has to be for this value; nothing where it has no value of this number.
+    #[must_use]
+    pub fn range(&self, index: usize) -> Option<[f64; 2]> {
+        let value = *self.value.get(index)?;
+        let room = self.tol.unwrap_or(0.0) * value.abs();
+        let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
+        Some(bounds.copied().unwrap_or([value - room, value + room]))
+    }
+
+    /// Whether ours is as near to the value of this number as the claim wants.
+    #[must_use]
+    pub fn allows(&self, index: usize, ours: f64) -> bool {
+        let range = self.range(index);
+        range.is_some_and(|[low, high]| (low..=high).contains(&ours))
+    }
+
     /// Its rule, if it has one.
     ///
     /// # Errors

@@ -77,10 +77,12 @@ impl Measurement {
     }
 
     /// Whether it is of the same quantity, at the same position.
-    fn is_of(&self, other: &Self) -> bool {
-        let name = |m: &Self| (m.claim.clone(), m.quantity.clone(), m.group.clone());
-        let at = |m: &Self| m.at.as_ref().map(|at| at.value.to_bits());
-        name(self) == name(other) && at(self) == at(other)
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        fn key(m: &Measurement) -> (&str, &str, &str, Option<u64>) {
+            let at = m.at.as_ref().map(|at| at.value.to_bits());
+            (&m.claim, &m.quantity, &m.group, at)
+        }
+        key(self) == key(other)
     }
 
     /// The same as a point of a curve: at a position of a coordinate, which has a name and a unit.

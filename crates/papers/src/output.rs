@@ -32,6 +32,9 @@ pub enum OutputError {
     /// A figure has two files of one name.
     #[error("{0} stands for two of its pictures and tables")]
     Twice(String),
+    /// A quantity was measured twice at one position: as a file both would be one.
+    #[error("{0} was measured twice")]
+    Measured(String),
     /// A sheet cannot be made.
     #[error("{name}: {error}")]
     Csv {
@@ -65,6 +68,7 @@ pub fn write(
     findings: &Findings,
 ) -> Result<Vec<Measurement>, OutputError> {
     check_names(figure, findings)?;
+    check_measurements(&findings.measurements)?;
     for plot in &findings.plots {
         put(out, &figure.file(&plot.id, "csv"), plot.csv().as_bytes())?;
         let name = figure.file(&plot.id, "svg");
@@ -97,6 +101,17 @@ fn check_names(figure: &Figure, findings: &Findings) -> Result<(), OutputError> 
     twice.map_or(Ok(()), |pair| {
         Err(OutputError::Twice(figure.file(pair[0], "csv")))
     })
+}
+
+/// Refuses two measurements of one quantity, which would be read as one with the runs of both.
+fn check_measurements(all: &[Measurement]) -> Result<(), OutputError> {
+    for (number, measurement) in all.iter().enumerate() {
+        if all[..number].iter().any(|before| before.is_of(measurement)) {
+            let name = format!("{} of {}", measurement.quantity, measurement.claim);
+            return Err(OutputError::Measured(name));
+        }
+    }
+    Ok(())
 }
 
 /// Writes the book below `out`, with the figures that were made and the answers to the claims; gives its place.

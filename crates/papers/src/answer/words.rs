@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::judge::{Ours, PartJudgement, Test, Verdict};
-use crate::ledger::Claim;
+use crate::ledger::{CLAIMS, Claim, Ledger};
 
 /// The most quantities of a claim that are shown; the rest stand in its files.
 const SHOWN: usize = 8;
@@ -29,8 +29,10 @@ impl Claim {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
         Some(match (bounds, self.tol) {
             (Some([low, high]), _) => format!("{} to {}", number(*low), number(*high)),
-            (None, Some(tol)) => format!("within {} %", number(100.0 * tol)),
-            (None, None) => "equal".to_owned(),
+            (None, Some(tol)) if tol > 0.0 && self.value[index] != 0.0 => {
+                format!("within {} %", number(100.0 * tol))
+            }
+            (None, _) => "equal".to_owned(),
         })
     }
 }
@@ -53,14 +55,12 @@ impl Answer {
     /// What was measured: values in the order of the paper's, or quantities by name.
     #[must_use]
     pub fn measured(&self) -> String {
-        let is_ruled = self.claim.rule.is_some();
+        let is_named = self.claim.rule.is_some() || self.ours.len() > 1;
         let one = |ours: &&Ours| {
-            let value = with_interval(ours.value, ours.ci95);
-            if is_ruled {
-                format!("{} {value} {}", ours.name(), ours.unit)
-            } else {
-                value
+            if is_named {
+                return ours.named();
             }
+            with_interval(ours.value, ours.ci95)
         };
         let (shown, rest) = self.shown();
         let rest = (rest > 0).then(|| format!("and {rest} more"));
@@ -91,26 +91,75 @@ impl Answer {
     #[must_use]
     pub fn remarks(&self) -> String {
         let both = [self.reason.as_str(), self.caveat.as_str()];
-        both.join(" ").trim().to_owned()
+        let both = both.into_iter().filter(|text| !text.is_empty());
+        let sentence = |text: &str| text.trim_end_matches('.').to_owned() + ".";
+        both.map(sentence).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Parts of the rule that are words, which no verdict is by.
+    pub(super) fn untested(&self) -> String {
+        let Some(Ok(rule)) = self.claim.rule() else {
+            return String::new();
+        };
+        let parts = rule.parts.iter().filter(|part| part.relation.is_none());
+        let words: Vec<String> = parts.map(|part| format!("`{}`", part.text)).collect();
+        if words.is_empty() || self.ours.is_empty() {
+            return String::new();
+        }
+        format!("No test is made of {}.", words.join(", "))
+    }
+
+    /// Values of which these runs cannot tell whether they are allowed: an end of what is lies within their interval.
+    pub(super) fn imprecise(&self) -> String {
+        let is_open = |(index, ours): (usize, &Ours)| {
+            let (half, ends) = (ours.ci95?, self.claim.range(index)?);
+            let is_open = ends.iter().any(|end| (ours.value - end).abs() < half);
+            is_open.then(|| ours.named())
+        };
+        let open: Vec<String> = self.ours.iter().enumerate().filter_map(is_open).collect();
+        if open.is_empty() {
+            return String::new();
+        }
+        format!(
+            "The verdict is by the means, and the intervals reach beyond it: {}.",
+            listed(open)
+        )
+    }
+
+    /// That its figure speaks of another claim than this one of another ledger.
+    pub(super) fn foreign(&self) -> String {
+        let own = Ledger::parse(CLAIMS, "claims.toml").ok();
+        let known = own.as_ref().and_then(|own| own.find(&self.claim.id));
+        if known.is_none_or(|known| *known == self.claim) {
+            return String::new();
+        }
+        "What a figure says of it was written for this program's own ledger, in which the claim is another one.".to_owned()
     }
 
     /// The comparisons that do not hold, each with what it lacks.
     #[must_use]
     pub fn unmet(&self) -> Vec<String> {
+        let values = self.ours.iter().enumerate();
+        let outside = values.filter_map(|(index, ours)| {
+            let allowed = self.claim.allowed(index)?;
+            let paper = number(*self.claim.value.get(index)?);
+            let is_outside = !self.claim.allows(index, ours.value);
+            is_outside.then(|| format!("{}, where the paper has {paper} ({allowed})", ours.named()))
+        });
         let failed = self.parts.iter().filter(|part| !part.holds);
         let tests = failed.flat_map(|part| part.tests.iter().map(move |test| (part, test)));
         let unmet = tests.filter(|(_, test)| !test.holds);
         let line = |(part, test): (&PartJudgement, &Test)| {
-            let margin = format!("{} {}", with_interval(test.margin, test.ci95), test.unit);
+            let margin = margin(test);
             // A part with a single comparison names what is compared itself.
             let of = if part.tests.len() > 1 {
                 format!(", for {}", test.of)
             } else {
                 String::new()
             };
-            format!("`{}`{of}: margin {}", part.part, margin.trim_end())
+            format!("`{}`{of}: margin {margin}", part.part)
         };
-        unmet.map(line).collect()
+        outside.chain(unmet.map(line)).collect()
     }
 
     /// The units of what was measured, each once.
@@ -138,6 +187,13 @@ impl Answer {
 }
 
 impl Ours {
+    /// It with its name, interval and unit.
+    fn named(&self) -> String {
+        let value = with_interval(self.value, self.ci95);
+        let words = format!("{} {value} {}", self.name(), self.unit);
+        words.trim_end().to_owned()
+    }
+
     /// Its name, with the position, if it is a curve.
     #[must_use]
     pub fn name(&self) -> String {
@@ -149,6 +205,17 @@ impl Ours {
             None => self.quantity.clone(),
         }
     }
+}
+
+/// By how much a comparison is met, rates in Mb/s.
+fn margin(test: &Test) -> String {
+    let (scale, unit) = match test.unit {
+        "b/s" => (1e-6, "Mb/s"),
+        unit => (1.0, unit),
+    };
+    let half = test.ci95.map(|half| half * scale);
+    let words = with_interval(test.margin * scale, half) + " " + unit;
+    words.trim_end().to_owned()
 }
 
 /// A number and half of its interval, both rounded to two significant digits of the interval.

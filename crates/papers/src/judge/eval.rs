@@ -131,6 +131,9 @@ fn combine(left: Value, operation: char, right: Value) -> Result<Value, JudgeErr
         (Value::Number(a), right) => right.map(|b| f(a, b)),
         (left, Value::Number(b)) => left.map(|a| f(a, b)),
         (Value::Curve(left), Value::Curve(right)) => {
+            if !same_positions(&left, &right) {
+                return Err(JudgeError::Positions);
+            }
             let both = |(at, a, b)| (at, f(a, b));
             Value::Curve(pairs(&left, &right).map(both).collect())
         }
@@ -157,7 +160,10 @@ fn apply(call: Call, arguments: &[Value]) -> Result<Value, JudgeError> {
         Call::Median => quantile(&numbers, 0.5),
         Call::Mean => Some(numbers.iter().sum::<f64>() / numbers.len() as f64),
         Call::Argmax => argmax(first),
-        Call::Correlation => rest.first().and_then(|second| correlation(first, second)),
+        Call::Correlation => match rest {
+            [second] => correlation(first, second)?,
+            _ => None,
+        },
         Call::RunLength => return Ok(Value::Curve(run_lengths(&numbers))),
         Call::Abs => None,
     };
@@ -169,6 +175,11 @@ fn apply(call: Call, arguments: &[Value]) -> Result<Value, JudgeError> {
 pub(super) fn point(curve: &[(f64, f64)], at: f64) -> Option<f64> {
     let found = curve.binary_search_by(|(other, _)| other.total_cmp(&at));
     found.ok().map(|index| curve[index].1)
+}
+
+fn same_positions(x: &[(f64, f64)], y: &[(f64, f64)]) -> bool {
+    let at = |curve: &[(f64, f64)]| curve.iter().map(|(at, _)| at.to_bits()).collect::<Vec<_>>();
+    at(x) == at(y)
 }
 
 /// The positions that two curves have in common, with the values of both.
@@ -186,10 +197,17 @@ pub(super) fn argmax(value: &Value) -> Option<f64> {
     curve.iter().copied().reduce(greater).map(|(at, _)| at)
 }
 
-fn correlation(x: &Value, y: &Value) -> Option<f64> {
+/// The correlation of two curves; none where one of them does not vary.
+///
+/// # Errors
+/// Where their positions differ.
+fn correlation(x: &Value, y: &Value) -> Result<Option<f64>, JudgeError> {
     let (Value::Curve(x), Value::Curve(y)) = (x, y) else {
-        return None;
+        return Ok(None);
     };
+    if !same_positions(x, y) {
+        return Err(JudgeError::Positions);
+    }
     let pairs: Vec<(f64, f64)> = pairs(x, y).map(|(_, x, y)| (x, y)).collect();
     let n = pairs.len() as f64;
     let (x, y) = pairs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0, s.1 + p.1));
@@ -197,7 +215,7 @@ fn correlation(x: &Value, y: &Value) -> Option<f64> {
     let sum = |f: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(f).sum::<f64>();
     let both = sum(&|p| (p.0 - x) * (p.1 - y));
     let squares = sum(&|p| (p.0 - x).powi(2)) * sum(&|p| (p.1 - y).powi(2));
-    (squares > 0.0).then(|| both / squares.sqrt())
+    Ok((squares > 0.0).then(|| both / squares.sqrt()))
 }
 
 /// The lengths of the runs of what is not 0, by their numbers; a single 0 if there is none.

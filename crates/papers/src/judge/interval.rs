@@ -26,11 +26,16 @@ impl Interval {
 
     /// True if it is proven to be positive.
     pub(super) fn is_positive(&self) -> bool {
-        self.value - self.ci95().unwrap_or(0.0) > 0.0
+        self.least(1) > 0.0
     }
 
-    /// True if it is not proven to be negative, as one of so many numbers of which each is tested: at a level at which
-    /// all are right together with 95 % (Bonferroni).
+    /// The lower end of its interval, as one of so many numbers of which each is tested: at a level at which all are right
+    /// together with 95 % (Bonferroni).
+    pub(super) fn least(&self, of: usize) -> f64 {
+        self.value - self.half(of).unwrap_or(0.0)
+    }
+
+    /// True if it is not proven to be negative, as one of so many numbers of which each is tested, likewise.
     pub(super) fn is_not_negative(&self, of: usize) -> bool {
         self.value + self.half(of).unwrap_or(0.0) >= 0.0
     }

@@ -137,7 +137,8 @@ fn at_means(
     Ok(tests)
 }
 
-/// Tests whether the greatest of a curve lies beyond `bound`: it is more than each that does not, proven.
+/// Tests whether the greatest of a curve lies beyond `bound`: it is more than each that does not, proven, at a level that
+/// allows for its having been chosen as the greatest of those beyond.
 fn later(arguments: &[Expr], bound: f64, measured: &Measured<'_>) -> Result<Test, JudgeError> {
     let [Expr::Name(name)] = arguments else {
         return Err(JudgeError::Untested("argmax of an expression"));
@@ -149,17 +150,17 @@ fn later(arguments: &[Expr], bound: f64, measured: &Measured<'_>) -> Result<Test
         return Err(form());
     };
     let label = format!("{name}, greatest at {best}");
-    let mut least = None;
+    let beyond = points.iter().filter(|(at, _)| *at > bound).count();
+    let mut least: Option<Interval> = None;
     for (at, _) in points.iter().filter(|(at, _)| *at <= bound) {
         let margin = step(name, [*at, best], 1.0, measured)?;
-        let low = |margin: Interval| margin.value - margin.ci95().unwrap_or(0.0);
-        if least.is_none_or(|least| low(margin) < low(least)) {
+        if least.is_none_or(|least| margin.least(beyond) < least.least(beyond)) {
             least = Some(margin);
         }
     }
     let margin = least.ok_or_else(form)?;
     let unit = unit_of(&Expr::Name(name.clone()), measured);
-    let holds = best > bound && margin.is_positive();
+    let holds = best > bound && margin.least(beyond) > 0.0;
     Ok(Test::new(label, holds, (margin, unit)))
 }
 

@@ -151,7 +151,9 @@ fn functions_of_curves_are_those_of_the_textbook() {
     let zero = curve("y", &[(1.0, 0.0)]);
     let twice = ruled("x / y > 1", &[&ours[..], &zero].concat());
     assert_eq!(twice, Err(JudgeError::Twice("y".to_owned())));
-    let undefined = ruled("x / y > 1", &[&ours[..4], &zero].concat());
+    let apart = ruled("x / y > 1", &[&ours[..4], &zero].concat());
+    assert_eq!(apart, Err(JudgeError::Positions));
+    let undefined = ruled("x / y > 1", &[&ours[..1], &zero].concat());
     assert!(
         matches!(undefined, Err(JudgeError::Undefined(_))),
         "{undefined:?}"

@@ -40,10 +40,10 @@ impl Parser<'_> {
         }
     }
 
-    /// True if nothing in it relates anything to anything.
+    /// True if nothing in it relates anything to anything, or looks like a function.
     fn is_remark(&self) -> bool {
         let relates = |token: &Token| match token {
-            Token::Sign(sign) => !matches!(*sign, "'" | "," | "(" | ")"),
+            Token::Sign(sign) => !matches!(*sign, "'" | ","),
             Token::Word(word) => matches!(word.as_str(), "monotone" | "bimodal" | "falls"),
             _ => false,
         };
