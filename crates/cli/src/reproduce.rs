@@ -8,7 +8,7 @@ use anyhow::Context;
 use polypath_papers::ledger::{CLAIMS, Ledger};
 use polypath_papers::{
     Answer, Attempt, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale,
-    answer, forget, json, make, put, render, select, summary, write, write_book,
+    answer, json, make, put, render, select, summary, write, write_book,
 };
 use polypath_scenario::document::nearest;
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// [default: out/reproduce-quick or out/reproduce-full, and behind it the names, if any are given].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Forget the finished runs that the folder has.
+    /// Do all runs of these figures anew, instead of taking those from the folder that are finished.
     #[arg(long)]
     fresh: bool,
     /// What to print on standard output.
@@ -55,6 +55,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let ledger = read(args.ledger.as_deref())?;
     let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
+    all_known(&ledger, &all)?;
     let figures = selected(&all, &ledger, &args.names)?;
     let scale = if args.full { Scale::Full } else { Scale::Quick };
     let out = args
@@ -64,11 +65,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Without `--out` the finished runs of a scale are one store, whatever is asked for.
     let store = args.out.clone().unwrap_or_else(|| folder(scale, &[]));
     let kept = store.join(JOBS);
-    if args.fresh {
-        let place = || format!("cannot remove finished runs from {}", kept.display());
-        forget(&kept).with_context(place)?;
+    if let Some(file) = [&out, &store].into_iter().find(|folder| folder.is_file()) {
+        let file = file.display();
+        return Err(Failure::input(format!(
+            "{file} is a file; --out wants a folder"
+        )));
     }
-    let attempts = make_all(&figures, (&ledger, scale), kept, args.jobs)?;
+    let attempts = make_all(&figures, (&ledger, scale), (kept, args.fresh), args.jobs)?;
     let made = written(&out, &figures, &attempts)?;
     let unmade = unmade(&figures, &attempts);
     let answers = answer(&ledger, &all, &made, &unmade, &args.names);
@@ -132,26 +135,62 @@ fn selected<'a>(
         .iter()
         .map(|claim| claim.id.as_str())
         .collect();
-    select(all, &claims, names).map_err(|unknown| {
+    let wanted = select(all, &claims, names).map_err(|unknown| {
         let papers = ledger
             .claims
             .iter()
             .map(polypath_papers::ledger::Claim::paper);
         let papers: BTreeSet<&str> = papers.collect();
         let figures = all.iter().map(|figure| figure.id);
-        let known: Vec<&str> = claims
-            .iter()
-            .chain(&papers)
-            .copied()
-            .chain(figures)
-            .collect();
+        let others = claims.iter().chain(&papers).copied();
+        let known: Vec<&str> = figures.chain(others).collect();
         let remedy = |name: &String| remedy(name, &known, &papers, all);
         let one = |name: &String| {
             let remedy = remedy(name);
             format!("no claim, figure or paper is called `{name}`: {remedy}")
         };
         Failure::input(unknown.iter().map(one).collect::<Vec<_>>().join("\n"))
-    })
+    })?;
+    let is_asked = |figure: &&Figure| {
+        let mut of_figure = figure.claims.iter();
+        let is_of_paper = |claim: &&str| claim.split('.').next() == Some(figure.paper());
+        of_figure.any(|claim| claims.contains(claim))
+            || figure.claims.is_empty() && claims.iter().any(is_of_paper)
+    };
+    let asked: Vec<&Figure> = wanted.iter().copied().filter(is_asked).collect();
+    if asked.is_empty() && !wanted.is_empty() {
+        let figures: Vec<&str> = wanted.iter().map(|figure| figure.id).collect();
+        return Err(Failure::input(format!(
+            "the ledger has no claim of {}: add one, or leave --ledger out",
+            figures.join(", ")
+        )));
+    }
+    Ok(asked)
+}
+
+/// Refuses claims that no figure of their paper answers: they would be passed over in silence.
+fn all_known(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
+    let answered: Vec<&str> = all
+        .iter()
+        .flat_map(|figure| figure.claims)
+        .copied()
+        .collect();
+    let own = Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input)?;
+    let ids = ledger.claims.iter().map(|claim| claim.id.as_str());
+    let unknown = ids.filter(|id| !answered.contains(id) && own.find(id).is_none());
+    let one = |id: &str| {
+        let meant = nearest(id, answered.iter().copied());
+        let remedy = meant.map_or_else(
+            || "`polypath reproduce` answers those of its own ledger alone".to_owned(),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        format!("the ledger has a claim `{id}`, which no figure answers: {remedy}")
+    };
+    let lines: Vec<String> = unknown.map(one).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::input(lines.join("\n")))
 }
 
 /// What may be meant by a name that means nothing: one that begins so, or is like it, or else what there is.
@@ -186,7 +225,7 @@ fn folder(scale: Scale, names: &[String]) -> PathBuf {
 fn make_all(
     figures: &[&Figure],
     what: (&Ledger, Scale),
-    kept: PathBuf,
+    kept: (PathBuf, bool),
     jobs: Option<u16>,
 ) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();

@@ -141,6 +141,44 @@ fn a_ledger_that_names_what_is_not_measured_fails_and_says_what() {
 }
 
 #[test]
+fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let claim = |id: &str| {
+        format!(
+            "[[claim]]\nid = \"{id}\"\nwhere = \"3.1\"\nkind = \"exact\"\nsays = \"so\"\nvalue = [5]\nunit = \"ratio\"\ntol = 0.1\n"
+        )
+    };
+    let ledger = |text: &str| {
+        let file = written(dir.path(), "ledger.toml", text);
+        file.to_str().expect("it is text").to_owned()
+    };
+    let out = dir.path().join("out");
+    let output = reproduce(&out, &["--ledger", &ledger(&claim("ppd.overhead.acks"))]);
+    let table = printed(&output);
+    assert!(
+        table.contains("claims: 1, of which hold 0, differ 1"),
+        "{table}"
+    );
+    assert!(
+        table.contains("written for this program's own ledger"),
+        "{table}"
+    );
+    assert!(!out.join("ppd.eq1").exists());
+    let refused = |more: &[&str]| {
+        let output = reproduce(&out, more);
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&["ppd.eq1", "--ledger", &ledger(&claim("ppd.overhead.acks"))]);
+    assert!(
+        said.contains("the ledger has no claim of ppd.eq1"),
+        "{said}"
+    );
+    let said = refused(&["--ledger", &ledger(&claim("ppd.overhead.ack"))]);
+    assert!(said.contains("did you mean `ppd.overhead.acks`?"), "{said}");
+}
+
+#[test]
 fn claims_that_nothing_answers_are_not_run_and_say_why() {
     let dir = tempfile::tempdir().expect("a folder");
     let found = answers(dir.path(), &["multitcp.eq1"], &[]);

@@ -1,9 +1,7 @@
 //! Makes figures: asks them what they need, does it on several threads, and keeps it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use polypath_batch::{FileError, Found, PARTS, Shelf, digest, in_order};
@@ -48,14 +46,14 @@ pub type Attempt = Result<Findings, String>;
 /// Makes figures, in their order, with what the folder already has. A job without a result costs the figures that need
 /// it, and no others.
 ///
-/// `glance` is called now and then.
+/// With `anew` the folder's results are replaced. `glance` is called now and then.
 ///
 /// # Errors
 /// Where the folder cannot be read or written. What is finished is kept.
 pub fn make(
     figures: &[&Figure],
     (ledger, scale): (&Ledger, Scale),
-    folder: PathBuf,
+    (folder, anew): (PathBuf, bool),
     jobs: Option<u16>,
     glance: &mut impl FnMut(Progress),
 ) -> Result<Vec<Attempt>, MakeError> {
@@ -78,7 +76,8 @@ pub fn make(
             }
             outdated.insert(key.clone());
         }
-        let missing = recall(&shelf, wanted, &outdated, &mut known)?;
+        let is_usable = |key: &String| !anew && !outdated.contains(key);
+        let missing = recall(&shelf, wanted, &is_usable, &mut known)?;
         if !missing.is_empty() {
             let done = work(&shelf, &missing, jobs, &mut |progress| {
                 glance(Progress { round, ..progress });
@@ -87,36 +86,6 @@ pub fn make(
             known.extend(done);
         }
     }
-}
-
-/// Removes the finished jobs that a folder has, and nothing else; gives how many.
-///
-/// # Errors
-/// Where one cannot be removed.
-pub fn forget(folder: &Path) -> io::Result<usize> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    let mut count = 0;
-    for entry in entries {
-        let path = entry?.path();
-        if is_job(&path) && path.is_file() {
-            fs::remove_file(&path)?;
-            count += 1;
-        }
-    }
-    Ok(count)
-}
-
-/// Whether a file is named by a digest, as those of jobs are.
-fn is_job(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_digest
-        && path
-            .extension()
-            .is_some_and(|extension| extension == "json")
 }
 
 /// What became of the figures as far as it is known, and all that the others want.
@@ -145,13 +114,13 @@ fn ask(
 fn recall(
     shelf: &Shelf,
     wanted: BTreeMap<String, Wanted>,
-    outdated: &BTreeSet<String>,
+    is_usable: &dyn Fn(&String) -> bool,
     known: &mut Known,
 ) -> Result<Vec<Wanted>, MakeError> {
     let mut missing = Vec::new();
     for (key, wanted) in wanted {
         match shelf.look(&digest(&key), &label(&key))? {
-            Found::Result(text) if !outdated.contains(&key) => {
+            Found::Result(text) if is_usable(&key) => {
                 known.insert(key, Ok(text));
             }
             _ => missing.push(wanted),

@@ -20,7 +20,7 @@ pub mod psp;
 mod study;
 
 pub use answer::{Answer, answer, json, render, summary};
-pub use engine::{Attempt, JOBS, MakeError, Progress, forget, make, select};
+pub use engine::{Attempt, JOBS, MakeError, Progress, make, select};
 pub use figure::{Figure, Findings, Reason, Sheet};
 pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
 pub use measurement::{Measurement, Position, Sample, from_csv, to_csv};

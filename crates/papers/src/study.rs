@@ -19,7 +19,7 @@ pub trait Job: Serialize + fmt::Debug + Clone + Send + Sync + 'static {
     /// What comes out of it.
     type Output: Serialize + DeserializeOwned;
 
-    /// The name of this kind of job; it changes when the same parameters come to give something else.
+    /// The name of this kind of job.
     const KIND: &'static str;
 
     /// About how long it takes, in seconds of one core: for the progress alone.

@@ -75,11 +75,12 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
     let folder = || dir.path().join(JOBS);
     let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
     let mut rounds = Vec::new();
+    let anew = std::cell::Cell::new(false);
     let mut run_both = |figures: &[&Figure], jobs| {
         make(
             figures,
             (&ledger, Scale::Quick),
-            folder(),
+            (folder(), anew.get()),
             Some(jobs),
             &mut |progress| {
                 rounds.push((progress.round, progress.jobs));
@@ -113,10 +114,13 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
     assert_eq!(count(), 1, "one of another form is done again");
     let mine = folder().join("mine.json");
     std::fs::write(&mine, "{}").unwrap();
-    assert_eq!(forget(&folder()).unwrap(), 3);
-    assert!(mine.exists(), "only jobs are forgotten");
+    anew.set(true);
     assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
-    assert_eq!(count(), 3);
+    assert_eq!(count(), 3, "all are done anew");
+    anew.set(false);
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
+    assert_eq!(count(), 0, "and kept");
+    assert!(mine.exists(), "what is not a job is left alone");
     let made = run(&figure(negative), 1).unwrap();
     let why = made[0].as_ref().unwrap_err();
     assert_eq!(why, "double: it is negative (its parameters: -1.0)");
