@@ -1,7 +1,9 @@
 //! What an endpoint measures of its paths.
 
 mod delta_t;
+mod macd;
 mod srtt;
 
 pub use delta_t::{DeltaT, Measurement};
+pub use macd::Macd;
 pub use srtt::Srtt;
