@@ -4,11 +4,13 @@
 //! policy that decides over time names deadlines and answers feedback with [`Action`]s. All policies are
 //! written for n paths; the papers use two.
 
+pub mod delay_centric;
 mod duplicate;
 mod path_set;
 mod probe_and_switch;
 mod single_path;
 
+pub use delay_centric::{DelayCentric, DelayCentricConfig};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
@@ -47,6 +49,20 @@ pub enum Feedback {
         /// The epoch that the switch opens.
         epoch: Epoch,
     },
+    /// The other end acknowledged a data packet.
+    Acknowledged {
+        /// The path that carried it.
+        path: PathId,
+        /// From its sending to the arrival of its ACK.
+        rtt: Duration,
+    },
+    /// The other end answered a heartbeat.
+    HeartbeatReply {
+        /// The path that carried it.
+        path: PathId,
+        /// Its number, as [`Action::Heartbeat`] said it.
+        id: u64,
+    },
 }
 
 /// What a policy wants done.
@@ -54,6 +70,13 @@ pub enum Feedback {
 pub enum Action {
     /// Send a packet pair on this path, to measure delta T.
     SendPair(PathId),
+    /// Send a heartbeat on this path, which the other end answers, to measure the round-trip time.
+    Heartbeat {
+        /// The path.
+        path: PathId,
+        /// Its number on the path, which the answer repeats.
+        id: u64,
+    },
     /// The active path changed; for the record.
     Switched {
         /// The path that was active.

@@ -99,7 +99,9 @@ impl Sender {
         feedback: Feedback,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let Feedback::Switch { to, epoch } = feedback;
+        let Feedback::Switch { to, epoch } = feedback else {
+            return;
+        };
         if !self.link.paths.usable.contains(to) {
             out(Output::Event(Event::Dropped {
                 reason: DropReason::UnknownPath,

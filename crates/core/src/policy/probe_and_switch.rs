@@ -78,7 +78,9 @@ impl PathPolicy for ProbeAndSwitch {
     }
 
     fn feedback(&mut self, _: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
-        let Feedback::Switch { to, epoch } = feedback;
+        let Feedback::Switch { to, epoch } = feedback else {
+            return;
+        };
         if epoch <= self.epoch {
             return;
         }

@@ -1,0 +1,291 @@
+//! Delay-centric path choice: all data on the path with the lowest round-trip time (delay-centric paper).
+//!
+//! # The model
+//!
+//! One path carries the data; each ACK updates its smoothed round-trip time. The others are measured by *heartbeats*,
+//! which the other end answers, at a random interval drawn after each. With every answer the paths are compared by the
+//! rule: smoothed times with a hysteresis (II.B), or averages and trends (II.C). Where another path is better, data
+//! goes there, or a *guard time* begins, in which that path has heartbeats at a short interval; at its end the rule
+//! is asked again, and either data goes to the path that it prefers then, or all stays as it was.
+//!
+//! What the paper leaves open:
+//!
+//! * The whole rule, with hysteresis, threshold and trends, is asked again after a guard time.
+//! * The first heartbeat comes one interval after the first packet; with a switch the path that is left takes over the
+//!   schedule of the one that is entered, so that two paths have one schedule between them.
+//! * *Nothing stale attracts data.* A path that answers nothing for the time-out, from the first packet or heartbeat
+//!   after its last answer on, is *silent*: its estimate is forgotten. No estimate is older than an interval and the
+//!   time-out.
+//!   A silent path that carries data is left at once, without guard time, for the best that is not silent, or, where
+//!   none was ever measured, one that might answer. Heartbeats go on, so that it comes back with its first answer.
+//! * A path that carries the data has heartbeats, too, while there is none.
+
+mod config;
+mod path;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub use config::{DelayCentricConfig, Guard, Heartbeats, LEAST_INTERVAL, TrendRule};
+use path::{Estimates, Monitored};
+
+use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan};
+use crate::frame::{Epoch, PathId};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::rng::Stream;
+use crate::time::{Duration, Time};
+
+/// Delay-centric path choice on the sending side.
+#[derive(Clone, Debug)]
+pub struct DelayCentric {
+    config: DelayCentricConfig,
+    paths: Vec<Monitored>,
+    usable: PathSet,
+    current: PathId,
+    wish: Option<Wish>,
+    epoch: Epoch,
+    stream: Stream,
+}
+
+/// A switch that waits for the end of a guard time.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    to: PathId,
+    confirmed_at: Time,
+}
+
+impl DelayCentric {
+    /// The policy over the first `paths` paths, with data on `first` to begin with.
+    #[must_use]
+    pub fn new(config: DelayCentricConfig, paths: u8, first: PathId, stream: Stream) -> Self {
+        let paths = paths.clamp(1, PathSet::CAPACITY);
+        Self {
+            config,
+            paths: vec![Monitored::new(); usize::from(paths)],
+            usable: PathSet::first(paths),
+            current: PathId(first.0.min(paths - 1)),
+            wish: None,
+            epoch: Epoch::default(),
+            stream,
+        }
+    }
+
+    /// The path that carries data now.
+    #[must_use]
+    pub fn current(&self) -> PathId {
+        self.current
+    }
+
+    /// The smoothed round-trip time by which a path is compared, if one is known.
+    #[must_use]
+    pub fn delay(&self, path: PathId) -> Option<Duration> {
+        let estimates = self.paths.get(path.index())?.estimates()?;
+        Some(self.config.delay(estimates))
+    }
+
+    /// Whether a guard time is running.
+    #[must_use]
+    pub fn is_in_guard_time(&self) -> bool {
+        self.wish.is_some()
+    }
+
+    fn timeout(&self) -> Duration {
+        self.config.heartbeats().timeout.max(LEAST_INTERVAL)
+    }
+
+    fn take_usable(&mut self, paths: Paths) {
+        let known = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
+        self.usable = paths.usable.and(PathSet::first(known));
+    }
+
+    /// Draws the times of the first heartbeats; nothing once they have begun.
+    fn begin(&mut self, now: Time) {
+        let heartbeats = self.config.heartbeats();
+        for path in &mut self.paths {
+            if path.next == Time::MAX {
+                path.next = now + heartbeats.draw(&mut self.stream);
+            }
+        }
+    }
+
+    /// Paths besides the current one that can be sent on and are not silent.
+    fn others(&self) -> impl Iterator<Item = (PathId, &Monitored)> {
+        let others = self.usable.without(PathSet::only(self.current));
+        let others = others
+            .into_iter()
+            .map(|path| (path, &self.paths[path.index()]));
+        others.filter(|(_, path)| !path.is_silent())
+    }
+
+    fn measured(&self) -> impl Iterator<Item = (PathId, &Estimates)> {
+        self.others()
+            .filter_map(|(number, path)| Some((number, path.estimates()?)))
+    }
+
+    fn preferred(&self) -> Option<PathId> {
+        let current = self.paths[self.current.index()].estimates()?;
+        self.config.better(current, self.measured())
+    }
+
+    /// Whether the current path is of no use, whatever its estimate.
+    fn is_lost(&self) -> bool {
+        self.paths[self.current.index()].is_silent() || !self.usable.contains(self.current)
+    }
+
+    /// Where to go from a path that is lost.
+    fn refuge(&self) -> Option<PathId> {
+        let best = self
+            .measured()
+            .min_by_key(|(_, estimates)| self.config.delay(estimates));
+        let any = || self.others().map(|(path, _)| path).next();
+        best.map(|(path, _)| path).or_else(any)
+    }
+
+    /// Leaves the current path if it is lost, or asks the rule.
+    fn decide(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        if self.is_lost() {
+            if let Some(to) = self.refuge() {
+                self.end_guard_time(now);
+                self.switch(to, act);
+            }
+            return;
+        }
+        if self.wish.is_some() {
+            return;
+        }
+        let Some(to) = self.preferred() else {
+            return;
+        };
+        let guard = self.config.guard();
+        if guard.is_some() {
+            let confirmed_at = now + guard.draw(&mut self.stream);
+            self.wish = Some(Wish { to, confirmed_at });
+            let path = &mut self.paths[to.index()];
+            path.next = path.next.min(now + fast(self.config.heartbeats()));
+        } else {
+            self.switch(to, act);
+        }
+    }
+
+    /// Ends the guard time, if one is running, and its short interval.
+    fn end_guard_time(&mut self, now: Time) {
+        if let Some(wish) = self.wish.take() {
+            let interval = self.config.heartbeats().draw(&mut self.stream);
+            self.paths[wish.to.index()].next = now + interval;
+        }
+    }
+
+    fn switch(&mut self, to: PathId, act: &mut dyn FnMut(Action)) {
+        let from = core::mem::replace(&mut self.current, to);
+        let (left, entered) = (self.paths[from.index()].next, self.paths[to.index()].next);
+        self.paths[from.index()].next = entered;
+        self.paths[to.index()].next = left;
+        self.epoch = self.epoch.next();
+        act(Action::Switched { from, to });
+    }
+
+    fn send_heartbeats(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
+        let heartbeats = self.config.heartbeats();
+        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
+            if path.next > now {
+                continue;
+            }
+            let in_guard = self.wish.is_some_and(|wish| wish.to == number);
+            path.next = if in_guard {
+                now + fast(heartbeats)
+            } else {
+                now + heartbeats.draw(&mut self.stream)
+            };
+            let is_measured = number == self.current && path.carries_data(now, heartbeats.least);
+            if !is_measured && self.usable.contains(number) {
+                let id = path.send_heartbeat(now);
+                act(Action::Heartbeat { path: number, id });
+            }
+        }
+    }
+}
+
+fn fast(heartbeats: Heartbeats) -> Duration {
+    heartbeats.in_guard.max(LEAST_INTERVAL)
+}
+
+impl PathPolicy for DelayCentric {
+    fn route(
+        &mut self,
+        now: Time,
+        _: &PacketMeta,
+        paths: &Paths,
+        act: &mut dyn FnMut(Action),
+    ) -> Plan {
+        self.take_usable(*paths);
+        self.begin(now);
+        if self.is_lost() {
+            self.decide(now, act);
+        }
+        let copies = PathSet::only(self.current).and(self.usable);
+        if !copies.is_empty() {
+            self.paths[self.current.index()].send_data(now);
+        }
+        Plan {
+            copies,
+            probes: PathSet::EMPTY,
+        }
+    }
+
+    fn feedback(&mut self, now: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
+        let (Feedback::Acknowledged { path, .. } | Feedback::HeartbeatReply { path, .. }) =
+            feedback
+        else {
+            return;
+        };
+        let Some(monitored) = self.paths.get_mut(path.index()) else {
+            return;
+        };
+        match feedback {
+            Feedback::Acknowledged { rtt, .. } => monitored.answer(rtt),
+            Feedback::HeartbeatReply { id, .. } if monitored.reply(now, id) => {}
+            Feedback::HeartbeatReply { .. } | Feedback::Switch { .. } => return,
+        }
+        self.decide(now, act);
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        let timeout = self.timeout();
+        let of = |at, why| Some(Deadline { at, why });
+        let heartbeat = self.paths.iter().map(|path| path.next).min();
+        let silence = self.paths.iter().filter_map(|p| p.falls_silent(timeout));
+        let heartbeat = heartbeat.filter(|at| *at < Time::MAX);
+        let heartbeat = heartbeat.and_then(|at| of(at, "heartbeat"));
+        let silence = silence.min().and_then(|at| of(at, "silent path"));
+        let guard = self
+            .wish
+            .and_then(|wish| of(wish.confirmed_at, "end of the guard time"));
+        Deadline::earlier(Deadline::earlier(heartbeat, silence), guard)
+    }
+
+    fn on_deadline(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+        self.take_usable(*paths);
+        let timeout = self.timeout();
+        for path in &mut self.paths {
+            path.expire(now, timeout);
+        }
+        if self.is_lost() {
+            self.decide(now, act);
+        }
+        if self.wish.is_some_and(|wish| wish.confirmed_at <= now) {
+            self.end_guard_time(now);
+            if let Some(to) = self.preferred() {
+                self.switch(to, act);
+            }
+        }
+        self.send_heartbeats(now, act);
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}

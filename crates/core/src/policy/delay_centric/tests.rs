@@ -1,0 +1,186 @@
+//! The policy over scripted paths.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::frame::PathId;
+use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use crate::rng::Seed;
+
+mod network;
+mod properties;
+mod rules;
+
+use network::Network;
+
+const MS: Duration = Duration::from_millis(1);
+/// From one data packet to the next.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+fn pure(hysteresis: u64) -> DelayCentricConfig {
+    DelayCentricConfig::DelayCentric {
+        hysteresis: MS * hysteresis,
+        guard: Guard::default(),
+        heartbeats: Heartbeats::default(),
+    }
+}
+
+fn guarded(least: u64, most: u64) -> DelayCentricConfig {
+    DelayCentricConfig::DelayCentric {
+        hysteresis: MS * 10,
+        guard: Guard {
+            least: MS * least,
+            most: MS * most,
+        },
+        heartbeats: Heartbeats::default(),
+    }
+}
+
+fn predictive(trend: TrendRule) -> DelayCentricConfig {
+    DelayCentricConfig::PredictiveDelayCentric {
+        threshold: MS * 70,
+        trend,
+        guard: Guard::default(),
+        heartbeats: Heartbeats::default(),
+    }
+}
+
+fn policy(config: DelayCentricConfig, paths: u8) -> DelayCentric {
+    config.build(paths, PathId(0), Seed(1).stream("delay-centric"))
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + MS * ms
+}
+
+fn packet() -> PacketMeta {
+    PacketMeta {
+        version: IpVersion::V4,
+        protocol: 17,
+        flow: FlowId(1),
+        kind: Kind::Opaque,
+        size: 250,
+        ecn: Ecn::NotEct,
+    }
+}
+
+/// What happens where the first path becomes slow after 3 s and fast again after 6 s.
+fn course(config: DelayCentricConfig) -> String {
+    let mut network = Network::new(policy(config, 2), &[20, 25]);
+    network.run(at(3000));
+    network.round_trips[0] = Some(MS * 120);
+    network.run(at(6000));
+    network.round_trips[0] = Some(MS * 12);
+    network.run(at(60_000));
+    let said = network.said.iter();
+    let lines = said.filter_map(|(at, action)| match action {
+        Action::Switched { from, to } => {
+            Some(format!("{} ms: {} to {}\n", at.0 / 1_000_000, from.0, to.0))
+        }
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// The same seed gives the same course on every platform.
+#[test]
+fn the_course_is_golden() {
+    let kinds = [
+        ("pure", pure(10)),
+        ("guard time of 1 s", guarded(1000, 1000)),
+        ("guard time of 1 to 4 s", guarded(1000, 4000)),
+        ("predictive", predictive(TrendRule::Modified)),
+    ];
+    let courses = kinds.map(|(name, config)| format!("{name}\n{}", course(config)));
+    insta::assert_snapshot!(courses.concat(), @"
+    pure
+    3140 ms: 0 to 1
+    33629 ms: 1 to 0
+    guard time of 1 s
+    4140 ms: 0 to 1
+    35986 ms: 1 to 0
+    guard time of 1 to 4 s
+    5092 ms: 0 to 1
+    37891 ms: 1 to 0
+    predictive
+    3130 ms: 0 to 1
+    ");
+}
+
+#[test]
+fn heartbeats_measure_the_path_without_data_at_random_intervals() {
+    let mut network = Network::new(policy(pure(10), 3), &[20, 20, 25]);
+    network.run(at(60_000));
+    for path in [PathId(1), PathId(2)] {
+        let sent = network.heartbeats(path);
+        let gaps: Vec<Duration> = sent.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+        assert!(gaps.len() > 50 && gaps.iter().all(|gap| (MS * 500..=MS * 1500).contains(gap)));
+        let mean = gaps.iter().map(|gap| gap.as_secs_f64()).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.15, "{mean}");
+    }
+    assert!(network.heartbeats(PathId(0)).is_empty(), "it has data");
+    network.interval = None;
+    network.run(at(70_000));
+    assert!(!network.heartbeats(PathId(0)).is_empty(), "it has none");
+}
+
+#[test]
+fn heartbeats_are_fast_in_guard_time_on_the_path_to_which_it_leads() {
+    let mut network = Network::new(policy(guarded(2000, 2000), 3), &[120, 20, 115]);
+    network.run(at(8000));
+    let (_, switched) = network.switches()[0];
+    let fast = |path| {
+        let sent = network.heartbeats(path);
+        let gaps = sent.windows(2).map(|pair| pair[1].since(pair[0]));
+        gaps.filter(|gap| *gap == MS * 20).count()
+    };
+    assert_eq!(switched, PathId(1));
+    assert!((90..=100).contains(&fast(PathId(1))), "{}", fast(PathId(1)));
+    assert_eq!(fast(PathId(2)), 0);
+}
+
+/// The second path is better for as long as the guard time has not ended.
+#[test]
+fn a_guard_time_is_cancelled_by_what_its_end_finds() {
+    let mut network = Network::new(policy(guarded(1000, 1000), 2), &[100, 20]);
+    while !network.policy.is_in_guard_time() {
+        network.run(network.now + MS * 10);
+    }
+    network.run(network.now + MS * 500);
+    network.round_trips = [Some(MS * 20), Some(MS * 100)].to_vec();
+    network.run(network.now + MS * 2000);
+    assert_eq!(network.switches(), []);
+    assert!(!network.policy.is_in_guard_time());
+    assert_eq!(network.policy.current(), PathId(0));
+}
+
+/// Its last answer said 5 ms; then it answers nothing.
+#[test]
+fn what_is_stale_attracts_nothing() {
+    let mut network = Network::new(policy(guarded(4000, 4000), 2), &[20, 5]);
+    network.run(at(4000));
+    network.round_trips[1] = None;
+    network.run(at(7000));
+    assert_eq!(network.policy.delay(PathId(1)), None, "it is forgotten");
+    network.round_trips[0] = Some(MS * 900);
+    network.run(at(30_000));
+    assert_eq!(network.switches(), []);
+    network.round_trips[1] = Some(MS * 5);
+    network.run(at(40_000));
+    assert_eq!(network.policy.current(), PathId(1), "it came back");
+}
+
+#[test]
+fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
+    let mut policy = policy(pure(10), 3);
+    let usable = PathSet::first(3).without(PathSet::only(PathId(0)));
+    let plan = policy.route(Time::ZERO, &packet(), &Paths { usable }, &mut |_| {});
+    assert_eq!(plan.copies, PathSet::only(PathId(1)));
+    let none = Paths {
+        usable: PathSet::EMPTY,
+    };
+    let plan = policy.route(Time::ZERO, &packet(), &none, &mut |_| {});
+    assert_eq!(plan, Plan::default());
+}

@@ -1,0 +1,137 @@
+//! Paths whose round-trip times are set from outside, and a source of data at even intervals.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Drives a policy as a simulator would.
+pub(super) struct Network {
+    pub(super) policy: DelayCentric,
+    pub(super) now: Time,
+    /// The round-trip time of each path; a dead one has none.
+    pub(super) round_trips: Vec<Option<Duration>>,
+    /// From one packet to the next, while there are any.
+    pub(super) interval: Option<Duration>,
+    /// What the policy said.
+    pub(super) said: Vec<(Time, Action)>,
+    /// The paths of the packets.
+    pub(super) sent: Vec<(Time, PathId)>,
+    next_packet: Time,
+    /// Answers under way, by their times and an order among equal ones.
+    answers: BTreeMap<(Time, u64), Feedback>,
+    order: u64,
+}
+
+impl Network {
+    pub(super) fn new(policy: DelayCentric, round_trips_ms: &[u64]) -> Self {
+        Self {
+            policy,
+            now: Time::ZERO,
+            round_trips: round_trips_ms.iter().map(|&ms| Some(MS * ms)).collect(),
+            interval: Some(INTERVAL),
+            said: Vec::new(),
+            sent: Vec::new(),
+            next_packet: Time::ZERO,
+            answers: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    /// Does all that falls due until `end`.
+    pub(super) fn run(&mut self, end: Time) {
+        while let Some(next) = self.next().filter(|next| *next <= end) {
+            self.now = next;
+            if let Some(entry) = self.answers.first_entry()
+                && entry.key().0 <= next
+            {
+                let feedback = entry.remove();
+                self.feedback(feedback);
+            } else if self.interval.is_some() && self.next_packet <= next {
+                self.packet();
+            } else {
+                self.deadline();
+            }
+        }
+        self.now = end;
+    }
+
+    pub(super) fn switches(&self) -> Vec<(Time, PathId)> {
+        let to = |(at, action): &(Time, Action)| match action {
+            Action::Switched { to, .. } => Some((*at, *to)),
+            _ => None,
+        };
+        self.said.iter().filter_map(to).collect()
+    }
+
+    pub(super) fn heartbeats(&self, of: PathId) -> Vec<Time> {
+        let sent = |(at, action): &(Time, Action)| match action {
+            Action::Heartbeat { path, .. } if *path == of => Some(*at),
+            _ => None,
+        };
+        self.said.iter().filter_map(sent).collect()
+    }
+
+    fn next(&self) -> Option<Time> {
+        let packet = self.interval.map(|_| self.next_packet);
+        let answer = self.answers.keys().next().map(|(at, _)| *at);
+        let deadline = self.policy.next_deadline().map(|deadline| deadline.at);
+        [packet, answer, deadline].into_iter().flatten().min()
+    }
+
+    fn packet(&mut self) {
+        let mut said = Vec::new();
+        let paths = self.paths();
+        let plan = self
+            .policy
+            .route(self.now, &packet(), &paths, &mut |action| said.push(action));
+        for path in plan.copies {
+            self.sent.push((self.now, path));
+            let rtt = self.round_trips[path.index()];
+            self.answer(rtt, |rtt| Feedback::Acknowledged { path, rtt });
+        }
+        self.next_packet = self.now + self.interval.unwrap_or_default();
+        self.note(said);
+    }
+
+    fn feedback(&mut self, feedback: Feedback) {
+        let mut said = Vec::new();
+        self.policy
+            .feedback(self.now, feedback, &mut |action| said.push(action));
+        self.note(said);
+    }
+
+    fn deadline(&mut self) {
+        let mut said = Vec::new();
+        let paths = self.paths();
+        self.policy
+            .on_deadline(self.now, &paths, &mut |action| said.push(action));
+        self.note(said);
+        let next = self.policy.next_deadline();
+        assert!(next.is_none_or(|next| next.at > self.now), "{next:?}");
+    }
+
+    fn note(&mut self, said: Vec<Action>) {
+        for action in said {
+            if let Action::Heartbeat { path, id } = action {
+                let rtt = self.round_trips[path.index()];
+                self.answer(rtt, |_| Feedback::HeartbeatReply { path, id });
+            }
+            self.said.push((self.now, action));
+        }
+    }
+
+    fn answer(&mut self, rtt: Option<Duration>, feedback: impl Fn(Duration) -> Feedback) {
+        if let Some(rtt) = rtt {
+            self.answers
+                .insert((self.now + rtt, self.order), feedback(rtt));
+            self.order += 1;
+        }
+    }
+
+    fn paths(&self) -> Paths {
+        let count = u8::try_from(self.round_trips.len()).unwrap();
+        Paths {
+            usable: PathSet::first(count),
+        }
+    }
+}
