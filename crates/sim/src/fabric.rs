@@ -17,7 +17,7 @@ use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
 use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
-use crate::world::SpacingEvent;
+use crate::world::{Notice, PathChange, SpacingEvent};
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(crate) enum Event {
     SpacedSource(u32),
     /// A receiver of spaced packets wants to be woken.
     SpacedReceiver(u32),
+    /// A source over several ways wants to be woken.
+    Multihomed(u32),
     /// An application changes the receiver window of a TCP sink.
     ReceiverWindow(u32),
 }
@@ -48,6 +50,8 @@ pub(crate) enum Cargo {
     Datagram(u32),
     /// A message of a spaced flow, by its number among those under way.
     Spaced(u32),
+    /// A datagram over one of several ways, or its answer.
+    Multihomed(Notice),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
 }
@@ -57,7 +61,7 @@ impl Cargo {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) | Self::Spaced(_) => Ecn::NotEct,
+            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -70,7 +74,7 @@ impl Cargo {
     fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) | Self::Spaced(_) => {}
+            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }
@@ -160,6 +164,8 @@ pub(crate) struct Fabric {
     pub(crate) said: Vec<(u32, u32, TcpEvent)>,
     /// What feedback did to the spacing of the flows of these numbers, likewise.
     pub(crate) spacings: Vec<(u32, SpacingEvent)>,
+    /// The paths to which the flows of these numbers went, likewise.
+    pub(crate) path_changes: Vec<(u32, PathChange)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,

@@ -53,6 +53,6 @@ pub use run::{
     SchemeOutcome, run, run_network,
 };
 pub use world::{
-    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PortId,
-    PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
+    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PathChange,
+    PortId, PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
 };

@@ -15,6 +15,7 @@ mod background;
 mod convert;
 mod destinations;
 mod graph;
+mod multihomed;
 mod spaced;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,10 @@ pub(crate) enum Terminal {
     SpacedSource(u32),
     /// The receiver of spaced packets takes one.
     SpacedReceiver(u32),
+    /// The source over several ways takes an answer.
+    MultihomedSource(u32),
+    /// The receiver over several ways takes a datagram or a heartbeat.
+    MultihomedReceiver(u32),
     /// The packet leaves the network at a port.
     Port(u32),
 }

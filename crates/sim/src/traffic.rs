@@ -7,11 +7,14 @@
 //! *Datagrams* ([`DatagramSource`]): constant bit rate with jitter and drift of the period, Poisson, bursts with
 //! exponential or Pareto on and off times, which begin off, and recordings ([`Playback`]).
 //!
+//! *Several paths* ([`MultihomedSource`]): datagrams over the path that a policy chooses (delay-centric paper).
+//!
 //! *Spaced packets* ([`SpacedSource`]): datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
 
 mod bulk;
 mod datagrams;
 mod files;
+mod multihomed;
 mod session;
 mod spaced;
 #[cfg(test)]
@@ -23,6 +26,7 @@ pub use datagrams::{
     Cbr, CbrConfig, Datagram, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson,
     Sojourn, Traffic,
 };
+pub use multihomed::{MultihomedOutput, MultihomedSource};
 pub use session::{SessionConfig, Sessions};
 pub use spaced::SpacedSource;
 pub use tcp_source::TcpSource;

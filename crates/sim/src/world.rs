@@ -31,8 +31,8 @@ use polypath_link::DropReason;
 use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
-pub use agents::SpacingEvent;
-pub(crate) use agents::{Agents, SpacedSizes};
+pub(crate) use agents::{Agents, MultihomedSizes, Notice, SpacedSizes, Way};
+pub use agents::{PathChange, SpacingEvent};
 pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
 pub(crate) use flow::{FlowKind, FlowName};
 pub use percentiles::DelayPercentiles;
@@ -190,6 +190,7 @@ impl<X: Payload> World<X> {
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
             Event::SpacedSource(source) => agents.wake_spaced_source::<WATCHED>(at, source, fabric),
             Event::SpacedReceiver(receiver) => agents.wake_spaced_receiver(at, receiver, fabric),
+            Event::Multihomed(source) => agents.wake_multihomed::<WATCHED>(at, source, fabric),
             Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change, fabric),
         }
     }
@@ -221,6 +222,15 @@ impl<X: Payload> World<X> {
             (Terminal::SpacedSource(number), Cargo::Spaced(message)) => {
                 self.agents
                     .take_feedback::<WATCHED>(at, number, message, &mut self.fabric);
+            }
+            (Terminal::MultihomedReceiver(number), Cargo::Multihomed(notice)) => {
+                let came = (notice, &packet);
+                self.agents
+                    .take_multihomed(at, number, came, &mut self.fabric);
+            }
+            (Terminal::MultihomedSource(number), Cargo::Multihomed(notice)) => {
+                self.agents
+                    .take_answer::<WATCHED>(at, number, notice, &mut self.fabric);
             }
             (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;

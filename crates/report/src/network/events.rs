@@ -12,6 +12,7 @@
 //! | `receiver-rtt` | `rtt`: the time in ns that a receiver window took to arrive, and `least` of the connection |
 //! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
 //! | `spacing` | `spacing` in ns from now on, `adjustment`, packets `sent` and `received`, `sent_by_clock`, `received_by_clock` |
+//! | `path` | `to`, the way that carries the data from now on, by its position in `ways`; `way_before`, absent at the start |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
@@ -82,6 +83,12 @@ enum What<'a> {
         received: u64,
         sent_by_clock: u64,
         received_by_clock: u64,
+    },
+    Path {
+        flow: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        way_before: Option<u8>,
+        to: u8,
     },
     Dropped {
         link: &'a str,
@@ -258,6 +265,14 @@ impl<'a> Names<'a> {
                     received_by_clock: clock.received,
                 };
                 ("spacing", what)
+            }
+            NetworkEvent::Path { flow, change } => {
+                let what = What::Path {
+                    flow: self.flow(*flow),
+                    way_before: change.from.map(|path| path.0),
+                    to: change.to.0,
+                };
+                ("path", what)
             }
         }
     }

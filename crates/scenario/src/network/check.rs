@@ -2,6 +2,7 @@
 
 pub(super) mod admission;
 mod bounds;
+mod multihomed;
 mod receiver_window;
 mod spaced;
 
@@ -118,6 +119,7 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
         problems.report(&format!("{key}.tcp"), message, "remove `tcp` from the flow");
     }
     receiver_window::check(key, flow, network.run, problems);
+    multihomed::check_via(key, flow, problems);
     check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
 }
 
@@ -144,6 +146,7 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
         Traffic::Ftp {} | Traffic::Sessions { .. } | Traffic::Trace { .. } => {}
         Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
         Traffic::Spaced(spaced) => spaced::check(key, spaced, problems),
+        Traffic::Multihomed(multihomed) => multihomed::check(key, multihomed, problems),
         Traffic::Cbr {
             packet, interval, ..
         } => {
@@ -200,8 +203,10 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    for number in 0..flow.different() {
-        let Some(stops) = known_stops(key, &flow.stops(number), nodes, problems) else {
+    let ways = (0..flow.different()).flat_map(|number| flow.ways(number).into_iter().enumerate());
+    for (way, stops) in ways {
+        let keys = stop_keys(key, flow, way, stops.len());
+        let Some(stops) = known_stops(&keys, &stops, nodes, problems) else {
             return;
         };
         let found = if flow.traffic.needs_way_back() {
@@ -223,15 +228,14 @@ fn check_route(
 
 /// The stops by their numbers; nothing if one of them is unknown, or both a node and a link, which is reported.
 fn known_stops(
-    key: &str,
+    keys: &[String],
     stops: &[String],
     nodes: (&Graph, Option<&Topology>),
     problems: &mut Problems,
 ) -> Option<Vec<Stop>> {
     let graph = nodes.0;
-    let keys = stop_keys(key, stops.len());
     let mut known = Vec::new();
-    for (index, (stop, key)) in stops.iter().zip(&keys).enumerate() {
+    for (index, (stop, key)) in stops.iter().zip(keys).enumerate() {
         let is_end = index == 0 || index + 1 == stops.len();
         let found = if is_end {
             graph.find(stop).map(Stop::Node)
@@ -273,20 +277,29 @@ fn report_unknown_stop(
 }
 
 fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
-    let explicit = if flow.via.is_empty() { "to" } else { "via" };
+    let between = match flow.traffic {
+        Traffic::Multihomed(_) => "traffic.ways",
+        _ => "via",
+    };
+    let has_way = flow.ways(0).iter().any(|stops| stops.len() > 2);
+    let explicit = if has_way { between } else { "to" };
     let (leaf, remedy) = match error {
         RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
         RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
-        RouteError::End(_) => ("via", "name what lies between `from` and `to`"),
-        RouteError::OneWay(_) => ("via", "make it duplex, or name another link"),
+        RouteError::End(_) => (between, "name what lies between `from` and `to`"),
+        RouteError::OneWay(_) => (between, "make it duplex, or name another link"),
         RouteError::Nowhere(_) => ("to", "name another node"),
     };
     problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);
 }
 
-/// The keys of the stops of a flow: `from`, each of `via`, `to`.
-fn stop_keys(key: &str, stops: usize) -> Vec<String> {
-    let via = (0..stops - 2).map(|index| format!("{key}.via.{index}"));
+/// The keys of the stops of one way of a flow: `from`, each between the ends, `to`.
+fn stop_keys(key: &str, flow: &Flow, way: usize, stops: usize) -> Vec<String> {
+    let between = match flow.traffic {
+        Traffic::Multihomed(_) => format!("{key}.traffic.ways.{way}"),
+        _ => format!("{key}.via"),
+    };
+    let via = (0..stops - 2).map(|index| format!("{between}.{index}"));
     let first = std::iter::once(format!("{key}.from"));
     first.chain(via).chain([format!("{key}.to")]).collect()
 }

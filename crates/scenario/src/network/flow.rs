@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::activity::{Activity, WindowChange};
+use super::multihomed::Multihomed;
 use super::spaced::Spaced;
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
@@ -112,6 +113,8 @@ pub enum Traffic {
     },
     /// Datagrams whose spacing the receiver's feedback sets.
     Spaced(Spaced),
+    /// Datagrams over the way with the lowest delay of several.
+    Multihomed(Multihomed),
     /// Recorded datagrams.
     Trace {
         /// The file, relative to this one.
@@ -154,7 +157,8 @@ impl Flow {
     /// How many numbers, from 0, pass nodes of their own: the others pass those of number 0.
     #[must_use]
     pub fn different(&self) -> u32 {
-        let mut stops = [&self.from, &self.to].into_iter().chain(&self.via);
+        let between = self.between().into_iter().flatten();
+        let mut stops = [&self.from, &self.to].into_iter().chain(between);
         if stops.any(|name| name.contains('{')) {
             self.count
         } else {
@@ -171,16 +175,23 @@ impl Flow {
         }
     }
 
-    /// The names of the nodes and links that the flow of this number passes, both ends included.
+    /// For each way of the flow of this number the names of the nodes and links that it passes, both ends included.
     #[must_use]
-    pub fn stops(&self, number: u32) -> Vec<String> {
-        let ends = [&self.from, &self.to];
-        let stops = ends[..1]
-            .iter()
-            .copied()
-            .chain(&self.via)
-            .chain(ends[1..].iter().copied());
-        stops.map(|name| Self::node(name, number)).collect()
+    pub fn ways(&self, number: u32) -> Vec<Vec<String>> {
+        let way = |between: &[String]| {
+            let stops = std::iter::once(&self.from).chain(between);
+            let stops = stops.chain([&self.to]);
+            stops.map(|name| Self::node(name, number)).collect()
+        };
+        self.between().into_iter().map(way).collect()
+    }
+
+    /// What each way passes between the ends.
+    fn between(&self) -> Vec<&[String]> {
+        match &self.traffic {
+            Traffic::Multihomed(multihomed) => multihomed.ways.iter().map(Vec::as_slice).collect(),
+            _ => vec![&self.via],
+        }
     }
 }
 
@@ -196,6 +207,7 @@ impl Traffic {
     pub fn needs_way_back(&self) -> bool {
         match self {
             Self::Spaced(spaced) => spaced.has_feedback(),
+            Self::Multihomed(_) => true,
             _ => self.is_tcp(),
         }
     }

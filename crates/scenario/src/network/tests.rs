@@ -1,5 +1,6 @@
 use super::*;
 
+mod multihomed;
 mod receivers;
 mod spaced;
 mod ways;
@@ -115,7 +116,8 @@ fn the_race_has_its_nodes_links_and_routes() {
     assert_eq!(graph.links.len(), 2 * 101);
     let mut router = Router::new(&graph);
     let stops: Vec<Stop> = network.flows[0]
-        .stops(49)
+        .ways(49)
+        .remove(0)
         .iter()
         .map(|name| graph.stop(name).unwrap())
         .collect();

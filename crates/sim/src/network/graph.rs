@@ -7,9 +7,9 @@ use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
-use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Traffic};
+use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Stop, Traffic};
 
-use super::{BuildError, Network, convert, spaced};
+use super::{BuildError, Network, convert, multihomed, spaced};
 use crate::route::Terminal;
 use crate::tcp::{Overhead, Sender, TcpConfig};
 use crate::traffic::{
@@ -69,6 +69,12 @@ pub(super) struct Span {
     pub(super) stop: Time,
 }
 
+/// The stops of these names.
+fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, BuildError> {
+    let find = |stop: String| graph.stop(&stop).ok_or(BuildError::UnknownStop(stop));
+    stops.into_iter().map(find).collect()
+}
+
 impl Network {
     fn add_flow(
         &mut self,
@@ -79,16 +85,21 @@ impl Network {
         router: &mut Router<'_>,
     ) -> Result<(), BuildError> {
         let name = flow.name_of(number);
-        let mut stops = Vec::new();
-        for stop in flow.stops(number) {
-            let found = graph.stop(&stop);
-            stops.push(found.ok_or(BuildError::UnknownStop(stop))?);
-        }
+        let ways = flow.ways(number).into_iter();
+        let mut ways = ways
+            .map(|stops| known(stops, graph))
+            .collect::<Result<Vec<_>, _>>()?;
         let route = |source| BuildError::Route {
             flow: name.clone(),
             source,
         };
         let span = self.span(flow, &name);
+        if let Traffic::Multihomed(multihomed) = &flow.traffic {
+            let ways = multihomed::ways(&ways, router).map_err(route)?;
+            self.add_multihomed_flow(name, multihomed, span, &ways);
+            return Ok(());
+        }
+        let stops = ways.swap_remove(0);
         if flow.traffic.is_tcp() {
             let RoundTrip { there, back } = router.round_trip(&stops).map_err(route)?;
             let tcp = TcpConfig::from(hosts);
@@ -236,8 +247,9 @@ impl Network {
             Traffic::Ftp {}
             | Traffic::File { .. }
             | Traffic::Sessions { .. }
-            | Traffic::Spaced(_) => {
-                unreachable!("TCP and spaced packets have sources of their own")
+            | Traffic::Spaced(_)
+            | Traffic::Multihomed(_) => {
+                unreachable!("TCP and what feedback steers have sources of their own")
             }
         };
         DatagramSource::new(pattern, bytes(packet), span.start, span.stop)

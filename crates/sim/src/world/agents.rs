@@ -1,5 +1,6 @@
 //! The agents that live inside a network, in typed arrays.
 
+mod multihomed;
 mod sinks;
 mod spaced;
 
@@ -14,6 +15,9 @@ use crate::route::Cursor;
 use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
+use multihomed::Multihomed;
+pub use multihomed::PathChange;
+pub(crate) use multihomed::{MultihomedSizes, Notice, Way};
 use sinks::Sink;
 use spaced::SpacedFlows;
 pub(crate) use spaced::SpacedSizes;
@@ -44,6 +48,7 @@ pub(crate) struct Agents {
     datagram_sources: Vec<Host<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
     spaced: SpacedFlows,
+    multihomed: Vec<Multihomed>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
     delays: DelayHistograms,
@@ -111,6 +116,9 @@ impl Agents {
                 FlowKind::Spaced(number) => {
                     self.spaced.flows[number as usize].sink.group = group;
                 }
+                FlowKind::Multihomed(number) => {
+                    self.multihomed[number as usize].sink.group = group;
+                }
             }
         }
     }
@@ -132,7 +140,8 @@ impl Agents {
         BackgroundBytes {
             tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum(),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>()
-                + self.spaced.flows.iter().map(|s| s.sink.bytes).sum::<u64>(),
+                + self.spaced.flows.iter().map(|s| s.sink.bytes).sum::<u64>()
+                + self.multihomed.iter().map(|s| s.sink.bytes).sum::<u64>(),
         }
     }
 
@@ -151,6 +160,10 @@ impl Agents {
 
     pub(crate) fn spaced_counters(&self, number: u32) -> FlowCounters {
         self.spaced.flows[number as usize].sink.counters()
+    }
+
+    pub(crate) fn multihomed_counters(&self, number: u32) -> FlowCounters {
+        self.multihomed[number as usize].sink.counters()
     }
 
     /// The files of a source since this was last asked.

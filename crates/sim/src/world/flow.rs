@@ -20,6 +20,7 @@ pub(crate) enum FlowKind {
     Tcp(u32),
     Datagrams(u32),
     Spaced(u32),
+    Multihomed(u32),
 }
 
 /// A flow and its totals since the start of the run.
@@ -85,7 +86,7 @@ impl<X: Payload> World<X> {
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => None,
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
         })
     }
 
@@ -93,7 +94,7 @@ impl<X: Payload> World<X> {
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => None,
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
         })
     }
 
@@ -102,7 +103,9 @@ impl<X: Payload> World<X> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) => SpanFiles::default(),
+            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => {
+                SpanFiles::default()
+            }
         })
     }
 
@@ -125,6 +128,12 @@ impl<X: Payload> World<X> {
                 name: &flow.name,
                 tcp: false,
                 counters: self.agents.spaced_counters(number),
+                congestion_window: None,
+            },
+            FlowKind::Multihomed(number) => FlowReport {
+                name: &flow.name,
+                tcp: false,
+                counters: self.agents.multihomed_counters(number),
                 congestion_window: None,
             },
         })

@@ -8,7 +8,7 @@ use polypath_core::time::Time;
 use polypath_link::DropReason;
 
 use super::flow::FlowKind;
-use super::{LinkId, SpacingEvent, World};
+use super::{LinkId, PathChange, SpacingEvent, World};
 use crate::fabric::{Cargo, Event, Packet};
 use crate::route::Terminal;
 use crate::tcp::{Segment, TcpEvent};
@@ -16,7 +16,8 @@ use crate::tcp::{Segment, TcpEvent};
 /// What is said of a network besides its progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// What happens to TCP senders and receivers, and to the spacing of spaced packets.
+    /// What happens to TCP senders and receivers, to the spacing of spaced packets, and to the paths of flows that have
+    /// several.
     pub tcp: bool,
     /// Every packet at the end of every link.
     pub packets: bool,
@@ -74,6 +75,13 @@ pub enum NetworkEvent {
         /// What it did.
         event: SpacingEvent,
     },
+    /// A flow over several ways begins on one, or goes on on another.
+    Path {
+        /// The flow, by its position in [`World::flows`].
+        flow: u32,
+        /// From where to where.
+        change: PathChange,
+    },
 }
 
 /// A packet of a flow.
@@ -85,7 +93,7 @@ pub struct FlowPacket {
     pub size: u32,
     /// When it left its sender.
     pub sent: Time,
-    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback 0.
+    /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback and heartbeats 0.
     pub number: u32,
     /// What it says: nothing, if it is a datagram.
     pub segment: Option<Segment>,
@@ -100,6 +108,7 @@ pub(crate) struct Watch {
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
     spaced: Vec<u32>,
+    multihomed: Vec<u32>,
 }
 
 impl Watch {
@@ -109,6 +118,9 @@ impl Watch {
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
             Terminal::SpacedSource(number) | Terminal::SpacedReceiver(number) => {
                 self.spaced.get(number as usize)
+            }
+            Terminal::MultihomedSource(number) | Terminal::MultihomedReceiver(number) => {
+                self.multihomed.get(number as usize)
             }
             Terminal::Port(_) => None,
         };
@@ -128,6 +140,7 @@ impl<X: Payload> World<X> {
             tcp: Vec::new(),
             datagrams: Vec::new(),
             spaced: Vec::new(),
+            multihomed: Vec::new(),
         };
         // Each kind is numbered in the order of the flows.
         for (flow, position) in self.names.flows.iter().zip(0..) {
@@ -135,6 +148,7 @@ impl<X: Payload> World<X> {
                 FlowKind::Tcp(_) => watch.tcp.push(position),
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
                 FlowKind::Spaced(_) => watch.spaced.push(position),
+                FlowKind::Multihomed(_) => watch.multihomed.push(position),
             }
         }
         detail.is_some().then_some(watch)
@@ -180,6 +194,10 @@ impl<X: Payload> World<X> {
             let flow = watch.spaced[number as usize];
             told(at, &NetworkEvent::Spacing { flow, event });
         }
+        for (number, change) in self.fabric.path_changes.drain(..) {
+            let flow = watch.multihomed[number as usize];
+            told(at, &NetworkEvent::Path { flow, change });
+        }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
             if let Some(packet) = self.describe(&lost.packet, watch) {
@@ -198,6 +216,7 @@ impl<X: Payload> World<X> {
             Cargo::Segment(segment) => (segment.number, Some(segment)),
             Cargo::Datagram(number) => (number, None),
             Cargo::Spaced(message) => (self.agents.spaced_number(message), None),
+            Cargo::Multihomed(notice) => (notice.number(), None),
             Cargo::External(..) => return None,
         };
         let end = self.fabric.routes.end(packet.cursor);
@@ -207,7 +226,10 @@ impl<X: Payload> World<X> {
             sent: packet.sent,
             number,
             segment,
-            back: matches!(end, Terminal::Source(_) | Terminal::SpacedSource(_)),
+            back: matches!(
+                end,
+                Terminal::Source(_) | Terminal::SpacedSource(_) | Terminal::MultihomedSource(_)
+            ),
         })
     }
 }

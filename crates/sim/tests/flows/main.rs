@@ -6,6 +6,7 @@ mod datagrams;
 mod files;
 mod heard;
 mod lossy_windows;
+mod multihomed;
 mod receiver_rtt;
 mod receiver_window;
 mod spaced;

@@ -72,6 +72,13 @@ fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
             let packet = there("packet", spaced.packet, "traffic.packet");
             feedback.into_iter().chain([packet]).collect()
         }
+        Traffic::Multihomed(multihomed) => {
+            let ack = Sent {
+                back: true,
+                ..there("ACK", multihomed.ack, "traffic.ack")
+            };
+            vec![ack, there("packet", multihomed.packet, "traffic.packet")]
+        }
         Traffic::Cbr { packet, .. }
         | Traffic::Poisson { packet, .. }
         | Traffic::Exponential { packet, .. }
@@ -92,8 +99,8 @@ fn refusing_link<'a>(
     graph: &'a Graph,
     router: &mut Router<'_>,
 ) -> Option<(&'a str, Bytes)> {
-    (0..flow.different()).find_map(|number| {
-        let stops = flow.stops(number);
+    let ways = (0..flow.different()).flat_map(|number| flow.ways(number));
+    ways.into_iter().find_map(|stops| {
         let stops = stops.iter().map(|stop| graph.stop(stop));
         let stops = stops.collect::<Option<Vec<Stop>>>()?;
         let route = if sent.back {

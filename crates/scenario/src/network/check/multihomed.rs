@@ -1,0 +1,67 @@
+//! What no schema can state about datagrams over several ways.
+
+use polypath_core::policy::PathSet;
+use polypath_core::policy::delay_centric::LEAST_INTERVAL;
+
+use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day};
+use crate::check::{check_packet, positive};
+use crate::document::Problems;
+use crate::network::flow::{Flow, Traffic};
+use crate::network::multihomed::Multihomed;
+
+/// Checks the values of the traffic that stands under `key`.
+pub(super) fn check(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    check_packet(&at("packet"), multihomed.packet, problems);
+    check_packet(&at("ack"), multihomed.ack, problems);
+    positive(&at("interval"), multihomed.interval, problems);
+    at_least(&at("interval"), multihomed.interval, LEAST_GAP, problems);
+    at_most_a_day(&at("interval"), multihomed.interval, problems);
+    let ways = multihomed.ways.len();
+    if ways == 0 || ways > usize::from(PathSet::CAPACITY) {
+        let message = format!("there are {ways} ways");
+        let remedy = format!(
+            "list 1 to {}: ways = [[\"wifi\"], [\"lte\"]]",
+            PathSet::CAPACITY
+        );
+        problems.report(&at("ways"), message, remedy);
+    }
+    check_policy(&at("policy"), multihomed, problems);
+}
+
+fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    let heartbeats = multihomed.policy.heartbeats();
+    for (leaf, span) in [
+        ("heartbeats.least", heartbeats.least),
+        ("heartbeats.in_guard", heartbeats.in_guard),
+        ("heartbeats.timeout", heartbeats.timeout),
+    ] {
+        positive(&at(leaf), span, problems);
+        at_least(&at(leaf), span, LEAST_INTERVAL, problems);
+        at_most_a_day(&at(leaf), span, problems);
+    }
+    let guard = multihomed.policy.guard();
+    for (part, least, most) in [
+        ("heartbeats", heartbeats.least, heartbeats.most),
+        ("guard", guard.least, guard.most),
+    ] {
+        let most_key = format!("{key}.{part}.most");
+        at_most_a_day(&most_key, most, problems);
+        if least > most {
+            let message = format!("`least` is {least}, and `most` is {most}");
+            let least_key = format!("{key}.{part}.least");
+            let keys = [least_key.as_str(), most_key.as_str()];
+            problems.report_among(&keys, message, "let `most` be `least` or more");
+        }
+    }
+}
+
+/// Reports stops of a flow whose traffic has ways of its own.
+pub(super) fn check_via(key: &str, flow: &Flow, problems: &mut Problems) {
+    if matches!(flow.traffic, Traffic::Multihomed(_)) && !flow.via.is_empty() {
+        let message = "the traffic says its ways itself";
+        let remedy = "remove `via`, and name what each way passes in `ways`";
+        problems.report(&format!("{key}.via"), message, remedy);
+    }
+}

@@ -1,0 +1,119 @@
+//! Datagrams over several ways in files: what is read, and what is refused.
+
+use polypath_core::policy::DelayCentricConfig;
+use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+
+use crate::network::multihomed::FirstWay;
+use crate::network::{Network, Traffic};
+
+const NETWORK: &str = r#"schema = 1
+name = "two-paths"
+run = { duration = "10 s" }
+[[link]]
+name = "wifi"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "100 packets"
+[[link]]
+name = "lte"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "100 packets"
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+[flow.traffic]
+kind = "multihomed"
+packet = "250 B"
+interval = "6 ms"
+ways = [["wifi"], ["lte"]]
+policy = { kind = "delay-centric" }
+"#;
+
+fn problems(from: &str, to: &str) -> Vec<String> {
+    assert!(NETWORK.contains(from), "{from}");
+    let text = NETWORK.replace(from, to);
+    let errors = Network::parse(&text, "net.toml", &[]).expect_err("it is wrong");
+    errors.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_defaults_are_those_of_the_paper() {
+    let network = Network::parse(NETWORK, "net.toml", &[]).unwrap();
+    let Traffic::Multihomed(multihomed) = &network.flows[0].traffic else {
+        panic!("{:?}", network.flows[0].traffic)
+    };
+    assert_eq!(multihomed.ack, Bytes(52));
+    assert_eq!(multihomed.first, FirstWay::Listed);
+    assert_eq!(multihomed.packets, None);
+    let DelayCentricConfig::DelayCentric {
+        hysteresis,
+        guard,
+        heartbeats,
+    } = multihomed.policy
+    else {
+        panic!("{:?}", multihomed.policy)
+    };
+    assert_eq!(hysteresis, Duration::from_millis(10));
+    assert_eq!(guard, Guard::default());
+    assert_eq!(heartbeats, Heartbeats::default());
+    let text = NETWORK.replace("\"delay-centric\"", "\"predictive-delay-centric\"");
+    let network = Network::parse(&text, "net.toml", &[]).unwrap();
+    let Traffic::Multihomed(multihomed) = &network.flows[0].traffic else {
+        panic!("{:?}", network.flows[0].traffic)
+    };
+    let DelayCentricConfig::PredictiveDelayCentric {
+        threshold, trend, ..
+    } = multihomed.policy
+    else {
+        panic!("{:?}", multihomed.policy)
+    };
+    assert_eq!(threshold, Duration::from_millis(150));
+    assert_eq!(trend, TrendRule::Modified);
+    assert_eq!(
+        network.flows[0].ways(0),
+        [["a", "wifi", "b"], ["a", "lte", "b"]]
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_remedy() {
+    let kind = problems("\"delay-centric\"", "\"delay-centrc\"");
+    assert!(
+        kind[0].starts_with("net.toml:27:") && kind[0].contains("delay-centric"),
+        "{kind:?}"
+    );
+    let way = problems("[\"lte\"]", "[\"ltee\"]");
+    assert!(
+        way[0].starts_with("net.toml:26:") && way[0].contains("`lte`"),
+        "{way:?}"
+    );
+    let none = problems("[[\"wifi\"], [\"lte\"]]", "[]");
+    assert!(none[0].contains("ways"), "{none:?}");
+    let guard = problems(
+        "\"delay-centric\"",
+        "\"delay-centric\", guard = { least = \"4 s\", most = \"1 s\" }",
+    );
+    assert!(guard[0].contains("`most` be `least` or more"), "{guard:?}");
+    let zero = problems(
+        "\"delay-centric\"",
+        "\"delay-centric\", heartbeats = { in_guard = \"0 s\" }",
+    );
+    assert!(zero[0].contains("in_guard"), "{zero:?}");
+    let via = problems(
+        "to = \"b\"\n[flow.traffic]",
+        "to = \"b\"\nvia = [\"wifi\"]\n[flow.traffic]",
+    );
+    assert!(via[0].contains("remove `via`"), "{via:?}");
+    let simplex = problems("to = \"b\"\nrate", "to = \"b\"\nsimplex = true\nrate");
+    assert!(simplex[0].contains("simplex"), "{simplex:?}");
+    let small = problems("\"100 packets\"", "\"200 B\"");
+    assert!(small[0].contains("admits no"), "{small:?}");
+}

@@ -1,0 +1,144 @@
+//! A source of datagrams over several paths: a source of even intervals whose every datagram a path policy routes.
+
+use polypath_core::frame::PathId;
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
+use polypath_core::policy::{Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths};
+use polypath_core::time::Time;
+
+use super::DatagramSource;
+
+/// The protocol number of UDP.
+const UDP: u8 = 17;
+
+/// What a source of several paths says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MultihomedOutput {
+    /// Send the next datagram on this path.
+    Data(PathId),
+    /// Send a heartbeat on this path.
+    Heartbeat {
+        /// The path.
+        path: PathId,
+        /// Its number.
+        id: u64,
+    },
+    /// Data goes on another path from now on.
+    Path {
+        /// The path before; nothing at the start.
+        from: Option<PathId>,
+        /// The path now.
+        to: PathId,
+    },
+}
+
+/// Datagrams, so many at most, each on the path that the policy says; with the last one it ends, heartbeats and all.
+#[derive(Clone, Debug)]
+pub struct MultihomedSource {
+    datagrams: DatagramSource,
+    left: u64,
+    policy: DelayCentric,
+    paths: Paths,
+    has_begun: bool,
+    stop: Time,
+}
+
+impl MultihomedSource {
+    /// A source over the first `paths` paths that sends `packets` datagrams, or stops at `stop` before.
+    #[must_use]
+    pub fn new(
+        datagrams: DatagramSource,
+        packets: u64,
+        (policy, paths): (DelayCentric, u8),
+        stop: Time,
+    ) -> Self {
+        Self {
+            datagrams,
+            left: packets,
+            policy,
+            paths: Paths {
+                usable: PathSet::first(paths),
+            },
+            has_begun: false,
+            stop,
+        }
+    }
+
+    fn send(&mut self, now: Time, size: u32, out: &mut impl FnMut(MultihomedOutput)) {
+        let meta = PacketMeta {
+            version: IpVersion::V4,
+            protocol: UDP,
+            flow: FlowId(0),
+            kind: Kind::Opaque,
+            size,
+            ecn: Ecn::NotEct,
+        };
+        if !self.has_begun {
+            self.has_begun = true;
+            let to = self.policy.current();
+            out(MultihomedOutput::Path { from: None, to });
+        }
+        let tell = &mut |action| tell(action, out);
+        let plan = self.policy.route(now, &meta, &self.paths, tell);
+        self.left -= 1;
+        for path in plan.copies {
+            out(MultihomedOutput::Data(path));
+        }
+    }
+}
+
+fn tell(action: Action, out: &mut impl FnMut(MultihomedOutput)) {
+    match action {
+        Action::Heartbeat { path, id } => out(MultihomedOutput::Heartbeat { path, id }),
+        Action::Switched { from, to } => {
+            let from = Some(from);
+            out(MultihomedOutput::Path { from, to });
+        }
+        Action::SendPair(_) => {}
+    }
+}
+
+impl Machine for MultihomedSource {
+    type Input = Feedback;
+    type Output = MultihomedOutput;
+
+    /// What comes after the last datagram changes nothing.
+    fn handle_input(
+        &mut self,
+        now: Time,
+        feedback: Feedback,
+        out: &mut impl FnMut(MultihomedOutput),
+    ) {
+        if self.left > 0 && now < self.stop {
+            self.policy
+                .feedback(now, feedback, &mut |action| tell(action, out));
+        }
+    }
+
+    /// The policy first, then the datagram of the same time.
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(MultihomedOutput)) {
+        if self.deadline().is_none_or(|deadline| deadline.at > now) {
+            return;
+        }
+        if self.policy.next_deadline().is_some_and(|d| d.at <= now) {
+            let tell = &mut |action| tell(action, out);
+            self.policy.on_deadline(now, &self.paths, tell);
+        }
+        let mut due = Vec::new();
+        self.datagrams
+            .handle_timeout(now, &mut |datagram| due.push(datagram.size));
+        for size in due {
+            if self.left > 0 {
+                self.send(now, size, out);
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        if self.left == 0 {
+            return None;
+        }
+        let next = Deadline::earlier(self.policy.next_deadline(), self.datagrams.deadline());
+        next.filter(|deadline| deadline.at < self.stop)
+    }
+}
