@@ -5,6 +5,7 @@
 //! packets with three sequence numbers and arrive as three.
 
 mod comparison;
+pub mod signature;
 mod switch_request;
 
 pub use comparison::Comparison;
