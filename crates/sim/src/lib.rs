@@ -18,6 +18,7 @@
 //! | background sources | [`traffic`] |
 //! | who sends to whom over which links | [`network`] |
 //! | ports, and order at equal times | [`world`] |
+//! | diversity routing, a round trip at a time | [`rounds`] |
 //!
 //! Sizes follow the conventions of ns-2, which the papers used: a data packet is exactly a segment on
 //! every link, an ACK is 40 bytes, nothing is added below IP. Defaults are those of ns-2 2.35.
@@ -39,6 +40,7 @@ mod host;
 mod lane;
 pub mod network;
 mod observer;
+pub mod rounds;
 mod route;
 mod run;
 mod slab;

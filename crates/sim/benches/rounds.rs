@@ -1,0 +1,47 @@
+//! Cost of a round of a flow in the round model of diversity routing.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use polypath_core::rng::Seed;
+use polypath_sim::rounds::{Cure, Fading, Rounds, RoundsConfig};
+
+const ROUNDS: u32 = 10_000;
+const FLOWS: u32 = 100;
+
+/// A hundred flows on four links of the paper's Fig. 5.
+fn paper() -> RoundsConfig {
+    RoundsConfig {
+        fading: Some(Fading {
+            up: 100.0,
+            down: 0.1,
+        }),
+        ..RoundsConfig::paper(FLOWS, 4, 100 * FLOWS)
+    }
+}
+
+fn run(config: &RoundsConfig, n: u32) -> u64 {
+    let mut rounds = Rounds::new(config, Seed(1)).expect("a configuration that can be");
+    (0..n).map(|_| rounds.step().sent).sum()
+}
+
+fn rounds(c: &mut Criterion) {
+    let mut group = c.benchmark_group("rounds");
+    let naive = paper();
+    group.throughput(Throughput::Elements(u64::from(ROUNDS * FLOWS)));
+    group.bench_function("100 flows, 4 links", |b| b.iter(|| run(&naive, ROUNDS)));
+    let cured = RoundsConfig {
+        cure: Some(Cure {
+            signature: polypath_core::combine::signature::SignatureConfig::default(),
+            acts: true,
+        }),
+        ..paper()
+    };
+    let few = ROUNDS / 10;
+    group.throughput(Throughput::Elements(u64::from(few * FLOWS)));
+    group.bench_function("100 flows, 4 links, cured", |b| {
+        b.iter(|| run(&cured, few));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, rounds);
+criterion_main!(benches);

@@ -1,0 +1,154 @@
+//! Diversity routing, a round trip at a time (diversity-routing paper, IV).
+//!
+//! # The model
+//!
+//! Time passes in rounds of one round-trip time, the same for all. In each every flow sends its window of packets, with a
+//! copy on each of its links. A link carries `capacity` packets a round; of more, it drops as many as are too many,
+//! whichever they happen to be ([`Dropping`]). A link is up or down, by a Markov process in continuous time ([`Fading`]),
+//! of which exponential sojourns are drawn, not steps; while it is down it carries nothing ([`Outage`]). A packet
+//! is lost where too many of its copies are ([`Coding`]).
+//!
+//! A flow that loses nothing sends one packet more in the next round, up to the capacity of a link; one that loses
+//! something goes on with a window of 1, or with half of it ([`Response`]). The paper's flows know no slow start; ours may.
+//!
+//! The *cure* is the one that the paper proposes (VI): a [`Signature`](polypath_core::combine::signature::Signature) for
+//! each flow sees which of its links lost how many packets of the round, and halves its window (RFC 3168) on a sign of
+//! congestion. Losses on all links count as before.
+//!
+//! Nothing of this needs packets one by one unless a signature looks at them, or flows use different links: how many
+//! packets all links lose follows from hypergeometric draws, and whose they are from as many more. Both ways are drawn
+//! from the same distribution.
+
+mod config;
+mod cure;
+mod fading;
+mod flow;
+mod packets;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use polypath_core::rng::{Seed, Stream};
+
+pub use config::{Coding, Cure, Dropping, Fading, Outage, Response, RoundsConfig, RoundsError};
+use cure::Detectors;
+pub use cure::Looked;
+use fading::Links;
+pub use flow::Flow;
+use packets::Packets;
+
+/// Flows over links, as they are after some rounds.
+#[derive(Debug)]
+pub struct Rounds {
+    config: RoundsConfig,
+    links: Links,
+    flows: Vec<Flow>,
+    round: u32,
+    stream: Stream,
+    packets: Packets,
+    detectors: Option<Detectors>,
+    /// What each flow lost in the last round.
+    lost: Vec<u32>,
+}
+
+/// What happened in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// How many packets all flows sent, copies not counted.
+    pub sent: u64,
+    /// Whether any link got more than it carries.
+    pub overflowed: bool,
+    /// How many links were down for some of it.
+    pub down: u32,
+    /// How many packets were lost with all their copies.
+    pub lost: u64,
+}
+
+impl Rounds {
+    /// Flows that have sent nothing, over links that are up.
+    ///
+    /// # Errors
+    /// Where the configuration contradicts itself.
+    pub fn new(config: &RoundsConfig, seed: Seed) -> Result<Self, RoundsError> {
+        config.check()?;
+        let flows = (0..config.flows).map(|number| Flow::new(config, number));
+        Ok(Self {
+            config: config.clone(),
+            links: Links::new(config, seed),
+            flows: flows.collect(),
+            round: 0,
+            stream: seed.stream("rounds/loss"),
+            packets: Packets::default(),
+            detectors: config.cure.map(|cure| Detectors::new(config, cure)),
+            lost: vec![0; config.flows as usize],
+        })
+    }
+
+    /// The flows, in their order.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// How many rounds have passed.
+    #[must_use]
+    pub const fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// The next round.
+    pub fn step(&mut self) -> Round {
+        self.step_with(&mut |_| {})
+    }
+
+    /// The next round; `look` sees what the signatures make of it, if there are any.
+    pub fn step_with(&mut self, look: &mut impl FnMut(&Looked)) -> Round {
+        let round = self.round;
+        for flow in &mut self.flows {
+            flow.begin(round);
+        }
+        self.links.advance();
+        self.lost.fill(0);
+        let sent = self.flows.iter().map(|flow| u64::from(flow.window())).sum();
+        let full = if self.is_by_packet() {
+            self.lose_packets(look)
+        } else {
+            self.lose_shared(sent)
+        };
+        for (flow, &lost) in self.flows.iter_mut().zip(&self.lost) {
+            flow.end(lost);
+        }
+        self.round += 1;
+        Round {
+            sent,
+            overflowed: full != 0,
+            down: self.links.down(),
+            lost: self.lost.iter().map(|&lost| u64::from(lost)).sum(),
+        }
+    }
+
+    fn is_by_packet(&self) -> bool {
+        self.detectors.is_some() || self.config.sets.is_some()
+    }
+
+    /// Losses where all flows use all links; the links that got more than they carry, as bits.
+    fn lose_shared(&mut self, sent: u64) -> u8 {
+        let is_over = sent > self.config.packets();
+        if is_over || self.links.any_down() {
+            let lost = shared::lost_everywhere(&self.config, &self.links, sent, &mut self.stream);
+            shared::spread(lost, sent, &self.flows, &mut self.lost, &mut self.stream);
+        }
+        if is_over { self.config.all() } else { 0 }
+    }
+
+    /// Losses packet by packet, at which signatures look, likewise.
+    fn lose_packets(&mut self, look: &mut impl FnMut(&Looked)) -> u8 {
+        let packets = &mut self.packets;
+        let full = packets.draw(&self.config, &self.links, &self.flows, &mut self.stream);
+        packets.count_lost(&self.config, &self.flows, &mut self.lost);
+        if let Some(detectors) = &mut self.detectors {
+            detectors.look(full, &mut self.flows, packets.lost_by_link(), look);
+        }
+        full
+    }
+}

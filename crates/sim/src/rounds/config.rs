@@ -1,0 +1,194 @@
+//! What flows and links are like.
+
+use polypath_core::combine::signature::{SignatureConfig, SignatureError};
+use serde::Serialize;
+
+/// Flows and links of a model in rounds.
+///
+/// It has more than ten fields, since each is a choice that is varied on its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundsConfig {
+    /// How many flows.
+    pub flows: u32,
+    /// How many links, 1 to 8.
+    pub links: u32,
+    /// What a link carries, in packets a round.
+    pub capacity: u32,
+    /// How links fade; nothing if they do not.
+    pub fading: Option<Fading>,
+    /// What a link that is down for a part of a round loses.
+    pub outage: Outage,
+    /// Which packets a link drops of too many.
+    pub dropping: Dropping,
+    /// What becomes of the window on a loss.
+    pub response: Response,
+    /// Whether a flow doubles its window up to half of the one at which it last lost something.
+    pub slow_start: bool,
+    /// What goes over the links.
+    pub coding: Coding,
+    /// The round in which the last flow begins; all others begin in the first.
+    pub late: u32,
+    /// The links of each flow, as bits; nothing if all use all.
+    pub sets: Option<Vec<u8>>,
+    /// What tells congestion from dropouts; nothing if nobody does.
+    pub cure: Option<Cure>,
+}
+
+/// A two-state Markov process (diversity-routing paper, IV.A): exponential times up and down.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fading {
+    /// The mean time up, in rounds: 1 / (gamma RTT).
+    pub up: f64,
+    /// The mean time down, in rounds: 1 / (nu RTT).
+    pub down: f64,
+}
+
+/// What a link loses in a round in which it is down for some of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Outage {
+    /// Everything: "all packets sent in the last TCP window before a link drops out are lost" (IV.A).
+    Window,
+    /// The share of the packets that is the share of the time.
+    Share,
+}
+
+/// Which packets a link drops of too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Dropping {
+    /// Just as many as are too many: a link carries its capacity.
+    Excess,
+    /// Each packet by itself, with the probability of which that is the mean ("packets are dropped independently", III).
+    Independent,
+}
+
+/// What becomes of the window of a flow that lost something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Response {
+    /// It is 1 (IV.A).
+    Reset,
+    /// It is half, at least 1.
+    Halve,
+}
+
+/// What goes over the links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Coding {
+    /// A copy on each: one has to arrive.
+    Copies,
+    /// A fragment on each, of which so many have to arrive (footnote 2); each has the size of a packet divided by it, so
+    /// that a link carries so many times more of them.
+    Fragments(u32),
+}
+
+/// How congestion is told from dropouts, and what follows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cure {
+    /// What tells them apart.
+    pub signature: SignatureConfig,
+    /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature only looks on.
+    pub acts: bool,
+}
+
+/// Why there are no such flows and links.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum RoundsError {
+    /// Nothing to send, nothing to send on, or more links than can be told apart.
+    #[error("there must be at least 1 flow, 1 packet of capacity and 1 to 8 links")]
+    Size,
+    /// A process that never changes, or always.
+    #[error("the mean times up and down must be more than 0 rounds")]
+    Fading,
+    /// More fragments than links are wanted, or none.
+    #[error("a packet cannot be made of {0} fragments on {1} links: take 1 to {1}")]
+    Fragments(u32, u32),
+    /// The links of flows are not theirs.
+    #[error("every flow needs links of its own, of those that there are")]
+    Sets,
+    /// There is no such signature.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+}
+
+impl RoundsConfig {
+    /// The paper's model: flows over links that do not fade, with copies, a window of 1 after a loss, and no slow start.
+    #[must_use]
+    pub const fn paper(flows: u32, links: u32, capacity: u32) -> Self {
+        Self {
+            flows,
+            links,
+            capacity,
+            fading: None,
+            outage: Outage::Window,
+            dropping: Dropping::Excess,
+            response: Response::Reset,
+            slow_start: false,
+            coding: Coding::Copies,
+            late: 0,
+            sets: None,
+            cure: None,
+        }
+    }
+
+    /// How many copies or fragments of a packet may be lost before it is.
+    #[must_use]
+    pub const fn spare(&self) -> u32 {
+        self.links - self.needed()
+    }
+
+    /// How many packets a link carries in a round, each with a copy or fragment of it.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.capacity as u64 * self.needed() as u64
+    }
+
+    /// How many copies or fragments of a packet have to arrive.
+    pub(super) const fn needed(&self) -> u32 {
+        match self.coding {
+            Coding::Copies => 1,
+            Coding::Fragments(needed) => needed,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), RoundsError> {
+        let links = 1..=u8::BITS;
+        if self.flows == 0 || self.capacity == 0 || !links.contains(&self.links) {
+            return Err(RoundsError::Size);
+        }
+        let is_time = |time: f64| time > 0.0 && time.is_finite();
+        let fades = |fading: Fading| is_time(fading.up) && is_time(fading.down);
+        if !self.fading.is_none_or(fades) {
+            return Err(RoundsError::Fading);
+        }
+        if let Coding::Fragments(needed) = self.coding
+            && !(1..=self.links).contains(&needed)
+        {
+            return Err(RoundsError::Fragments(needed, self.links));
+        }
+        if let Some(sets) = &self.sets {
+            let all = self.all();
+            let fits = |set: &u8| *set != 0 && set & !all == 0;
+            let is_copied = self.coding == Coding::Copies;
+            if sets.len() != self.flows as usize || !sets.iter().all(fits) || !is_copied {
+                return Err(RoundsError::Sets);
+            }
+        }
+        self.cure.map_or(Ok(()), |cure| cure.signature.check())?;
+        Ok(())
+    }
+
+    /// The links of a flow, as bits.
+    pub(super) fn set(&self, flow: usize) -> u8 {
+        let sets = self.sets.as_ref();
+        sets.map_or_else(|| self.all(), |sets| sets[flow])
+    }
+
+    /// All links, as bits.
+    pub(super) const fn all(&self) -> u8 {
+        u8::MAX >> (u8::BITS - self.links)
+    }
+}
+
+/// Whether a set has a link.
+pub(super) const fn uses(set: u8, link: u32) -> bool {
+    set >> link & 1 != 0
+}

@@ -1,0 +1,86 @@
+//! What signatures make of a round, and what follows.
+
+use polypath_core::combine::signature::{LinkWindow, Marks, Reading, Signature};
+
+use super::config::{Cure, RoundsConfig, uses};
+use super::flow::Flow;
+
+/// What the signature of a flow made of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Looked {
+    /// The flow, by its number.
+    pub flow: u32,
+    /// Its window, in packets.
+    pub window: u32,
+    /// Whether a link that it uses got more than it carries.
+    pub congested: bool,
+    /// What the signature says.
+    pub reading: Reading,
+}
+
+/// The signatures, one for each flow.
+#[derive(Debug)]
+pub(super) struct Detectors {
+    signatures: Vec<(Box<dyn Signature>, Marks)>,
+    sets: Vec<u8>,
+    links: u32,
+    acts: bool,
+    window: Vec<LinkWindow>,
+}
+
+impl Detectors {
+    pub(super) fn new(config: &RoundsConfig, cure: Cure) -> Self {
+        let flows = 0..config.flows as usize;
+        Self {
+            signatures: flows
+                .clone()
+                .map(|_| (cure.signature.build(), Marks::default()))
+                .collect(),
+            sets: flows.map(|flow| config.set(flow)).collect(),
+            links: config.links,
+            acts: cure.acts,
+            window: Vec::new(),
+        }
+    }
+
+    /// Looks at what each flow lost on each link; `full` are the links that got more than they carry.
+    ///
+    /// Who uses one link has no copies to look at: nothing of it is masked.
+    pub(super) fn look(
+        &mut self,
+        full: u8,
+        flows: &mut [Flow],
+        lost: &[u32],
+        look: &mut impl FnMut(&Looked),
+    ) {
+        let lost = lost.chunks_exact(self.links as usize);
+        let flows = (0..).zip(flows).zip(lost).zip(&self.sets);
+        for ((((number, flow), lost), &set), (signature, marks)) in flows.zip(&mut self.signatures)
+        {
+            if flow.window() == 0 || set.count_ones() < 2 {
+                continue;
+            }
+            let links = (0..self.links)
+                .zip(lost)
+                .filter(|(link, _)| uses(set, *link));
+            self.window.clear();
+            self.window.extend(links.map(|(_, &lost)| LinkWindow {
+                sent: flow.window(),
+                lost,
+                ..LinkWindow::default()
+            }));
+            let reading = signature.on_window(&self.window);
+            look(&Looked {
+                flow: number,
+                window: flow.window(),
+                congested: full & set != 0,
+                reading,
+            });
+            marks.on_window(&reading, &self.window);
+            if marks.take() && self.acts {
+                flow.mark();
+            }
+            marks.settle();
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Losses packet by packet: which copy of which packet of which flow.
+
+use polypath_core::rng::Stream;
+
+use super::config::{Dropping, RoundsConfig, uses};
+use super::fading::Links;
+use super::flow::Flow;
+use super::shared::binomial;
+
+/// The packets of a round, and what links lost of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets {
+    /// For each packet, flow by flow, the links that lost its copy, as bits.
+    lost_on: Vec<u8>,
+    /// The packets that have a copy on the link at hand.
+    on_link: Vec<u32>,
+    /// How many copies each flow lost on each link, flow by flow.
+    by_link: Vec<u32>,
+}
+
+impl Packets {
+    /// Draws what the links lose; says which got more than they carry, as bits.
+    pub(super) fn draw(
+        &mut self,
+        config: &RoundsConfig,
+        links: &Links,
+        flows: &[Flow],
+        stream: &mut Stream,
+    ) -> u8 {
+        let sent: usize = flows.iter().map(|flow| flow.window() as usize).sum();
+        self.lost_on.clear();
+        self.lost_on.resize(sent, 0);
+        let mut full = 0;
+        for link in 0..config.links {
+            let offered = offered(config, link, flows);
+            full |= u8::from(offered > config.packets()) << link;
+            let drops = offered - links.carried(link, offered, config.packets());
+            let drops = match config.dropping {
+                Dropping::Excess => drops,
+                Dropping::Independent => {
+                    binomial(offered, drops as f64 / offered.max(1) as f64, stream)
+                }
+            };
+            if drops > 0 {
+                self.enlist(config, link, flows);
+                self.lose(drops, 1 << link, stream);
+            }
+        }
+        self.count_by_link(config, flows);
+        full
+    }
+
+    /// Notes which packets have a copy on a link.
+    fn enlist(&mut self, config: &RoundsConfig, link: u32, flows: &[Flow]) {
+        self.on_link.clear();
+        let mut first = 0;
+        for (number, flow) in flows.iter().enumerate() {
+            let next = first + flow.window();
+            if uses(config.set(number), link) {
+                self.on_link.extend(first..next);
+            }
+            first = next;
+        }
+    }
+
+    /// Loses so many of the copies on a link, chosen at random (Fisher and Yates).
+    fn lose(&mut self, drops: u64, link: u8, stream: &mut Stream) {
+        let number = self.on_link.len();
+        for place in 0..usize::try_from(drops).unwrap_or(number).min(number) {
+            let other = place + position(stream.below((number - place) as u64));
+            self.on_link.swap(place, other);
+            self.lost_on[self.on_link[place] as usize] |= link;
+        }
+    }
+
+    fn count_by_link(&mut self, config: &RoundsConfig, flows: &[Flow]) {
+        let links = config.links as usize;
+        self.by_link.clear();
+        self.by_link.resize(flows.len() * links, 0);
+        let counts = self.by_link.chunks_exact_mut(links);
+        for (counts, packets) in counts.zip(windows(&self.lost_on, flows)) {
+            for lost_on in packets.iter().filter(|lost_on| **lost_on != 0) {
+                for (link, count) in (0..).zip(counts.iter_mut()) {
+                    *count += u32::from(uses(*lost_on, link));
+                }
+            }
+        }
+    }
+
+    /// Counts the packets of each flow of which too many copies are lost.
+    pub(super) fn count_lost(&self, config: &RoundsConfig, flows: &[Flow], lost: &mut [u32]) {
+        let packets = windows(&self.lost_on, flows);
+        for (number, (packets, lost)) in packets.zip(lost).enumerate() {
+            let spare = config.set(number).count_ones() - config.needed();
+            let is_lost = |lost_on: &&u8| lost_on.count_ones() > spare;
+            let all = packets.iter().filter(is_lost).count();
+            *lost = u32::try_from(all).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// How many copies each flow lost on each link, flow by flow.
+    pub(super) fn lost_by_link(&self) -> &[u32] {
+        &self.by_link
+    }
+}
+
+/// How many packets have a copy on a link.
+fn offered(config: &RoundsConfig, link: u32, flows: &[Flow]) -> u64 {
+    let flows = flows.iter().enumerate();
+    let using = flows.filter(|(number, _)| uses(config.set(*number), link));
+    using.map(|(_, flow)| u64::from(flow.window())).sum()
+}
+
+/// The packets of each flow.
+fn windows<'a>(packets: &'a [u8], flows: &'a [Flow]) -> impl Iterator<Item = &'a [u8]> {
+    let mut rest = packets;
+    flows.iter().map(move |flow| {
+        let (window, after) = rest.split_at(flow.window() as usize);
+        rest = after;
+        window
+    })
+}
+
+fn position(below: u64) -> usize {
+    usize::try_from(below).unwrap_or(usize::MAX)
+}
