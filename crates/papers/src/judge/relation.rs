@@ -22,10 +22,11 @@ fn judge_part(part: &Part, all: &[&Measurement]) -> Result<PartJudgement, JudgeE
         let scope = part.scope.as_ref().zip(measurement.at.as_ref());
         scope.is_none_or(|(scope, at)| scope.holds(at))
     };
+    let all = over_its_coordinate(part, all);
     let measured = Measured(all.iter().filter(within).copied().collect());
     let mut tests = Vec::new();
     for relation in expand(part, &measured)? {
-        check_coordinates(&relation, part.scope.as_ref(), all)?;
+        check_coordinates(&relation, part.scope.as_ref(), &all)?;
         check_dimensions(&relation, &measured)?;
         tests.extend(test(&relation, &measured)?);
     }
@@ -34,6 +35,22 @@ fn judge_part(part: &Part, all: &[&Measurement]) -> Result<PartJudgement, JudgeE
         holds: !tests.is_empty() && tests.iter().all(|test| test.holds),
         tests,
     })
+}
+
+/// Of a quantity that is measured over several coordinates what is over that of the part; all of any other.
+fn over_its_coordinate<'a>(part: &Part, all: &[&'a Measurement]) -> Vec<&'a Measurement> {
+    let (Some(Relation::Monotone { curve, over, .. } | Relation::Falls { curve, over }), all) =
+        (&part.relation, all.to_vec())
+    else {
+        return all.to_vec();
+    };
+    let is_over = |m: &Measurement| m.at.as_ref().is_some_and(|at| at.coordinate == *over);
+    let of_curve = |m: &Measurement| m.quantity == *curve;
+    if !all.iter().any(|m| of_curve(m) && is_over(m)) {
+        return all;
+    }
+    let kept = all.into_iter().filter(|m| !of_curve(m) || is_over(m));
+    kept.collect()
 }
 
 impl Scope {

@@ -133,6 +133,28 @@ fn a_curve_is_judged_by_its_steps_and_ends() {
     );
 }
 
+/// A quantity may be measured over two coordinates, and at several places of a third.
+#[test]
+fn a_part_takes_of_a_quantity_what_is_over_its_coordinate() {
+    let of = |coordinate: &str, points: [f64; 2]| {
+        let at = [1.0, 2.0].into_iter().zip(points);
+        let point = |(at, value): (f64, f64)| measured("a", &[value]).over(coordinate, "", at);
+        at.map(point).collect::<Vec<_>>()
+    };
+    let both = [of("flows", [1.0, 2.0]), of("links", [2.0, 1.0])].concat();
+    assert_eq!(ruled("monotone(a over flows)", &both), Ok(true));
+    assert_eq!(ruled("monotone(a over links)", &both), Ok(false));
+    assert_eq!(ruled("monotone(a over links, falling)", &both), Ok(true));
+    let refused = ruled("monotone(a over nodes)", &both);
+    assert!(matches!(
+        refused,
+        Err(JudgeError::Coordinate { .. } | JudgeError::Twice(_))
+    ));
+    let placed = of("packets a flow", [1.0, 5.0]);
+    assert_eq!(ruled("a > 4 at 2 packets a flow", &placed), Ok(true));
+    assert_eq!(ruled("a > 4 at 1 packets a flow", &placed), Ok(false));
+}
+
 #[test]
 fn functions_of_curves_are_those_of_the_textbook() {
     let x = [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0), (4.0, 9.0)];

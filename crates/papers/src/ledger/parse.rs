@@ -168,12 +168,9 @@ impl Parser<'_> {
     /// What stands behind `at`; nothing of words that only describe.
     fn scope(&mut self) -> Option<Scope> {
         let start = self.0.place();
-        let scope = self.0.word("a coordinate").ok().and_then(|coordinate| {
-            Some(Scope {
-                coordinate,
-                comparison: self.comparison()?,
-                bound: self.0.quantity().ok()?,
-            })
+        let scope = self.place().or_else(|| {
+            self.0.go_back(start);
+            self.bounds()
         });
         if scope.is_none() {
             self.0.go_back(start);
@@ -181,10 +178,37 @@ impl Parser<'_> {
         scope
     }
 
+    /// A coordinate and what bounds it: `load >= .9`.
+    fn bounds(&mut self) -> Option<Scope> {
+        let coordinate = self.0.word("a coordinate").ok()?;
+        Some(Scope {
+            coordinate,
+            comparison: self.comparison()?,
+            bound: self.0.quantity().ok()?,
+        })
+    }
+
+    /// A position and the words that are its coordinate: `100 packets a flow`.
+    fn place(&mut self) -> Option<Scope> {
+        let bound = self.0.quantity().ok()?;
+        let mut words = Vec::new();
+        while let Some(Token::Word(word)) = self.0.peek(0)
+            && !ends_words(word)
+        {
+            words.push(word.clone());
+            self.0.skip(1);
+        }
+        (!words.is_empty()).then(|| Scope {
+            coordinate: words.join(" "),
+            comparison: Comparison::Equal,
+            bound,
+        })
+    }
+
     /// Goes on to the next `for` or `at`, over words that only describe.
     fn skip_words(&mut self) {
         let ends = |token: &Token| match token {
-            Token::Word(word) => word == "for" || word == "at",
+            Token::Word(word) => ends_words(word),
             Token::Number(_) => false,
             _ => true,
         };
@@ -257,4 +281,9 @@ impl Parser<'_> {
         self.0.skip(1);
         Some(comparison)
     }
+}
+
+/// Whether a word ends those that only describe.
+fn ends_words(word: &str) -> bool {
+    word == "for" || word == "at"
 }

@@ -74,8 +74,16 @@ fn a_part_says_for_which_names_and_where_it_holds() {
     let names = vec!["ppd1".to_owned(), "ppd2".to_owned()];
     let segment = "s".to_owned();
     assert_eq!(listed.each, Each::Listed { segment, names });
-    let described = part("auc >= 0.95 for the default detector at 100 packets a flow");
+    let described = part("auc >= 0.95 for the default detector at the end");
     assert_eq!((described.each, described.scope), (Each::Once, None));
+    let placed = part("x >= 2 * y at 100 packets a flow for the default detector");
+    assert_eq!(placed.each, Each::Once);
+    let scope = placed.scope.unwrap();
+    assert_eq!(scope.coordinate, "packets a flow");
+    assert_eq!(
+        (scope.comparison, scope.bound),
+        (Comparison::Equal, bare(100.0))
+    );
 }
 
 #[test]
