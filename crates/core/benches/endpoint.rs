@@ -33,6 +33,7 @@ impl Pair {
             window: 4096,
             first_sequence: 0,
             probing: ProbingConfig::default(),
+            detector: None,
         };
         let end = || Endpoint::new(&config).expect("the configuration is sound");
         Self {

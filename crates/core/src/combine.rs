@@ -5,8 +5,12 @@
 //! packets with three sequence numbers and arrive as three.
 
 mod comparison;
+mod copies;
+mod detector;
 pub mod signature;
 mod switch_request;
 
 pub use comparison::Comparison;
+pub use copies::{Copies, CopiesConfig};
+pub use detector::{Detector, DetectorConfig};
 pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

@@ -83,6 +83,7 @@ impl<P: Payload> Endpoint<P> {
             path,
             epoch,
             sequence,
+            sent,
         };
         match body {
             Body::Data(payload) => self.receiver.on_data(now, header, payload, out),

@@ -1,5 +1,7 @@
 //! What an end of the overlay is told before it begins, and what it says.
 
+use crate::combine::DetectorConfig;
+use crate::combine::signature::SignatureError;
 use crate::event::Event;
 use crate::frame::{Encapsulation, Frame, PathId};
 use crate::policy::{PathSet, PolicyConfig};
@@ -21,6 +23,9 @@ pub struct EndpointConfig {
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,
+    /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where the
+    /// other end sends every packet on every path.
+    pub detector: Option<DetectorConfig>,
 }
 
 /// How paths are compared (PPD paper, 3.3 and 5.2).
@@ -100,6 +105,9 @@ pub enum ConfigError {
     /// Pairs must differ in size to measure anything.
     #[error("a pair of {0} B measures nothing: take at least {LEAST_PAIR_LEN} B")]
     PairLen(u16),
+    /// There is no such signature of congestion.
+    #[error("signature: {0}")]
+    Signature(#[from] SignatureError),
 }
 
 impl EndpointConfig {
@@ -120,6 +128,9 @@ impl EndpointConfig {
         }
         if self.probing.pair_len < LEAST_PAIR_LEN {
             return Err(ConfigError::PairLen(self.probing.pair_len));
+        }
+        if let Some(detector) = &self.detector {
+            detector.signature.check()?;
         }
         Ok(())
     }

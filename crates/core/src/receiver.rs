@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::combine::{Comparison, SwitchRequest};
+use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Epoch, Frame, PathId, Payload};
@@ -19,7 +19,7 @@ use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
 /// Combines the frames of all paths into the packets of the application.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Receiver {
     seen: SlidingWindow,
     epoch: Epoch,
@@ -29,6 +29,7 @@ pub struct Receiver {
     request: Option<SwitchRequest>,
     delta_t: Vec<DeltaT>,
     encapsulation: Encapsulation,
+    detector: Option<Detector>,
 }
 
 impl Receiver {
@@ -42,6 +43,9 @@ impl Receiver {
             request: None,
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
             encapsulation: config.encapsulation,
+            detector: config
+                .detector
+                .map(|detector| Detector::new(&detector, config.paths)),
         }
     }
 
@@ -50,9 +54,18 @@ impl Receiver {
         &mut self,
         now: Time,
         header: Header,
-        payload: P,
+        mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
+        if let Some(detector) = &mut self.detector {
+            let Header {
+                path,
+                sequence,
+                sent,
+                ..
+            } = header;
+            detector.on_copy(now, path, sequence, sent, payload.ecn());
+        }
         let verdict = self.seen.accept(header.sequence);
         #[expect(
             clippy::cast_possible_truncation,
@@ -69,9 +82,20 @@ impl Receiver {
             path: header.path,
             len,
         }));
+        self.mark(&mut payload);
         out(Output::Deliver(payload));
         self.comparison.on_data(&self.seen);
         self.note_epoch(now, header);
+    }
+
+    /// Marks a packet that is about to be delivered, if one is to be and it can be.
+    fn mark(&mut self, payload: &mut impl Payload) {
+        if let Some(detector) = &mut self.detector
+            && payload.ecn().is_capable()
+            && detector.marks_next()
+        {
+            payload.mark_ce();
+        }
     }
 
     /// Takes a probe that stands for a data packet of `data_len` bytes.
@@ -113,6 +137,9 @@ impl Receiver {
         now: Time,
         out: &mut impl FnMut(Output<P>),
     ) -> Option<Frame<P>> {
+        if let Some(detector) = &mut self.detector {
+            detector.on_deadline(now);
+        }
         if let Some(to) = self.comparison.on_deadline(now, &self.seen) {
             let epoch = self.epoch.next();
             self.comparison.clear();
@@ -135,7 +162,9 @@ impl Receiver {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {
         let request = self.request.as_ref().and_then(SwitchRequest::next_deadline);
-        Deadline::earlier(self.comparison.next_deadline(), request)
+        let detector = self.detector.as_ref().and_then(Detector::next_deadline);
+        let comparison = Deadline::earlier(self.comparison.next_deadline(), detector);
+        Deadline::earlier(comparison, request)
     }
 
     /// Notes the epoch of data or of a probe; that of the newest packet is the sender's, whatever it was before.
@@ -166,4 +195,6 @@ pub struct Header {
     pub epoch: Epoch,
     /// The sequence number, of what the frame's kind says.
     pub sequence: u64,
+    /// When it was sent, by the sender's clock.
+    pub sent: Time,
 }

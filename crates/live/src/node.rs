@@ -210,6 +210,7 @@ fn endpoint(config: &NodeConfig) -> EndpointConfig {
         // A node that starts anew is then ahead of all that the peer remembers of it.
         first_sequence: wall_ns(),
         probing: config.probing,
+        detector: None,
     }
 }
 

@@ -21,6 +21,7 @@ impl Scenario {
             window: self.overlay.window,
             first_sequence: 0,
             probing: self.probing(),
+            detector: None,
         }
     }
 

@@ -12,6 +12,8 @@ use crate::packet::{Ecn, FlowId, IpVersion, Kind};
 use crate::policy::PolicyConfig;
 use crate::time::Duration;
 
+mod marks;
+
 const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);
 const SECOND: PathId = PathId(1);
@@ -38,6 +40,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         window: 1024,
         first_sequence: 0,
         probing: ProbingConfig::default(),
+        detector: None,
     }
 }
 
@@ -57,16 +60,20 @@ fn wake(end: &mut Endpoint<Packet>, now: Time, what: Wake<Input<Packet>>) -> Vec
     said
 }
 
-fn send(end: &mut Endpoint<Packet>, now: Time, number: u32, kind: Kind) -> Vec<Frame<Packet>> {
-    let len = if kind == Kind::Data { 1000 } else { 40 };
-    let meta = PacketMeta {
+fn meta(kind: Kind, size: u32) -> PacketMeta {
+    PacketMeta {
         version: IpVersion::V4,
         protocol: 6,
         flow: FlowId(1),
         kind,
-        size: len,
+        size,
         ecn: Ecn::NotEct,
-    };
+    }
+}
+
+fn send(end: &mut Endpoint<Packet>, now: Time, number: u32, kind: Kind) -> Vec<Frame<Packet>> {
+    let len = if kind == Kind::Data { 1000 } else { 40 };
+    let meta = meta(kind, len);
     let payload = Packet(number, len as usize);
     frames(&wake(
         end,

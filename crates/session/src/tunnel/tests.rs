@@ -30,6 +30,7 @@ fn node(own: &str, peer: &str) -> Node {
         window: 1024,
         first_sequence: 0,
         probing: ProbingConfig::default(),
+        detector: None,
     };
     let session = SessionConfig {
         private_key: key(own),

@@ -87,17 +87,17 @@ impl Default for SignatureConfig {
 }
 
 /// Why there is no such signature.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// Nothing would ever be many, or every loss would be.
     #[error("`{0}` must be at least 1")]
     Count(&'static str),
     /// What is a probability is not between 0 and 1.
-    #[error("`{0}` must lie between 0 and 1, both excluded, not {1}")]
-    Share(&'static str, f64),
+    #[error("`{0}` must lie between 0 and 1, both excluded")]
+    Share(&'static str),
     /// Memory of 1 or more would never fade.
-    #[error("`memory` must be at least 0 and less than 1, not {0}")]
-    Memory(f64),
+    #[error("`memory` must be at least 0 and less than 1")]
+    Memory,
     /// The threshold is not a number.
     #[error("`threshold` must be a finite number")]
     Threshold,
@@ -139,11 +139,11 @@ impl LikelihoodConfig {
         ];
         for (name, share) in shares {
             if !(share > 0.0 && share < 1.0) {
-                return Err(SignatureError::Share(name, share));
+                return Err(SignatureError::Share(name));
             }
         }
         if !(0.0..1.0).contains(&self.memory) {
-            return Err(SignatureError::Memory(self.memory));
+            return Err(SignatureError::Memory);
         }
         if !self.threshold.is_finite() {
             return Err(SignatureError::Threshold);

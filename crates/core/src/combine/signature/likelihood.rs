@@ -78,12 +78,14 @@ impl LikelihoodRatio {
     pub(super) fn when_congested(&self, link: &LinkWindow) -> f64 {
         let b = 1.0 / self.config.loss - 1.0;
         let n = f64::from(link.sent);
-        let kept = n - f64::from(link.lost.min(link.sent));
         let spared = self.config.spared;
+        if link.lost == 0 {
+            return (1.0 - spared) * b / (b + n) + spared;
+        }
+        let kept = n - f64::from(link.lost.min(link.sent));
         let choices = ln_gamma(n + 1.0) - ln_gamma(kept + 1.0);
         let drawn = ln_gamma(b + kept) - ln_gamma(b + n + 1.0);
-        let congested = exp(choices + drawn + ln(b));
-        (1.0 - spared) * congested + if link.lost == 0 { spared } else { 0.0 }
+        (1.0 - spared) * exp(choices + drawn + ln(b))
     }
 }
 

@@ -202,6 +202,7 @@ fn lonely() -> Tunnel {
         window: 1024,
         first_sequence: 0,
         probing: ProbingConfig::default(),
+        detector: None,
     };
     let session = SessionConfig {
         private_key: key("own"),

@@ -1,0 +1,153 @@
+use super::*;
+use proptest::prelude::*;
+
+const MS: Duration = Duration::from_millis(1);
+const CONFIG: CopiesConfig = CopiesConfig {
+    window: Duration::from_millis(10),
+    later: 3,
+    timeout: Duration::from_millis(50),
+};
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + MS * ms
+}
+
+/// Sends packet `n` at `n` ms on two links of 5 and 9 ms; `lost` says which copies do not arrive.
+fn carried(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>> {
+    let mut copies = Copies::new(CONFIG, 2);
+    let mut arrivals: Vec<(u64, u8, u64)> = Vec::new();
+    for sequence in 0..packets {
+        for (path, delay) in [(0, 5), (1, 9)] {
+            if !lost(sequence, path) {
+                arrivals.push((sequence + delay, path, sequence));
+            }
+        }
+    }
+    arrivals.sort_unstable();
+    let (mut windows, mut links) = (Vec::new(), Vec::new());
+    for (ms, path, sequence) in arrivals {
+        copies.on_copy(at(ms), PathId(path), sequence, at(sequence), Ecn::Ect0);
+        while copies.take(at(ms), &mut links) {
+            windows.push(links.clone());
+        }
+    }
+    while let Some(deadline) = copies.next_deadline() {
+        while copies.take(deadline.at, &mut links) {
+            windows.push(links.clone());
+        }
+    }
+    windows
+}
+
+fn sums(windows: &[Vec<LinkWindow>], link: usize) -> (u32, u32) {
+    let of = windows.iter().map(|links| links[link]);
+    of.fold((0, 0), |(sent, lost), link| {
+        (sent + link.sent, lost + link.lost)
+    })
+}
+
+#[test]
+fn what_arrives_late_on_a_slow_link_is_not_lost() {
+    let windows = carried(100, |_, _| false);
+    assert!(windows.len() > 5, "{}", windows.len());
+    assert_eq!((sums(&windows, 0), sums(&windows, 1)), ((100, 0), (100, 0)));
+}
+
+#[test]
+fn a_silent_link_lost_all_and_the_other_nothing() {
+    let windows = carried(100, |sequence, path| path == 1 && sequence >= 50);
+    assert_eq!(
+        (sums(&windows, 0), sums(&windows, 1)),
+        ((100, 0), (100, 50))
+    );
+    assert!(windows.iter().any(|links| links[1].lost == links[1].sent));
+}
+
+#[test]
+fn packets_that_no_link_delivered_are_lost_on_both() {
+    let windows = carried(60, |sequence, _| sequence == 30);
+    assert_eq!((sums(&windows, 0), sums(&windows, 1)), ((60, 1), (60, 1)));
+}
+
+#[test]
+fn a_sender_that_begins_anew_far_ahead_lost_nothing() {
+    let mut copies = Copies::new(CONFIG, 1);
+    let mut links = Vec::new();
+    for (ms, sequence) in [(0, 7), (1, 1 << 40), (2, (1 << 40) + 1)] {
+        copies.on_copy(at(ms), PathId(0), sequence, at(0), Ecn::NotEct);
+    }
+    // The window ends at its deadline, and is settled at the next one.
+    while let Some(deadline) = copies.next_deadline() {
+        copies.take(deadline.at, &mut links);
+    }
+    assert_eq!((links[0].sent, links[0].lost), (2, 0));
+}
+
+#[test]
+fn a_queue_that_grows_is_seen_by_clocks_that_differ() {
+    let mut copies = Copies::new(CONFIG, 1);
+    let (mut links, mut queueing) = (Vec::new(), Vec::new());
+    for sequence in 0..100 {
+        let ahead = Duration::from_secs(3600);
+        let now = at(sequence) + MS * (sequence / 4);
+        copies.on_copy(now, PathId(0), sequence, at(sequence) + ahead, Ecn::NotEct);
+        while copies.take(now, &mut links) {
+            queueing.extend(links[0].queueing);
+        }
+    }
+    assert!(queueing.len() > 5, "{queueing:?}");
+    assert!(queueing.last() > queueing.first(), "{queueing:?}");
+    assert!(queueing.iter().all(|share| (0.0..=1.0).contains(share)));
+}
+
+proptest! {
+    /// Of packets in order over links that lose some, each copy counts once, as lost or arrived, from the first packet to
+    /// arrive to the last.
+    #[test]
+    fn every_copy_counts_once(lost in prop::collection::vec(any::<[bool; 2]>(), 1..300)) {
+        let place = |sequence: u64| usize::try_from(sequence).unwrap();
+        let is_lost = |sequence: u64, path: u8| lost[place(sequence)][usize::from(path)];
+        let windows = carried(lost.len() as u64, is_lost);
+        let number = |place: usize| place as u64;
+        let came = |path: usize, delay: u64| {
+            let first = lost.iter().position(|both| !both[path]).map(number);
+            first.map(|sequence| (sequence + delay, path, place(sequence)))
+        };
+        let first = came(0, 5).into_iter().chain(came(1, 9)).min();
+        let last = lost.iter().rposition(|both| *both != [true, true]);
+        let Some(((_, _, first), last)) = first.zip(last) else {
+            prop_assert!(windows.is_empty());
+            return Ok(());
+        };
+        for path in 0..2_usize {
+            let missing = lost[first..=last].iter().filter(|both| both[path]).count();
+            let (sent, lost) = sums(&windows, path);
+            prop_assert_eq!(sent as usize, last + 1 - first);
+            prop_assert_eq!(lost as usize, missing);
+        }
+    }
+
+    /// Whatever arrives whenever: bounded memory, and deadlines that lead to an end.
+    #[test]
+    fn no_arrivals_are_too_much(
+        arrivals in prop::collection::vec((0_u64..50, 0_u8..4, any::<u64>()), 1..200),
+    ) {
+        let mut copies = Copies::new(CONFIG, 3);
+        let (mut links, mut now) = (Vec::new(), 0);
+        for (step, path, sequence) in arrivals {
+            now += step;
+            copies.on_copy(at(now), PathId(path), sequence, at(0), Ecn::Ce);
+            while copies.take(at(now), &mut links) {
+                prop_assert!(links.iter().all(|link| link.lost <= link.sent));
+            }
+            prop_assert!(copies.windows.len() <= MOST_WINDOWS + 1);
+        }
+        for _ in 0..1000 {
+            let Some(deadline) = copies.next_deadline() else {
+                return Ok(());
+            };
+            while copies.take(deadline.at, &mut links) {}
+        }
+        prop_assert!(false, "no end of deadlines");
+    }
+}

@@ -1,0 +1,81 @@
+//! From copies to marks: what a combiner does about congestion (diversity-routing paper, VI).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::copies::{Copies, CopiesConfig};
+use super::signature::{LinkWindow, Marks, Reading, Signature, SignatureConfig};
+use crate::frame::PathId;
+use crate::machine::Deadline;
+use crate::packet::Ecn;
+use crate::time::Time;
+
+/// How a combiner tells congestion from dropouts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct DetectorConfig {
+    /// By what.
+    pub signature: SignatureConfig,
+    /// When copies count as lost.
+    pub copies: CopiesConfig,
+}
+
+/// Watches copies, and says which of the packets that are delivered are to be marked.
+#[derive(Debug)]
+pub struct Detector {
+    copies: Copies,
+    signature: Box<dyn Signature>,
+    marks: Marks,
+    last: Option<Reading>,
+    window: Vec<LinkWindow>,
+}
+
+impl Detector {
+    /// A detector for packets of which every one of so many links gets a copy.
+    #[must_use]
+    pub fn new(config: &DetectorConfig, links: u8) -> Self {
+        Self {
+            copies: Copies::new(config.copies, links),
+            signature: config.signature.build(),
+            marks: Marks::default(),
+            last: None,
+            window: Vec::new(),
+        }
+    }
+
+    /// Takes a copy, the first or a further one, which its sender sent at `sent` by its own clock.
+    pub fn on_copy(&mut self, now: Time, path: PathId, sequence: u64, sent: Time, ecn: Ecn) {
+        self.copies.on_copy(now, path, sequence, sent, ecn);
+        self.on_deadline(now);
+    }
+
+    /// Reads the windows of which everything is known by now.
+    pub fn on_deadline(&mut self, now: Time) {
+        while self.copies.take(now, &mut self.window) {
+            let reading = self.signature.on_window(&self.window);
+            self.marks.on_window(&reading, &self.window);
+            self.last = Some(reading);
+        }
+    }
+
+    /// Whether a packet that is ECN-capable, and about to be delivered, is to be marked; it counts as marked then.
+    pub fn marks_next(&mut self) -> bool {
+        self.marks.take()
+    }
+
+    /// What the last window was a sign of.
+    #[must_use]
+    pub const fn last(&self) -> Option<&Reading> {
+        self.last.as_ref()
+    }
+
+    /// When the next window is read, if nothing arrives before.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Deadline> {
+        self.copies.next_deadline()
+    }
+}
