@@ -11,6 +11,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod combine;
+pub mod connections;
 pub mod endpoint;
 pub mod estimate;
 pub mod event;

@@ -39,6 +39,7 @@ pub use controller::{Adjustment, Attribution, RateController, Report};
 pub use damped::Damped;
 pub use fixed::Fixed;
 pub use message::{Arrivals, Feedback, Header, Message};
+pub use pacer::Pacer;
 pub use receiver::{Arrival, ReceiverOutput, SpacedReceiver};
 pub use round_trip::{LEAST_RTT, MOST_RTT};
 pub use sender::{SenderInput, SenderOutput, SpacedSender};

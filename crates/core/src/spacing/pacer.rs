@@ -7,7 +7,7 @@ use crate::time::{Duration, Time};
 /// It advances from the scheduled time, not from the time at which a driver woke, or late wakes would lower the rate;
 /// how far it may lag is bounded, or a stall would end in a burst.
 #[derive(Clone, Debug)]
-pub(super) struct Pacer {
+pub struct Pacer {
     transmission: Duration,
     catch_up: Duration,
     /// When the last packet was to begin; `None` before the first.
@@ -17,7 +17,8 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// For packets of transmission time `t_x` = `transmission`.
-    pub(super) fn new(transmission: Duration, catch_up: Duration) -> Self {
+    #[must_use]
+    pub fn new(transmission: Duration, catch_up: Duration) -> Self {
         Self {
             transmission,
             catch_up,
@@ -27,18 +28,19 @@ impl Pacer {
     }
 
     /// The link or socket takes a packet.
-    pub(super) fn on_writable(&mut self) {
+    pub fn on_writable(&mut self) {
         self.writable = true;
     }
 
     /// When the next packet is due at this spacing; `None` until the link or socket takes one.
-    pub(super) fn next(&self, spacing: Duration) -> Option<Time> {
+    #[must_use]
+    pub fn next(&self, spacing: Duration) -> Option<Time> {
         let last = self.last.map(|last| last + self.transmission + spacing);
         self.writable.then(|| last.unwrap_or(Time::ZERO))
     }
 
     /// Takes note of a packet that begins `now`; the link or socket has to say again when it takes one.
-    pub(super) fn on_sent(&mut self, now: Time, spacing: Duration) {
+    pub fn on_sent(&mut self, now: Time, spacing: Duration) {
         let scheduled = self.next(spacing).filter(|_| self.last.is_some());
         self.last = Some(scheduled.map_or(now, |at| at.max(now - self.catch_up)));
         self.writable = false;

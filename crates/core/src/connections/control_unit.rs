@@ -1,0 +1,113 @@
+//! The control unit at the receiver (the paper's Fig. 1): measures once an interval, and says what is wanted.
+
+use alloc::boxed::Box;
+
+use super::config::{ControlConfig, ControllerConfig, Target};
+use super::controller::{ConnectionController, Sample};
+use super::throughput_meter::ThroughputMeter;
+use super::windows::Windows;
+use crate::machine::{Deadline, Machine};
+use crate::time::{Duration, Time};
+use crate::units::Bytes;
+
+/// Drives a [`ConnectionController`]: its deadlines are the ends of the sampling intervals delta.
+///
+/// It begins with the first round-trip time that it is told; until then [`ControlUnit::wanted`] is what to open.
+#[derive(Clone, Debug)]
+pub struct ControlUnit {
+    controller: Box<dyn ConnectionController>,
+    config: ControlConfig,
+    meter: ThroughputMeter,
+    rtt: Option<Duration>,
+    next: Option<Time>,
+}
+
+/// What arrives at a control unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlInput {
+    /// Connections have delivered so much more, each in its own order.
+    Delivered(Bytes),
+    /// The receiver's estimate of the round-trip time from now on.
+    Rtt(Duration),
+}
+
+/// What it says: the state that is wanted from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Controlled {
+    /// What it follows from; nothing where only the round-trip time became known.
+    pub sample: Option<Sample>,
+    /// The connections and windows.
+    pub wanted: Windows,
+}
+
+impl ControlUnit {
+    /// A control unit before its stream begins.
+    #[must_use]
+    pub fn new(controller: ControllerConfig, target: Target) -> Self {
+        let config = controller.control();
+        Self {
+            controller: controller.build(target),
+            config,
+            meter: ThroughputMeter::new(config.smoothing, Time::ZERO),
+            rtt: None,
+            next: None,
+        }
+    }
+
+    /// The connections and windows that are wanted now.
+    #[must_use]
+    pub fn wanted(&self) -> Windows {
+        self.controller.wanted()
+    }
+
+    fn begin(&mut self, now: Time, rtt: Duration) -> Controlled {
+        self.controller.begin(now, rtt);
+        self.meter = ThroughputMeter::new(self.config.smoothing, now);
+        self.next = Some(now + self.config.interval_at(rtt));
+        Controlled {
+            sample: None,
+            wanted: self.controller.wanted(),
+        }
+    }
+}
+
+impl Machine for ControlUnit {
+    type Input = ControlInput;
+    type Output = Controlled;
+
+    fn handle_input(&mut self, now: Time, input: ControlInput, out: &mut impl FnMut(Controlled)) {
+        match input {
+            ControlInput::Delivered(size) => self.meter.add(size),
+            ControlInput::Rtt(rtt) => {
+                if self.rtt.replace(rtt).is_none() {
+                    out(self.begin(now, rtt));
+                }
+            }
+        }
+    }
+
+    /// A driver that is late gets one sample over the longer interval, not several over none.
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Controlled)) {
+        let (Some(rtt), Some(_)) = (self.rtt, self.next.filter(|at| *at <= now)) else {
+            return;
+        };
+        self.next = Some(now + self.config.interval_at(rtt));
+        let Some(throughput) = self.meter.sample(now) else {
+            return;
+        };
+        let sample = Sample { throughput, rtt };
+        self.controller.feedback(now, &sample);
+        out(Controlled {
+            sample: Some(sample),
+            wanted: self.controller.wanted(),
+        });
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let at = self.next?;
+        Some(Deadline {
+            at,
+            why: "end of a sampling interval",
+        })
+    }
+}

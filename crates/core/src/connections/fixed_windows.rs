@@ -1,0 +1,30 @@
+//! Windows that stay: the plain TCP with which the paper compares (5.1.1, case a).
+
+use super::controller::{ConnectionController, Sample};
+use super::windows::Windows;
+use crate::time::{Duration, Time};
+
+/// So many connections, each with the same window.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedWindows(Windows);
+
+impl FixedWindows {
+    /// `connections` with a receiver window of `window` segments each.
+    #[must_use]
+    pub fn new(connections: u32, window: u32) -> Self {
+        Self(Windows::new(
+            connections,
+            connections.saturating_mul(window),
+        ))
+    }
+}
+
+impl ConnectionController for FixedWindows {
+    fn wanted(&self) -> Windows {
+        self.0
+    }
+
+    fn begin(&mut self, _: Time, _: Duration) {}
+
+    fn feedback(&mut self, _: Time, _: &Sample) {}
+}

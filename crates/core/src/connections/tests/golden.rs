@@ -1,0 +1,52 @@
+//! Golden tables: what controllers make of a network whose capacity for each connection falls and comes back.
+
+use core::fmt::Write;
+
+use super::*;
+
+/// What a connection gets at most in kb/s: less between 10 s and 40 s.
+fn share(now: Time) -> u64 {
+    if (10.0..40.0).contains(&now.as_secs_f64()) {
+        300
+    } else {
+        5000
+    }
+}
+
+fn table(config: ControllerConfig) -> String {
+    let mut unit = ControlUnit::new(config, TARGET);
+    step(
+        &mut unit,
+        Time::ZERO,
+        Wake::Input(ControlInput::Rtt(RTT)),
+        &mut |_| {},
+    );
+    let mut text = String::from("       s  measured  windows  connections\n");
+    let mut before = Time::ZERO;
+    while let Some(deadline) = unit.deadline().filter(|d| d.at.as_secs_f64() < 60.0) {
+        let now = deadline.at;
+        let by_window = |window: u32| u64::from(window) * 8_000_000 / RTT.0 * 1000;
+        let rate: u64 = unit
+            .wanted()
+            .iter()
+            .map(|w| by_window(w).min(share(now)))
+            .sum();
+        let bytes = rate * 125 * now.since(before).0 / 1_000_000_000;
+        let data = ControlInput::Delivered(Bytes(bytes));
+        step(&mut unit, now, Wake::Input(data), &mut |_| {});
+        step(&mut unit, now, Wake::Timeout, &mut |said| {
+            let measured = said.sample.unwrap().throughput.0 / 1000;
+            let (sum, n) = (said.wanted.sum(), said.wanted.connections());
+            let s = now.as_secs_f64();
+            writeln!(text, "{s:>8.2} {measured:>9} {sum:>8} {n:>12}").unwrap();
+        });
+        before = now;
+    }
+    text
+}
+
+#[test]
+fn windows_and_connections_through_a_congested_half_minute() {
+    insta::assert_snapshot!("adjust_window", table(adjust(2, TABLE_1)));
+    insta::assert_snapshot!("varied_connections", table(varied(1)));
+}

@@ -1,0 +1,209 @@
+use alloc::collections::VecDeque;
+
+use super::*;
+
+/// Connections and packets, as they leave.
+fn sent(striper: &mut Striper, inputs: &[StriperInput]) -> Vec<(u32, u64)> {
+    let mut said = Vec::new();
+    for &input in inputs {
+        step(
+            striper,
+            Time::ZERO,
+            Wake::Input(input),
+            &mut |o: StriperOutput| {
+                said.push((o.connection, o.sequence));
+            },
+        );
+    }
+    said
+}
+
+fn writable(connection: u32, room: u32) -> StriperInput {
+    StriperInput::Writable { connection, room }
+}
+
+/// Five connections of which the first has room for `first` packets.
+fn five(first: u32) -> Striper {
+    let mut striper = Striper::default();
+    sent(&mut striper, &[writable(1, first)]);
+    for connection in 2..=5 {
+        sent(&mut striper, &[writable(connection, 9)]);
+    }
+    striper
+}
+
+#[test]
+fn packets_go_round_the_connections() {
+    let order = sent(&mut five(9), &[StriperInput::Data(7)]);
+    assert_eq!(
+        order,
+        [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (1, 6), (2, 7)]
+    );
+}
+
+/// Claim `multitcp.striping`.
+#[test]
+fn the_example_of_the_paper_with_the_first_connection_blocked() {
+    let mut striper = five(0);
+    let order = sent(
+        &mut striper,
+        &[StriperInput::Data(4), writable(1, 1), StriperInput::Data(1)],
+    );
+    assert_eq!(order, [(2, 1), (3, 2), (4, 3), (5, 4), (1, 5)]);
+}
+
+#[test]
+fn a_blocked_connection_is_passed_over_and_a_closed_one_forgotten() {
+    let mut striper = five(1);
+    let inputs = [
+        writable(3, 0),
+        StriperInput::Closed(4),
+        StriperInput::Data(5),
+        writable(3, 1),
+        StriperInput::Data(2),
+    ];
+    let order = sent(&mut striper, &inputs);
+    assert_eq!(
+        order,
+        [(1, 1), (2, 2), (5, 3), (2, 4), (5, 5), (2, 6), (3, 7)]
+    );
+    assert_eq!(
+        sent(
+            &mut Striper::default(),
+            &[StriperInput::Data(3), StriperInput::Closed(1)]
+        ),
+        []
+    );
+}
+
+#[test]
+fn what_waits_goes_as_soon_as_a_connection_takes_it() {
+    let mut striper = Striper::default();
+    let order = sent(
+        &mut striper,
+        &[
+            StriperInput::Data(9),
+            writable(2, 2),
+            writable(7, 1),
+            writable(2, 1),
+        ],
+    );
+    assert_eq!(order, [(2, 1), (2, 2), (7, 3), (2, 4)]);
+}
+
+fn inputs() -> impl Strategy<Value = Vec<StriperInput>> {
+    let input = prop_oneof![
+        (0_u64..20).prop_map(StriperInput::Data),
+        (1_u32..8, 0_u32..5).prop_map(|(connection, room)| writable(connection, room)),
+        (1_u32..8).prop_map(StriperInput::Closed),
+    ];
+    prop::collection::vec(input, 0..200)
+}
+
+proptest! {
+    /// Packets leave in order, each once, to connections that have room, and none waits while one has.
+    #[test]
+    fn packets_leave_in_order_within_the_room(inputs in inputs()) {
+        let mut striper = Striper::default();
+        let mut room = [0_u32; 8];
+        let (mut offered, mut next) = (0, 1);
+        for input in inputs {
+            match input {
+                StriperInput::Data(packets) => offered += packets,
+                StriperInput::Writable { connection, room: free } => room[connection as usize] = free,
+                StriperInput::Closed(connection) => room[connection as usize] = 0,
+            }
+            for (connection, sequence) in sent(&mut striper, &[input]) {
+                prop_assert_eq!(sequence, next);
+                next += 1;
+                let free = &mut room[connection as usize];
+                prop_assert!(*free > 0);
+                *free -= 1;
+            }
+            prop_assert!(next == offered + 1 || room.iter().all(|free| *free == 0));
+        }
+        prop_assert_eq!(striper.sent(), next - 1);
+    }
+
+    /// Striped over connections that deliver in order at any pace, the stream comes out as it went in, whatever the buffer.
+    #[test]
+    fn what_was_striped_is_resequenced(
+        rooms in prop::collection::vec((1_u32..6, 1_u32..4), 1..100), capacity in 1_u32..40,
+        paces in prop::collection::vec(0_usize..5, 1..50),
+    ) {
+        let mut striper = Striper::default();
+        let mut lanes: Vec<VecDeque<u64>> = alloc::vec![VecDeque::new(); 6];
+        let mut inputs: Vec<StriperInput> = vec_of_rooms(&rooms);
+        inputs.insert(0, StriperInput::Data(u64::MAX));
+        for (connection, sequence) in sent(&mut striper, &inputs) {
+            lanes[connection as usize].push_back(sequence);
+        }
+        let mut resequencer = Resequencer::new(capacity);
+        let mut delivered: Vec<u64> = Vec::new();
+        let mut turn = paces.iter().cycle();
+        let mut idle = 0;
+        while lanes.iter().any(|lane| !lane.is_empty()) {
+            let lane = &mut lanes[1 + turn.next().unwrap() % 5];
+            let offer = lane.front().map(|&front| {
+                resequencer.offer(front, front, &mut |packet| delivered.push(packet))
+            });
+            prop_assert!(offer != Some(Offer::Duplicate), "it came once");
+            idle += 1;
+            if offer == Some(Offer::Taken) {
+                lane.pop_front();
+                idle = 0;
+            } else if idle > 50 {
+                take_next(&mut lanes, &mut resequencer, &mut delivered);
+                idle = 0;
+            }
+        }
+        let expected: Vec<u64> = (1..=striper.sent()).collect();
+        prop_assert_eq!(delivered, expected);
+        prop_assert!(resequencer.counts().most <= u64::from(capacity));
+        prop_assert_eq!(resequencer.counts().delivered, striper.sent());
+    }
+}
+
+fn vec_of_rooms(rooms: &[(u32, u32)]) -> Vec<StriperInput> {
+    rooms
+        .iter()
+        .map(|&(connection, room)| writable(connection, room))
+        .collect()
+}
+
+/// The packet that is next, where the pace has passed over its connection for long.
+fn take_next(
+    lanes: &mut [VecDeque<u64>],
+    resequencer: &mut Resequencer<u64>,
+    delivered: &mut Vec<u64>,
+) {
+    let next = resequencer.next();
+    let lane = lanes.iter_mut().find(|lane| lane.front() == Some(&next));
+    let lane = lane.expect("the next packet is the first of its connection");
+    lane.pop_front();
+    let offer = resequencer.offer(next, next, &mut |packet| delivered.push(packet));
+    assert_eq!(offer, Offer::Taken, "the next packet always has its place");
+}
+
+#[test]
+fn a_resequencer_refuses_what_it_has_no_place_for_and_drops_what_it_had() {
+    let mut resequencer = Resequencer::new(2);
+    let mut delivered = Vec::new();
+    let mut offer = |sequence, resequencer: &mut Resequencer<u64>| {
+        resequencer.offer(sequence, sequence, &mut |packet| delivered.push(packet))
+    };
+    assert_eq!(offer(3, &mut resequencer), Offer::Refused(3));
+    assert_eq!(offer(2, &mut resequencer), Offer::Taken);
+    assert_eq!(offer(2, &mut resequencer), Offer::Duplicate);
+    assert_eq!(offer(1, &mut resequencer), Offer::Taken);
+    assert_eq!(offer(1, &mut resequencer), Offer::Duplicate);
+    assert_eq!(offer(3, &mut resequencer), Offer::Taken);
+    assert_eq!(delivered, [1, 2, 3]);
+    let expected = ResequencerCounts {
+        delivered: 3,
+        duplicates: 2,
+        refused: 1,
+        most: 2,
+    };
+    assert_eq!(resequencer.counts(), expected);
+}

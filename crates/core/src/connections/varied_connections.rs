@@ -1,0 +1,62 @@
+//! Number and windows follow together (`VariedConnVariedWinSize`, Algorithm 3).
+
+use super::adjust_connections::{AdjustConnections, Congestion};
+use super::adjust_window::AdjustWindow;
+use super::config::{ControlConfig, Target, VariationConfig};
+use super::controller::{ConnectionController, Sample};
+use super::windows::Windows;
+use crate::time::{Duration, Time};
+
+/// Algorithm 2, and with the number that it says Algorithm 1.
+#[derive(Clone, Copy, Debug)]
+pub struct VariedConnections {
+    number: AdjustConnections,
+    windows: AdjustWindow,
+}
+
+impl VariedConnections {
+    /// Begins with `connections`.
+    #[must_use]
+    pub fn new(
+        connections: u32,
+        target: Target,
+        variation: VariationConfig,
+        control: &ControlConfig,
+    ) -> Self {
+        Self {
+            number: AdjustConnections::new(variation),
+            windows: AdjustWindow::new(connections, target, control),
+        }
+    }
+}
+
+impl ConnectionController for VariedConnections {
+    fn wanted(&self) -> Windows {
+        self.windows.wanted()
+    }
+
+    fn begin(&mut self, now: Time, rtt: Duration) {
+        self.windows.begin(now, rtt);
+    }
+
+    fn feedback(&mut self, now: Time, sample: &Sample) {
+        let target = self.windows.target();
+        let present = self.windows.wanted();
+        let uncongested = target.uncongested_window(sample.rtt);
+        let congestion = Congestion {
+            // Without a round-trip time or a target there is no congestion to speak of.
+            ratio: if uncongested > 0.0 {
+                f64::from(present.sum()) / uncongested
+            } else {
+                1.0
+            },
+            throughput: sample.throughput,
+            target: target.rate,
+        };
+        let connections = self.number.next(present.connections(), &congestion);
+        if connections != present.connections() {
+            self.windows.set_connections(connections);
+        }
+        self.windows.feedback(now, sample);
+    }
+}

@@ -1,0 +1,74 @@
+//! The wanted state: how many connections, and the receiver window of each.
+
+/// The most connections of a stream.
+pub const MOST_CONNECTIONS: u32 = 1024;
+/// The greatest sum of windows, in segments.
+pub const MOST_WINDOWS: u32 = 1_000_000;
+
+/// The receiver windows of all connections, in segments: as equal as whole numbers can be.
+///
+/// Algorithm 1 raises the smallest windows first and lowers the largest first (lines 5 to 9 and 12 to 16), so that no two
+/// differ by more than one. Its state is then the sum alone: those with one more stand first, and a step of the sum
+/// changes a single window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    connections: u32,
+    sum: u32,
+}
+
+impl Windows {
+    /// `connections`, at least one, whose windows add up to `sum`; more where each would not have one segment.
+    #[must_use]
+    pub fn new(connections: u32, sum: u32) -> Self {
+        let connections = connections.clamp(1, MOST_CONNECTIONS);
+        Self {
+            connections,
+            sum: sum.clamp(connections, MOST_WINDOWS),
+        }
+    }
+
+    /// How many connections.
+    #[must_use]
+    pub const fn connections(self) -> u32 {
+        self.connections
+    }
+
+    /// The sum of their windows, `W_s`, in segments.
+    #[must_use]
+    pub const fn sum(self) -> u32 {
+        self.sum
+    }
+
+    /// The window `w_i` of the connection at a position from 0, in segments; nothing beyond the last.
+    #[must_use]
+    pub const fn window(self, position: u32) -> Option<u32> {
+        if position >= self.connections {
+            return None;
+        }
+        let one_more = position < self.sum % self.connections;
+        Some(self.sum / self.connections + one_more as u32)
+    }
+
+    /// The windows, in the order of the connections.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        (0..self.connections).filter_map(move |position| self.window(position))
+    }
+
+    /// With `segments` more, to the smallest windows first.
+    #[must_use]
+    pub fn raised(self, segments: u32) -> Self {
+        Self::new(self.connections, self.sum.saturating_add(segments))
+    }
+
+    /// With `segments` fewer, from the largest windows first; each keeps one.
+    #[must_use]
+    pub fn lowered(self, segments: u32) -> Self {
+        Self::new(self.connections, self.sum.saturating_sub(segments))
+    }
+
+    /// The same sum over another number of connections.
+    #[must_use]
+    pub fn over(self, connections: u32) -> Self {
+        Self::new(connections, self.sum)
+    }
+}
