@@ -9,12 +9,14 @@
 mod answer;
 pub mod book;
 mod engine;
+mod estimates;
 mod figure;
 mod judge;
 pub mod ledger;
 mod measurement;
 mod output;
 mod paper;
+mod pictures;
 pub mod ppd;
 pub mod psp;
 mod study;

@@ -9,7 +9,6 @@ mod fairness;
 mod merge;
 mod ns2;
 mod packets;
-mod pictures;
 mod sensitivity;
 mod steady;
 mod survives;

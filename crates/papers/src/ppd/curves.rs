@@ -1,22 +1,15 @@
 //! Transfer times as pictures and tables.
 
-use polypath_report::plot::{Axis, Look, Plot, Point, Series, Stated};
+use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
 
 use super::calibration::Loads;
-use super::plan::{Row, estimate, mean, shown, title};
+use super::plan::{Row, title};
 use super::transfers::Carried;
 use crate::Sheet;
-
-/// An axis with a unit.
-pub(super) fn axis(label: &str, unit: &str) -> Axis {
-    Axis {
-        label: label.to_owned(),
-        unit: unit.to_owned(),
-        ..Axis::default()
-    }
-}
+use crate::estimates::{estimate, mean, shown};
+use crate::pictures::axis;
 
 /// Mean transfer times over the measured load, a curve for each scheme: as the paper draws them, and with a logarithmic axis,
 /// which parts the curves that are close together there. `load_of` is the load at which a run is drawn.

@@ -8,11 +8,11 @@ use polypath_report::plot::{Look, Plot, Point, Series};
 use polypath_report::statistics::quantile;
 use serde::Serialize;
 
-use super::curves::axis;
 use super::parameters;
 use super::plan::{calibrate, seeds};
 use super::setting::{Setting, Traffic};
 use super::sounding::{DATA, PROBE, Path};
+use crate::pictures::axis;
 use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
 
 /// The rates of the second path in Mbit/s, what they are called in the measurements, and loads of Tables 1 and 2.

@@ -8,9 +8,10 @@ use super::curves::{path_load, times_plots, times_sheet};
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, mean, name, shown, size, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, name, size, title};
 use super::sensitivity;
 use super::setting::{Setting, Topology};
+use crate::estimates::{mean, shown};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
 
 /// The load at which the paper states its figures.

@@ -7,8 +7,9 @@ use super::fig3::{STATED, rows, stated_row};
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, shown, size, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate, size, title};
 use super::setting::{Setting, Topology};
+use crate::estimates::{estimate, shown};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Study};
 
 /// What path 2 of Fig. 4 carries of the load of path 1.

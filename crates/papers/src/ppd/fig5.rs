@@ -7,12 +7,13 @@ use polypath_scenario::Scheme;
 use super::harm::{Together, harm_sheet};
 use super::loads::loads_sheet;
 use super::parameters;
-use super::plan::{Size, calibrate, estimate, name, shown, title};
+use super::plan::{Size, calibrate, name, title};
 use super::playout::{
     FILE, Runs, playable, played, pooled_overhead, sheet, signals, tolerances, waits,
 };
 use super::setting::{Setting, Topology};
 use super::transfers::RATES;
+use crate::estimates::{estimate, shown};
 use crate::{Findings, Measurement, Pending, Reason, Study};
 
 /// The load of path 1 in both figures, and those of path 2 in each.

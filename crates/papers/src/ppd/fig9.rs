@@ -6,8 +6,9 @@ use super::curves::{ratio, times_plots, times_sheet};
 use super::fig8::{fast, measured, rows, shared_load, shared_loads};
 use super::harm::{Together, harm_sheet};
 use super::parameters;
-use super::plan::{FILE, Row, Size, estimate, mean, name, shown, size, title};
+use super::plan::{FILE, Row, Size, name, size, title};
 use super::setting::{Setting, Topology};
+use crate::estimates::{estimate, mean, shown};
 use crate::{Findings, Measurement, Pending, Reason, Sample, Sheet, Study};
 
 const CLAIM: &str = "ppd.fig9.shared_bottleneck";

@@ -3,10 +3,11 @@
 use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
-use super::plan::{Row, shown, title};
+use super::plan::{Row, title};
 use super::playout::Runs;
 use super::transfers::Carried;
 use crate::Sheet;
+use crate::estimates::shown;
 
 /// Schemes that ran in lock-step, and where; the first is the one beside which the others are put.
 pub(super) struct Together<'a> {

@@ -1,8 +1,9 @@
 //! What the calibrations found, as a table.
 
 use super::calibration::Calibrated;
-use super::plan::{calibrate, mean, seeds, shown};
+use super::plan::{calibrate, seeds};
 use super::setting::Setting;
+use crate::estimates::{mean, shown};
 use crate::{Pending, Sheet, Study};
 use polypath_report::statistics::Estimate;
 

@@ -7,9 +7,10 @@ use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use serde::Serialize;
 
-use super::plan::{calibrate, mean, seeds};
+use super::plan::{calibrate, seeds};
 use super::setting::{Setting, Traffic};
 use super::sounding::{DATA, PROBE, Path};
+use crate::estimates::mean;
 use crate::{Findings, Job, JobError, Measurement, Pending, Sample, Sheet, Study};
 
 /// The links between the PPD nodes by which the paper counts (eq. 1), and those of its Fig. 2 as it is drawn.

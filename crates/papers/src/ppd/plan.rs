@@ -2,12 +2,12 @@
 
 use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
-use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
 use super::calibration::{Calibrate, Calibrated};
 use super::setting::{Setting, Traffic};
 use super::transfers::{Carried, Transfers};
+use crate::estimates::mean;
 use crate::{Pending, SEED, Sample, Study};
 
 /// A file of Figs. 3, 4, 8 and 9: "100Kbyte" in packets of 1000 B (5.1).
@@ -170,28 +170,6 @@ impl Row {
             })
             .collect()
     }
-}
-
-/// The mean; 0 of nothing.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// The mean of samples with its interval.
-pub(super) fn estimate(samples: &[Sample]) -> Option<Estimate> {
-    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    Estimate::of(&values)
-}
-
-/// A number with its interval, as tables show it.
-pub(super) fn shown(estimate: Option<Estimate>, digits: usize) -> String {
-    let Some(estimate) = estimate else {
-        return "-".to_owned();
-    };
-    let mean = format!("{:.digits$}", estimate.mean);
-    estimate
-        .ci95
-        .map_or(mean.clone(), |half| format!("{mean} +- {half:.digits$}"))
 }
 
 /// The name of a scheme in the ledger's rules.

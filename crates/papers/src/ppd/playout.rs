@@ -6,10 +6,11 @@ use polypath_report::plot::{Look, Plot, Point, Series};
 use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
 
-use super::curves::axis;
-use super::plan::{Size, estimate, mean, seeds, shown, title};
+use super::plan::{Size, seeds, title};
 use super::setting::{Setting, Topology, Traffic};
 use super::transfers::{Playback, Played, RATES, Transfers};
+use crate::estimates::{estimate, mean, shown};
+use crate::pictures::axis;
 use crate::{Pending, Sample, Sheet, Study};
 
 /// "The total file size corresponds to 1000 TCP data packets each of size 1000 Byte" (5.1).

@@ -4,8 +4,9 @@ use polypath_scenario::Scheme;
 
 use super::curves::ratio;
 use super::fig3::{self, STATED};
-use super::plan::{FILE, Plan, Row, Size, calibrate_ways, estimate, mean, shown, title};
+use super::plan::{FILE, Plan, Row, Size, calibrate_ways, title};
 use super::setting::{Bursts, Setting, Topology, Traffic};
+use crate::estimates::{estimate, mean, shown};
 use crate::{Findings, Pending, Reason, Scale, Sheet, Study};
 
 /// A variant: what differs, its setting, and its background if that is not even.

@@ -2,12 +2,12 @@
 
 use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 
-use super::curves::axis;
 use super::pairs::{HOPS, measured};
 use super::parameters;
-use super::plan::{estimate, shown};
 use super::setting::Setting;
 use super::threshold::{Switches, matrices, reasons, switches};
+use crate::estimates::{estimate, shown};
+use crate::pictures::axis;
 use crate::{Findings, Measurement, Pending, Reason, Sample, Scale, Sheet, Study};
 
 /// A table of the paper.

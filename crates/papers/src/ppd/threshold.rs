@@ -4,8 +4,9 @@ use polypath_scenario::Scheme;
 
 use super::fig3::STATED;
 use super::pairs::{HOPS, measured_in};
-use super::plan::{FILE, Plan, Row, Size, calibrate, estimate, shown};
+use super::plan::{FILE, Plan, Row, Size, calibrate};
 use super::setting::{Setting, Topology};
+use crate::estimates::{estimate, shown};
 use crate::{Pending, Reason, Sample, Sheet, Study};
 
 /// The rate of the links, in Mbit/s.

@@ -1,14 +1,15 @@
 //! A sender alone (Fig. 7).
 
+use super::sweep::microseconds;
 use polypath_report::plot::{Axis, Plot};
 
 use super::merge::{Merge, PACKET, Span, Starts};
 use super::ns2;
-use super::pictures::{axis, mbits, microseconds};
 use super::steady::{Flows, loss};
 use super::sweep::{Sweep, mean, seeds, span};
 use crate::figure::{Figure, Findings};
 use crate::measurement::Measurement;
+use crate::pictures::{axis, mbits};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

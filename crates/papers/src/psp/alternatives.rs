@@ -1,11 +1,12 @@
 //! What a TCP with a large window gets in other settings than those of Fig. 14.
 
 use super::merge::{Merge, SHARED, Starts, Transfers};
-use super::pictures::sheet;
 use super::steady::{Flow, Flows, Steady};
-use super::sweep::{estimate, extremes, mean, seeds, span, text};
+use super::sweep::{extremes, mean, seeds, span};
+use crate::estimates::{estimate, text};
 use crate::figure::{Reason, Sheet};
 use crate::measurement::Sample;
+use crate::pictures::sheet;
 use crate::study::{Pending, Study};
 
 /// The spacing at which the paper states rates, in microseconds (3.2.3).

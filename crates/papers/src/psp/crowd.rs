@@ -1,18 +1,19 @@
 //! Sixteen senders of equal spacing (Figs. 8, 9).
 
+use super::sweep::microseconds;
 use polypath_report::plot::{Plot, Series};
 
 use super::merge::parameters::STARTS;
 use super::merge::{Merge, PACKET, Starts};
-use super::pictures::{mbits, microseconds, share, sheet, stated, thin};
 use super::steady::{Flow, Flows, loss};
 use super::sweep::{
     Column, Sweep, TIME, best, extremes, largest_undiminished, least_lossless, mean, seeds, span,
-    text,
 };
 use super::{ns2, packets};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, share, sheet, stated, thin};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

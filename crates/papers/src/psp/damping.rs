@@ -9,11 +9,11 @@ use polypath_scenario::network::spaced::Control;
 
 use super::merge::parameters;
 use super::merge::{Merge, Protocol, Span, name_of};
-use super::pictures::{mbits, seconds, sheet, thin};
-use super::sweep::text;
 use super::trace::{BIN, Course, Trace};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, seconds, sheet, thin};
 use crate::study::{Pending, SEED, Study};
 
 pub(super) const DAMPING: Figure = Figure {

@@ -10,11 +10,11 @@ use polypath_report::plot::{Look, Plot, Point, Series};
 use super::damping::{DAMPED, mean_of, over_time};
 use super::merge::parameters::READINGS;
 use super::merge::{Merge, SHARED, Span};
-use super::pictures::{mbits, seconds, sheet, thin};
 use super::sensitivity::{fair_rows, fair_sheet, fairness_reason};
 use super::trace::{Course, Trace};
 use crate::figure::{Figure, Findings};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, seconds, sheet, thin};
 use crate::study::{Pending, SEED, Study};
 
 pub(super) const TOGETHER: Figure = Figure {

@@ -2,12 +2,13 @@
 
 use super::crowd::{best_row, received};
 use super::merge::{ACCESS, Merge, PACKET, SHARED};
-use super::pictures::sheet;
 use super::steady::Flows;
-use super::sweep::{Sweep, TIME, mean, seeds, span, text};
+use super::sweep::{Sweep, TIME, mean, seeds, span};
 use super::wan::LINE;
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::Sample;
+use crate::pictures::sheet;
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

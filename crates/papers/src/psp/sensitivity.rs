@@ -3,11 +3,11 @@
 use super::damping::{DAMPED, READINGS};
 use super::fairness::{Pairs, SPAN, deviation, jain, mean};
 use super::merge::{ACCESS, Media, Merge, Protocol, SHARED, name_of};
-use super::pictures::sheet;
-use super::sweep::{estimate, text};
 use super::trace::Course;
+use crate::estimates::{estimate, text};
 use crate::figure::{Reason, Sheet};
 use crate::measurement::Sample;
+use crate::pictures::sheet;
 use crate::study::{Pending, Study};
 
 /// Two damped senders in one setting.

@@ -9,10 +9,11 @@ use arrivals::{Arrivals, CLASS, CLASSES, Gaps};
 use super::merge::parameters::STARTS;
 use super::merge::{Merge, PACKET, SHARED, Span, Starts};
 use super::packets::window_rate;
-use super::pictures::{axis, sheet, stated, thin};
-use super::sweep::{TIME, seeds, span, text};
+use super::sweep::{TIME, seeds, span};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{axis, sheet, stated, thin};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

@@ -1,14 +1,15 @@
 //! Runs over a range of spacings, each with several seeds.
 
 use polypath_batch::replica_seeds;
-use polypath_report::plot::{Point, Series};
-use polypath_report::statistics::Estimate;
+use polypath_report::plot::{Axis, Series};
 
 use super::merge::{Merge, Span};
-use super::pictures::sheet;
 use super::steady::{Flow, Flows, Steady};
+use crate::estimates::{point, text};
 use crate::figure::Sheet;
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::axis;
+use crate::pictures::sheet;
 use crate::study::{Pending, SEED, Study};
 
 /// A column of a table over the spacing: its head, what it is of, and its digits behind the point.
@@ -195,29 +196,9 @@ pub(super) fn extremes(flows: &[Flow]) -> Option<[f64; 2]> {
     Some([received().reduce(f64::min)?, received().reduce(f64::max)?])
 }
 
-/// The mean of samples with its interval, at `x`.
-pub(super) fn point(x: f64, samples: &[Sample]) -> Option<Point> {
-    let Estimate { mean, ci95, .. } = estimate(samples)?;
-    Some(Point { x, y: mean, ci95 })
-}
-
-/// The mean of samples.
-pub(super) fn estimate(samples: &[Sample]) -> Option<Estimate> {
-    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    Estimate::of(&values)
-}
-
-/// Samples as text: their mean and interval with `digits` behind the point, or a dash.
-pub(super) fn text(samples: &[Sample], digits: usize) -> String {
-    match estimate(samples) {
-        None => "-".to_owned(),
-        Some(Estimate {
-            mean,
-            ci95: Some(half),
-            ..
-        }) => format!("{mean:.digits$} +- {half:.digits$}"),
-        Some(Estimate { mean, .. }) => format!("{mean:.digits$}"),
-    }
+/// The spacing, as the horizontal axis.
+pub(super) fn microseconds() -> Axis {
+    axis("packet spacing", "us")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod bottleneck;
 
+use super::sweep::microseconds;
 use polypath_batch::replica_seeds;
 use polypath_report::plot::{Plot, Series};
 
@@ -13,10 +14,10 @@ use bottleneck::{BOTTLENECK, BUFFER, BURST, Carried, ON, Wan};
 
 pub(super) use bottleneck::LINE;
 
-use super::pictures::{mbits, microseconds, share, sheet, stated};
-use super::sweep::{point, text};
+use crate::estimates::{point, text};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, share, sheet, stated};
 use crate::study::{Pending, SEED, Study};
 
 pub(super) const FIGURE: Figure = Figure {

@@ -1,16 +1,18 @@
 //! Sixteen senders of equal spacing among sixteen TCP transfers (Figs. 10 to 15).
 
+use super::sweep::microseconds;
 use polypath_report::plot::{Plot, Stated};
 
 use super::crowd::{best_row, best_sheet, best_spacing, lost, received, sent};
 use super::merge::parameters::STARTS;
 use super::merge::{Merge, SHARED};
-use super::pictures::{mbits, microseconds, share, stated, thin};
 use super::steady::{Flows, loss};
-use super::sweep::{Column, Sweep, TIME, estimate, extremes, mean, seeds, span, text};
+use super::sweep::{Column, Sweep, TIME, extremes, mean, seeds, span};
 use super::{alternatives, packets};
+use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, share, stated, thin};
 use crate::study::{Pending, Study};
 
 pub(super) const MEDIA: Figure = Figure {

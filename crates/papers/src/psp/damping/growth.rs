@@ -6,12 +6,12 @@ use polypath_scenario::network::spaced::Control;
 
 use super::super::merge::parameters::READINGS;
 use super::super::merge::{Merge, Protocol, Span, name_of};
-use super::super::pictures::sheet;
-use super::super::sweep::text;
 use super::super::trace::{Course, Trace};
 use super::Runs;
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::Measurement;
+use crate::pictures::sheet;
 use crate::study::{Pending, SEED, Study};
 
 pub(in crate::psp) const FIGURE: Figure = Figure {

@@ -4,11 +4,11 @@ use polypath_report::plot::Plot;
 
 use super::super::damping::{DAMPED, over_time};
 use super::super::merge::Merge;
-use super::super::pictures::{mbits, seconds};
 use super::super::sensitivity::{Setting, fair_sheet, rows};
 use super::{Pairs, SPAN, TIME, jain, mean};
 use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{mbits, seconds};
 use crate::study::{Pending, Study};
 
 pub(in crate::psp) const FIGURE: Figure = Figure {

@@ -4,12 +4,12 @@ use polypath_report::plot::{Plot, Series};
 
 use super::super::damping::DAMPED;
 use super::super::merge::{Media, Merge, Span};
-use super::super::pictures::{axis, seconds};
-use super::super::sweep::{point, text};
 use super::super::trace::{BIN, Course};
 use super::{Pairs, SPAN, TIME, deviation, each_pair, fairness, mean};
+use crate::estimates::{point, text};
 use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::{Measurement, Sample};
+use crate::pictures::{axis, seconds};
 use crate::study::{Pending, Study};
 
 pub(in crate::psp) const FIGURE: Figure = Figure {

@@ -4,18 +4,13 @@ use polypath_report::plot::{Axis, Look, Series, Stated};
 
 use crate::figure::Sheet;
 
-/// The spacing, as the horizontal axis.
-pub(super) fn microseconds() -> Axis {
-    axis("packet spacing", "us")
-}
-
 /// A rate.
-pub(super) fn mbits(label: &str) -> Axis {
+pub(crate) fn mbits(label: &str) -> Axis {
     axis(label, "Mb/s")
 }
 
 /// A share from 0 to 1.
-pub(super) fn share(label: &str) -> Axis {
+pub(crate) fn share(label: &str) -> Axis {
     Axis {
         range: Some([0.0, 1.0]),
         ..axis(label, "")
@@ -23,11 +18,11 @@ pub(super) fn share(label: &str) -> Axis {
 }
 
 /// Seconds since the start.
-pub(super) fn seconds() -> Axis {
+pub(crate) fn seconds() -> Axis {
     axis("time", "s")
 }
 
-pub(super) fn axis(label: &str, unit: &str) -> Axis {
+pub(crate) fn axis(label: &str, unit: &str) -> Axis {
     Axis {
         label: label.to_owned(),
         unit: unit.to_owned(),
@@ -36,7 +31,7 @@ pub(super) fn axis(label: &str, unit: &str) -> Axis {
 }
 
 /// The curve as a thin line.
-pub(super) fn thin(series: Series) -> Series {
+pub(crate) fn thin(series: Series) -> Series {
     Series {
         look: Look::Trace,
         ..series
@@ -44,7 +39,7 @@ pub(super) fn thin(series: Series) -> Series {
 }
 
 /// A point that the paper states.
-pub(super) fn stated(of: &str, x: f64, y: f64) -> Stated {
+pub(crate) fn stated(of: &str, x: f64, y: f64) -> Stated {
     Stated {
         of: of.to_owned(),
         x,
@@ -53,7 +48,7 @@ pub(super) fn stated(of: &str, x: f64, y: f64) -> Stated {
 }
 
 /// A table.
-pub(super) fn sheet(id: &str, title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Sheet {
+pub(crate) fn sheet(id: &str, title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet {
         id: id.to_owned(),
         title: title.to_owned(),
