@@ -82,17 +82,17 @@ impl Receiver {
             path: header.path,
             len,
         }));
-        self.mark(&mut payload);
+        self.mark(now, &mut payload);
         out(Output::Deliver(payload));
         self.comparison.on_data(&self.seen);
         self.note_epoch(now, header);
     }
 
     /// Marks a packet that is about to be delivered, if one is to be and it can be.
-    fn mark(&mut self, payload: &mut impl Payload) {
+    fn mark(&mut self, now: Time, payload: &mut impl Payload) {
         if let Some(detector) = &mut self.detector
             && payload.ecn().is_capable()
-            && detector.marks_next()
+            && detector.marks_next(now)
         {
             payload.mark_ce();
         }

@@ -1,35 +1,15 @@
 //! One scheme's simulation: a network of its own, a server and a client, each behind an endpoint.
-//!
-//! *Order at equal times.* First everything that is due in the network, then the server's deadline, then
-//! the client's. Frames that leave the network reach their host at once, in the order in which they left.
 
-use std::collections::VecDeque;
-
-use polypath_core::frame::{Encapsulation, Frame, Payload};
-use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
-use crate::host::{Host, HostInput, HostOutput};
+use crate::exchange::{Carried, Exchange, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::run::RunError;
-use crate::tcp::{Client, ClientInput, Segment, Server};
-use crate::world::{BackgroundBytes, Overflow, PortId, PortInput, Side, World, WorldOutput};
-
-/// A frame on the links, with its size there.
-#[derive(Clone, Debug)]
-struct Carried {
-    frame: Frame<Segment>,
-    size: u32,
-}
-
-impl Payload for Carried {
-    fn len(&self) -> usize {
-        self.size as usize
-    }
-}
+use crate::tcp::{Client, ClientInput, Server};
+use crate::world::{BackgroundBytes, Overflow, World};
 
 /// The file that every transfer carries.
 #[derive(Clone, Copy, Debug)]
@@ -50,31 +30,44 @@ struct Transfer {
 /// The simulation of one scheme.
 #[derive(Debug)]
 pub(crate) struct Lane {
-    network: World<Carried>,
-    server: Host<Server>,
-    client: Host<Client>,
-    encapsulation: Encapsulation,
+    exchange: Exchange,
     file: File,
     transfer: Transfer,
-    /// What the network and the hosts said and nobody has taken yet; empty between wakes.
-    arrived: VecDeque<(Side, Frame<Segment>)>,
-    outputs: Vec<HostOutput>,
-}
-
-/// The frame that leaves the network with an output, and the side on which it does.
-fn exit(output: WorldOutput<Carried>) -> Option<(Side, Frame<Segment>)> {
-    match output {
-        WorldOutput::Deliver { port, payload } => {
-            let mut frame = payload.frame;
-            frame.path = port.path;
-            Some((port.side, frame))
-        }
-        WorldOutput::Dropped { .. } => None,
-    }
 }
 
 /// Takes what happens in one scheme.
 pub(crate) type Report<'a> = dyn FnMut(Time, &SimEvent) + 'a;
+
+/// The one pair of a lane.
+const PAIR: u32 = 0;
+
+/// Passes reports on, and notes how far the transfer has come.
+struct Noting<'a, 'b> {
+    report: &'a mut Report<'b>,
+    file: File,
+    transfer: &'a mut Transfer,
+}
+
+impl Listener for Noting<'_, '_> {
+    fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
+        (self.report)(now, event);
+    }
+
+    fn on_client(&mut self, now: Time, _: u32, client: &Client) {
+        let in_order = client.in_order();
+        if in_order <= self.transfer.in_order || self.transfer.finished.is_some() {
+            return;
+        }
+        self.transfer.in_order = in_order;
+        let round = self.transfer.round;
+        let bytes = (u64::from(in_order) * u64::from(self.file.segment)).min(self.file.bytes);
+        (self.report)(now, &SimEvent::Progress { round, bytes });
+        if in_order >= self.file.segments {
+            self.transfer.finished = Some(now);
+            (self.report)(now, &SimEvent::TransferFinished { round, ok: true });
+        }
+    }
+}
 
 impl Lane {
     pub(crate) fn new(scenario: &Scenario, scheme: Scheme, seed: Seed) -> Result<Self, RunError> {
@@ -88,33 +81,30 @@ impl Lane {
         let overhead = seed.stream("server/overhead");
         let server = Server::new(tcp, file.segments);
         let server = server.with_overhead(scenario.tcp.overhead, overhead);
+        let mut exchange = Exchange::new(build(scenario, seed)?, &endpoint);
+        exchange.add(server, Client::new(tcp), &endpoint)?;
         Ok(Self {
-            network: build(scenario, seed)?,
-            server: Host::new(server, &endpoint)?,
-            client: Host::new(Client::new(tcp), &endpoint)?,
-            encapsulation: endpoint.encapsulation,
+            exchange,
             file,
             transfer: Transfer {
                 round: 0,
                 in_order: 0,
                 finished: None,
             },
-            arrived: VecDeque::new(),
-            outputs: Vec::new(),
         })
     }
 
-    pub(crate) fn network(&self) -> &World<impl Payload + use<>> {
-        &self.network
+    pub(crate) const fn network(&self) -> &World<Carried> {
+        self.exchange.network()
     }
 
     /// Fails once the network holds more packets than memory is for.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
-        self.network.overflow().cloned().map_or(Ok(()), Err)
+        self.exchange.fits_memory()
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {
-        self.network.background()
+        self.network().background()
     }
 
     /// Carries out one transfer from `start`, to which the lane has run; says when it was complete, or
@@ -147,108 +137,25 @@ impl Lane {
         while self.wake_next(limit, report) {}
     }
 
-    /// Takes the simulation on to the next thing that concerns the hosts, if that is at `limit` or before.
     fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
-        let host = self.next_host().filter(|(d, _)| d.at <= limit);
-        let until = host.map_or(limit, |(d, _)| d.at);
-        let arrived = &mut self.arrived;
-        let exits = &mut |output| arrived.extend(exit(output));
-        let now = match (self.network.run_until_output(until, exits), host) {
-            (Some(now), _) => now,
-            (None, Some((deadline, side))) => {
-                self.wake_host(deadline, side, report);
-                deadline.at
-            }
-            (None, None) => return false,
-        };
-        self.take_arrived(now, report);
-        true
-    }
-
-    /// The host that is due first; the server where they tie.
-    fn next_host(&self) -> Option<(Deadline, Side)> {
-        let server = self.server.deadline().map(|d| (d, Side::Server));
-        let client = self.client.deadline().map(|d| (d, Side::Client));
-        server.into_iter().chain(client).min_by_key(|(d, _)| d.at)
-    }
-
-    fn wake_host(&mut self, deadline: Deadline, side: Side, report: &mut Report<'_>) {
-        let now = deadline.at;
-        let outputs = &mut self.outputs;
-        let out = &mut |output| outputs.push(output);
-        let next = match side {
-            Side::Server => step(&mut self.server, now, Wake::Timeout, out),
-            Side::Client => step(&mut self.client, now, Wake::Timeout, out),
-        };
-        assert!(
-            next.is_none_or(|d| d.at > now),
-            "the {side:?} does not advance at {now}: {}",
-            deadline.why
-        );
-        self.pass_on(now, side, report);
-    }
-
-    /// Hands frames that left the network to their hosts.
-    fn take_arrived(&mut self, now: Time, report: &mut Report<'_>) {
-        while let Some((side, frame)) = self.arrived.pop_front() {
-            let outputs = &mut self.outputs;
-            let out = &mut |output| outputs.push(output);
-            match side {
-                Side::Server => self.server.handle_input(now, HostInput::Frame(frame), out),
-                Side::Client => self.client.handle_input(now, HostInput::Frame(frame), out),
-            }
-            self.pass_on(now, side, report);
-            if side == Side::Client {
-                self.note_progress(now, report);
-            }
-        }
+        let (exchange, mut noting) = self.noting(report);
+        exchange.wake_next(limit, &mut noting)
     }
 
     fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
-        let outputs = &mut self.outputs;
-        self.client
-            .handle_input(now, HostInput::Tcp(input), &mut |o| outputs.push(o));
-        self.pass_on(now, Side::Client, report);
-        self.take_arrived(now, report);
+        let (exchange, mut noting) = self.noting(report);
+        exchange.tell_client(now, PAIR, input, &mut noting);
     }
 
-    /// Sends what a host transmits, and reports what it reports.
-    fn pass_on(&mut self, now: Time, side: Side, report: &mut Report<'_>) {
-        let mut outputs = std::mem::take(&mut self.outputs);
-        for output in outputs.drain(..) {
-            match output {
-                HostOutput::Event(event) => report(now, &SimEvent::Overlay { side, event }),
-                HostOutput::Transmit(frame) => {
-                    let payload = Carried {
-                        size: self.encapsulation.size(&frame.body),
-                        frame,
-                    };
-                    let port = PortId {
-                        path: payload.frame.path,
-                        side,
-                    };
-                    let input = PortInput { port, payload };
-                    let arrived = &mut self.arrived;
-                    self.network
-                        .handle_input(now, input, &mut |output| arrived.extend(exit(output)));
-                }
-            }
-        }
-        self.outputs = outputs;
-    }
-
-    fn note_progress(&mut self, now: Time, report: &mut Report<'_>) {
-        let in_order = self.client.tcp().in_order();
-        if in_order <= self.transfer.in_order || self.transfer.finished.is_some() {
-            return;
-        }
-        self.transfer.in_order = in_order;
-        let round = self.transfer.round;
-        let bytes = (u64::from(in_order) * u64::from(self.file.segment)).min(self.file.bytes);
-        report(now, &SimEvent::Progress { round, bytes });
-        if in_order >= self.file.segments {
-            self.transfer.finished = Some(now);
-            report(now, &SimEvent::TransferFinished { round, ok: true });
-        }
+    fn noting<'a, 'b>(
+        &'a mut self,
+        report: &'a mut Report<'b>,
+    ) -> (&'a mut Exchange, Noting<'a, 'b>) {
+        let noting = Noting {
+            report,
+            file: self.file,
+            transfer: &mut self.transfer,
+        };
+        (&mut self.exchange, noting)
     }
 }

@@ -35,6 +35,8 @@
 //! have it.
 
 pub mod calendar;
+mod crowd;
+mod exchange;
 mod fabric;
 mod host;
 mod lane;
@@ -49,12 +51,13 @@ mod timer;
 pub mod traffic;
 pub mod world;
 
+pub use crowd::{Crowd, CrowdSample, run_crowd};
 pub use observer::{Observer, SimEvent};
 pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
     SchemeOutcome, run, run_network,
 };
 pub use world::{
-    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, NetworkEvent, PathChange,
-    PortId, PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
+    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, LinkReport, NetworkEvent,
+    PathChange, PortId, PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
 };

@@ -96,6 +96,19 @@ impl Rounds {
         self.round
     }
 
+    /// How many flows lost something in so many rounds, in each of which all of them send a window of this size.
+    pub fn losing_with(&mut self, window: u32, rounds: u32) -> u64 {
+        let mut losing = 0;
+        for _ in 0..rounds {
+            for flow in &mut self.flows {
+                flow.set_window(window);
+            }
+            self.step();
+            losing += self.lost.iter().filter(|lost| **lost > 0).count() as u64;
+        }
+        losing
+    }
+
     /// The next round.
     pub fn step(&mut self) -> Round {
         self.step_with(&mut |_| {})

@@ -123,26 +123,24 @@ impl Copies {
         }
     }
 
-    /// The next window of which it is known what each link lost, link by link; it is put in place of what `links` held.
-    pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> bool {
+    /// The next window of which it is known what each link lost, link by link, in place of what `links` held; says when
+    /// its first copy came.
+    pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<Time> {
         self.end_window(now);
         let is_full = self.windows.len() > MOST_WINDOWS;
-        let Some(window) = self.windows.front() else {
-            return false;
-        };
-        let Some((end, at)) = window.ended else {
-            return false;
-        };
+        let window = self.windows.front()?;
+        let (end, at) = window.ended?;
+        let begun = window.begun;
         let is_over = now >= at + self.config.timeout || is_full;
         if !is_over && window.links.iter().any(|l| l.later < self.config.later) {
-            return false;
+            return None;
         }
         let sent = u32::try_from(end - window.first).unwrap_or(u32::MAX);
         links.clear();
         let known = window.links.iter().zip(&mut self.links);
         links.extend(known.map(|(arrived, link)| link.window(sent, arrived)));
         self.windows.pop_front();
-        true
+        Some(begun)
     }
 
     /// When the present window ends, or the oldest is settled.

@@ -8,7 +8,7 @@ use super::signature::{LinkWindow, Marks, Reading, Signature, SignatureConfig};
 use crate::frame::PathId;
 use crate::machine::Deadline;
 use crate::packet::Ecn;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// How a combiner tells congestion from dropouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,6 +30,9 @@ pub struct Detector {
     copies: Copies,
     signature: Box<dyn Signature>,
     marks: Marks,
+    /// A round trip after the newest mark: what began before was sent by senders that had not heard of it.
+    heard: Time,
+    round_trip: Duration,
     last: Option<Reading>,
     window: Vec<LinkWindow>,
 }
@@ -42,6 +45,8 @@ impl Detector {
             copies: Copies::new(config.copies, links),
             signature: config.signature.build(),
             marks: Marks::default(),
+            heard: Time::ZERO,
+            round_trip: config.copies.window,
             last: None,
             window: Vec::new(),
         }
@@ -55,16 +60,24 @@ impl Detector {
 
     /// Reads the windows of which everything is known by now.
     pub fn on_deadline(&mut self, now: Time) {
-        while self.copies.take(now, &mut self.window) {
+        while let Some(begun) = self.copies.take(now, &mut self.window) {
             let reading = self.signature.on_window(&self.window);
-            self.marks.on_window(&reading, &self.window);
+            if begun >= self.heard {
+                self.marks.on_window(&reading, &self.window);
+            }
             self.last = Some(reading);
         }
     }
 
     /// Whether a packet that is ECN-capable, and about to be delivered, is to be marked; it counts as marked then.
-    pub fn marks_next(&mut self) -> bool {
-        self.marks.take()
+    ///
+    /// Losses of a round trip after a mark are not answered again: their senders had not heard of it.
+    pub fn marks_next(&mut self, now: Time) -> bool {
+        let is_marked = self.marks.take();
+        if is_marked {
+            self.heard = now + self.round_trip;
+        }
+        is_marked
     }
 
     /// What the last window was a sign of.

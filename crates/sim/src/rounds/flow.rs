@@ -56,6 +56,11 @@ impl Flow {
         }
     }
 
+    /// Sends so many packets in the next round, whatever happened before.
+    pub(super) const fn set_window(&mut self, window: u32) {
+        self.window = window;
+    }
+
     /// A packet of the round carries a congestion mark.
     pub(super) const fn mark(&mut self) {
         self.marked = true;

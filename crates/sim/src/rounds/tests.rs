@@ -135,11 +135,8 @@ fn the_union_bound_is_met_from_below() {
         dropping: Dropping::Independent,
         ..RoundsConfig::paper(1, 2, 90)
     };
-    let links = Links::new(&config, SEED);
-    let mut stream = SEED.stream("bound");
     let n = 100_000;
-    let lose = |stream: &mut Stream| shared::lost_everywhere(&config, &links, 100, stream) > 0;
-    let seen = (0..n).filter(|_| lose(&mut stream)).count() as f64 / f64::from(n);
+    let seen = rounds(&config).losing_with(100, n) as f64 / f64::from(n);
     let exact = 1.0 - (1.0_f64 - 0.01).powi(100);
     let bound = 4.0 * (exact * (1.0 - exact) / f64::from(n)).sqrt();
     assert!((seen - exact).abs() < bound, "{seen} {exact}");

@@ -80,6 +80,15 @@ impl Server {
         }
     }
 
+    /// The congestion window of the present connection in segments, once it sends.
+    #[must_use]
+    pub fn congestion_window(&self) -> Option<f64> {
+        match &self.phase {
+            Phase::Sending(sender) => Some(sender.congestion_window()),
+            Phase::Closed | Phase::Opening(_) => None,
+        }
+    }
+
     fn take_syn(&mut self, now: Time, connection: u32, out: &mut impl FnMut(TcpOutput)) {
         if connection > self.connection {
             self.connection = connection;

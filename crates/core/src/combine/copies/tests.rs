@@ -27,12 +27,12 @@ fn carried(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>>
     let (mut windows, mut links) = (Vec::new(), Vec::new());
     for (ms, path, sequence) in arrivals {
         copies.on_copy(at(ms), PathId(path), sequence, at(sequence), Ecn::Ect0);
-        while copies.take(at(ms), &mut links) {
+        while copies.take(at(ms), &mut links).is_some() {
             windows.push(links.clone());
         }
     }
     while let Some(deadline) = copies.next_deadline() {
-        while copies.take(deadline.at, &mut links) {
+        while copies.take(deadline.at, &mut links).is_some() {
             windows.push(links.clone());
         }
     }
@@ -91,7 +91,7 @@ fn a_queue_that_grows_is_seen_by_clocks_that_differ() {
         let ahead = Duration::from_secs(3600);
         let now = at(sequence) + MS * (sequence / 4);
         copies.on_copy(now, PathId(0), sequence, at(sequence) + ahead, Ecn::NotEct);
-        while copies.take(now, &mut links) {
+        while copies.take(now, &mut links).is_some() {
             queueing.extend(links[0].queueing);
         }
     }
@@ -137,7 +137,7 @@ proptest! {
         for (step, path, sequence) in arrivals {
             now += step;
             copies.on_copy(at(now), PathId(path), sequence, at(0), Ecn::Ce);
-            while copies.take(at(now), &mut links) {
+            while copies.take(at(now), &mut links).is_some() {
                 prop_assert!(links.iter().all(|link| link.lost <= link.sent));
             }
             prop_assert!(copies.windows.len() <= MOST_WINDOWS + 1);
@@ -146,7 +146,7 @@ proptest! {
             let Some(deadline) = copies.next_deadline() else {
                 return Ok(());
             };
-            while copies.take(deadline.at, &mut links) {}
+            while copies.take(deadline.at, &mut links).is_some() {}
         }
         prop_assert!(false, "no end of deadlines");
     }

@@ -1,0 +1,81 @@
+//! Several downloads over the same paths.
+
+use polypath_core::combine::DetectorConfig;
+use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
+use polypath_scenario::{Scenario, Scheme};
+use polypath_sim::{Crowd, run_crowd};
+
+/// Five downloads of 100 packets a round trip each over so many equal links, whose queues are RED or not.
+fn scenario(links: u32, queue: &str) -> Scenario {
+    let paths = (0..links).map(|n| {
+        format!(
+                "[[path]]\nname = \"p{n}\"\n[[path.link]]\nname = \"air\"\nrate = \"1 Gb/s\"\ndelay = \"0 ms\"\n\
+                 queue = \"1000 packets\"\nonoff = {{ up = \"10 s\", down = \"1 s\" }}\n[[path.link]]\nrate = \"40 Mb/s\"\ndelay = \"50 ms\"\nqueue = {queue}\n"
+        )
+    });
+    let paths = paths.collect::<Vec<_>>().concat();
+    let text = format!(
+        "schema = 1\nname = \"crowd\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\
+         [tcp]\nvariant = \"sack\"\nreceiver_window = 2000\necn = true\n{paths}"
+    );
+    Scenario::parse(&text, "crowd.toml", &[]).unwrap()
+}
+
+const RED: &str = "{ kind = \"red\", limit = \"500 packets\", min_th = 125, max_th = 375, mean_packet = \"1 kB\" }";
+
+/// The mean sum of windows over the capacity in 30 s after 10 s, the segments that arrived over it, and all arrivals.
+fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64, f64, Vec<u32>) {
+    let crowd = Crowd {
+        flows: 5,
+        scheme: Scheme::PpdTcp2,
+        detector,
+        late: None,
+    };
+    let (mut windows, mut n, mut first, mut last) = (0.0, 0, 0, Vec::new());
+    let spans = (
+        Seed(seed),
+        Duration::from_secs(40),
+        Duration::from_millis(100),
+    );
+    run_crowd(scenario, &crowd, spans, &mut |sample| {
+        let arrived: u32 = sample.arrived.iter().sum();
+        if sample.at.as_secs_f64() < 10.0 {
+            first = arrived;
+            return;
+        }
+        windows += sample.windows.iter().sum::<f64>();
+        n += 1;
+        last = sample.arrived;
+    })
+    .unwrap();
+    let arrived = f64::from(last.iter().sum::<u32>() - first) / (5000.0 * 30.0);
+    (windows / f64::from(n) / 500.0, arrived, last)
+}
+
+#[test]
+fn early_drops_shorten_the_queue_of_one_link_and_not_of_four() {
+    let tail = "\"500 packets\"";
+    let of = |links, queue| run(&scenario(links, queue), None, 1).0;
+    let (single_tail, single_red) = (of(1, tail), of(1, RED));
+    let red = of(4, RED);
+    assert!(single_red < 0.9 * single_tail);
+    assert!(red > 1.1 * single_red);
+}
+
+#[test]
+fn the_cure_brings_the_windows_down_and_keeps_most_of_the_throughput() {
+    let scenario = scenario(4, RED);
+    let (naive, of_naive, _) = run(&scenario, None, 1);
+    let (cured, of_cured, _) = run(&scenario, Some(DetectorConfig::default()), 1);
+    assert!(cured < 0.97 * naive);
+    assert!(of_cured > 0.93 * of_naive);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_downloads() {
+    let scenario = scenario(2, RED);
+    let of = |seed| run(&scenario, None, seed).2;
+    assert_eq!(of(3), of(3));
+    assert_ne!(of(3), of(4));
+}
