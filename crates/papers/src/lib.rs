@@ -8,6 +8,7 @@
 
 mod answer;
 pub mod book;
+pub mod diversity;
 mod engine;
 mod estimates;
 mod figure;

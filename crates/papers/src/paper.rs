@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::{ppd, psp};
+use crate::{diversity, ppd, psp};
 
 /// A paper, and what is made of it.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -20,7 +20,13 @@ pub struct Paper {
 }
 
 /// All papers whose figures are made.
-pub const PAPERS: [Paper; 2] = [
+pub const PAPERS: [Paper; 3] = [
+    Paper {
+        id: "diversity",
+        title: "Failure of TCP Congestion Control under Diversity Routing",
+        authors: "Y. Zhang, J. Chapin and V. W. S. Chan",
+        figures: diversity::FIGURES,
+    },
     Paper {
         id: "ppd",
         title: "A Simulation Study of Packet Path Diversity for TCP File Transfer and Media Transport on the Internet",

@@ -1,0 +1,28 @@
+//! Readings of what the paper leaves open.
+
+use polypath_sim::rounds::{Dropping, Outage, RoundsConfig};
+
+/// A name, and what becomes of a configuration.
+type Reading = (&'static str, fn(RoundsConfig) -> RoundsConfig);
+
+/// The readings, that of the figures first: their names, and what they are.
+pub(super) const READINGS: [Reading; 4] = [
+    ("as in the figures", |config| config),
+    (
+        "a link that fades loses its share of the round trip",
+        |config| RoundsConfig {
+            outage: Outage::Share,
+            ..config
+        },
+    ),
+    ("a full link drops each packet independently", |config| {
+        RoundsConfig {
+            dropping: Dropping::Independent,
+            ..config
+        }
+    }),
+    ("links do not fade", |config| RoundsConfig {
+        fading: None,
+        ..config
+    }),
+];

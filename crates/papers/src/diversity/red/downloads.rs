@@ -1,0 +1,291 @@
+//! Downloads over links that fade, packet by packet.
+
+use std::fmt::Write;
+use std::sync::atomic::AtomicU64;
+
+use polypath_batch::replica_seeds;
+use polypath_core::combine::DetectorConfig;
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_report::network::jain_index;
+use polypath_scenario::{Scenario, Scheme};
+use polypath_sim::{Crowd, CrowdSample, Side, run_crowd};
+use serde::{Deserialize, Serialize};
+
+use super::super::setting::{GAMMA, SHARE, SHORT};
+use crate::study::{Job, JobError, Pending, SEED, Study};
+
+/// The time between samples: a round trip without queues.
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
+const FLOWS: u32 = 5;
+/// What is measured begins then, when the windows have settled; the last download begins at the end of it.
+const WARM_UP: Duration = Duration::from_secs(20);
+const MEASURED: Duration = Duration::from_secs(100);
+const LATE: Duration = Duration::from_secs(50);
+/// The rate of a link: 100 packets of 1000 bytes for each flow in 0.1 s.
+const RATE: f64 = 40e6;
+/// Packets of a round trip without queues, which is the room of a queue, too.
+const CAPACITY: u32 = SHARE * FLOWS;
+
+/// How a queue drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Queue {
+    DropTail,
+    /// With thresholds at a quarter and three quarters of the room.
+    Red,
+    /// With ns-2's automatic thresholds.
+    RedOfNs2,
+}
+
+/// Downloads by TCP over links of which each fades.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Downloads {
+    links: u32,
+    queue: Queue,
+    /// Whether receivers mark on a sign of congestion.
+    cured: bool,
+    /// Whether the links have the same rate to the last bit.
+    alike: bool,
+    seed: u64,
+}
+
+/// What came of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Downloaded {
+    pub(super) seed: u64,
+    /// The mean sum of congestion windows over the capacity of a round trip.
+    pub(super) overflow: f64,
+    /// What was sent on a link over its rate, on average.
+    pub(super) offered: f64,
+    /// The share of that which queues dropped.
+    pub(super) dropped: f64,
+    /// What arrived in order over the rate of a link.
+    pub(super) goodput: f64,
+    /// Jain's index of that, of those that began together.
+    pub(super) jain: f64,
+    /// What arrived of the late one in its first time over the mean of the others.
+    pub(super) late: f64,
+    /// The sum of windows over the capacity at each sample.
+    pub(super) course: Vec<f64>,
+}
+
+impl Downloads {
+    pub(super) const fn new(links: u32, queue: Queue) -> Self {
+        Self {
+            links,
+            queue,
+            cured: false,
+            alike: false,
+            seed: 0,
+        }
+    }
+
+    /// With receivers that mark on a sign of congestion.
+    pub(super) const fn cured(self) -> Self {
+        Self {
+            cured: true,
+            ..self
+        }
+    }
+
+    /// With links of the same rate.
+    pub(super) const fn alike(self) -> Self {
+        Self {
+            alike: true,
+            ..self
+        }
+    }
+
+    /// The runs.
+    ///
+    /// # Errors
+    /// Where some are missing.
+    pub(super) fn ask(
+        &self,
+        study: &mut Study<'_>,
+        seeds: u32,
+    ) -> Result<Vec<Downloaded>, Pending> {
+        let jobs = replica_seeds(SEED, seeds).into_iter().map(|seed| Self {
+            seed,
+            ..self.clone()
+        });
+        study.ask_all(jobs)
+    }
+
+    pub(super) fn parameters() -> Vec<[String; 2]> {
+        let of = |name: &str, value: &str| [name.to_owned(), value.to_owned()];
+        vec![
+            of(
+                "downloads",
+                "5, and a sixth that begins 120 s later: chosen",
+            ),
+            of(
+                "TCP",
+                "SACK, 1000-byte packets, slow start and halving: chosen",
+            ),
+            of(
+                "links",
+                "40 Mb/s, 50 ms each way: 500 packets a round trip of 0.1 s, as in Fig. 4",
+            ),
+            of(
+                "fading",
+                "gamma 0.1/s, nu 100/s before the queue: stated (Figs. 3 to 5)",
+            ),
+            of(
+                "queues",
+                "500 packets; RED from 125 to 375, 0.1 there, 1 at 750: chosen",
+            ),
+            of(
+                "cure",
+                "the default signature; windows of 100 ms; ECN of RFC 3168",
+            ),
+        ]
+    }
+
+    fn queue(&self) -> String {
+        let red = |thresholds: &str| {
+            format!(
+                "{{ kind = \"red\", limit = \"{CAPACITY} packets\", mean_packet = \"1 kB\"{thresholds} }}"
+            )
+        };
+        match self.queue {
+            Queue::DropTail => format!("\"{CAPACITY} packets\""),
+            Queue::Red => red(&format!(
+                ", min_th = {}, max_th = {}",
+                CAPACITY / 4,
+                3 * CAPACITY / 4
+            )),
+            Queue::RedOfNs2 => red(""),
+        }
+    }
+
+    /// The scenario: before the bottleneck of each path a link that fades.
+    fn scenario(&self) -> Result<Scenario, JobError> {
+        let mut text = format!(
+            "schema = 1\nname = \"downloads\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\
+             [tcp]\nvariant = \"sack\"\nreceiver_window = {}\necn = {}\n",
+            10 * CAPACITY,
+            self.cured
+        );
+        let (up, down) = (1.0 / GAMMA, 1000.0 / SHORT);
+        for link in 0..self.links {
+            // In a tenth of a percent of the rate.
+            let differs = if self.alike { 0.0 } else { f64::from(link) };
+            let rate = RATE * (1.0 + differs / 1000.0) / 1000.0;
+            let written = write!(
+                text,
+                "[[path]]\nname = \"path{link}\"\n\
+                 [[path.link]]\nname = \"air\"\nrate = \"1 Gb/s\"\ndelay = \"0 ms\"\nqueue = \"2000 packets\"\n\
+                 onoff = {{ up = \"{up} s\", down = \"{down} ms\" }}\n\
+                 [[path.link]]\nname = \"core\"\nrate = \"{rate} kb/s\"\ndelay = \"50 ms\"\nqueue = {}\n",
+                self.queue()
+            );
+            written.map_err(|error| JobError::Other(error.to_string()))?;
+        }
+        Ok(Scenario::parse(&text, "downloads", &[])?)
+    }
+}
+
+impl Job for Downloads {
+    type Output = Downloaded;
+
+    const KIND: &'static str = "downloads";
+
+    fn cost(&self) -> f64 {
+        0.6 * f64::from(self.links) + 0.6
+    }
+
+    fn run(&self, _: &AtomicU64) -> Result<Downloaded, JobError> {
+        let begins = WARM_UP + MEASURED;
+        let crowd = Crowd {
+            flows: FLOWS + 1,
+            scheme: Scheme::PpdTcp2,
+            detector: self.cured.then(DetectorConfig::default),
+            late: Some(Time::ZERO + begins),
+        };
+        let mut seen = Seen::default();
+        let span = begins + LATE;
+        let spans = (Seed(self.seed), span, INTERVAL);
+        run_crowd(&self.scenario()?, &crowd, spans, &mut |sample| {
+            seen.add(&sample);
+        })?;
+        Ok(seen.downloaded(self))
+    }
+}
+
+/// What is noted of a run.
+#[derive(Default)]
+struct Seen {
+    course: Vec<f64>,
+    /// Arrivals and queue drops at the bottlenecks towards the clients, and what arrived of each download, when measuring
+    /// begins, when it ends, and in the end.
+    notes: Vec<Note>,
+}
+
+#[derive(Clone)]
+struct Note {
+    offered: f64,
+    dropped: f64,
+    arrived: Vec<f64>,
+}
+
+impl Seen {
+    fn add(&mut self, sample: &CrowdSample<'_>) {
+        let capacity = f64::from(CAPACITY);
+        self.course
+            .push(sample.windows.iter().sum::<f64>() / capacity);
+        let after = sample.at.since(Time::ZERO);
+        if [WARM_UP, WARM_UP + MEASURED, WARM_UP + MEASURED + LATE].contains(&after) {
+            self.notes.push(Note::of(sample));
+        }
+    }
+
+    fn downloaded(self, of: &Downloads) -> Downloaded {
+        let [begin, end, late] = &self.notes[..] else {
+            unreachable!("a run has three notes");
+        };
+        let number = |span: Duration| {
+            usize::try_from(span.as_nanos() / INTERVAL.as_nanos()).unwrap_or(usize::MAX)
+        };
+        let measured = &self.course[number(WARM_UP)..number(WARM_UP + MEASURED)];
+        let packets = f64::from(CAPACITY) * number(MEASURED) as f64;
+        let offered = end.offered - begin.offered;
+        let flows = FLOWS as usize;
+        let shares = since(&begin.arrived[..flows], &end.arrived[..flows]);
+        let after = since(&end.arrived, &late.arrived);
+        let others = after[..flows].iter().sum::<f64>() / f64::from(FLOWS);
+        Downloaded {
+            seed: of.seed,
+            overflow: measured.iter().sum::<f64>() / measured.len() as f64,
+            offered: offered / f64::from(of.links) / packets,
+            dropped: (end.dropped - begin.dropped) / offered.max(1.0),
+            goodput: shares.iter().sum::<f64>() / packets,
+            jain: jain_index(&shares).unwrap_or(0.0),
+            late: after[flows] / others.max(1.0),
+            course: self.course,
+        }
+    }
+}
+
+fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
+    let both = before.iter().zip(after);
+    both.map(|(before, after)| after - before).collect()
+}
+
+impl Note {
+    fn of(sample: &CrowdSample<'_>) -> Self {
+        let cores = sample.links.iter().filter(|link| {
+            link.name.towards == Some(Side::Client) && link.name.name.ends_with("core")
+        });
+        let (mut offered, mut dropped) = (0, 0);
+        for link in cores {
+            offered += link.counters.packets_in;
+            dropped += link.counters.drops.queue();
+        }
+        Self {
+            offered: offered as f64,
+            dropped: dropped as f64,
+            arrived: sample.arrived.iter().map(|&n| f64::from(n)).collect(),
+        }
+    }
+}
