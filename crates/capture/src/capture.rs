@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use polypath_core::connections::MOST_WINDOWS;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
 use polypath_scenario::document::nearest;
-use polypath_scenario::network::{Flow, Graph, GraphLink};
+use polypath_scenario::network::{Flow, Graph, GraphLink, Traffic};
 use polypath_sim::tcp::{Segment, SegmentKind, TcpConfig};
 use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};
 
@@ -220,8 +221,13 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
 fn hosts(network: &Network, flow: &Flow) -> TcpConfig {
     let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
     let changed = flow.receiver_window.iter().map(|change| change.window);
+    let said = match &flow.traffic {
+        // What a controller comes to want is not known beforehand.
+        Traffic::Striped(_) => MOST_WINDOWS,
+        _ => changed.fold(tcp.receiver_window, u32::max),
+    };
     TcpConfig {
-        receiver_window: changed.fold(tcp.receiver_window, u32::max),
+        receiver_window: said,
         ..tcp
     }
 }

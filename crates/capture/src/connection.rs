@@ -1,5 +1,7 @@
 //! What a capture remembers of the connections of a flow.
 
+use std::collections::BTreeSet;
+
 use polypath_core::rng::Seed;
 use polypath_sim::tcp::{Segment, SegmentKind};
 
@@ -12,14 +14,15 @@ pub(crate) struct Origins {
     pub(crate) sink: u32,
 }
 
-/// The newest connection of a flow.
+/// The connections of a flow; several may be open at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     seed: Seed,
     newest: u32,
+    /// Those of the newest.
     origins: Origins,
-    /// Whether data of it was seen on any link.
-    has_sent_data: bool,
+    /// Those up to the newest of which no data was seen on any link.
+    opening: BTreeSet<u32>,
 }
 
 impl Connections {
@@ -30,19 +33,21 @@ impl Connections {
             seed,
             newest: 0,
             origins: origins(seed, 0),
-            has_sent_data: false,
+            opening: BTreeSet::new(),
         }
     }
 
     /// Notes a segment, on whatever link it was seen.
     pub(crate) fn note(&mut self, segment: &Segment, first_data: u32) {
         if segment.connection > self.newest {
+            self.opening.extend(self.newest + 1..=segment.connection);
             self.newest = segment.connection;
             self.origins = origins(self.seed, segment.connection);
-            self.has_sent_data = false;
         }
         let is_data = segment.kind == SegmentKind::Data && segment.number >= first_data;
-        self.has_sent_data |= is_data && segment.connection == self.newest;
+        if is_data {
+            self.opening.remove(&segment.connection);
+        }
     }
 
     /// Where a connection that was noted begins to count.
@@ -56,7 +61,7 @@ impl Connections {
 
     /// Whether the sender has heard of the receiver: before that, an ACK is part of the handshake.
     pub(crate) fn is_established(&self, connection: u32) -> bool {
-        connection < self.newest || self.has_sent_data
+        connection <= self.newest && !self.opening.contains(&connection)
     }
 }
 
@@ -88,5 +93,11 @@ mod tests {
         assert!(connections.is_established(1) && !connections.is_established(2));
         assert_eq!(connections.origins(1), first);
         assert_ne!(connections.origins(2), first);
+        connections.note(&segment(SegmentKind::Data, 3, 0), 1);
+        connections.note(&segment(SegmentKind::Data, 2, 1), 1);
+        assert!(
+            connections.is_established(2) && !connections.is_established(3),
+            "side by side"
+        );
     }
 }

@@ -12,6 +12,7 @@ pub mod multihomed;
 mod preset;
 mod route;
 pub mod spaced;
+pub mod striped;
 
 use polypath_core::time::Duration;
 use schemars::JsonSchema;
@@ -27,6 +28,7 @@ pub use multihomed::Multihomed;
 pub use preset::Topology;
 pub use route::{RoundTrip, RouteError, Router, Stop};
 pub use spaced::Spaced;
+pub use striped::Striped;
 
 /// One network with its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
 use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
-use crate::world::{Notice, PathChange, SpacingEvent};
+use crate::world::{Notice, PathChange, SpacingEvent, Streamed};
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,10 @@ pub(crate) enum Event {
     SpacedReceiver(u32),
     /// A source over several ways wants to be woken.
     Multihomed(u32),
+    /// The source of a stream over several connections wants to be woken.
+    StripedSource(u32),
+    /// The receiver of one wants to be woken.
+    StripedSink(u32),
     /// An application changes the receiver window of a TCP sink.
     ReceiverWindow(u32),
 }
@@ -166,6 +170,8 @@ pub(crate) struct Fabric {
     pub(crate) spacings: Vec<(u32, SpacingEvent)>,
     /// The paths to which the flows of these numbers went, likewise.
     pub(crate) path_changes: Vec<(u32, PathChange)>,
+    /// What happened to the streams over several connections of these numbers, likewise.
+    pub(crate) streams: Vec<(u32, Streamed)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,

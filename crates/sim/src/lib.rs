@@ -57,6 +57,7 @@ pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
     SchemeOutcome, run, run_network,
 };
+pub use traffic::{StreamEvent, StreamState};
 pub use world::{
     DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, LinkReport, NetworkEvent,
     PathChange, PortId, PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,

@@ -17,6 +17,7 @@ mod destinations;
 mod graph;
 mod multihomed;
 mod spaced;
+mod striped;
 
 use std::collections::BTreeMap;
 

@@ -17,6 +17,10 @@ pub(crate) enum Terminal {
     MultihomedSource(u32),
     /// The receiver over several ways takes a datagram or a heartbeat.
     MultihomedReceiver(u32),
+    /// The source of a stream over several connections takes an ACK or a request.
+    StripedSource(u32),
+    /// The receiver of one takes a segment.
+    StripedSink(u32),
     /// The packet leaves the network at a port.
     Port(u32),
 }

@@ -10,6 +10,10 @@
 //! *Several paths* ([`MultihomedSource`]): datagrams over the path that a policy chooses (delay-centric paper).
 //!
 //! *Spaced packets* ([`SpacedSource`]): datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
+//!
+//! *Streams over several connections* ([`StripedSource`], [`StripedSink`]): media whose receiver sets the number of TCP
+//! connections and their windows (`MultiTCP` paper). It asks for a connection with a packet of the size of an ACK, and the sender
+//! begins it with a SYN; one that it wants no longer ends with what its window had offered.
 
 mod bulk;
 mod datagrams;
@@ -19,6 +23,8 @@ mod session;
 mod spaced;
 #[cfg(test)]
 mod stopping;
+mod striped;
+mod striped_sink;
 mod tcp_source;
 
 pub use bulk::Bulk;
@@ -29,4 +35,8 @@ pub use datagrams::{
 pub use multihomed::{MultihomedOutput, MultihomedSource};
 pub use session::{SessionConfig, Sessions};
 pub use spaced::SpacedSource;
+pub use striped::{StripedConfig, StripedOutput, StripedSource};
+pub use striped_sink::{
+    StreamEvent, StreamState, StripedSink, StripedSinkConfig, StripedSinkOutput,
+};
 pub use tcp_source::TcpSource;

@@ -31,7 +31,7 @@ use polypath_link::DropReason;
 use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
-pub(crate) use agents::{Agents, MultihomedSizes, Notice, SpacedSizes, Way};
+pub(crate) use agents::{Agents, MultihomedSizes, Notice, SpacedSizes, Streamed, Way};
 pub use agents::{PathChange, SpacingEvent};
 pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
 pub(crate) use flow::{FlowKind, FlowName};
@@ -191,6 +191,10 @@ impl<X: Payload> World<X> {
             Event::SpacedSource(source) => agents.wake_spaced_source::<WATCHED>(at, source, fabric),
             Event::SpacedReceiver(receiver) => agents.wake_spaced_receiver(at, receiver, fabric),
             Event::Multihomed(source) => agents.wake_multihomed::<WATCHED>(at, source, fabric),
+            Event::StripedSource(source) => {
+                agents.wake_striped_source::<WATCHED>(at, source, fabric);
+            }
+            Event::StripedSink(sink) => agents.wake_striped_sink::<WATCHED>(at, sink, fabric),
             Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change, fabric),
         }
     }
@@ -231,6 +235,15 @@ impl<X: Payload> World<X> {
             (Terminal::MultihomedSource(number), Cargo::Multihomed(notice)) => {
                 self.agents
                     .take_answer::<WATCHED>(at, number, notice, &mut self.fabric);
+            }
+            (Terminal::StripedSink(number), Cargo::Segment(data)) => {
+                let came = (data, packet.sent);
+                self.agents
+                    .take_striped_data::<WATCHED>(at, number, came, &mut self.fabric);
+            }
+            (Terminal::StripedSource(number), Cargo::Segment(ack)) => {
+                self.agents
+                    .take_striped_ack::<WATCHED>(at, number, ack, &mut self.fabric);
             }
             (Terminal::Port(port), Cargo::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;

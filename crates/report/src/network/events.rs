@@ -13,6 +13,8 @@
 //! | `receiver-window` | `window` in segments, from now on; `connection` is 0 before the first |
 //! | `spacing` | `spacing` in ns from now on, `adjustment`, packets `sent` and `received`, `sent_by_clock`, `received_by_clock` |
 //! | `path` | `to`, the way that carries the data from now on, by its position in `ways`; `way_before`, absent at the start |
+//! | `control` | `connections` and the sum of their `windows` in segments that a striped stream wants from now on; `throughput` in bit/s and `rtt` in ns from which that follows, null at first |
+//! | `player` | `plays`: whether it plays from now on, or has stopped |
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
@@ -28,11 +30,12 @@
 
 use std::io::{self, Write};
 
+use polypath_core::connections::PlayOutEvent;
 use polypath_core::spacing::{Adjustment, Readings};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
-use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
+use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver, StreamEvent};
 use serde::Serialize;
 
 /// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without `packet` was a
@@ -89,6 +92,17 @@ enum What<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         way_before: Option<u8>,
         to: u8,
+    },
+    Control {
+        flow: &'a str,
+        connections: u32,
+        windows: u32,
+        throughput: Option<u64>,
+        rtt: Option<u64>,
+    },
+    Player {
+        flow: &'a str,
+        plays: bool,
     },
     Dropped {
         link: &'a str,
@@ -274,6 +288,7 @@ impl<'a> Names<'a> {
                 };
                 ("path", what)
             }
+            NetworkEvent::Stream { flow, event } => describe_stream(self.flow(*flow), event),
         }
     }
 
@@ -290,6 +305,25 @@ impl<'a> Names<'a> {
             },
             connection: packet.segment.map(|segment| segment.connection),
             number: packet.number,
+        }
+    }
+}
+
+fn describe_stream<'a>(flow: &'a str, event: &StreamEvent) -> (&'static str, What<'a>) {
+    match event {
+        StreamEvent::Controlled(controlled) => {
+            let what = What::Control {
+                flow,
+                connections: controlled.wanted.connections(),
+                windows: controlled.wanted.sum(),
+                throughput: controlled.sample.map(|sample| sample.throughput.0),
+                rtt: controlled.sample.map(|sample| sample.rtt.as_nanos()),
+            };
+            ("control", what)
+        }
+        StreamEvent::Player(event) => {
+            let plays = *event == PlayOutEvent::Plays;
+            ("player", What::Player { flow, plays })
         }
     }
 }

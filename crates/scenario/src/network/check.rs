@@ -5,6 +5,7 @@ mod bounds;
 mod multihomed;
 mod receiver_window;
 mod spaced;
+mod striped;
 
 use std::collections::BTreeSet;
 
@@ -147,6 +148,7 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
         Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
         Traffic::Spaced(spaced) => spaced::check(key, spaced, problems),
         Traffic::Multihomed(multihomed) => multihomed::check(key, multihomed, problems),
+        Traffic::Striped(striped) => striped::check(key, striped, problems),
         Traffic::Cbr {
             packet, interval, ..
         } => {

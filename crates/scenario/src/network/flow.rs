@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::activity::{Activity, WindowChange};
 use super::multihomed::Multihomed;
 use super::spaced::Spaced;
+use super::striped::Striped;
 use crate::background::LogNormal;
 use crate::tcp::Tcp;
 use crate::trace::{PacketTrace, TraceFormat};
@@ -115,6 +116,8 @@ pub enum Traffic {
     Spaced(Spaced),
     /// Datagrams over the way with the lowest delay of several.
     Multihomed(Multihomed),
+    /// Media over several TCP connections, whose number and windows the receiver sets.
+    Striped(Striped),
     /// Recorded datagrams.
     Trace {
         /// The file, relative to this one.
@@ -217,7 +220,7 @@ impl Traffic {
     pub const fn is_tcp(&self) -> bool {
         matches!(
             self,
-            Self::Ftp {} | Self::File { .. } | Self::Sessions { .. }
+            Self::Ftp {} | Self::File { .. } | Self::Sessions { .. } | Self::Striped(_)
         )
     }
 }

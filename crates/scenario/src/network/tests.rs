@@ -3,6 +3,7 @@ use super::*;
 mod multihomed;
 mod receivers;
 mod spaced;
+mod striped;
 mod ways;
 
 const RACE: &str = include_str!("../../../../scenarios/race.toml");

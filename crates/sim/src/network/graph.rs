@@ -100,7 +100,10 @@ impl Network {
             return Ok(());
         }
         let stops = ways.swap_remove(0);
-        if flow.traffic.is_tcp() {
+        if let Traffic::Striped(striped) = &flow.traffic {
+            let ways = router.round_trip(&stops).map_err(route)?;
+            self.add_striped_flow(name, striped, hosts, span, &ways);
+        } else if flow.traffic.is_tcp() {
             let RoundTrip { there, back } = router.round_trip(&stops).map_err(route)?;
             let tcp = TcpConfig::from(hosts);
             let source = self.tcp_source(flow, &name, hosts, span);
@@ -248,7 +251,8 @@ impl Network {
             | Traffic::File { .. }
             | Traffic::Sessions { .. }
             | Traffic::Spaced(_)
-            | Traffic::Multihomed(_) => {
+            | Traffic::Multihomed(_)
+            | Traffic::Striped(_) => {
                 unreachable!("TCP and what feedback steers have sources of their own")
             }
         };

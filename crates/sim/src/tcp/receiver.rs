@@ -37,7 +37,7 @@ pub struct Receiver {
 /// The receiver window, whose right edge never moves back (RFC 9293, 3.8.6.2.1).
 #[derive(Clone, Copy, Debug)]
 struct AdvertisedWindow {
-    /// What the application wants, in segments; at least one.
+    /// What the application wants, in segments; at least one, unless it wants no more.
     wanted: u32,
     /// One past the last segment that may be sent.
     edge: u32,
@@ -108,6 +108,17 @@ impl Receiver {
     /// when what was advertised before has arrived.
     pub fn set_window(&mut self, segments: u32) {
         self.window.wanted = segments.max(1);
+    }
+
+    /// Wants no more than what was offered: the right edge of the window stays.
+    pub fn close(&mut self) {
+        self.window.wanted = 0;
+    }
+
+    /// Whether it wants no more, and all that was offered has arrived.
+    #[must_use]
+    pub const fn is_exhausted(&self) -> bool {
+        self.window.wanted == 0 && self.next >= self.window.edge
     }
 
     /// Takes note that a connection has begun at its sender, whose data is to come.

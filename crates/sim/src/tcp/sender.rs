@@ -44,6 +44,8 @@ pub struct Sender {
     overhead: Option<Box<Overhead>>,
     stats: SenderStats,
     observed: bool,
+    /// Whether the application gives more as soon as it is taken.
+    is_fed: bool,
 }
 
 /// What a sender looks up of its [`TcpConfig`] while it runs: a third of it, so that thousands of senders touch
@@ -117,7 +119,16 @@ impl Sender {
             overhead: None,
             stats: SenderStats::default(),
             observed: false,
+            is_fed: false,
         }
+    }
+
+    /// Makes it leave the room for new data to an application that [extends](Self::extend) it, where else it would repeat what
+    /// may not be lost (RFC 6675, `NextSeg`, rule 3).
+    #[must_use]
+    pub fn fed(mut self) -> Self {
+        self.is_fed = true;
+        self
     }
 
     /// Makes it take a random time before it sends.

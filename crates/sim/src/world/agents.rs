@@ -3,6 +3,7 @@
 mod multihomed;
 mod sinks;
 mod spaced;
+mod striped;
 
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
@@ -22,6 +23,8 @@ use sinks::Sink;
 use spaced::SpacedFlows;
 pub(crate) use spaced::SpacedSizes;
 pub use spaced::SpacingEvent;
+pub(crate) use striped::Streamed;
+use striped::StripedFlow;
 
 /// A machine, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]
@@ -49,6 +52,7 @@ pub(crate) struct Agents {
     datagram_sinks: Vec<DatagramSink>,
     spaced: SpacedFlows,
     multihomed: Vec<Multihomed>,
+    striped: Vec<StripedFlow>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
     delays: DelayHistograms,
@@ -100,6 +104,9 @@ impl Agents {
         for source in &mut self.sources {
             source.machine.observe(observed);
         }
+        for flow in &mut self.striped {
+            flow.observe(observed);
+        }
     }
 
     /// Makes the delays of flows be measured in the groups, of `count`, to which they belong.
@@ -119,6 +126,7 @@ impl Agents {
                 FlowKind::Multihomed(number) => {
                     self.multihomed[number as usize].sink.group = group;
                 }
+                FlowKind::Striped(number) => self.striped[number as usize].group = group,
             }
         }
     }
@@ -138,7 +146,8 @@ impl Agents {
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
-            tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum(),
+            tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum::<u64>()
+                + self.striped.iter().map(StripedFlow::delivered).sum::<u64>(),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>()
                 + self.spaced.flows.iter().map(|s| s.sink.bytes).sum::<u64>()
                 + self.multihomed.iter().map(|s| s.sink.bytes).sum::<u64>(),

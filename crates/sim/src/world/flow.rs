@@ -6,6 +6,7 @@ use polypath_core::time::Duration;
 
 use super::World;
 use crate::tcp::SenderStats;
+use crate::traffic::StreamState;
 
 /// A flow's name, and where it is kept.
 #[derive(Clone, Debug)]
@@ -21,6 +22,7 @@ pub(crate) enum FlowKind {
     Datagrams(u32),
     Spaced(u32),
     Multihomed(u32),
+    Striped(u32),
 }
 
 /// A flow and its totals since the start of the run.
@@ -86,6 +88,7 @@ impl<X: Payload> World<X> {
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
+            FlowKind::Striped(number) => self.agents.striped_congestion_window(number),
             FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
         })
     }
@@ -94,7 +97,19 @@ impl<X: Payload> World<X> {
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
+            FlowKind::Striped(number) => self.agents.striped_rtt(number),
             FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
+        })
+    }
+
+    /// What the streams over several connections look like at their receivers now, likewise; nothing of other flows.
+    pub fn streams(&self) -> impl Iterator<Item = Option<StreamState>> {
+        self.names.flows.iter().map(|flow| match flow.kind {
+            FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
+            FlowKind::Tcp(_)
+            | FlowKind::Datagrams(_)
+            | FlowKind::Spaced(_)
+            | FlowKind::Multihomed(_) => None,
         })
     }
 
@@ -103,9 +118,10 @@ impl<X: Payload> World<X> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => {
-                SpanFiles::default()
-            }
+            FlowKind::Datagrams(_)
+            | FlowKind::Spaced(_)
+            | FlowKind::Multihomed(_)
+            | FlowKind::Striped(_) => SpanFiles::default(),
         })
     }
 
@@ -135,6 +151,12 @@ impl<X: Payload> World<X> {
                 tcp: false,
                 counters: self.agents.multihomed_counters(number),
                 congestion_window: None,
+            },
+            FlowKind::Striped(number) => FlowReport {
+                name: &flow.name,
+                tcp: true,
+                counters: self.agents.striped_counters(number),
+                congestion_window: self.agents.striped_congestion_window(number),
             },
         })
     }

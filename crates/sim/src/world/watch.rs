@@ -11,7 +11,8 @@ use super::flow::FlowKind;
 use super::{LinkId, PathChange, SpacingEvent, World};
 use crate::fabric::{Cargo, Event, Packet};
 use crate::route::Terminal;
-use crate::tcp::{Segment, TcpEvent};
+use crate::tcp::{Segment, SegmentKind, TcpEvent};
+use crate::traffic::StreamEvent;
 
 /// What is said of a network besides its progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +83,13 @@ pub enum NetworkEvent {
         /// From where to where.
         change: PathChange,
     },
+    /// Something happened to a stream over several connections, at its receiver.
+    Stream {
+        /// The flow, by its position in [`World::flows`].
+        flow: u32,
+        /// What happened.
+        event: StreamEvent,
+    },
 }
 
 /// A packet of a flow.
@@ -109,6 +117,7 @@ pub(crate) struct Watch {
     datagrams: Vec<u32>,
     spaced: Vec<u32>,
     multihomed: Vec<u32>,
+    striped: Vec<u32>,
 }
 
 impl Watch {
@@ -121,6 +130,9 @@ impl Watch {
             }
             Terminal::MultihomedSource(number) | Terminal::MultihomedReceiver(number) => {
                 self.multihomed.get(number as usize)
+            }
+            Terminal::StripedSource(number) | Terminal::StripedSink(number) => {
+                self.striped.get(number as usize)
             }
             Terminal::Port(_) => None,
         };
@@ -141,6 +153,7 @@ impl<X: Payload> World<X> {
             datagrams: Vec::new(),
             spaced: Vec::new(),
             multihomed: Vec::new(),
+            striped: Vec::new(),
         };
         // Each kind is numbered in the order of the flows.
         for (flow, position) in self.names.flows.iter().zip(0..) {
@@ -149,6 +162,7 @@ impl<X: Payload> World<X> {
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
                 FlowKind::Spaced(_) => watch.spaced.push(position),
                 FlowKind::Multihomed(_) => watch.multihomed.push(position),
+                FlowKind::Striped(_) => watch.striped.push(position),
             }
         }
         detail.is_some().then_some(watch)
@@ -198,6 +212,10 @@ impl<X: Payload> World<X> {
             let flow = watch.multihomed[number as usize];
             told(at, &NetworkEvent::Path { flow, change });
         }
+        for (number, said) in self.fabric.streams.drain(..) {
+            let flow = watch.striped[number as usize];
+            told(at, &said.of(flow));
+        }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
             if let Some(packet) = self.describe(&lost.packet, watch) {
@@ -213,6 +231,8 @@ impl<X: Payload> World<X> {
 
     fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
         let (number, segment) = match packet.cargo {
+            // The receiver of a stream asks for a connection, which begins with the sender's SYN.
+            Cargo::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
             Cargo::Segment(segment) => (segment.number, Some(segment)),
             Cargo::Datagram(number) => (number, None),
             Cargo::Spaced(message) => (self.agents.spaced_number(message), None),
@@ -228,7 +248,10 @@ impl<X: Payload> World<X> {
             segment,
             back: matches!(
                 end,
-                Terminal::Source(_) | Terminal::SpacedSource(_) | Terminal::MultihomedSource(_)
+                Terminal::Source(_)
+                    | Terminal::SpacedSource(_)
+                    | Terminal::MultihomedSource(_)
+                    | Terminal::StripedSource(_)
             ),
         })
     }

@@ -10,3 +10,4 @@ mod multihomed;
 mod receiver_rtt;
 mod receiver_window;
 mod spaced;
+mod striped;

@@ -53,7 +53,7 @@ fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
         back: false,
     };
     match &flow.traffic {
-        Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } => {
+        Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } | Traffic::Striped(_) => {
             let tcp = flow.tcp.apply(&network.tcp);
             let own = tcp.segment != network.tcp.segment;
             let data = own.then(|| there("segment", tcp.segment, "tcp.segment"));

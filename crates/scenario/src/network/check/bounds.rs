@@ -61,7 +61,11 @@ fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
     let at = |leaf: &str| format!("{key}.{leaf}");
     match traffic {
         // Those of traffic under control are checked with what else is to be known of it.
-        Traffic::Ftp {} | Traffic::Trace { .. } | Traffic::Spaced(_) | Traffic::Multihomed(_) => {}
+        Traffic::Ftp {}
+        | Traffic::Trace { .. }
+        | Traffic::Spaced(_)
+        | Traffic::Multihomed(_)
+        | Traffic::Striped(_) => {}
         Traffic::File { size } => of_size(&at("size"), *size, MOST_FILE, problems),
         Traffic::Sessions { idle, file } => {
             at_most_a_day(&at("idle"), *idle, problems);

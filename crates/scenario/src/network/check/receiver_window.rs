@@ -5,13 +5,17 @@ use polypath_core::time::Duration;
 use crate::check::positive;
 use crate::document::Problems;
 use crate::network::Run;
-use crate::network::flow::Flow;
+use crate::network::flow::{Flow, Traffic};
 
 /// Reports what is wrong with the changes of the flow at `key`.
 pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
     let key = format!("{key}.receiver_window");
     if !flow.traffic.is_tcp() && !flow.receiver_window.is_empty() {
         let message = "datagrams have no receiver window";
+        return problems.report(&key, message, "remove `receiver_window` from the flow");
+    }
+    if let (Traffic::Striped(_), false) = (&flow.traffic, flow.receiver_window.is_empty()) {
+        let message = "the controller of a striped stream sets its receiver windows";
         return problems.report(&key, message, "remove `receiver_window` from the flow");
     }
     let mut before = Duration::ZERO;

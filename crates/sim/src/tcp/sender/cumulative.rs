@@ -10,7 +10,7 @@ use crate::tcp::segment::Segment;
 /// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
 pub(super) const LOSS_THRESHOLD: u32 = 3;
 /// So many segments `NewReno` sends for one ACK in fast recovery (ns-2 2.35, tcp-newreno.cc).
-const NEWRENO_BURST: u32 = 2;
+pub(super) const NEWRENO_BURST: u32 = 2;
 
 impl Sender {
     #[inline]

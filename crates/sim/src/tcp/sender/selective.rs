@@ -90,6 +90,7 @@ impl Sender {
             let at = self.outstanding();
             match self.board().next(at) {
                 Some(Next::Again(number)) => self.transmit(now, number, out),
+                Some(Next::New) if at.max >= self.sequence.total => return,
                 Some(Next::New) => {
                     self.transmit(now, at.max, out);
                     self.sequence.next = self.sequence.max;
@@ -105,7 +106,7 @@ impl Sender {
         self.pipe() < self.window.whole()
     }
 
-    fn pipe(&mut self) -> u32 {
+    pub(super) fn pipe(&mut self) -> u32 {
         let at = self.outstanding();
         self.board().pipe(at)
     }
@@ -115,7 +116,7 @@ impl Sender {
         Outstanding {
             una: sequence.una,
             max: sequence.max,
-            has_new: sequence.max < sequence.total.min(sequence.edge),
+            has_new: sequence.max < sequence.edge && (sequence.max < sequence.total || self.is_fed),
         }
     }
 

@@ -4,6 +4,8 @@ use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 
 use super::Sender;
+use super::cumulative::{LOSS_THRESHOLD, NEWRENO_BURST};
+use crate::tcp::Variant;
 use crate::tcp::event::TcpOutput;
 use crate::tcp::segment::{Segment, SegmentKind};
 
@@ -52,6 +54,47 @@ impl Sender {
         let beyond = self.window.whole().saturating_add(self.recovery.duplicates);
         if self.sequence.next < self.limit_of(beyond) {
             self.send_next(now, out);
+        }
+    }
+
+    /// How many segments the windows let go beyond those that the application has given: 0 if the connection is blocked.
+    pub fn room(&mut self) -> u32 {
+        let beyond = if self.recovers_selectively() {
+            // What has to be sent again was, as far as the pipe allows, when the last ACK came.
+            let free = self.window.whole().saturating_sub(self.pipe());
+            self.sequence.max.saturating_add(free)
+        } else {
+            let window = self.window.whole().saturating_add(self.recovery.inflation);
+            let window = window.saturating_add(self.limited_transmit());
+            self.sequence.una.saturating_add(window)
+        };
+        let room = beyond.min(self.sequence.edge);
+        let room = room.saturating_sub(self.sequence.total);
+        match self.options.variant {
+            Variant::NewReno if self.recovery.is_fast() => room.min(NEWRENO_BURST),
+            _ => room,
+        }
+    }
+
+    /// Takes `segments` more from the application, and sends what is allowed.
+    pub fn extend(&mut self, now: Time, segments: u32, out: &mut impl FnMut(TcpOutput)) {
+        self.sequence.total = self.sequence.total.saturating_add(segments);
+        if self.limited_transmit() > 0 && !self.recovers_selectively() {
+            for _ in 0..segments {
+                self.send_beyond_window(now, out);
+            }
+        }
+        self.send_more(now, u32::MAX, out);
+    }
+
+    /// How many new segments the first duplicate ACKs let go beyond the window (RFC 3042); while old ones go again, none.
+    fn limited_transmit(&self) -> u32 {
+        let duplicates = self.recovery.duplicates;
+        let sends_new = self.sequence.next >= self.sequence.max;
+        if self.options.limited_transmit && sends_new && duplicates < LOSS_THRESHOLD {
+            duplicates
+        } else {
+            0
         }
     }
 

@@ -1,0 +1,269 @@
+//! The sender of a stream over several TCP connections: the striper of [`polypath_core::connections`] over simulated senders.
+
+use polypath_core::connections::{Striper, StriperInput, StriperOutput};
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::rng::Stream;
+use polypath_core::spacing::Pacer;
+use polypath_core::time::{Duration, Time};
+
+use crate::tcp::{Overhead, Rto, Segment, SegmentKind, Sender, SenderStats, TcpConfig, TcpOutput};
+
+/// What its connections are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct StripedConfig {
+    /// The hosts; a connection begins with a set-up in any case.
+    pub tcp: TcpConfig,
+    /// The greatest random time that a sender takes before it sends.
+    pub overhead: Duration,
+    /// The least time between two packets that the application gives to a connection, if it limits their rate.
+    pub interval: Option<Duration>,
+}
+
+/// Opens the connections that the receiver asks for, and stripes media without end over them.
+///
+/// A connection is blocked where its windows let nothing new go: the striper fills no buffers, so that a packet goes to the
+/// connection that can send it now.
+#[derive(Clone, Debug)]
+pub struct StripedSource {
+    config: StripedConfig,
+    /// Where the overheads of connections are drawn.
+    stream: Stream,
+    stop: Time,
+    striper: Striper,
+    /// The open connections.
+    lanes: Vec<Lane>,
+    /// Of each number from 1 whether there has been a connection of it.
+    known: Vec<bool>,
+    /// What closed connections have done.
+    finished: SenderStats,
+    observed: bool,
+}
+
+/// An open connection.
+#[derive(Clone, Debug)]
+struct Lane {
+    number: u32,
+    sender: Sender,
+    pacer: Option<Pacer>,
+    /// Until when it is the application that gives it nothing.
+    rests: Option<Time>,
+}
+
+/// What a source says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StripedOutput {
+    /// What a connection says.
+    Tcp(TcpOutput),
+    /// The next segment of a connection holds this packet of the stream: what its header tells the receiver.
+    Written {
+        /// The connection.
+        connection: u32,
+        /// The number of the packet in the stream, from 1.
+        sequence: u64,
+    },
+}
+
+impl StripedSource {
+    /// A source that writes nothing new at `stop` or later.
+    #[must_use]
+    pub fn new(config: StripedConfig, stream: Stream, stop: Time) -> Self {
+        let mut striper = Striper::default();
+        striper.handle_input(Time::ZERO, StriperInput::Data(u64::MAX), &mut |_| {});
+        Self {
+            config,
+            stream,
+            stop,
+            striper,
+            lanes: Vec::new(),
+            known: Vec::new(),
+            finished: SenderStats::default(),
+            observed: false,
+        }
+    }
+
+    /// Makes the senders of all connections say events, or no longer.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
+        for lane in &mut self.lanes {
+            lane.sender.observe(observed);
+        }
+    }
+
+    /// What it has done so far, over all connections.
+    #[must_use]
+    pub fn stats(&self) -> SenderStats {
+        let open: SenderStats = self.lanes.iter().map(|lane| lane.sender.stats()).sum();
+        self.finished + open
+    }
+
+    /// The mean congestion window of an open connection in segments; nothing without one.
+    #[must_use]
+    pub fn congestion_window(&self) -> Option<f64> {
+        let windows = self
+            .lanes
+            .iter()
+            .map(|lane| lane.sender.congestion_window());
+        (!self.lanes.is_empty()).then(|| windows.sum::<f64>() / self.lanes.len() as f64)
+    }
+
+    /// Whether the receiver asks for this connection for the first time.
+    fn is_new(&mut self, number: u32) -> bool {
+        let place = number as usize;
+        if self.known.len() <= place {
+            self.known.resize(place + 1, false);
+        }
+        !std::mem::replace(&mut self.known[place], true)
+    }
+
+    fn open(&mut self, now: Time, number: u32, out: &mut impl FnMut(StripedOutput)) {
+        if !self.is_new(number) {
+            return;
+        }
+        let tcp = self.config.tcp;
+        let mut sender = Sender::new(number, 1, tcp, Rto::new(tcp.rto)).fed();
+        if let Some(overhead) = Overhead::of_connection(self.config.overhead, &mut self.stream) {
+            sender = sender.with_overhead(overhead);
+        }
+        sender.observe(self.observed);
+        sender.start(now, &mut |said| out(StripedOutput::Tcp(said)));
+        let pacer = self.config.interval.map(|interval| {
+            let mut pacer = Pacer::new(interval, interval);
+            pacer.on_writable();
+            pacer
+        });
+        let lane = Lane {
+            number,
+            sender,
+            pacer,
+            rests: None,
+        };
+        let place = self.lanes.partition_point(|lane| lane.number < number);
+        self.lanes.insert(place, lane);
+    }
+
+    fn take_ack(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(StripedOutput)) {
+        let found = self
+            .lanes
+            .iter()
+            .position(|lane| lane.number == ack.connection);
+        let Some(place) = found else {
+            return;
+        };
+        let sender = &mut self.lanes[place].sender;
+        sender.handle_input(now, ack, &mut |said| out(StripedOutput::Tcp(said)));
+        // The receiver wants no more, and has all that was sent.
+        if ack.window == 0 && ack.number >= sender.total() {
+            self.finished += sender.stats();
+            self.lanes.remove(place);
+            let closed = StriperInput::Closed(ack.connection);
+            self.striper.handle_input(now, closed, &mut |_| {});
+        } else {
+            self.stripe(now, place, out);
+        }
+    }
+
+    /// Gives the connection at `place` what it takes.
+    fn stripe(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedOutput)) {
+        while now < self.stop {
+            let room = self.lanes[place].room(now);
+            let connection = self.lanes[place].number;
+            let input = StriperInput::Writable { connection, room };
+            let lanes = &mut self.lanes;
+            let mut sent = false;
+            self.striper.handle_input(now, input, &mut |output| {
+                sent = true;
+                write(now, output, lanes, out);
+            });
+            if !sent {
+                return;
+            }
+        }
+    }
+}
+
+/// Gives a packet to its connection.
+fn write(
+    now: Time,
+    StriperOutput {
+        connection,
+        sequence,
+    }: StriperOutput,
+    lanes: &mut [Lane],
+    out: &mut impl FnMut(StripedOutput),
+) {
+    let found = lanes.binary_search_by_key(&connection, |lane| lane.number);
+    let place = found.expect("the striper knows open connections alone");
+    out(StripedOutput::Written {
+        connection,
+        sequence,
+    });
+    let lane = &mut lanes[place];
+    if let Some(pacer) = &mut lane.pacer {
+        pacer.on_sent(now, Duration::ZERO);
+        pacer.on_writable();
+    }
+    let said = &mut |said| out(StripedOutput::Tcp(said));
+    lane.sender.extend(now, 1, said);
+}
+
+impl Lane {
+    /// How many packets it takes now.
+    fn room(&mut self, now: Time) -> u32 {
+        let room = self.sender.room();
+        let next = self
+            .pacer
+            .as_ref()
+            .and_then(|pacer| pacer.next(Duration::ZERO));
+        self.rests = next.filter(|next| *next > now && room > 0);
+        match (next, self.rests) {
+            (_, Some(_)) => 0,
+            (Some(_), None) => room.min(1),
+            (None, None) => room,
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let rests = self.rests.map(|at| Deadline {
+            at,
+            why: "rate limit of a connection",
+        });
+        Deadline::earlier(self.sender.deadline(), rests)
+    }
+}
+
+impl Machine for StripedSource {
+    type Input = Segment;
+    type Output = StripedOutput;
+
+    fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(StripedOutput)) {
+        match segment.kind {
+            SegmentKind::Request if now < self.stop => self.open(now, segment.connection, out),
+            SegmentKind::Ack => self.take_ack(now, segment, out),
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedOutput)) {
+        for place in 0..self.lanes.len() {
+            let lane = &mut self.lanes[place];
+            if lane.deadline().is_none_or(|deadline| deadline.at > now) {
+                continue;
+            }
+            if lane
+                .sender
+                .deadline()
+                .is_some_and(|deadline| deadline.at <= now)
+            {
+                let said = &mut |said| out(StripedOutput::Tcp(said));
+                lane.sender.handle_timeout(now, said);
+            }
+            lane.rests = None;
+            self.stripe(now, place, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let deadlines = self.lanes.iter().map(Lane::deadline);
+        deadlines.fold(None, Deadline::earlier)
+    }
+}

@@ -1,0 +1,293 @@
+//! The receiver of a stream over several TCP connections: control unit, resequencer and player of
+//! [`polypath_core::connections`] over simulated receivers.
+
+mod inlet;
+
+use polypath_core::connections::{
+    ControlInput, ControlUnit, Controlled, ControllerConfig, Offer, PlayOut, PlayOutConfig,
+    PlayOutEvent, Resequencer, ResequencerCounts, Target, Windows,
+};
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
+
+use crate::tcp::{Segment, SegmentKind, TcpConfig};
+use inlet::Inlet;
+
+/// What a receiver is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct StripedSinkConfig {
+    /// The hosts.
+    pub tcp: TcpConfig,
+    /// The rate of the media and the size of a segment.
+    pub target: Target,
+    /// What decides on connections and windows.
+    pub controller: ControllerConfig,
+    /// How many packets the resequencer has places for.
+    pub buffer: u32,
+    /// How the media is played, if it is.
+    pub play_out: Option<PlayOutConfig>,
+}
+
+/// Asks for connections, sets their windows, and puts what they bring in order.
+#[derive(Clone, Debug)]
+pub struct StripedSink {
+    tcp: TcpConfig,
+    span: Span,
+    unit: ControlUnit,
+    /// Every connection that was ever asked for, by its number from 1: one that is closed still answers what comes late.
+    inlets: Vec<Inlet>,
+    /// The positions in `inlets` of those that are wanted, and then of those that are to end with what they were offered.
+    open: Vec<usize>,
+    draining: Vec<usize>,
+    resequencer: Resequencer<()>,
+    play: Option<PlayOut>,
+}
+
+/// From when until when it controls.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    /// Nothing once it has started.
+    start: Option<Time>,
+    stop: Time,
+}
+
+/// What a receiver says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StripedSinkOutput {
+    /// Send this segment: an ACK, or a request for a connection.
+    Segment(Segment),
+    /// Something happened to the stream.
+    Event(StreamEvent),
+}
+
+/// What happens to a stream at its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamEvent {
+    /// The control unit says what is wanted from now on.
+    Controlled(Controlled),
+    /// The player plays or stops.
+    Player(PlayOutEvent),
+}
+
+/// What a stream looks like at its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// The wanted connections and windows; nothing before the start.
+    pub wanted: Option<Windows>,
+    /// How often the player has stopped.
+    pub stops: u32,
+    /// What became of packets at the resequencer.
+    pub packets: ResequencerCounts,
+}
+
+impl StripedSink {
+    /// A receiver that starts at `start`, and changes connections and windows until `stop`.
+    #[must_use]
+    pub fn new(config: &StripedSinkConfig, start: Time, stop: Time) -> Self {
+        let rate = config.target.rate;
+        Self {
+            tcp: config.tcp,
+            span: Span {
+                start: Some(start),
+                stop,
+            },
+            unit: ControlUnit::new(config.controller, config.target),
+            inlets: Vec::new(),
+            open: Vec::new(),
+            draining: Vec::new(),
+            resequencer: Resequencer::new(config.buffer),
+            play: config.play_out.map(|play| PlayOut::new(play, rate)),
+        }
+    }
+
+    /// What the next segment of a connection holds, which its header says.
+    pub fn note_written(&mut self, connection: u32, sequence: u64) {
+        if let Some(place) = self.place(connection) {
+            self.inlets[place].note_written(sequence);
+        }
+    }
+
+    /// The bytes that the player has got, in order.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.resequencer.counts().delivered * u64::from(self.tcp.segment)
+    }
+
+    /// What it looks like now.
+    #[must_use]
+    pub fn state(&self) -> StreamState {
+        let wanted = self.span.start.is_none().then(|| self.unit.wanted());
+        StreamState {
+            wanted,
+            stops: self.play.as_ref().map_or(0, PlayOut::stops),
+            packets: self.resequencer.counts(),
+        }
+    }
+
+    /// The estimate of the round-trip time: the least of those of the wanted connections.
+    #[must_use]
+    pub fn rtt(&self) -> Option<Duration> {
+        let open = self.open.iter().map(|&place| self.inlets[place].rtt());
+        open.flatten().min()
+    }
+
+    fn place(&self, connection: u32) -> Option<usize> {
+        let place = (connection as usize).checked_sub(1)?;
+        (place < self.inlets.len()).then_some(place)
+    }
+
+    /// Tells the control unit the round-trip time; the first makes it begin.
+    fn tell_rtt(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+        if let Some(rtt) = self.rtt() {
+            let mut said = None;
+            let input = ControlInput::Rtt(rtt);
+            self.unit
+                .handle_input(now, input, &mut |controlled| said = Some(controlled));
+            self.apply(now, said, out);
+        }
+    }
+
+    fn apply(
+        &mut self,
+        now: Time,
+        controlled: Option<Controlled>,
+        out: &mut impl FnMut(StripedSinkOutput),
+    ) {
+        if let Some(controlled) = controlled {
+            out(StripedSinkOutput::Event(StreamEvent::Controlled(
+                controlled,
+            )));
+            self.reconcile(now, controlled.wanted, out);
+        }
+    }
+
+    /// Opens, closes and sets windows until all is as it is wanted.
+    fn reconcile(&mut self, now: Time, wanted: Windows, out: &mut impl FnMut(StripedSinkOutput)) {
+        while self.open.len() > wanted.connections() as usize
+            && let Some(place) = self.open.pop()
+        {
+            self.inlets[place].close();
+            self.draining.push(place);
+        }
+        for (position, window) in wanted.iter().enumerate() {
+            match self.open.get(position) {
+                Some(&place) => self.inlets[place].set_window(window),
+                None => self.ask(now, window, out),
+            }
+        }
+    }
+
+    /// Asks for one more connection.
+    fn ask(&mut self, now: Time, window: u32, out: &mut impl FnMut(StripedSinkOutput)) {
+        let number = u32::try_from(self.inlets.len() + 1).expect("fewer than 2^32 connections");
+        let inlet = Inlet::new(number, window, &self.tcp, now);
+        out(StripedSinkOutput::Segment(inlet.request()));
+        self.open.push(self.inlets.len());
+        self.inlets.push(inlet);
+    }
+
+    /// Hands what connections have in order to the resequencer, until none has what it takes.
+    fn read(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+        let before = self.delivered();
+        let mut taken = 0;
+        let mut goes_on = true;
+        while std::mem::take(&mut goes_on) {
+            for &place in self.open.iter().chain(&self.draining) {
+                let inlet = &mut self.inlets[place];
+                while let Some(sequence) = inlet.front() {
+                    let offer = self.resequencer.offer(sequence, (), &mut |()| {});
+                    if matches!(offer, Offer::Refused(())) {
+                        break;
+                    }
+                    inlet.pop();
+                    taken += u64::from(self.tcp.segment);
+                    goes_on = true;
+                }
+            }
+        }
+        if taken > 0 {
+            let input = ControlInput::Delivered(Bytes(taken));
+            self.unit.handle_input(now, input, &mut |_| {});
+        }
+        let more = Bytes(self.delivered() - before);
+        if let Some(play) = self.play.as_mut().filter(|_| more > Bytes(0)) {
+            play.handle_input(now, more, &mut |event| out(player(event)));
+        }
+    }
+
+    fn is_controlled(&self, now: Time) -> bool {
+        now < self.span.stop
+    }
+
+    fn control(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+        if self.span.start.take_if(|start| *start <= now).is_some() {
+            self.reconcile(now, self.unit.wanted(), out);
+        }
+        if self
+            .unit
+            .deadline()
+            .is_some_and(|deadline| deadline.at <= now)
+        {
+            self.tell_rtt(now, out);
+            let mut said = None;
+            self.unit
+                .handle_timeout(now, &mut |controlled| said = Some(controlled));
+            self.apply(now, said, out);
+        }
+    }
+}
+
+fn player(event: PlayOutEvent) -> StripedSinkOutput {
+    StripedSinkOutput::Event(StreamEvent::Player(event))
+}
+
+impl Machine for StripedSink {
+    /// A segment with data.
+    type Input = Segment;
+    type Output = StripedSinkOutput;
+
+    fn handle_input(&mut self, now: Time, data: Segment, out: &mut impl FnMut(StripedSinkOutput)) {
+        let Some(place) = self
+            .place(data.connection)
+            .filter(|_| data.kind == SegmentKind::Data)
+        else {
+            return;
+        };
+        let answer = &mut |ack| out(StripedSinkOutput::Segment(ack));
+        let is_first = self.inlets[place].take(now, data, answer);
+        // A set-up that was repeated has measured nothing.
+        let begins = is_first || self.unit.deadline().is_none();
+        if begins && self.is_controlled(now) {
+            self.tell_rtt(now, out);
+        }
+        if self.inlets[place].front().is_some() {
+            self.read(now, out);
+        }
+        let inlets = &self.inlets;
+        self.draining.retain(|&place| !inlets[place].is_exhausted());
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+        if let Some(play) = &mut self.play {
+            play.handle_timeout(now, &mut |event| out(player(event)));
+        }
+        for &place in self.open.iter().chain(&self.draining) {
+            let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
+            self.inlets[place].handle_timeout(now, answer);
+        }
+        if self.is_controlled(now) {
+            self.control(now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let start = self.span.start.map(|at| Deadline { at, why: "start" });
+        let control = Deadline::earlier(start, self.unit.deadline());
+        let control = control.filter(|deadline| deadline.at < self.span.stop);
+        let play = self.play.as_ref().and_then(Machine::deadline);
+        let inlets = self.open.iter().chain(&self.draining);
+        let inlets = inlets.map(|&place| self.inlets[place].deadline());
+        inlets.fold(Deadline::earlier(control, play), Deadline::earlier)
+    }
+}

@@ -1,0 +1,150 @@
+//! One connection of a stream at its receiver.
+
+use std::collections::VecDeque;
+
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::{Duration, Time};
+
+use crate::tcp::{Receiver, Rto, Segment, SegmentKind, TcpConfig};
+
+/// A receiver, and what of the stream its segments hold.
+#[derive(Clone, Debug)]
+pub(super) struct Inlet {
+    number: u32,
+    ack_size: u32,
+    receiver: Receiver,
+    /// The request for it, until its first segment comes.
+    request: Option<Request>,
+    /// How long that took, if the request was not repeated.
+    set_up: Option<Duration>,
+    /// The packets in the segments that are to come, in order.
+    written: VecDeque<u64>,
+    /// Those that have come in order and that the application has not taken.
+    unread: VecDeque<u64>,
+    /// The window that is wanted where all is read, in segments; 0 once it is to end.
+    window: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    rto: Rto,
+    expires: Time,
+    /// When it was sent, unless it was sent again (Karn).
+    sent: Option<Time>,
+}
+
+impl Inlet {
+    /// A connection that is asked for at `now`, with a window of `window` segments.
+    pub(super) fn new(number: u32, window: u32, tcp: &TcpConfig, now: Time) -> Self {
+        let rto = Rto::new(tcp.rto);
+        let tcp = TcpConfig {
+            receiver_window: window,
+            syn: true,
+            ..*tcp
+        };
+        Self {
+            number,
+            ack_size: tcp.ack,
+            receiver: Receiver::new(&tcp),
+            request: Some(Request {
+                rto,
+                expires: now + rto.timeout(),
+                sent: Some(now),
+            }),
+            set_up: None,
+            written: VecDeque::new(),
+            unread: VecDeque::new(),
+            window,
+        }
+    }
+
+    /// The request for it.
+    pub(super) fn request(&self) -> Segment {
+        Segment::new(SegmentKind::Request, self.number, 0, self.ack_size)
+    }
+
+    pub(super) fn note_written(&mut self, sequence: u64) {
+        self.written.push_back(sequence);
+    }
+
+    /// The least of the times that its set-up and its windows took.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        let times = [self.set_up, self.receiver.rtt()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Wants a window of `window` segments; what is not read takes of it.
+    pub(super) fn set_window(&mut self, window: u32) {
+        self.window = window;
+        let unread = u32::try_from(self.unread.len()).unwrap_or(u32::MAX);
+        self.receiver.set_window(window.saturating_sub(unread));
+    }
+
+    /// Wants no more than it was offered.
+    pub(super) fn close(&mut self) {
+        self.window = 0;
+        // Before its first segment the receiver could not even take that.
+        if self.request.is_none() {
+            self.receiver.close();
+        }
+    }
+
+    /// Whether it was to end, and has brought and given all.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.receiver.is_exhausted() && self.unread.is_empty()
+    }
+
+    /// The first packet that is not read.
+    pub(super) fn front(&self) -> Option<u64> {
+        self.unread.front().copied()
+    }
+
+    /// The application has taken the first one.
+    pub(super) fn pop(&mut self) {
+        self.unread.pop_front();
+        if self.window > 0 {
+            self.set_window(self.window);
+        }
+    }
+
+    /// Takes a segment, and says whether it is the first.
+    pub(super) fn take(&mut self, now: Time, data: Segment, out: &mut impl FnMut(Segment)) -> bool {
+        let request = self.request.take();
+        if let Some(sent) = request.and_then(|request| request.sent) {
+            self.set_up = Some(now.since(sent));
+        }
+        // Segment 0 is the SYN.
+        let before = self.receiver.in_order().max(1);
+        self.receiver.handle_input(now, data, out);
+        if request.is_some() && self.window == 0 {
+            self.receiver.close();
+        }
+        let more = self.receiver.in_order().saturating_sub(before) as usize;
+        self.unread
+            .extend(self.written.drain(..more.min(self.written.len())));
+        if more > 0 && self.window > 0 {
+            self.set_window(self.window);
+        }
+        request.is_some()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        self.receiver.handle_timeout(now, out);
+        if let Some(request) = &mut self.request
+            && request.expires <= now
+        {
+            request.rto.back_off();
+            request.expires = now + request.rto.timeout();
+            request.sent = None;
+            out(self.request());
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let request = self.request.map(|request| Deadline {
+            at: request.expires,
+            why: "request for a connection is sent again",
+        });
+        Deadline::earlier(self.receiver.deadline(), request)
+    }
+}

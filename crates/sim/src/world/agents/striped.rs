@@ -1,0 +1,233 @@
+//! Streams over several connections: their sources and receivers, and what goes between them.
+
+use polypath_core::machine::{Wake, step};
+use polypath_core::time::{Duration, Time};
+
+use super::{Agents, Host, send_segment};
+use crate::fabric::{Event, Fabric};
+use crate::route::Cursor;
+use crate::tcp::{Segment, SegmentKind, TcpEvent, TcpOutput};
+use crate::traffic::{
+    StreamEvent, StreamState, StripedOutput, StripedSink, StripedSinkOutput, StripedSource,
+};
+use crate::world::NetworkEvent;
+use crate::world::flow::{Delays, FlowCounters};
+use crate::world::percentiles::NO_GROUP;
+
+/// A source and its receiver.
+#[derive(Clone, Debug)]
+pub(super) struct StripedFlow {
+    source: Host<StripedSource>,
+    sink: Host<StripedSink>,
+    /// The group of flows in which its delays are measured.
+    pub(super) group: u32,
+    delays: Delays,
+}
+
+/// What happened to a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Streamed {
+    /// To the sender of this connection.
+    Tcp(u32, TcpEvent),
+    /// To the receiver.
+    Stream(StreamEvent),
+}
+
+impl Streamed {
+    /// What is told of it, where the flow has this position.
+    pub(crate) const fn of(self, flow: u32) -> NetworkEvent {
+        match self {
+            Self::Tcp(connection, event) => NetworkEvent::Tcp {
+                flow,
+                connection,
+                event,
+            },
+            Self::Stream(event) => NetworkEvent::Stream { flow, event },
+        }
+    }
+}
+
+/// Who takes what a machine says: the flow's number, whether anybody watches, and the network.
+struct Way<'a> {
+    number: u32,
+    observed: bool,
+    fabric: &'a mut Fabric,
+}
+
+impl StripedFlow {
+    pub(super) fn observe(&mut self, observed: bool) {
+        self.source.machine.observe(observed);
+    }
+
+    /// The bytes that the application has got, in order.
+    pub(super) fn delivered(&self) -> u64 {
+        self.sink.machine.delivered()
+    }
+
+    fn wake_source(&mut self, at: Time, wake: Wake<Segment>, way: &mut Way<'_>) {
+        let (route, sink) = (self.source.route, &mut self.sink.machine);
+        let source = &mut self.source.machine;
+        step(source, at, wake, &mut |output| match output {
+            StripedOutput::Written {
+                connection,
+                sequence,
+            } => sink.note_written(connection, sequence),
+            StripedOutput::Tcp(TcpOutput::Segment(segment)) => {
+                send_segment(at, route, segment, way.fabric);
+            }
+            StripedOutput::Tcp(TcpOutput::Event { connection, event }) if way.observed => {
+                let said = Streamed::Tcp(connection, event);
+                way.fabric.streams.push((way.number, said));
+            }
+            StripedOutput::Tcp(TcpOutput::Event { .. }) => {}
+        });
+        self.source
+            .rearm(way.number, way.fabric, Event::StripedSource);
+    }
+
+    fn wake_sink(&mut self, at: Time, wake: Wake<Segment>, way: &mut Way<'_>) {
+        let route = self.sink.route;
+        let sink = &mut self.sink.machine;
+        step(sink, at, wake, &mut |output| match output {
+            StripedSinkOutput::Segment(segment) => send_segment(at, route, segment, way.fabric),
+            StripedSinkOutput::Event(event) if way.observed => {
+                way.fabric
+                    .streams
+                    .push((way.number, Streamed::Stream(event)));
+            }
+            StripedSinkOutput::Event(_) => {}
+        });
+        self.sink.rearm(way.number, way.fabric, Event::StripedSink);
+    }
+}
+
+impl Agents {
+    /// How many streams over several connections there are: the number of the next.
+    pub(crate) fn next_striped(&self) -> u32 {
+        u32::try_from(self.striped.len()).expect("fewer than 2^32 hosts")
+    }
+
+    /// Adds a stream over several connections; the routes lead from its source to its receiver and back.
+    pub(crate) fn add_striped(
+        &mut self,
+        (source, sink): (StripedSource, StripedSink),
+        (there, back): (Cursor, Cursor),
+        fabric: &mut Fabric,
+    ) {
+        let number = self.next_striped();
+        self.striped.push(StripedFlow {
+            source: Host::new(source, there, Event::StripedSource(number), fabric),
+            sink: Host::new(sink, back, Event::StripedSink(number), fabric),
+            group: NO_GROUP,
+            delays: Delays::default(),
+        });
+    }
+
+    // What these flows do stays out of the loop that the others share.
+    #[inline(never)]
+    pub(crate) fn wake_striped_source<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        fabric: &mut Fabric,
+    ) {
+        let flow = &mut self.striped[number as usize];
+        if !flow.source.timer.expires(at) {
+            return;
+        }
+        let observed = WATCHED && self.observed;
+        let mut way = Way {
+            number,
+            observed,
+            fabric,
+        };
+        flow.wake_source(at, Wake::Timeout, &mut way);
+    }
+
+    #[inline(never)]
+    pub(crate) fn wake_striped_sink<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        fabric: &mut Fabric,
+    ) {
+        let flow = &mut self.striped[number as usize];
+        if !flow.sink.timer.expires(at) {
+            return;
+        }
+        let observed = WATCHED && self.observed;
+        let mut way = Way {
+            number,
+            observed,
+            fabric,
+        };
+        flow.wake_sink(at, Wake::Timeout, &mut way);
+    }
+
+    /// Takes what came to the source: an ACK, or a request for a connection.
+    #[inline(never)]
+    pub(crate) fn take_striped_ack<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        segment: Segment,
+        fabric: &mut Fabric,
+    ) {
+        debug_assert!(matches!(
+            segment.kind,
+            SegmentKind::Ack | SegmentKind::Request
+        ));
+        let observed = WATCHED && self.observed;
+        let mut way = Way {
+            number,
+            observed,
+            fabric,
+        };
+        self.striped[number as usize].wake_source(at, Wake::Input(segment), &mut way);
+    }
+
+    #[inline(never)]
+    pub(crate) fn take_striped_data<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        number: u32,
+        (data, sent): (Segment, Time),
+        fabric: &mut Fabric,
+    ) {
+        let observed = WATCHED && self.observed;
+        let flow = &mut self.striped[number as usize];
+        let delay = at.since(sent);
+        flow.delays.add(delay);
+        self.delays.record(flow.group, delay);
+        let mut way = Way {
+            number,
+            observed,
+            fabric,
+        };
+        flow.wake_sink(at, Wake::Input(data), &mut way);
+    }
+
+    pub(crate) fn striped_counters(&self, number: u32) -> FlowCounters {
+        let flow = &self.striped[number as usize];
+        FlowCounters {
+            sender: flow.source.machine.stats(),
+            goodput: flow.delivered(),
+            delays: flow.delays,
+        }
+    }
+
+    pub(crate) fn striped_congestion_window(&self, number: u32) -> Option<f64> {
+        self.striped[number as usize]
+            .source
+            .machine
+            .congestion_window()
+    }
+
+    pub(crate) fn striped_rtt(&self, number: u32) -> Option<Duration> {
+        self.striped[number as usize].sink.machine.rtt()
+    }
+
+    pub(crate) fn stream_state(&self, number: u32) -> StreamState {
+        self.striped[number as usize].sink.machine.state()
+    }
+}

@@ -1,0 +1,175 @@
+//! Streams over several connections.
+
+use polypath_core::connections::{Controlled, PlayOutEvent};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_sim::tcp::SegmentKind;
+use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, StreamEvent, run_network};
+
+use crate::heard::{Heard, network, network_set};
+
+/// Media of 4 Mbit/s under a controller, with further keys.
+fn stream(controller: &str, more: &str) -> String {
+    format!(r#"{{ kind = "striped", rate = "4 Mbit/s", controller = {{ {controller} }}{more} }}"#)
+}
+
+fn totals(outcome: &NetworkOutcome) -> FlowCounters {
+    outcome.flows[0].spans.iter().copied().sum()
+}
+
+fn controlled(heard: &Heard) -> Vec<(Time, Controlled)> {
+    let said = heard.0.iter().filter_map(|(at, event)| match event {
+        NetworkEvent::Stream {
+            event: StreamEvent::Controlled(controlled),
+            ..
+        } => Some((*at, *controlled)),
+        _ => None,
+    });
+    said.collect()
+}
+
+/// One connection with a window that stays is an FTP that starts when the request has come: the same segments at the same times,
+/// with whatever losses and recoveries.
+#[test]
+fn a_single_connection_is_a_plain_one() {
+    // The request takes 32 us on the wire and 50 ms.
+    let late = "start = \"50032 us\"\n";
+    for variant in ["tahoe", "reno", "newreno", "sack", "cubic"] {
+        let hosts = format!("tcp = {{ variant = \"{variant}\", receiver_window = 200 }}");
+        let fixed = stream(
+            r#"kind = "fixed-windows", connections = 1, window = 200"#,
+            "",
+        );
+        let sets = ["link.narrow.queue=20 packets", "run.duration=20 s"];
+        let striped = Heard::of(&network_set(&fixed, &hosts, &sets));
+        let plain = network_set("{ kind = \"ftp\" }", &format!("{late}{hosts}"), &sets);
+        let plain = Heard::of(&plain);
+        let segments = |heard: &Heard| -> Vec<(Time, u32)> {
+            let data = heard.arrived(SegmentKind::Data);
+            data.map(|(at, packet)| (at, packet.number)).collect()
+        };
+        let (a, b) = (segments(&striped.0), segments(&plain.0));
+        let first = a.iter().zip(&b).find(|(a, b)| a != b);
+        assert_eq!(first, None, "{variant}");
+        assert!(a.len() > 10_000 && a.len() == b.len(), "{variant}");
+        let (a, b) = (totals(&striped.1), totals(&plain.1));
+        assert!(a.sender.retransmitted > 10, "{variant}");
+        assert_eq!((a.sender, a.goodput), (b.sender, b.goodput), "{variant}");
+    }
+}
+
+/// Over five connections with losses all comes in order, however few places there are for what comes early.
+#[test]
+fn what_several_connections_bring_comes_in_order_whatever_the_buffer() {
+    for buffer in [1, 7, 4096] {
+        let controller = r#"kind = "fixed-windows", connections = 5, window = 20"#;
+        let traffic = stream(controller, &format!(", buffer = {buffer}"));
+        let sets = ["link.narrow.queue=20 packets", "run.duration=60 s"];
+        let (_, outcome) = Heard::of(&network_set(&traffic, "", &sets));
+        let total = totals(&outcome);
+        assert!(total.sender.retransmitted > 20, "{total:?}");
+        let share = total.goodput as f64 * 8.0 / 60.0 / 10e6;
+        let least = if buffer < 100 { 0.05 } else { 0.7 };
+        assert!(share > least && share <= 1.0, "{buffer}: {share}");
+    }
+}
+
+/// The rate comes to the target where there is room for it, and connections come and go with congestion.
+#[test]
+fn the_receiver_sets_the_rate() {
+    let aims = [
+        r#"kind = "adjust-window", connections = 3"#,
+        r#"kind = "varied-connections""#,
+    ];
+    for controller in aims {
+        let sets = ["run.duration=100 s", "run.warm_up=20 s"];
+        let (heard, outcome) = Heard::of(&network_set(&stream(controller, ""), "", &sets));
+        let rate = totals(&outcome).goodput as f64 * 8.0 / 80.0;
+        assert!((3.8e6..4.2e6).contains(&rate), "{controller}: {rate}");
+        let said = controlled(&heard);
+        assert_eq!(said[0].0, Time(100_064_000), "the set-up is a round trip");
+        let interval = said[2].0.since(said[1].0);
+        assert_eq!(interval, Duration(said[1].1.sample.unwrap().rtt.0 * 6));
+    }
+}
+
+#[test]
+fn connections_are_added_where_one_is_limited_and_a_run_repeats() {
+    let controller = r#"kind = "varied-connections", control = { smoothing = 0.0 }"#;
+    let traffic = stream(controller, r#", connection_limit = "1.5 Mbit/s""#);
+    let network = network_set(&traffic, "", &["run.duration=60 s", "run.warm_up=30 s"]);
+    let (heard, outcome) = Heard::of(&network);
+    let (again, _) = Heard::of(&network);
+    assert_eq!(heard.0, again.0);
+    let most = controlled(&heard)
+        .iter()
+        .map(|(_, said)| said.wanted.connections())
+        .max();
+    assert!(most >= Some(3), "{most:?}");
+    let rate = totals(&outcome).goodput as f64 * 8.0 / 30.0;
+    assert!((3.6e6..4.6e6).contains(&rate), "{rate}");
+    // A connection never brings more than its limit.
+    let mut first = Vec::new();
+    for (at, packet) in heard.arrived(SegmentKind::Data) {
+        if packet
+            .segment
+            .is_some_and(|segment| segment.connection == 1)
+            && packet.number > 0
+        {
+            first.push(at);
+        }
+    }
+    let spacing = Duration(8_000_000_000_000 / 1_500_000_000 * 1000);
+    let fastest = first
+        .windows(20)
+        .map(|run| run[19].since(run[0]))
+        .min()
+        .unwrap();
+    assert!(fastest + spacing >= spacing * 18, "{fastest}");
+}
+
+/// A request or a SYN that is lost is repeated, and a connection that is closed ends with what it was offered.
+#[test]
+fn an_outage_stops_the_player_and_nothing_for_good() {
+    let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;
+    let traffic = stream(r#"kind = "adjust-window", connections = 3"#, play);
+    let outage = r#"link.narrow.outage=[{ from = "0 s", until = "100 ms" }, { from = "15 s", until = "25 s" }]"#;
+    let sets = [outage, "run.duration=60 s"];
+    let (heard, outcome) = Heard::of(&network_set(&traffic, "", &sets));
+    let said = heard.0.iter().filter_map(|(at, event)| match event {
+        NetworkEvent::Stream {
+            event: StreamEvent::Player(event),
+            ..
+        } => Some((at.as_secs_f64(), *event)),
+        _ => None,
+    });
+    let said: Vec<(f64, PlayOutEvent)> = said.collect();
+    assert_eq!(said[0].1, PlayOutEvent::Plays);
+    assert!(
+        (3.0..8.0).contains(&said[0].0),
+        "after 3 s of timeout: {said:?}"
+    );
+    assert_eq!(said[1].1, PlayOutEvent::Stops);
+    assert!((15.0..20.0).contains(&said[1].0), "{said:?}");
+    assert_eq!(said[2].1, PlayOutEvent::Plays);
+    assert!(said[2].0 >= said[1].0 + 3.0, "{said:?}");
+    assert!(totals(&outcome).goodput > 15_000_000, "{outcome:?}");
+}
+
+#[test]
+fn a_stream_that_stops_sends_nothing_new() {
+    let traffic = stream(r#"kind = "varied-connections", connections = 4"#, "");
+    let (heard, _) = Heard::of(&network(&traffic, "stop = \"2 s\""));
+    let last = heard.arrived(SegmentKind::Data).last().unwrap().0;
+    assert!((2.0..2.3).contains(&last.as_secs_f64()), "{last}");
+    let controls = controlled(&heard);
+    assert!(controls.last().unwrap().0 < Time(2_000_000_000));
+    let outcome = run_network(&network(&traffic, "start = \"3 s\""), Seed(1), &mut ()).unwrap();
+    assert_eq!(
+        outcome.flows[0].spans[..12]
+            .iter()
+            .map(|s| s.goodput)
+            .sum::<u64>(),
+        0
+    );
+}
