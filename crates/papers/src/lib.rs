@@ -15,6 +15,7 @@ mod figure;
 mod judge;
 pub mod ledger;
 mod measurement;
+pub mod multitcp;
 mod output;
 mod paper;
 mod pictures;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::{diversity, ppd, psp};
+use crate::{diversity, multitcp, ppd, psp};
 
 /// A paper, and what is made of it.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Paper {
 }
 
 /// All papers whose figures are made.
-pub const PAPERS: [Paper; 3] = [
+pub const PAPERS: [Paper; 4] = [
     Paper {
         id: "diversity",
         title: "Failure of TCP Congestion Control under Diversity Routing",
@@ -32,6 +32,12 @@ pub const PAPERS: [Paper; 3] = [
         title: "A Simulation Study of Packet Path Diversity for TCP File Transfer and Media Transport on the Internet",
         authors: "E. Steinbach, Y. Liang and B. Girod",
         figures: ppd::FIGURES,
+    },
+    Paper {
+        id: "multitcp",
+        title: "Multimedia Streaming Using Multiple TCP Connections",
+        authors: "S. Tullimas, T. Nguyen, R. Edgecombe and S. Cheung",
+        figures: multitcp::FIGURES,
     },
     Paper {
         id: "psp",

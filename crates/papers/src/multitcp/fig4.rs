@@ -1,0 +1,407 @@
+//! Bursts of datagrams, and then 15 and 20 TCP transfers, beside one, two and five connections (Fig. 4).
+
+use polypath_report::plot::Plot;
+
+use super::course::{Course, Peak};
+use super::parameters::{SEGMENT, adjust, fixed, table_1};
+use super::runs::{GROUP, Period, Runs, Scheme, kbits, seeds, segments};
+use super::sensitivity;
+use super::setting::{By, Cross, Hosts, Links, Setting, Stream, What, Wire};
+use crate::figure::{Figure, Findings, Reason, Sheet};
+use crate::measurement::{Measurement, Sample};
+use crate::pictures::{axis, seconds, sheet, stated};
+use crate::estimates::{estimate, text};
+use crate::study::{Pending, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "multitcp.fig4",
+    title: "Throughput and windows of 1, 2 and 5 connections beside bursts and transfers",
+    claims: &[BURSTS, FIFTEEN, TWENTY, SPIKE, WINDOWS],
+    make,
+};
+
+const BURSTS: &str = "multitcp.fig4.udp_bursts";
+const FIFTEEN: &str = "multitcp.fig4.fifteen_tcps";
+const TWENTY: &str = "multitcp.fig4.twenty_tcps";
+const SPIKE: &str = "multitcp.fig4.spike";
+const WINDOWS: &str = "multitcp.fig4b.window_sum";
+
+/// The target in kb/s (5.1.1).
+pub(super) const TARGET: u32 = 800;
+/// When there are bursts of datagrams, and when 15 and 20 transfers, in seconds (5.1.1).
+pub(super) const BURST: [Period; 2] = [(200, 220), (300, 340)];
+pub(super) const MID: Period = (500, 750);
+pub(super) const LATE: Period = (750, 1000);
+/// The overshoot is the greatest throughput of a second among so many after a burst, less the target.
+const AFTER: usize = 10;
+
+/// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm 1.
+pub(super) fn schemes() -> [Scheme; 3] {
+    let stream = |by| Stream {
+        kbits: TARGET,
+        by: By::Controller(by),
+        limit: None,
+        play: None,
+    };
+    [
+        ("c1", stream(fixed(1, 8))),
+        ("c2", stream(adjust(2, table_1()))),
+        ("c5", stream(adjust(5, table_1()))),
+    ]
+}
+
+/// The topology of Fig. 3; the generator's link has its own propagation delay in ms (5.1.1).
+pub(super) fn topology(delay: u32) -> Links {
+    let wire = |delay| Wire { kbits: 6000, delay };
+    Links {
+        sender: wire(20),
+        generator: wire(delay),
+        receiver: wire(20),
+        queue: 50,
+    }
+}
+
+/// A run of 5.1.1.
+pub(super) fn setting(delay: u32, stream: Stream, seed: u64) -> Setting {
+    let cross = |what, (from, to): Period| Cross {
+        what,
+        from: milliseconds(from),
+        to: milliseconds(to),
+    };
+    let udp = BURST.map(|burst| cross(What::Udp(5500), burst));
+    let tcp = [
+        cross(What::Tcp(15), (MID.0, LATE.1)),
+        cross(What::Tcp(5), LATE),
+    ];
+    Setting {
+        links: topology(delay),
+        stream,
+        cross: [udp, tcp].concat(),
+        hosts: Hosts::reno(6000),
+        seconds: 1000,
+        seed,
+    }
+}
+
+fn milliseconds(seconds: usize) -> u32 {
+    u32::try_from(seconds * 1000).unwrap_or(u32::MAX)
+}
+
+/// The runs of Fig. 4, or with a delay of 40 ms those of Fig. 5.
+pub(super) fn runs(study: &mut Study<'_>, delay: u32) -> Result<Runs, Pending> {
+    let seeds = seeds(study);
+    Runs::of(study, &schemes(), &seeds, |stream, seed| {
+        setting(delay, stream, seed)
+    })
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let runs = runs(study, 20);
+    let rows = sensitivity::rows(study);
+    let (runs, rows) = (runs?, rows?);
+    let known = |claim: &str| [0, 1, 2].map(|index| study.stated(claim, index).unwrap_or_default());
+    let (bursts, fifteen) = (known(BURSTS), known(FIFTEEN));
+    Ok(Findings {
+        plots: vec![picture("fig4a", &runs, &[(320.0, bursts), (625.0, fifteen)]), windows(&runs)],
+        sheets: vec![table(&runs)],
+        measurements: measurements(&runs),
+        reasons: reasons(&runs, &rows),
+        caveats: vec![Reason {
+            claim: BURSTS,
+            text: "The paper does not state the limit of the queues, nor how phases of links of equal rate are broken: 50 packets and a random \
+                   time of up to 1.333 ms are chosen, and sheet `settings` of multitcp.sensitivity has others."
+                .to_owned(),
+        }],
+        parameters: parameters(),
+        ..Findings::default()
+    })
+}
+
+/// The mean over both bursts, by their time.
+pub(super) fn in_bursts(series: &[f64]) -> Option<f64> {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for (from, to) in BURST {
+        let span = (to - from) as f64;
+        sum += span * Course::mean(series, from, to)?;
+        seconds += span;
+    }
+    Some(sum / seconds)
+}
+
+fn burst(runs: &Runs, scheme: &str) -> Vec<Sample> {
+    runs.samples(scheme, |course| in_bursts(&course.throughput))
+}
+
+/// By how much the greatest throughput of a second after a burst is above the target, in kb/s.
+fn overshoot(course: &Course) -> Option<f64> {
+    let greatest = |(_, end): Period| {
+        let after = course.throughput.get(end..end + AFTER)?;
+        after.iter().copied().reduce(f64::max)
+    };
+    let [first, second] = BURST.map(greatest);
+    Some((first? + second?) / 2.0 - f64::from(TARGET))
+}
+
+fn measurements(runs: &Runs) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for scheme in ["c1", "c2", "c5"] {
+        let name = |when: &str| format!("throughput.{scheme}.{when}");
+        let (mid, late) = (runs.throughput(scheme, MID), runs.throughput(scheme, LATE));
+        all.push(kbits(BURSTS, &name("burst"), &burst(runs, scheme)));
+        all.push(kbits(FIFTEEN, &name("mid"), &mid));
+        all.push(kbits(TWENTY, &name("mid"), &mid));
+        all.push(kbits(TWENTY, &name("late"), &late));
+    }
+    for scheme in ["c2", "c5"] {
+        let spike = runs.samples(scheme, overshoot);
+        all.push(kbits(SPIKE, &format!("overshoot.{scheme}"), &spike));
+        let sums = runs.samples(scheme, |course| in_bursts(&course.windows));
+        all.push(segments(WINDOWS, &format!("windows.{scheme}.burst"), &sums));
+    }
+    all.push(segments(
+        WINDOWS,
+        "windows.c5.late",
+        &runs.windows("c5", LATE),
+    ));
+    all.push(segments(
+        WINDOWS,
+        "windows.c5.mid",
+        &runs.windows("c5", MID),
+    ));
+    all.extend(bound(runs));
+    all
+}
+
+/// The greatest sum of windows of each run with two connections, and what bounds it: the round-trip time and the step at which
+/// it was reached.
+fn bound(runs: &Runs) -> Vec<Measurement> {
+    let peaks = |of: &dyn Fn(&Peak) -> f64| runs.samples("c2", |run| run.peak.as_ref().map(of));
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(WINDOWS, quantity, unit, GROUP, samples)
+    };
+    vec![
+        of("windows", "segments", &peaks(&|peak| f64::from(peak.sum))),
+        of("RTT", "ms", &peaks(&|peak| peak.rtt)),
+        of("Ds", "segments", &peaks(&|peak| f64::from(peak.step))),
+        Measurement::exact(WINDOWS, "f", "ratio", table_1().spike),
+        Measurement::exact(WINDOWS, "Td", "kb/s", f64::from(TARGET)),
+        Measurement::exact(WINDOWS, "MTU", "b", f64::from(SEGMENT) * 8.0),
+    ]
+}
+
+/// Throughput over time, with what the paper states of the three schemes at some times.
+pub(super) fn picture(id: &str, runs: &Runs, known: &[(f64, [f64; 3])]) -> Plot {
+    let names = [
+        ("c1", "1 connection"),
+        ("c2", "2 connections"),
+        ("c5", "5 connections"),
+    ];
+    let series = names.map(|name| runs.series(name, 5, |course| &course.throughput));
+    let points = known.iter().flat_map(|(at, values)| {
+        let each = names.iter().zip(values);
+        each.map(|((_, name), value)| stated(name, *at, *value))
+    });
+    Plot {
+        id: id.to_owned(),
+        title: "Throughput of the stream, means over 5 s".to_owned(),
+        x: seconds(),
+        y: axis("throughput", "kb/s"),
+        series: series.to_vec(),
+        stated: points.collect(),
+    }
+}
+
+fn windows(runs: &Runs) -> Plot {
+    let names = [
+        ("c1", "1 connection"),
+        ("c2", "2 connections"),
+        ("c5", "5 connections"),
+    ];
+    let series = names.map(|name| runs.series(name, 5, |course| &course.windows));
+    Plot {
+        id: "fig4b".to_owned(),
+        title: "Sum of the receiver windows, means over 5 s".to_owned(),
+        x: seconds(),
+        y: axis("sum of windows", "segments"),
+        series: series.to_vec(),
+        ..Plot::default()
+    }
+}
+
+/// The three schemes in numbers.
+pub(super) fn table(runs: &Runs) -> Sheet {
+    let row = |(scheme, name): (&str, &str)| {
+        vec![
+            name.to_owned(),
+            text(&runs.throughput(scheme, (20, 200)), 1),
+            text(&burst(runs, scheme), 1),
+            text(&runs.throughput(scheme, MID), 1),
+            text(&runs.throughput(scheme, LATE), 1),
+            text(&runs.samples(scheme, overshoot), 0),
+            text(
+                &runs.samples(scheme, |course| in_bursts(&course.windows)),
+                1,
+            ),
+            text(&runs.windows(scheme, MID), 1),
+            text(&runs.windows(scheme, LATE), 1),
+        ]
+    };
+    let rows = [("c1", "1, window 8"), ("c2", "2"), ("c5", "5")].map(row);
+    sheet(
+        "schemes",
+        "Throughput and sum of windows",
+        &[
+            "connections",
+            "alone kb/s",
+            "in bursts kb/s",
+            "15 TCPs kb/s",
+            "20 TCPs kb/s",
+            "overshoot kb/s",
+            "windows in bursts",
+            "windows, 15 TCPs",
+            "windows, 20 TCPs",
+        ],
+        rows.to_vec(),
+    )
+}
+
+fn reasons(runs: &Runs, rows: &[sensitivity::Row]) -> Vec<Reason> {
+    let said = |samples: &[Sample]| text(samples, 0);
+    let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| said(&burst(runs, scheme)));
+    let range = |column: usize| sensitivity::range(rows, column);
+    let share = |n: f64| 6000.0 * n / (15.0 + n);
+    let [m1, m2, m5] = ["c1", "c2", "c5"].map(|scheme| said(&runs.throughput(scheme, MID)));
+    let late = said(&runs.throughput("c5", LATE));
+    let overshoots = ["c2", "c5"].map(|scheme| said(&runs.samples(scheme, overshoot)));
+    let sums = ["c2", "c5"].map(|scheme| {
+        text(
+            &runs.samples(scheme, |course| in_bursts(&course.windows)),
+            1,
+        )
+    });
+    let of_late = ["c5"].map(|scheme| {
+        let [mid, late] = [MID, LATE].map(|period| text(&runs.windows(scheme, period), 1));
+        [mid, late]
+    });
+    let alone = estimate(&runs.throughput("c5", (20, 200))).map_or(0.0, |mean| mean.mean);
+    let reason = |claim, text| Reason { claim, text };
+    vec![
+        reason(
+            BURSTS,
+            format!(
+                "Ours are {c1}, {c2} and {c5} kb/s. Datagrams leave 500 kb/s and what they lose; drop-tail makes all lose alike. Over the rows of sheet \
+                 `settings` of multitcp.sensitivity one connection has {}, two have {} and five have {} kb/s; ns-2 gives a plain TCP 510 to 600.",
+                range(0),
+                range(1),
+                range(2)
+            ),
+        ),
+        reason(
+            FIFTEEN,
+            format!(
+                "Ours are {m1}, {m2} and {m5} kb/s. Equal shares of the link among all connections are {:.0}, {:.0} and {:.0} kb/s, the last more than \
+                 the target. Over the rows of sheet `settings` they are {}, {} and {} kb/s.",
+                share(1.0),
+                share(2.0),
+                share(5.0),
+                range(3),
+                range(4),
+                range(5)
+            ),
+        ),
+        reason(
+            TWENTY,
+            format!(
+                "Five connections have {late} kb/s against 20 transfers, and {alone:.0} kb/s alone: the controller lets the throughput lie \
+                 between the target and the guard above it. Over the rows of sheet `settings` they have {} kb/s.",
+                range(8)
+            ),
+        ),
+        reason(
+            SPIKE,
+            format!(
+                "Two connections overshoot by {} kb/s, five by {}. The overshoot follows the sum of windows at the end of a burst, {} and {} in the mean \
+                 over bursts.",
+                overshoots[0], overshoots[1], sums[0], sums[1]
+            ),
+        ),
+        reason(
+            WINDOWS,
+            format!(
+                "The sum is {} with two connections and {} with five in bursts; with five it is {} against 15 transfers and {} against 20. Its greatest \
+                 values are of the step that passes the bound.",
+                sums[0], sums[1], of_late[0][0], of_late[0][1]
+            ),
+        ),
+    ]
+}
+
+/// What stands for the runs on the topology of Fig. 3.
+pub(super) fn parameters() -> Vec<[String; 2]> {
+    [
+        (
+            "links",
+            "6 Mb/s, 20 ms each way; stated (5.1.1, Fig. 3)".to_owned(),
+        ),
+        (
+            "queues",
+            "drop-tail, 50 packets, that in transmission included: ns-2's default; not stated"
+                .to_owned(),
+        ),
+        ("segment", format!("{SEGMENT} B on the wire; stated (4.1)")),
+        (
+            "TCP",
+            "Reno as in ns-2, window of other transfers 20 segments: ns-2's defaults; not stated"
+                .to_owned(),
+        ),
+        (
+            "send overhead",
+            "up to 1.333 ms, the time of a packet on a link; chosen (Floyd and Jacobson 1991)"
+                .to_owned(),
+        ),
+        (
+            "datagrams",
+            "5.5 Mb/s, stated; 1000 B at even intervals: chosen".to_owned(),
+        ),
+        (
+            "delta, alpha, lambda, f",
+            "300 ms, .9, 7000 B/s, 6; stated (Table I)".to_owned(),
+        ),
+        (
+            "alpha",
+            "the weight of what was: Table III has an alpha of 0".to_owned(),
+        ),
+        (
+            "round-trip time",
+            "the least time of a set-up or of a receiver window of the open connections".to_owned(),
+        ),
+        (
+            "one connection",
+            "plain TCP with a receiver window of 8; stated (5.1.1)".to_owned(),
+        ),
+    ]
+    .map(|(name, value)| [name.to_owned(), value])
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_count_by_their_seconds_and_overshoot_is_above_the_target() {
+        let mut throughput = vec![800.0; 1000];
+        throughput[200..220].fill(500.0);
+        throughput[300..340].fill(650.0);
+        assert_eq!(in_bursts(&throughput), Some(600.0));
+        throughput[221] = 1600.0;
+        throughput[345] = 1200.0;
+        throughput[360] = 9000.0;
+        let course = Course {
+            throughput,
+            ..Course::default()
+        };
+        assert_eq!(overshoot(&course), Some(600.0));
+        assert_eq!(overshoot(&Course::default()), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! The same with cross traffic of a longer round-trip time (Fig. 5).
+
+use super::fig4::{LATE, MID, parameters, picture, runs, table};
+use super::runs::{Period, Runs, kbits};
+use crate::figure::{Figure, Findings, Reason};
+use crate::measurement::Measurement;
+use crate::estimates::text;
+use crate::study::{Pending, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "multitcp.fig5",
+    title: "Throughput of 1, 2 and 5 connections beside traffic of a longer round-trip time",
+    claims: &[CLAIM],
+    make,
+};
+
+const CLAIM: &str = "multitcp.fig5.longer_cross_rtt";
+/// The propagation delays of the generator's link in Figs. 4 and 5, in ms.
+const DELAYS: [u32; 2] = [20, 40];
+/// From when on there are transfers beside it (5.1.1: "from t = 500 s onward").
+const CONGESTED: Period = (MID.0, LATE.1);
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let [short, long] = DELAYS.map(|delay| runs(study, delay));
+    let (short, long) = (short?, long?);
+    let mut parameters = parameters();
+    parameters.push([
+        "generator's link".to_owned(),
+        "40 ms; stated (5.1.1)".to_owned(),
+    ]);
+    Ok(Findings {
+        plots: vec![picture("fig5", &long, &[])],
+        sheets: vec![table(&long)],
+        measurements: measurements(&short, &long),
+        reasons: vec![reason(&short, &long)],
+        parameters,
+        ..Findings::default()
+    })
+}
+
+fn measurements(short: &Runs, long: &Runs) -> Vec<Measurement> {
+    let congested = |runs: &Runs, scheme| runs.throughput(scheme, CONGESTED);
+    let of = |quantity: &str, samples: &[_]| kbits(CLAIM, quantity, samples);
+    let mut all: Vec<Measurement> = ["c1", "c2", "c5"]
+        .map(|scheme| of(&format!("throughput.{scheme}"), &congested(long, scheme)))
+        .to_vec();
+    all.push(of("throughput.c2.fig5", &congested(long, "c2")));
+    all.push(of("throughput.c2.fig4", &congested(short, "c2")));
+    all.push(of("throughput.c2.fig5.mid", &long.throughput("c2", MID)));
+    all
+}
+
+fn reason(short: &Runs, long: &Runs) -> Reason {
+    let said = |runs: &Runs, scheme, period| text(&runs.throughput(scheme, period), 0);
+    let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| said(long, scheme, CONGESTED));
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "From 500 s on one, two and five connections have {c1}, {c2} and {c5} kb/s; two have {} in Fig. 4. Against 15 transfers two \
+             have {} kb/s, and {} in Fig. 4.",
+            said(short, "c2", CONGESTED),
+            said(long, "c2", MID),
+            said(short, "c2", MID),
+        ),
+    }
+}

@@ -1,0 +1,222 @@
+//! What a loss costs one connection or several: equations 1 to 4 (4.1, Fig. 2) beside simulated losses.
+
+use polypath_batch::replica_seeds;
+use polypath_core::connections::equations;
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use polypath_report::plot::{Plot, Series};
+
+use super::losses::{Losses, Reduced};
+use super::parameters::SEGMENT;
+use crate::figure::{Figure, Findings, Sheet};
+use crate::measurement::{Measurement, Sample};
+use crate::pictures::{axis, sheet};
+use crate::estimates::{estimate, point, text};
+use crate::study::{Pending, SEED, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "multitcp.fig2",
+    title: "What single losses cost one connection, two and more",
+    claims: &[
+        "multitcp.eq1",
+        "multitcp.eq2",
+        "multitcp.eq3",
+        "multitcp.eq4",
+    ],
+    make,
+};
+
+/// The window that all connections share in segments: of four, each has 128.
+const WINDOW: u32 = 512;
+const MTU: Bytes = Bytes(SEGMENT as u64);
+/// Connections, and those of them that lose a packet.
+const CASES: [(u32, u32); 6] = [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4)];
+/// Windows of one connection in segments.
+const WINDOWS: [u32; 7] = [8, 16, 32, 64, 128, 256, 512];
+
+struct Case {
+    connections: u32,
+    losing: u32,
+    window: u32,
+    runs: Vec<(u64, Reduced)>,
+}
+
+impl Case {
+    fn of(
+        study: &mut Study<'_>,
+        (connections, losing): (u32, u32),
+        window: u32,
+    ) -> Result<Self, Pending> {
+        let seeds = replica_seeds(SEED, study.pick(3, 10));
+        let jobs = seeds.iter().map(|&seed| Losses {
+            connections,
+            losing,
+            window,
+            variant: "reno",
+            seed,
+        });
+        let runs = study.ask_all(jobs.collect::<Vec<_>>())?;
+        Ok(Self {
+            connections,
+            losing,
+            window,
+            runs: seeds.into_iter().zip(runs).collect(),
+        })
+    }
+
+    fn samples(&self, of: impl Fn(&Reduced) -> f64) -> Vec<Sample> {
+        let sample = |(seed, run): &(u64, Reduced)| Sample {
+            seed: *seed,
+            value: of(run),
+        };
+        self.runs.iter().map(sample).collect()
+    }
+
+    /// What was transferred less, over equation 4.
+    fn ratio(&self) -> Vec<Sample> {
+        let Self {
+            connections,
+            losing,
+            window,
+            ..
+        } = *self;
+        let model = equations::reduction_of_several(window, MTU, connections, losing);
+        self.samples(|run| run.bytes / model)
+    }
+
+    /// The throughput without loss, over equation 1.
+    fn throughput(&self) -> Vec<Sample> {
+        self.samples(|run| {
+            let rtt = Duration::from_secs_f64(run.rtt);
+            let model = equations::throughput(self.window, MTU, rtt);
+            model.map_or(0.0, |model| run.throughput / model.as_f64())
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        vec![
+            self.connections.to_string(),
+            self.losing.to_string(),
+            self.window.to_string(),
+            text(&self.samples(|run| run.bytes / 1e6), 3),
+            text(&self.ratio(), 3),
+        ]
+    }
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let cases = CASES.map(|case| Case::of(study, case, WINDOW));
+    let single = WINDOWS.map(|window| Case::of(study, (1, 1), window));
+    let cases = cases.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let single = single.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(Findings {
+        plots: vec![picture(&single)],
+        sheets: vec![
+            table("losses", &cases),
+            table("windows", &single),
+        ],
+        measurements: measurements(&cases),
+        parameters: parameters(),
+        notes: vec![
+            "A reduction is what a run with losses had transferred less at its end, when all windows had grown again, than the same run without. \
+             The value of eq. 4 is that of the case furthest from 1 (sheet `losses`)."
+                .to_owned(),
+        ],
+        ..Findings::default()
+    })
+}
+
+fn measurements(cases: &[Case]) -> Vec<Measurement> {
+    let of = |claim: &str, quantity: &str, samples: &[Sample]| {
+        Measurement::of(claim, quantity, "ratio", "losses", samples)
+    };
+    let [one, two, both, ..] = cases else {
+        return Vec::new();
+    };
+    let share = |case: &Case| {
+        let pairs = case.runs.iter().zip(&one.runs);
+        let share = |((seed, run), (_, one)): (&(u64, Reduced), &(u64, Reduced))| Sample {
+            seed: *seed,
+            value: run.bytes / one.bytes,
+        };
+        pairs.map(share).collect::<Vec<_>>()
+    };
+    let distance = |case: &&Case| {
+        let mean = estimate(&case.ratio()).map_or(0.0, |ratio| ratio.mean);
+        (mean - 1.0).abs()
+    };
+    let furthest = cases
+        .iter()
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let furthest = furthest.map_or(Vec::new(), Case::ratio);
+    vec![
+        of(
+            "multitcp.eq1",
+            "throughput over W MTU / RTT",
+            &one.throughput(),
+        ),
+        of("multitcp.eq2", "reduction over W^2 MTU / 8", &one.ratio()),
+        of(
+            "multitcp.eq3",
+            "one loss, over that of one connection",
+            &share(two),
+        ),
+        of(
+            "multitcp.eq3",
+            "two losses, over that of one connection",
+            &share(both),
+        ),
+        of(
+            "multitcp.eq4",
+            "reduction over n W^2 MTU / (8 N^2)",
+            &furthest,
+        ),
+    ]
+}
+
+fn table(id: &str, cases: &[Case]) -> Sheet {
+    sheet(
+        id,
+        "What losses cost, and that over equation 4",
+        &[
+            "connections",
+            "losing one packet",
+            "window, all together",
+            "reduction MB",
+            "over equation 4",
+        ],
+        cases.iter().map(Case::row).collect(),
+    )
+}
+
+fn picture(single: &[Case]) -> Plot {
+    let points = single
+        .iter()
+        .filter_map(|case| point(f64::from(case.window), &case.ratio()));
+    let mut x = axis("window", "segments");
+    x.is_log = true;
+    Plot {
+        id: "fig2".to_owned(),
+        title: "What a loss costs one connection, over equation 2".to_owned(),
+        x,
+        y: axis("reduction over W^2 MTU / 8", ""),
+        series: vec![Series {
+            name: "simulated Reno".to_owned(),
+            points: points.collect(),
+            ..Series::default()
+        }],
+        ..Plot::default()
+    }
+}
+
+fn parameters() -> Vec<[String; 2]> {
+    [
+        ("MTU", format!("{SEGMENT} B; stated (4.1)")),
+        ("window", format!("{WINDOW} segments over all connections; chosen, so that one of four has 128")),
+        ("TCP", "Reno, each connection on a link of its own with a tenth to spare; chosen: nothing but the window limits it".to_owned()),
+        ("round-trip time", "50 ms of propagation; chosen, the ratios do not depend on it".to_owned()),
+        ("loss", "one packet of each losing connection, at a moment within a round-trip time that the seed draws".to_owned()),
+    ]
+    .map(|(name, value)| [name.to_owned(), value])
+    .to_vec()
+}
