@@ -1,5 +1,7 @@
 //! Bursts of datagrams, and then 15 and 20 TCP transfers, beside one, two and five connections (Fig. 4).
 
+mod reasons;
+
 use polypath_report::plot::Plot;
 
 use super::course::{Course, Peak};
@@ -7,10 +9,10 @@ use super::parameters::{SEGMENT, adjust, fixed, table_1};
 use super::runs::{GROUP, Period, Runs, Scheme, kbits, seeds, segments};
 use super::sensitivity;
 use super::setting::{By, Cross, Hosts, Links, Setting, Stream, What, Wire};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::pictures::{axis, seconds, sheet, stated};
-use crate::estimates::{estimate, text};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -105,7 +107,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         plots: vec![picture("fig4a", &runs, &[(320.0, bursts), (625.0, fifteen)]), windows(&runs)],
         sheets: vec![table(&runs)],
         measurements: measurements(&runs),
-        reasons: reasons(&runs, &rows),
+        reasons: reasons::all(&runs, &rows),
         caveats: vec![Reason {
             claim: BURSTS,
             text: "The paper does not state the limit of the queues, nor how phases of links of equal rate are broken: 50 packets and a random \
@@ -263,77 +265,6 @@ pub(super) fn table(runs: &Runs) -> Sheet {
         ],
         rows.to_vec(),
     )
-}
-
-fn reasons(runs: &Runs, rows: &[sensitivity::Row]) -> Vec<Reason> {
-    let said = |samples: &[Sample]| text(samples, 0);
-    let [c1, c2, c5] = ["c1", "c2", "c5"].map(|scheme| said(&burst(runs, scheme)));
-    let range = |column: usize| sensitivity::range(rows, column);
-    let share = |n: f64| 6000.0 * n / (15.0 + n);
-    let [m1, m2, m5] = ["c1", "c2", "c5"].map(|scheme| said(&runs.throughput(scheme, MID)));
-    let late = said(&runs.throughput("c5", LATE));
-    let overshoots = ["c2", "c5"].map(|scheme| said(&runs.samples(scheme, overshoot)));
-    let sums = ["c2", "c5"].map(|scheme| {
-        text(
-            &runs.samples(scheme, |course| in_bursts(&course.windows)),
-            1,
-        )
-    });
-    let of_late = ["c5"].map(|scheme| {
-        let [mid, late] = [MID, LATE].map(|period| text(&runs.windows(scheme, period), 1));
-        [mid, late]
-    });
-    let alone = estimate(&runs.throughput("c5", (20, 200))).map_or(0.0, |mean| mean.mean);
-    let reason = |claim, text| Reason { claim, text };
-    vec![
-        reason(
-            BURSTS,
-            format!(
-                "Ours are {c1}, {c2} and {c5} kb/s. Datagrams leave 500 kb/s and what they lose; drop-tail makes all lose alike. Over the rows of sheet \
-                 `settings` of multitcp.sensitivity one connection has {}, two have {} and five have {} kb/s; ns-2 gives a plain TCP 510 to 600.",
-                range(0),
-                range(1),
-                range(2)
-            ),
-        ),
-        reason(
-            FIFTEEN,
-            format!(
-                "Ours are {m1}, {m2} and {m5} kb/s. Equal shares of the link among all connections are {:.0}, {:.0} and {:.0} kb/s, the last more than \
-                 the target. Over the rows of sheet `settings` they are {}, {} and {} kb/s.",
-                share(1.0),
-                share(2.0),
-                share(5.0),
-                range(3),
-                range(4),
-                range(5)
-            ),
-        ),
-        reason(
-            TWENTY,
-            format!(
-                "Five connections have {late} kb/s against 20 transfers, and {alone:.0} kb/s alone: the controller lets the throughput lie \
-                 between the target and the guard above it. Over the rows of sheet `settings` they have {} kb/s.",
-                range(8)
-            ),
-        ),
-        reason(
-            SPIKE,
-            format!(
-                "Two connections overshoot by {} kb/s, five by {}. The overshoot follows the sum of windows at the end of a burst, {} and {} in the mean \
-                 over bursts.",
-                overshoots[0], overshoots[1], sums[0], sums[1]
-            ),
-        ),
-        reason(
-            WINDOWS,
-            format!(
-                "The sum is {} with two connections and {} with five in bursts; with five it is {} against 15 transfers and {} against 20. Its greatest \
-                 values are of the step that passes the bound.",
-                sums[0], sums[1], of_late[0][0], of_late[0][1]
-            ),
-        ),
-    ]
 }
 
 /// What stands for the runs on the topology of Fig. 3.

@@ -2,9 +2,9 @@
 
 use super::fig4::{LATE, MID, parameters, picture, runs, table};
 use super::runs::{Period, Runs, kbits};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason};
 use crate::measurement::Measurement;
-use crate::estimates::text;
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

@@ -4,9 +4,9 @@ use super::fig4::{LATE, MID, schemes, setting};
 use super::parameters::{chosen, varied};
 use super::runs::{Runs, Scheme, seeds};
 use super::setting::{By, Stream};
+use crate::estimates::text;
 use crate::figure::{Figure, Findings, Sheet};
 use crate::pictures::sheet;
-use crate::estimates::text;
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {

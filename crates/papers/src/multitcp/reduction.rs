@@ -8,10 +8,10 @@ use polypath_report::plot::{Plot, Series};
 
 use super::losses::{Losses, Reduced};
 use super::parameters::SEGMENT;
+use crate::estimates::{estimate, point, text};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::pictures::{axis, sheet};
-use crate::estimates::{estimate, point, text};
 use crate::study::{Pending, SEED, Study};
 
 pub(super) const FIGURE: Figure = Figure {

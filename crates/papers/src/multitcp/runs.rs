@@ -5,8 +5,8 @@ use polypath_report::plot::{Look, Series};
 
 use super::course::{Course, Streaming};
 use super::setting::{Setting, Stream};
-use crate::measurement::{Measurement, Sample};
 use crate::estimates::point;
+use crate::measurement::{Measurement, Sample};
 use crate::study::{Pending, SEED, Study};
 
 /// A way to bring the stream, by its name in rules, such as `c2`.

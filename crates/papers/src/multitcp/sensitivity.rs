@@ -6,10 +6,10 @@ use super::fig4::{BURST, LATE, MID, in_bursts, schemes, setting};
 use super::parameters::fixed;
 use super::runs::{Runs, seeds};
 use super::setting::{By, Setting, Stream};
+use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::Sample;
 use crate::pictures::sheet;
-use crate::estimates::{estimate, text};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -48,7 +48,7 @@ const CHANGES: [(&str, Change); 18] = [
     ("generator's link of 6.1 Mb/s", |setting| {
         setting.links.generator.kbits = 6100;
     }),
-    ("generator's link of 100 Mb/s", |setting| {
+    (FAST_GENERATOR, |setting| {
         setting.links.generator.kbits = 100_000;
     }),
     ("the same, and queues of 20 packets", |setting| {
@@ -120,6 +120,20 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
         .collect();
     let all = asked.into_iter();
     all.map(|(name, runs)| Ok(Row::of(name, &runs?))).collect()
+}
+
+/// The setting in which the generator's link is not the bottleneck's equal.
+pub(super) const FAST_GENERATOR: &str = "generator's link of 100 Mb/s";
+
+/// What one, two and five connections have in a setting, from a column on.
+pub(super) fn row(rows: &[Row], name: &str, first: usize) -> String {
+    let found = rows.iter().find(|row| row.name == name);
+    let columns = found.and_then(|row| row.columns.get(first..first + 3));
+    let Some([one, two, five]) = columns else {
+        return "-".to_owned();
+    };
+    let [one, two, five] = [one, two, five].map(|samples| text(samples, 0));
+    format!("{one}, {two} and {five} kb/s")
 }
 
 /// The least and the greatest mean of a column over all settings, in kb/s.

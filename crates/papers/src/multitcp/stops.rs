@@ -7,10 +7,10 @@ use super::fig4::topology;
 use super::parameters::{adjust, chosen, table_1, varied};
 use super::runs::{GROUP, Runs, Scheme, seeds};
 use super::setting::{By, Cross, Hosts, Links, Setting, Stream, What};
+use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
 use crate::pictures::{axis, sheet, stated};
-use crate::estimates::{estimate, text};
 use crate::study::{Pending, Study};
 
 pub(super) const FIGURE: Figure = Figure {
