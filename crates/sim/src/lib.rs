@@ -55,7 +55,7 @@ pub use crowd::{Crowd, CrowdSample, run_crowd};
 pub use observer::{Observer, SimEvent};
 pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
-    SchemeOutcome, run, run_network,
+    SchemeOutcome, StreamSpan, run, run_network,
 };
 pub use traffic::{StreamEvent, StreamState};
 pub use world::{

@@ -22,7 +22,9 @@ use crate::network::BuildError;
 use crate::observer::{Observer, SimEvent};
 use crate::world::{BackgroundBytes, Direction, LinkName, Overflow, path_load};
 
-pub use network::{FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, run_network};
+pub use network::{
+    FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, StreamSpan, run_network,
+};
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

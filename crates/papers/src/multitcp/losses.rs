@@ -51,7 +51,7 @@ impl Job for Losses {
 
     fn run(&self, parts: &AtomicU64) -> Result<Reduced, JobError> {
         let without = self.outcome(None, parts)?;
-        // An outage of a packet's time meets one packet, or none and then the next: the moment moves until it is one.
+        // An outage of a packet's time meets one packet, or none between two flights: the moment moves until it is one.
         for attempt in 0..10 {
             let with = self.outcome(Some(self.moment(attempt)), parts)?;
             if dropped(&with) == u64::from(self.losing) {
@@ -80,8 +80,8 @@ impl Losses {
     /// When the outage begins, in seconds.
     fn moment(&self, attempt: u32) -> f64 {
         let drawn = Seed(self.seed).stream("losses/moment").uniform();
-        let packet = f64::from(SEGMENT) * 8.0 / self.rate();
-        AT + drawn * f64::from(DELAY) * 1e-3 + f64::from(attempt) * packet * 0.37
+        // Not a whole part of a round trip, so that no two attempts are at one place of it.
+        (AT + f64::from(attempt) * 0.137) + drawn * f64::from(DELAY) * 1e-3
     }
 
     fn outcome(&self, moment: Option<f64>, parts: &AtomicU64) -> Result<NetworkOutcome, JobError> {

@@ -93,6 +93,16 @@ impl Case {
         })
     }
 
+    /// What was transferred less, over that of another case, run by run.
+    fn share_of(&self, other: &Self) -> Vec<Sample> {
+        let pairs = self.runs.iter().zip(&other.runs);
+        let share = |((seed, run), (_, other)): (&(u64, Reduced), &(u64, Reduced))| Sample {
+            seed: *seed,
+            value: run.bytes / other.bytes,
+        };
+        pairs.map(share).collect()
+    }
+
     fn row(&self) -> Vec<String> {
         vec![
             self.connections.to_string(),
@@ -133,22 +143,8 @@ fn measurements(cases: &[Case]) -> Vec<Measurement> {
     let [one, two, both, ..] = cases else {
         return Vec::new();
     };
-    let share = |case: &Case| {
-        let pairs = case.runs.iter().zip(&one.runs);
-        let share = |((seed, run), (_, one)): (&(u64, Reduced), &(u64, Reduced))| Sample {
-            seed: *seed,
-            value: run.bytes / one.bytes,
-        };
-        pairs.map(share).collect::<Vec<_>>()
-    };
-    let distance = |case: &&Case| {
-        let mean = estimate(&case.ratio()).map_or(0.0, |ratio| ratio.mean);
-        (mean - 1.0).abs()
-    };
-    let furthest = cases
-        .iter()
-        .max_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let furthest = furthest.map_or(Vec::new(), Case::ratio);
+    let share = |case: &Case| case.share_of(one);
+    let furthest = furthest(cases).map_or(Vec::new(), Case::ratio);
     vec![
         of(
             "multitcp.eq1",
@@ -172,6 +168,17 @@ fn measurements(cases: &[Case]) -> Vec<Measurement> {
             &furthest,
         ),
     ]
+}
+
+/// The case whose reduction is furthest from equation 4.
+fn furthest(cases: &[Case]) -> Option<&Case> {
+    let distance = |case: &&Case| {
+        let mean = estimate(&case.ratio()).map_or(0.0, |ratio| ratio.mean);
+        (mean - 1.0).abs()
+    };
+    cases
+        .iter()
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 fn table(id: &str, cases: &[Case]) -> Sheet {

@@ -4,7 +4,7 @@ use polypath_core::connections::{ControlConfig, ControllerConfig};
 
 use super::fig4::{BURST, LATE, MID, in_bursts, schemes, setting};
 use super::parameters::fixed;
-use super::runs::{Runs, seeds};
+use super::runs::{Runs, Scheme, seeds};
 use super::setting::{By, Setting, Stream};
 use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Sheet};
@@ -180,18 +180,23 @@ fn table(rows: &[Row]) -> Sheet {
     )
 }
 
-/// Windows that stay, split over several connections, for three limits of the queues.
-fn split(study: &mut Study<'_>) -> Result<Sheet, Pending> {
+/// Windows of eight segments together.
+fn split_schemes() -> [Scheme; 3] {
     let stream = |connections, window| Stream {
         by: By::Controller(fixed(connections, window)),
         ..schemes()[0].1
     };
-    let schemes = [
+    [
         ("1 x 8", stream(1, 8)),
         ("2 x 4", stream(2, 4)),
         ("4 x 2", stream(4, 2)),
-    ];
+    ]
+}
+
+/// Windows that stay, split over several connections, for three limits of the queues.
+fn split(study: &mut Study<'_>) -> Result<Sheet, Pending> {
     let seeds = seeds(study);
+    let schemes = split_schemes();
     let asked = [20, 50, 100].map(|queue| {
         let with_queue = |stream, seed| {
             let mut setting = setting(20, stream, seed);

@@ -5,6 +5,7 @@ use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
 use super::fig4;
+use super::runs::Runs;
 use crate::figure::{Figure, Findings};
 use crate::measurement::{Measurement, Sample};
 use crate::pictures::sheet;
@@ -22,15 +23,6 @@ const STRIPING: &str = "multitcp.striping";
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let runs = fig4::runs(study, 20)?;
-    let [two, five] =
-        ["c2", "c5"].map(|scheme| runs.samples(scheme, |run| Some(f64::from(run.difference))));
-    let pairs = two.iter().zip(&five);
-    let greatest: Vec<Sample> = pairs
-        .map(|(two, five)| Sample {
-            value: two.value.max(five.value),
-            ..*two
-        })
-        .collect();
     let order = example();
     let by = |connection| order.iter().find(|sent| sent.connection == connection);
     let mut measurements = vec![Measurement::of(
@@ -38,7 +30,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         "greatest difference",
         "segments",
         "runs",
-        &greatest,
+        &greatest_differences(&runs),
     )];
     for connection in [2, 3, 1] {
         let sequence = by(connection).map_or(0.0, |sent| sent.sequence as f64);
@@ -61,6 +53,19 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         ],
         ..Findings::default()
     })
+}
+
+/// The greatest difference between two windows, of two and of five connections together, in each run.
+fn greatest_differences(runs: &Runs) -> Vec<Sample> {
+    let [two, five] =
+        ["c2", "c5"].map(|scheme| runs.samples(scheme, |run| Some(f64::from(run.difference))));
+    let pairs = two.iter().zip(&five);
+    pairs
+        .map(|(two, five)| Sample {
+            value: two.value.max(five.value),
+            ..*two
+        })
+        .collect()
 }
 
 /// The example of 4.2.3, as the striper has it: five connections, of which the first is blocked for the first four packets.

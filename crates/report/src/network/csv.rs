@@ -4,7 +4,7 @@ use std::io;
 
 use polypath_core::time::Duration;
 use polypath_link::{Counters, DropReason};
-use polypath_sim::{FlowCounters, FlowOutcome};
+use polypath_sim::{FlowCounters, FlowOutcome, StreamSpan};
 use serde::Serialize;
 
 use super::NetworkRecord;
@@ -40,6 +40,14 @@ struct FlowMeans {
     completion_mean_s: Option<String>,
 }
 
+/// What a stream over several connections looked like at its receiver.
+#[derive(Default, Serialize)]
+struct StreamMeans {
+    stream_connections_mean: Option<String>,
+    stream_windows_mean_segments: Option<String>,
+    stream_stops: Option<u32>,
+}
+
 /// `flows.csv`.
 pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
     let mut rows = Vec::new();
@@ -56,6 +64,7 @@ pub(super) fn flows(record: NetworkRecord<'_>) -> io::Result<Vec<u8>> {
                     place,
                     flow_counts(&flow.spans[span]),
                     flow_means(flow, span),
+                    stream_means(flow.streams.get(span)),
                 )
             }));
         }
@@ -84,6 +93,14 @@ fn flow_means(flow: &FlowOutcome, span: usize) -> FlowMeans {
         files_under_way: u8::from(files.under_way),
         completion_mean_s: mean_seconds(&files.finished),
     }
+}
+
+fn stream_means(stream: Option<&StreamSpan>) -> StreamMeans {
+    stream.map_or_else(StreamMeans::default, |stream| StreamMeans {
+        stream_connections_mean: stream.connections.map(|mean| format!("{mean:.3}")),
+        stream_windows_mean_segments: stream.windows.map(|mean| format!("{mean:.3}")),
+        stream_stops: Some(stream.stops),
+    })
 }
 
 fn mean_seconds(times: &[Duration]) -> Option<String> {

@@ -84,6 +84,19 @@ pub struct FlowOutcome {
     pub receiver_rtts: Vec<Option<f64>>,
     /// Its files in each span.
     pub files: Vec<SpanFiles>,
+    /// Its connections in each span, if it is a stream over several; else empty.
+    pub streams: Vec<StreamSpan>,
+}
+
+/// What a stream over several connections looked like at its receiver in a span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StreamSpan {
+    /// The mean number of wanted connections, over the samples; nothing before the start.
+    pub connections: Option<f64>,
+    /// The mean of the sum of their receiver windows in segments, likewise.
+    pub windows: Option<f64>,
+    /// How often the player stopped.
+    pub stops: u32,
 }
 
 /// What one direction of a link did in each span.
@@ -182,6 +195,8 @@ fn run_warm_up(
 struct Totals {
     flows: Vec<FlowCounters>,
     links: Vec<Counters>,
+    /// How often the players of the flows stopped; nothing of flows that are no streams.
+    stops: Vec<Option<u32>>,
 }
 
 impl Totals {
@@ -189,6 +204,7 @@ impl Totals {
         Self {
             flows: world.flows().map(|flow| flow.counters).collect(),
             links: world.links_at(now).map(|link| link.counters).collect(),
+            stops: world.streams().map(|s| s.map(|s| s.stops)).collect(),
         }
     }
 }
@@ -204,6 +220,7 @@ fn run_span(
     let after = Totals::at(&driven.world, begin + outcome.span);
     outcome.add_counters(&before, &after);
     outcome.add_sampled(&sampled);
+    outcome.add_streams(&sampled, (&before.stops, &after.stops));
     for (flow, files) in outcome.flows.iter_mut().zip(driven.world.take_files()) {
         flow.files.push(files);
     }
@@ -229,6 +246,28 @@ impl NetworkOutcome {
         }
     }
 
+    /// Adds what streams looked like, with the stops of their players until the begin of a span and until its end.
+    fn add_streams(
+        &mut self,
+        sampled: &Sampled,
+        (before, after): (&[Option<u32>], &[Option<u32>]),
+    ) {
+        let means = sampled
+            .connections
+            .means()
+            .zip(sampled.stream_windows.means());
+        let stops = before.iter().zip(after);
+        for ((flow, (connections, windows)), stops) in self.flows.iter_mut().zip(means).zip(stops) {
+            if let (Some(before), Some(after)) = stops {
+                flow.streams.push(StreamSpan {
+                    connections,
+                    windows,
+                    stops: after - before,
+                });
+            }
+        }
+    }
+
     fn add_sampled(&mut self, sampled: &Sampled) {
         let means = sampled.windows.means().zip(sampled.receiver_rtts.means());
         for (flow, (window, rtt)) in self.flows.iter_mut().zip(means) {
@@ -247,6 +286,7 @@ impl FlowOutcome {
             windows: Vec::with_capacity(spans as usize),
             receiver_rtts: Vec::with_capacity(spans as usize),
             files: Vec::with_capacity(spans as usize),
+            streams: Vec::new(),
         }
     }
 }

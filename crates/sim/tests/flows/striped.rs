@@ -153,6 +153,13 @@ fn an_outage_stops_the_player_and_nothing_for_good() {
     assert!((15.0..20.0).contains(&said[1].0), "{said:?}");
     assert_eq!(said[2].1, PlayOutEvent::Plays);
     assert!(said[2].0 >= said[1].0 + 3.0, "{said:?}");
+    let stops: u32 = outcome.flows[0].streams.iter().map(|span| span.stops).sum();
+    let said_stops = said
+        .iter()
+        .filter(|(_, event)| *event == PlayOutEvent::Stops);
+    assert_eq!(stops as usize, said_stops.count());
+    let connections = outcome.flows[0].streams[10].connections;
+    assert_eq!(connections, Some(3.0));
     assert!(totals(&outcome).goodput > 15_000_000, "{outcome:?}");
 }
 

@@ -50,6 +50,7 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
         },
     };
     FlowOutcome {
+        streams: Vec::new(),
         name: name.to_owned(),
         tcp: true,
         spans: spans.iter().map(counters).collect(),

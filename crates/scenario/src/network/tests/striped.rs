@@ -44,62 +44,65 @@ fn the_defaults_are_those_of_the_paper() {
     assert!(network.flows[0].traffic.needs_way_back());
 }
 
+/// What is changed, into what, and a part of what is said of it.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "\"varied-connections\"",
+        "\"varied-connection\"",
+        "varied-connections",
+    ),
+    (
+        "\"varied-connections\"",
+        "\"adjust-window\", conections = 2",
+        "connections",
+    ),
+    (
+        "\"varied-connections\"",
+        "\"adjust-window\", connections = 0",
+        "1",
+    ),
+    (
+        "\"varied-connections\"",
+        "\"fixed-windows\", connections = 2",
+        "window",
+    ),
+    (
+        "\"varied-connections\"",
+        "\"adjust-window\", control = { interval = \"0 s\" }",
+        "longer",
+    ),
+    (
+        "\"varied-connections\"",
+        "\"adjust-window\", control = { smothing = 0.5 }",
+        "smoothing",
+    ),
+    ("800 kbit/s", "0 kbit/s", "a rate of zero"),
+    (
+        "} }\n",
+        "}, connection_limit = \"0 kbit/s\" }\n",
+        "a rate of zero",
+    ),
+    (
+        "} }\n",
+        "}, play_out = { prebuffer = \"1 s\", rebuffer = \"0 s\" } }\n",
+        "rebuffer",
+    ),
+    (
+        "} }\n",
+        "} }\nreceiver_window = [{ at = \"1 s\", window = 4 }]\n",
+        "controller",
+    ),
+    (
+        "queue = \"50 packets\"",
+        "queue = \"50 packets\"\nsimplex = true",
+        "no links lead from `b` to `a`",
+    ),
+    ("queue = \"50 packets\"", "queue = \"999 B\"", "1 kB"),
+];
+
 #[test]
 fn what_is_wrong_is_said_with_its_remedy() {
-    for (from, to, wanted) in [
-        (
-            "\"varied-connections\"",
-            "\"varied-connection\"",
-            "varied-connections",
-        ),
-        (
-            "\"varied-connections\"",
-            "\"adjust-window\", conections = 2",
-            "connections",
-        ),
-        (
-            "\"varied-connections\"",
-            "\"adjust-window\", connections = 0",
-            "1",
-        ),
-        (
-            "\"varied-connections\"",
-            "\"fixed-windows\", connections = 2",
-            "window",
-        ),
-        (
-            "\"varied-connections\"",
-            "\"adjust-window\", control = { interval = \"0 s\" }",
-            "longer",
-        ),
-        (
-            "\"varied-connections\"",
-            "\"adjust-window\", control = { smothing = 0.5 }",
-            "smoothing",
-        ),
-        ("800 kbit/s", "0 kbit/s", "a rate of zero"),
-        (
-            "} }\n",
-            "}, connection_limit = \"0 kbit/s\" }\n",
-            "a rate of zero",
-        ),
-        (
-            "} }\n",
-            "}, play_out = { prebuffer = \"1 s\", rebuffer = \"0 s\" } }\n",
-            "rebuffer",
-        ),
-        (
-            "} }\n",
-            "} }\nreceiver_window = [{ at = \"1 s\", window = 4 }]\n",
-            "controller",
-        ),
-        (
-            "queue = \"50 packets\"",
-            "queue = \"50 packets\"\nsimplex = true",
-            "no links lead from `b` to `a`",
-        ),
-        ("queue = \"50 packets\"", "queue = \"999 B\"", "1 kB"),
-    ] {
+    for &(from, to, wanted) in WRONG {
         let found = problems(from, to);
         assert_eq!(found.len(), 1, "{to}: {found:?}");
         assert!(found[0].contains(wanted), "{to}: {found:?}");

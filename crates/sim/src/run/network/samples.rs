@@ -16,6 +16,9 @@ pub(super) struct Sampled {
     pub(super) windows: Samples,
     /// The receivers' estimates of the round-trip time in seconds.
     pub(super) receiver_rtts: Samples,
+    /// The connections that the receivers of streams want, and the sum of their windows in segments.
+    pub(super) connections: Samples,
+    pub(super) stream_windows: Samples,
 }
 
 impl Sampled {
@@ -27,6 +30,7 @@ impl Sampled {
     ) -> Result<Self, Overflow> {
         let flows = driven.world.flows().count();
         let (mut windows, mut receiver_rtts) = (Samples::of(flows), Samples::of(flows));
+        let (mut connections, mut stream_windows) = (Samples::of(flows), Samples::of(flows));
         for sample in 1..=SAMPLES {
             let passed = match sample {
                 SAMPLES => span,
@@ -34,6 +38,9 @@ impl Sampled {
             };
             driven.advance(begin + passed, observer)?;
             windows.add(driven.world.congestion_windows());
+            let wanted = || driven.world.streams().map(|stream| stream?.wanted);
+            connections.add(wanted().map(|w| Some(f64::from(w?.connections()))));
+            stream_windows.add(wanted().map(|w| Some(f64::from(w?.sum()))));
             if sample % RTT_SAMPLE == 0 {
                 let rtts = driven.world.receiver_rtts();
                 receiver_rtts.add(rtts.map(|rtt| rtt.map(Duration::as_secs_f64)));
@@ -42,6 +49,8 @@ impl Sampled {
         Ok(Self {
             windows,
             receiver_rtts,
+            connections,
+            stream_windows,
         })
     }
 }
