@@ -19,8 +19,13 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 pub use grid::grid;
 pub use locator::Locator;
@@ -84,6 +89,15 @@ pub(crate) fn check_argument(
     problems.finish().map(drop)
 }
 
+/// The schema of a type. It says the same of every document, and to derive it and to drop it takes longer than to read a
+/// small one: each is made once, and stays.
+fn schema_of<T: JsonSchema>() -> &'static Json {
+    static SCHEMAS: Mutex<BTreeMap<Cow<'static, str>, &'static Json>> = Mutex::new(BTreeMap::new());
+    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || -> &'static Json { Box::leak(Box::new(schemars::schema_for!(T).to_value())) };
+    schemas.entry(T::schema_id()).or_insert_with(make)
+}
+
 /// Reads like [`read_checked`], and lets `complete` add what stands in other files.
 ///
 /// # Errors
@@ -98,8 +112,7 @@ pub(crate) fn read_completed<T: DeserializeOwned + JsonSchema>(
     let mut found = Vec::new();
     let mut root = tree::parse(text, &source)?;
     overrides::apply(&mut root, &source, overrides, &mut found);
-    let schema = schemars::schema_for!(T);
-    let root = inspect::inspect(schema.as_value(), &root, &source, &mut found);
+    let root = inspect::inspect(schema_of::<T>(), &root, &source, &mut found);
     let mut problems = Problems::new(Locator::new(source, &root), found);
     match deserialize::from_node(&root) {
         Ok(mut value) => {
