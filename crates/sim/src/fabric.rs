@@ -239,7 +239,11 @@ impl Fabric {
     }
 
     /// Takes a packet that came to the end of its route out of the network.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is small, every packet comes here, and with many callers the compiler calls it"
+    )]
+    #[inline(always)]
     pub(crate) fn take(&mut self, number: u32) -> Packet {
         let packet = *self.packets.release(number);
         if packet.cargo.is_external() {

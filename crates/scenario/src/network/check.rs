@@ -205,10 +205,11 @@ fn check_route(
     router: &mut Router<'_>,
     problems: &mut Problems,
 ) {
-    let ways = (0..flow.different()).flat_map(|number| flow.ways(number).into_iter().enumerate());
+    let ways = (0..flow.different()).flat_map(|number| flow.ways(number).enumerate());
     for (way, stops) in ways {
-        let keys = stop_keys(key, flow, way, stops.len());
-        let Some(stops) = known_stops(&keys, &stops, nodes, problems) else {
+        let last = stops.len() - 1;
+        let key_of = |stop| stop_key(key, flow, way, (stop, last));
+        let Some(stops) = known_stops(&key_of, &stops, nodes, problems) else {
             return;
         };
         let found = if flow.traffic.needs_way_back() {
@@ -230,14 +231,14 @@ fn check_route(
 
 /// The stops by their numbers; nothing if one of them is unknown, or both a node and a link, which is reported.
 fn known_stops(
-    keys: &[String],
+    key_of: &dyn Fn(usize) -> String,
     stops: &[String],
     nodes: (&Graph, Option<&Topology>),
     problems: &mut Problems,
 ) -> Option<Vec<Stop>> {
     let graph = nodes.0;
     let mut known = Vec::new();
-    for (index, (stop, key)) in stops.iter().zip(keys).enumerate() {
+    for (index, stop) in stops.iter().enumerate() {
         let is_end = index == 0 || index + 1 == stops.len();
         let found = if is_end {
             graph.find(stop).map(Stop::Node)
@@ -245,11 +246,11 @@ fn known_stops(
             graph.stop(stop)
         };
         if found.is_none() {
-            report_unknown_stop(key, stop, is_end, nodes, problems);
+            report_unknown_stop(&key_of(index), stop, is_end, nodes, problems);
         } else if !is_end && graph.find(stop).is_some() && graph.find_link(stop).is_some() {
             let message = format!("`{stop}` is a node and a link");
             let remedy = "name another stop, or give the link another `name`";
-            problems.report(key, message, remedy);
+            problems.report(&key_of(index), message, remedy);
             return None;
         }
         known.extend(found);
@@ -283,7 +284,7 @@ fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Probl
         Traffic::Multihomed(_) => "traffic.ways",
         _ => "via",
     };
-    let has_way = flow.ways(0).iter().any(|stops| stops.len() > 2);
+    let has_way = flow.ways(0).any(|stops| stops.len() > 2);
     let explicit = if has_way { between } else { "to" };
     let (leaf, remedy) = match error {
         RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
@@ -295,15 +296,14 @@ fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Probl
     problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);
 }
 
-/// The keys of the stops of one way of a flow: `from`, each between the ends, `to`.
-fn stop_keys(key: &str, flow: &Flow, way: usize, stops: usize) -> Vec<String> {
-    let between = match flow.traffic {
-        Traffic::Multihomed(_) => format!("{key}.traffic.ways.{way}"),
-        _ => format!("{key}.via"),
-    };
-    let via = (0..stops - 2).map(|index| format!("{between}.{index}"));
-    let first = std::iter::once(format!("{key}.from"));
-    first.chain(via).chain([format!("{key}.to")]).collect()
+/// The key of a stop, of which there is a last, on one way of a flow: `from`, one between the ends, or `to`.
+fn stop_key(key: &str, flow: &Flow, way: usize, (stop, last): (usize, usize)) -> String {
+    match (stop, &flow.traffic) {
+        (0, _) => format!("{key}.from"),
+        (stop, _) if stop == last => format!("{key}.to"),
+        (stop, Traffic::Multihomed(_)) => format!("{key}.traffic.ways.{way}.{}", stop - 1),
+        (stop, _) => format!("{key}.via.{}", stop - 1),
+    }
 }
 
 #[cfg(test)]

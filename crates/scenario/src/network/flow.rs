@@ -160,7 +160,7 @@ impl Flow {
     /// How many numbers, from 0, pass nodes of their own: the others pass those of number 0.
     #[must_use]
     pub fn different(&self) -> u32 {
-        let between = self.between().into_iter().flatten();
+        let between = self.between().flatten();
         let mut stops = [&self.from, &self.to].into_iter().chain(between);
         if stops.any(|name| name.contains('{')) {
             self.count
@@ -179,22 +179,22 @@ impl Flow {
     }
 
     /// For each way of the flow of this number the names of the nodes and links that it passes, both ends included.
-    #[must_use]
-    pub fn ways(&self, number: u32) -> Vec<Vec<String>> {
-        let way = |between: &[String]| {
+    pub fn ways(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
+        let way = move |between: &[String]| {
             let stops = std::iter::once(&self.from).chain(between);
             let stops = stops.chain([&self.to]);
             stops.map(|name| Self::node(name, number)).collect()
         };
-        self.between().into_iter().map(way).collect()
+        self.between().map(way)
     }
 
     /// What each way passes between the ends.
-    fn between(&self) -> Vec<&[String]> {
-        match &self.traffic {
-            Traffic::Multihomed(multihomed) => multihomed.ways.iter().map(Vec::as_slice).collect(),
-            _ => vec![&self.via],
-        }
+    fn between(&self) -> impl Iterator<Item = &[String]> {
+        let (one, several) = match &self.traffic {
+            Traffic::Multihomed(multihomed) => (None, multihomed.ways.as_slice()),
+            _ => (Some(self.via.as_slice()), &[][..]),
+        };
+        one.into_iter().chain(several.iter().map(Vec::as_slice))
     }
 }
 

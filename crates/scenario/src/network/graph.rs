@@ -107,23 +107,21 @@ impl Graph {
                 1 => name.to_owned(),
                 _ => format!("{name}.{}", number - 1),
             };
-            self.add(last, next, name.clone(), link);
-            if !simplex {
-                self.add(next, last, format!("{name}/back"), &link.reversed());
+            let back = (!simplex).then(|| format!("{name}/back"));
+            self.add(last, next, name, link.clone());
+            if let Some(name) = back {
+                self.add(next, last, name, link.reversed());
             }
             last = next;
         }
     }
 
-    fn add(&mut self, from: usize, to: usize, name: String, link: &Link) {
+    fn add(&mut self, from: usize, to: usize, name: String, link: Link) {
         self.links.push(GraphLink {
             name,
             from,
             to,
-            link: Link {
-                repeat: 1,
-                ..link.clone()
-            },
+            link: Link { repeat: 1, ..link },
         });
     }
 }

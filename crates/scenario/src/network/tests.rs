@@ -118,7 +118,8 @@ fn the_race_has_its_nodes_links_and_routes() {
     let mut router = Router::new(&graph);
     let stops: Vec<Stop> = network.flows[0]
         .ways(49)
-        .remove(0)
+        .next()
+        .unwrap()
         .iter()
         .map(|name| graph.stop(name).unwrap())
         .collect();

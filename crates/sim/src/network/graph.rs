@@ -85,21 +85,20 @@ impl Network {
         router: &mut Router<'_>,
     ) -> Result<(), BuildError> {
         let name = flow.name_of(number);
-        let ways = flow.ways(number).into_iter();
-        let mut ways = ways
-            .map(|stops| known(stops, graph))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut ways = flow.ways(number).map(|stops| known(stops, graph));
         let route = |source| BuildError::Route {
             flow: name.clone(),
             source,
         };
         let span = self.span(flow, &name);
         if let Traffic::Multihomed(multihomed) = &flow.traffic {
+            let ways = ways.collect::<Result<Vec<_>, _>>()?;
             let ways = multihomed::ways(&ways, router).map_err(route)?;
             self.add_multihomed_flow(name, multihomed, span, &ways);
             return Ok(());
         }
-        let stops = ways.swap_remove(0);
+        // All others have one.
+        let stops = ways.next().unwrap_or_else(|| Ok(Vec::new()))?;
         if let Traffic::Striped(striped) = &flow.traffic {
             let ways = router.round_trip(&stops).map_err(route)?;
             self.add_striped_flow(name, striped, hosts, span, &ways);

@@ -102,15 +102,24 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// What the streams over several connections look like at their receivers now, likewise; nothing of other flows.
+    /// What the streams over several connections look like at their receivers now, likewise; nothing of other flows, and
+    /// no flow at all where none is a stream.
     pub fn streams(&self) -> impl Iterator<Item = Option<StreamState>> {
-        self.names.flows.iter().map(|flow| match flow.kind {
-            FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
-            FlowKind::Tcp(_)
-            | FlowKind::Datagrams(_)
-            | FlowKind::Spaced(_)
-            | FlowKind::Multihomed(_) => None,
-        })
+        let count = match self.agents.streams() {
+            0 => 0,
+            _ => self.names.flows.len(),
+        };
+        self.names
+            .flows
+            .iter()
+            .take(count)
+            .map(|flow| match flow.kind {
+                FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
+                FlowKind::Tcp(_)
+                | FlowKind::Datagrams(_)
+                | FlowKind::Spaced(_)
+                | FlowKind::Multihomed(_) => None,
+            })
     }
 
     /// The files of every flow since this was last asked, likewise.

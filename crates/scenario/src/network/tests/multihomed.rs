@@ -78,7 +78,7 @@ fn the_defaults_are_those_of_the_paper() {
     assert_eq!(threshold, Duration::from_millis(150));
     assert_eq!(trend, TrendRule::Modified);
     assert_eq!(
-        network.flows[0].ways(0),
+        network.flows[0].ways(0).collect::<Vec<_>>(),
         [["a", "wifi", "b"], ["a", "lte", "b"]]
     );
 }

@@ -30,7 +30,8 @@ impl Sampled {
     ) -> Result<Self, Overflow> {
         let flows = driven.world.flows().count();
         let (mut windows, mut receiver_rtts) = (Samples::of(flows), Samples::of(flows));
-        let (mut connections, mut stream_windows) = (Samples::of(flows), Samples::of(flows));
+        let streams = driven.world.streams().count();
+        let (mut connections, mut stream_windows) = (Samples::of(streams), Samples::of(streams));
         for sample in 1..=SAMPLES {
             let passed = match sample {
                 SAMPLES => span,

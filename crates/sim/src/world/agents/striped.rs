@@ -216,6 +216,8 @@ impl Agents {
         }
     }
 
+    // Every flow is asked often, and streams are few.
+    #[cold]
     pub(crate) fn striped_congestion_window(&self, number: u32) -> Option<f64> {
         self.striped[number as usize]
             .source
@@ -225,6 +227,11 @@ impl Agents {
 
     pub(crate) fn striped_rtt(&self, number: u32) -> Option<Duration> {
         self.striped[number as usize].sink.machine.rtt()
+    }
+
+    /// How many flows are streams over several connections.
+    pub(crate) fn streams(&self) -> usize {
+        self.striped.len()
     }
 
     pub(crate) fn stream_state(&self, number: u32) -> StreamState {
