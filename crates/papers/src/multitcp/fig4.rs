@@ -37,6 +37,10 @@ pub(super) const LATE: Period = (750, 1000);
 /// The overshoot is the greatest throughput of a second among so many after a burst, less the target.
 const AFTER: usize = 10;
 
+/// Why the stream has less than its share where all links are alike.
+pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: filled, it feeds the last queue a packet for each that leaves, so that \
+     the queue stays full and drops what comes between, which is the stream's.";
+
 /// The schemes of 5.1.1: plain TCP with a window of 8, and two and five connections under Algorithm 1.
 pub(super) fn schemes() -> [Scheme; 3] {
     let stream = |by| Stream {
@@ -141,7 +145,7 @@ fn overshoot(course: &Course) -> Option<f64> {
         after.iter().copied().reduce(f64::max)
     };
     let [first, second] = BURST.map(greatest);
-    Some((first? + second?) / 2.0 - f64::from(TARGET))
+    Some(f64::midpoint(first?, second?) - f64::from(TARGET))
 }
 
 fn measurements(runs: &Runs) -> Vec<Measurement> {

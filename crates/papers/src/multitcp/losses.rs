@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use polypath_batch::run_counted;
 use polypath_core::rng::Seed;
+use polypath_link::Counters;
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,7 @@ impl Job for Losses {
         for attempt in 0..10 {
             let with = self.outcome(Some(self.moment(attempt)), parts)?;
             if dropped(&with) == u64::from(self.losing) {
-                return Ok(self.reduced(&without, &with));
+                return Ok(reduced(&without, &with));
             }
         }
         Err(JobError::Other(
@@ -132,16 +133,16 @@ impl Losses {
         let there = link("access", [&sender, "router"], &outage);
         there + &link("back", ["router", &sender], "")
     }
+}
 
-    fn reduced(&self, without: &NetworkOutcome, with: &NetworkOutcome) -> Reduced {
-        let measured = without.measured().as_secs_f64();
-        let rtts = without.flows.iter().flat_map(|flow| &flow.receiver_rtts);
-        let rtts: Vec<f64> = rtts.flatten().copied().collect();
-        Reduced {
-            bytes: goodput(without) - goodput(with),
-            throughput: goodput(without) * 8.0 / measured,
-            rtt: rtts.iter().sum::<f64>() / rtts.len().max(1) as f64,
-        }
+fn reduced(without: &NetworkOutcome, with: &NetworkOutcome) -> Reduced {
+    let measured = without.measured().as_secs_f64();
+    let rtts = without.flows.iter().flat_map(|flow| &flow.receiver_rtts);
+    let rtts: Vec<f64> = rtts.flatten().copied().collect();
+    Reduced {
+        bytes: goodput(without) - goodput(with),
+        throughput: goodput(without) * 8.0 / measured,
+        rtt: rtts.iter().sum::<f64>() / rtts.len().max(1) as f64,
     }
 }
 
@@ -152,5 +153,5 @@ fn goodput(outcome: &NetworkOutcome) -> f64 {
 
 fn dropped(outcome: &NetworkOutcome) -> u64 {
     let spans = outcome.links.iter().flat_map(|link| &link.spans);
-    spans.map(|span| span.packets_dropped()).sum()
+    spans.map(Counters::packets_dropped).sum()
 }

@@ -28,19 +28,19 @@ const CHANGES: [(&str, Change); 18] = [
     ("queues of 100 packets", |setting| setting.links.queue = 100),
     ("no send overhead", |setting| setting.hosts.overhead = 0),
     ("send overhead up to 0.2 ms", |setting| {
-        setting.hosts.overhead = 200
+        setting.hosts.overhead = 200;
     }),
     ("send overhead up to 10 ms", |setting| {
-        setting.hosts.overhead = 10_000
+        setting.hosts.overhead = 10_000;
     }),
     ("intervals between datagrams vary by half", |setting| {
-        setting.hosts.jitter = 0.5
+        setting.hosts.jitter = 0.5;
     }),
     ("TCP Tahoe", |setting| setting.hosts.variant = "tahoe"),
     ("TCP NewReno", |setting| setting.hosts.variant = "newreno"),
     ("TCP SACK", |setting| setting.hosts.variant = "sack"),
     ("window of other transfers 1000", |setting| {
-        setting.hosts.window = 1000
+        setting.hosts.window = 1000;
     }),
     ("alpha .1: the weight of what is new is .9", |setting| {
         control(setting, |control| control.smoothing = 0.1);
@@ -56,10 +56,10 @@ const CHANGES: [(&str, Change); 18] = [
         setting.links.queue = 20;
     }),
     ("f = 2", |setting| {
-        control(setting, |control| control.spike = 2.0)
+        control(setting, |control| control.spike = 2.0);
     }),
     ("f = 12", |setting| {
-        control(setting, |control| control.spike = 12.0)
+        control(setting, |control| control.spike = 12.0);
     }),
     ("delta 900 ms", |setting| {
         let long = polypath_core::time::Duration::from_millis(900);

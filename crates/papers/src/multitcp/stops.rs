@@ -91,11 +91,11 @@ fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
     let mut now = 0;
     let end = SECONDS * 1000;
     while now < end {
-        let wanted = stream.below(u64::from(MOST) + 1) as usize;
-        while running.len() < wanted {
+        let wanted = stream.below(u64::from(MOST) + 1);
+        while (running.len() as u64) < wanted {
             running.push(now);
         }
-        while running.len() > wanted {
+        while running.len() as u64 > wanted {
             // The one that has run for longest stops.
             all.extend(transfer(running.remove(0), now));
         }

@@ -43,9 +43,9 @@ struct FlowMeans {
 /// What a stream over several connections looked like at its receiver.
 #[derive(Default, Serialize)]
 struct StreamMeans {
-    stream_connections_mean: Option<String>,
-    stream_windows_mean_segments: Option<String>,
-    stream_stops: Option<u32>,
+    connections_mean: Option<String>,
+    receiver_windows_mean_segments: Option<String>,
+    player_stops: Option<u32>,
 }
 
 /// `flows.csv`.
@@ -97,9 +97,9 @@ fn flow_means(flow: &FlowOutcome, span: usize) -> FlowMeans {
 
 fn stream_means(stream: Option<&StreamSpan>) -> StreamMeans {
     stream.map_or_else(StreamMeans::default, |stream| StreamMeans {
-        stream_connections_mean: stream.connections.map(|mean| format!("{mean:.3}")),
-        stream_windows_mean_segments: stream.windows.map(|mean| format!("{mean:.3}")),
-        stream_stops: Some(stream.stops),
+        connections_mean: stream.connections.map(|mean| format!("{mean:.3}")),
+        receiver_windows_mean_segments: stream.windows.map(|mean| format!("{mean:.3}")),
+        player_stops: Some(stream.stops),
     })
 }
 

@@ -3,16 +3,14 @@
 use super::super::course::Course;
 use super::super::runs::Runs;
 use super::super::sensitivity::{FAST_GENERATOR, Row, range, row};
-use super::{BURSTS, FIFTEEN, LATE, MID, SPIKE, TWENTY, WINDOWS, burst, in_bursts, overshoot};
+use super::{
+    BURSTS, FIFTEEN, LATE, LOCKED, MID, SPIKE, TWENTY, WINDOWS, burst, in_bursts, overshoot,
+};
 use crate::estimates::text;
 use crate::figure::Reason;
 use crate::measurement::Sample;
 
 const ALL: [&str; 3] = ["c1", "c2", "c5"];
-
-/// What the generator's link does.
-const LOCKED: &str = "The generator's link is as fast as the last one: filled, it feeds the last queue a packet for each that leaves, so that \
-     the queue stays full and drops what comes between, which is the stream's.";
 
 /// A reason for each claim, as far as it is known.
 pub(super) fn all(runs: &Runs, rows: &[Row]) -> Vec<Reason> {
