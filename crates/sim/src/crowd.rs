@@ -13,7 +13,7 @@ use crate::exchange::{Exchange, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::run::RunError;
-use crate::tcp::{Client, ClientInput, Server};
+use crate::tcp::{Client, ClientInput, SenderStats, Server};
 use crate::world::LinkReport;
 
 /// A file that no run comes to the end of, in segments.
@@ -42,6 +42,8 @@ pub struct CrowdSample<'a> {
     pub at: Time,
     /// The congestion window of each download, in segments; 0 before it sends.
     pub windows: Vec<f64>,
+    /// What the sender of each has done; nothing before it sends.
+    pub senders: Vec<SenderStats>,
     /// What of each has arrived in order, in segments.
     pub arrived: Vec<u32>,
     /// The links, each direction for itself, with their totals.
@@ -107,10 +109,12 @@ fn begins(crowd: &Crowd, seed: Seed) -> Vec<(Time, u32)> {
 }
 
 fn sample(exchange: &Exchange, now: Time) -> CrowdSample<'_> {
+    let sent = |server: &Server| server.stats().unwrap_or_default();
     let window = |server: &Server| server.congestion_window().unwrap_or(0.0);
     CrowdSample {
         at: now,
         windows: exchange.servers().map(window).collect(),
+        senders: exchange.servers().map(sent).collect(),
         arrived: exchange.clients().map(Client::in_order).collect(),
         links: exchange.network().links_at(now).collect(),
     }

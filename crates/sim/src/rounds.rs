@@ -160,7 +160,8 @@ impl Rounds {
         let full = packets.draw(&self.config, &self.links, &self.flows, &mut self.stream);
         packets.count_lost(&self.config, &self.flows, &mut self.lost);
         if let Some(detectors) = &mut self.detectors {
-            detectors.look(full, &mut self.flows, packets.lost_by_link(), look);
+            let links = (full, self.links.down_set());
+            detectors.look(links, &mut self.flows, packets.lost_by_link(), look);
         }
         full
     }

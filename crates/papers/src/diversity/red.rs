@@ -136,19 +136,24 @@ fn caveat(rows: &[Row]) -> Reason {
 }
 
 fn reason(rows: &[Row]) -> Reason {
+    let red = rows.iter().find(|row| row.quantity == "overflow.red");
+    let share =
+        |of: fn(&Downloaded) -> f64| red.map_or_else(String::new, |row| text(&row.samples(of), 4));
     let of = |says| overflow_of(rows, says);
     Reason {
         claim: CLAIM,
         text: format!(
-            "RED is masked as far as it drops at random: one link {} against {} with drop-tail, four links {} against {}. \
-             But its probability of a drop rises to 1 at twice the upper threshold, where no link lets a packet \
-             pass: that bounds the queue whatever is masked, and with ns-2's own thresholds, which are low, much more \
-             ({} on four links).",
+            "RED is not masked from TCP's own loss detection: with it the windows are {} on one link and {} on four, with \
+             drop-tail {} and {}. On four links RED drops {} of the packets of each, of which all four would lose but the \
+             fourth power; yet senders repeat {} of theirs. The copy that replaces a lost one comes out of another \
+             queue, which random drops and fades have made longer or shorter; where three later packets overtake it, TCP \
+             takes it for lost (RFC 5681, 3.2). In the round model, where nothing is overtaken, it is masked.",
             of("one link, RED"),
-            of("one link, drop-tail"),
             of("four links, RED"),
+            of("one link, drop-tail"),
             of("four links, drop-tail"),
-            of("four links, RED of ns-2's thresholds"),
+            share(|run| run.dropped),
+            share(|run| run.repeated),
         ),
     }
 }
@@ -186,6 +191,7 @@ fn table(rows: &[Row]) -> Sheet {
             of(|run| run.overflow, 3),
             of(|run| run.offered, 3),
             of(|run| run.dropped, 4),
+            of(|run| run.repeated, 5),
             of(|run| run.goodput, 3),
             of(|run| run.jain, 3),
             of(|run| run.late, 2),
@@ -199,6 +205,7 @@ fn table(rows: &[Row]) -> Sheet {
             "windows over capacity",
             "offered to a link over its rate",
             "dropped there",
+            "sent again",
             "goodput over the rate of a link",
             "Jain's index",
             "the last one's share in its first 50 s",

@@ -14,6 +14,8 @@ pub struct Looked {
     pub window: u32,
     /// Whether a link that it uses got more than it carries.
     pub congested: bool,
+    /// Whether a link that was up all the round dropped something of it.
+    pub dropped: bool,
     /// What the signature says.
     pub reading: Reading,
 }
@@ -43,12 +45,13 @@ impl Detectors {
         }
     }
 
-    /// Looks at what each flow lost on each link; `full` are the links that got more than they carry.
+    /// Looks at what each flow lost on each link; `full` are the links that got more than they carry, `down` those that were
+    /// down for some of the round.
     ///
     /// Who uses one link has no copies to look at: nothing of it is masked.
     pub(super) fn look(
         &mut self,
-        full: u8,
+        (full, down): (u8, u8),
         flows: &mut [Flow],
         lost: &[u32],
         look: &mut impl FnMut(&Looked),
@@ -70,10 +73,12 @@ impl Detectors {
                 ..LinkWindow::default()
             }));
             let reading = signature.on_window(&self.window);
+            let mut up = (0..self.links).filter(|&link| uses(set & !down, link));
             look(&Looked {
                 flow: number,
                 window: flow.window(),
                 congested: full & set != 0,
+                dropped: up.any(|link| lost[link as usize] > 0),
                 reading,
             });
             marks.on_window(&reading, &self.window);

@@ -56,6 +56,12 @@ impl Links {
         u32::try_from(down.count()).unwrap_or(u32::MAX)
     }
 
+    /// Those that are down for some of the round, as bits.
+    pub(super) fn down_set(&self) -> u8 {
+        let down = (0..).zip(&self.down).filter(|(_, down)| **down > 0.0);
+        down.fold(0, |set, (link, _): (u32, _)| set | 1 << link)
+    }
+
     /// How many packets each link carries of so many.
     #[expect(
         clippy::cast_possible_truncation,

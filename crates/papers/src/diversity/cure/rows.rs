@@ -77,7 +77,13 @@ pub(super) struct Group {
 
 impl Group {
     fn ask(study: &mut Study<'_>, (flows, share, nu): (u32, u32, f64)) -> Result<Self, Pending> {
-        let seeds = study.pick(6, 40);
+        // A crowd with many packets is slow to run; fades, which all flows share, need many runs.
+        let many = flows * share >= 100 * SHARE * 4;
+        let seeds = if many {
+            study.pick(4, 20)
+        } else {
+            study.pick(12, 60)
+        };
         let seeds_of_late = study.pick(20, 200);
         let mut asked = Vec::new();
         for member in Member::ALL {

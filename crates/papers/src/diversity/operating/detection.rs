@@ -26,15 +26,18 @@ pub(super) struct Detection {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Detected {
     pub(super) seed: u64,
-    /// The area under the curve: the probability that a congested window has a higher score than another.
+    /// The area under the curve: the probability that a window with losses of congestion has a higher score than one
+    /// with losses of dropouts alone.
     pub(super) auc: Option<f64>,
-    /// The share of congested windows that are called so.
+    /// The same where a window counts as congested if a link was, whether it lost anything of the flow or not.
+    pub(super) auc_of_links: Option<f64>,
+    /// The share of windows with losses of congestion that are called so.
     pub(super) found: Option<f64>,
     /// The share of the others that are called so.
     pub(super) false_alarms: Option<f64>,
     /// Rounds from the first of a congestion until a flow finds it, where it does before it ends; 0 in the first.
     pub(super) delay: Option<f64>,
-    /// How many windows were congested, and how many were not and lost something.
+    /// How many windows had losses of congestion, and how many of dropouts alone.
     pub(super) windows: [u64; 2],
     /// True alarms over false ones, for thresholds from high to low.
     pub(super) curve: Vec<[f64; 2]>,
@@ -107,9 +110,11 @@ impl Job for Detection {
 
 /// What signatures said.
 struct Seen {
-    /// The scores of windows that lost something, and whether they were congested.
+    /// The scores of windows that lost something, whether any of it to congestion.
     scores: Vec<(f64, bool)>,
-    /// How many windows that are not congested, and that are, were called congested.
+    /// The same, whether a link was congested.
+    of_links: Vec<(f64, bool)>,
+    /// How many windows of dropouts alone, and of congestion, were called congested.
     called: [u64; 2],
     /// For how many rounds the links of each flow have been congested without its finding out; nothing where it has, or
     /// where they are not.
@@ -122,6 +127,7 @@ impl Seen {
     fn new(flows: u32) -> Self {
         Self {
             scores: Vec::new(),
+            of_links: Vec::new(),
             called: [0; 2],
             waiting: vec![None; flows as usize],
             found: (0, 0),
@@ -131,12 +137,16 @@ impl Seen {
 
     fn add(&mut self, looked: &Looked) {
         let Looked {
-            congested, reading, ..
+            congested,
+            dropped,
+            reading,
+            ..
         } = *looked;
         let is_called = reading.sign == Sign::Congestion;
         if reading.sign != Sign::Nothing {
-            self.scores.push((reading.score, congested));
-            self.called[usize::from(congested)] += u64::from(is_called);
+            self.scores.push((reading.score, dropped));
+            self.of_links.push((reading.score, congested));
+            self.called[usize::from(dropped)] += u64::from(is_called);
         }
         let flow = looked.flow as usize;
         let waiting = &mut self.waiting[flow];
@@ -152,15 +162,13 @@ impl Seen {
         self.was_congested[flow] = congested;
     }
 
-    fn detected(mut self, seed: u64) -> Detected {
-        let congested = self.scores.iter().filter(|(_, congested)| *congested);
-        let congested = congested.count() as u64;
-        let others = self.scores.len() as u64 - congested;
-        self.scores.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let curve = curve(&self.scores, [others, congested]);
+    fn detected(self, seed: u64) -> Detected {
+        let curve_of_links = curve(self.of_links).0;
+        let (curve, [others, congested]) = curve(self.scores);
         Detected {
             seed,
             auc: curve.as_deref().map(area),
+            auc_of_links: curve_of_links.as_deref().map(area),
             found: share(self.called[1], congested),
             false_alarms: share(self.called[0], others),
             delay: share(self.found.0, self.found.1),
@@ -176,11 +184,16 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-/// True alarms over false ones at each threshold, from high to low; nothing without both kinds of windows.
-fn curve(scores: &[(f64, bool)], [others, congested]: [u64; 2]) -> Option<Vec<[f64; 2]>> {
+/// True alarms over false ones at each threshold, from high to low, nothing without both kinds of windows; how many are
+/// not congested, and are.
+fn curve(mut scores: Vec<(f64, bool)>) -> (Option<Vec<[f64; 2]>>, [u64; 2]) {
+    let congested = scores.iter().filter(|(_, congested)| *congested);
+    let congested = congested.count() as u64;
+    let others = scores.len() as u64 - congested;
     if others == 0 || congested == 0 {
-        return None;
+        return (None, [others, congested]);
     }
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut points = vec![[0.0, 0.0]];
     let (mut false_ones, mut true_ones) = (0_u64, 0_u64);
     // Windows of one score are called alike.
@@ -194,7 +207,7 @@ fn curve(scores: &[(f64, bool)], [others, congested]: [u64; 2]) -> Option<Vec<[f
             true_ones as f64 / congested as f64,
         ]);
     }
-    Some(points)
+    (Some(points), [others, congested])
 }
 
 /// The area under a curve (trapezia): the Mann-Whitney statistic of the scores.
@@ -214,11 +227,7 @@ mod tests {
     use super::*;
 
     fn area_of(scores: &[(f64, bool)]) -> Option<f64> {
-        let mut scores = scores.to_vec();
-        scores.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let congested = scores.iter().filter(|(_, congested)| *congested).count() as u64;
-        let others = scores.len() as u64 - congested;
-        curve(&scores, [others, congested]).as_deref().map(area)
+        curve(scores.to_vec()).0.as_deref().map(area)
     }
 
     #[test]

@@ -9,6 +9,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_report::network::jain_index;
 use polypath_scenario::{Scenario, Scheme};
+use polypath_sim::tcp::SenderStats;
 use polypath_sim::{Crowd, CrowdSample, Side, run_crowd};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,8 @@ pub(super) struct Downloaded {
     pub(super) offered: f64,
     /// The share of that which queues dropped.
     pub(super) dropped: f64,
+    /// The share of what senders sent that they had sent before.
+    pub(super) repeated: f64,
     /// What arrived in order over the rate of a link.
     pub(super) goodput: f64,
     /// Jain's index of that, of those that began together.
@@ -217,8 +220,8 @@ impl Job for Downloads {
 #[derive(Default)]
 struct Seen {
     course: Vec<f64>,
-    /// Arrivals and queue drops at the bottlenecks towards the clients, and what arrived of each download, when measuring
-    /// begins, when it ends, and in the end.
+    /// Arrivals and queue drops at the bottlenecks towards the clients, what senders sent, and what arrived of each
+    /// download: when measuring begins, when it ends, and in the end.
     notes: Vec<Note>,
 }
 
@@ -226,6 +229,8 @@ struct Seen {
 struct Note {
     offered: f64,
     dropped: f64,
+    sent: f64,
+    repeated: f64,
     arrived: Vec<f64>,
 }
 
@@ -259,6 +264,7 @@ impl Seen {
             overflow: measured.iter().sum::<f64>() / measured.len() as f64,
             offered: offered / f64::from(of.links) / packets,
             dropped: (end.dropped - begin.dropped) / offered.max(1.0),
+            repeated: (end.repeated - begin.repeated) / (end.sent - begin.sent).max(1.0),
             goodput: shares.iter().sum::<f64>() / packets,
             jain: jain_index(&shares).unwrap_or(0.0),
             late: after[flows] / others.max(1.0),
@@ -275,16 +281,19 @@ fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
 impl Note {
     fn of(sample: &CrowdSample<'_>) -> Self {
         let cores = sample.links.iter().filter(|link| {
-            link.name.towards == Some(Side::Client) && link.name.name.ends_with("core")
+            link.name.towards == Some(Side::Client) && link.name.name.contains("/core.")
         });
         let (mut offered, mut dropped) = (0, 0);
         for link in cores {
             offered += link.counters.packets_in;
             dropped += link.counters.drops.queue();
         }
+        let sum = |of: fn(&SenderStats) -> u64| sample.senders.iter().map(of).sum::<u64>() as f64;
         Self {
             offered: offered as f64,
             dropped: dropped as f64,
+            sent: sum(|sender| sender.sent),
+            repeated: sum(|sender| sender.retransmitted),
             arrived: sample.arrived.iter().map(|&n| f64::from(n)).collect(),
         }
     }
