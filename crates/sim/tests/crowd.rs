@@ -8,13 +8,15 @@ use polypath_sim::{Crowd, run_crowd};
 
 /// Five downloads of 100 packets a round trip each over so many equal links, whose queues are RED or not.
 fn scenario(links: u32, queue: &str) -> Scenario {
-    let paths = (0..links).map(|n| {
+    let path = |n: u32| {
         format!(
-                "[[path]]\nname = \"p{n}\"\n[[path.link]]\nname = \"air\"\nrate = \"1 Gb/s\"\ndelay = \"0 ms\"\n\
-                 queue = \"1000 packets\"\nonoff = {{ up = \"10 s\", down = \"1 s\" }}\n[[path.link]]\nrate = \"40 Mb/s\"\ndelay = \"50 ms\"\nqueue = {queue}\n"
+            "[[path]]\nname = \"p{n}\"\n\
+             [[path.link]]\nname = \"air\"\nrate = \"1 Gb/s\"\ndelay = \"0 ms\"\nqueue = \"1000 packets\"\n\
+             onoff = {{ up = \"10 s\", down = \"1 s\" }}\n\
+             [[path.link]]\nrate = \"40 Mb/s\"\ndelay = \"50 ms\"\nqueue = {queue}\n"
         )
-    });
-    let paths = paths.collect::<Vec<_>>().concat();
+    };
+    let paths = (0..links).map(path).collect::<Vec<_>>().concat();
     let text = format!(
         "schema = 1\nname = \"crowd\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\
          [tcp]\nvariant = \"sack\"\nreceiver_window = 2000\necn = true\n{paths}"
@@ -54,12 +56,13 @@ fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64
 }
 
 #[test]
-fn early_drops_shorten_the_queue_of_one_link_and_not_of_four() {
+fn early_drops_shorten_queues_and_four_links_carry_more_windows_than_one() {
     let tail = "\"500 packets\"";
     let of = |links, queue| run(&scenario(links, queue), None, 1).0;
     let (single_tail, single_red) = (of(1, tail), of(1, RED));
-    let red = of(4, RED);
+    let (tail, red) = (of(4, tail), of(4, RED));
     assert!(single_red < 0.9 * single_tail);
+    assert!(red < 0.95 * tail);
     assert!(red > 1.1 * single_red);
 }
 
