@@ -7,9 +7,11 @@
 //! interval, and are compared as they are. Where a form of a curve is tested step by step, the level of each step is
 //! such that all are right together with 95 % (Bonferroni).
 
+mod dip;
 mod eval;
 mod expand;
 mod interval;
+mod modes;
 mod relation;
 mod units;
 

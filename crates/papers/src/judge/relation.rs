@@ -3,6 +3,7 @@
 use super::eval::{LeftOut, Measured, Value, argmax, point};
 use super::expand::{expand, names, names_in};
 use super::interval::{Interval, interval};
+use super::modes::bimodal;
 use super::units::{check_coordinates, check_dimensions, unit_of};
 use super::{JudgeError, PartJudgement, Test};
 use crate::ledger::{Call, Comparison, Expr, Part, Quantity, Relation, Rule, Scope};
@@ -103,7 +104,7 @@ fn test(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Test>, Judge
             ..
         } => monotone(curve, *falling, above.map(|above| above.value), measured),
         Relation::Falls { curve, .. } => falls(curve, measured).map(|test| vec![test]),
-        Relation::Bimodal { .. } => Err(JudgeError::Untested("bimodal")),
+        Relation::Bimodal { of } => bimodal(of, measured).map(|test| vec![test]),
     }
 }
 

@@ -257,6 +257,30 @@ fn a_rule_in_other_units_or_over_another_coordinate_is_refused() {
 }
 
 #[test]
+fn two_modes_are_told_from_one_also_where_a_curve_has_them_at_one_position() {
+    let one: Vec<f64> = (0..60).map(f64::from).collect();
+    let two: Vec<f64> = (0..60)
+        .map(|i| f64::from(i) + f64::from(i / 30) * 500.0)
+        .collect();
+    assert_eq!(ruled("bimodal(a)", &[measured("a", &one)]), Ok(false));
+    assert_eq!(ruled("bimodal(a)", &[measured("a", &two)]), Ok(true));
+    let curve = |values: [&[f64]; 3]| -> Vec<Measurement> {
+        let points = (1..).zip(values);
+        let point =
+            |(at, values): (u32, &[f64])| measured("a", values).over("x", "", f64::from(at));
+        points.map(point).collect()
+    };
+    assert_eq!(ruled("bimodal(a)", &curve([&one, &one, &one])), Ok(false));
+    assert_eq!(ruled("bimodal(a)", &curve([&one, &two, &one])), Ok(true));
+    let missing = JudgeError::Missing("b".to_owned());
+    assert_eq!(ruled("bimodal(b)", &[measured("a", &one)]), Err(missing));
+    assert!(
+        ruled("bimodal(a)", &[measured("a", &one[..1])]).is_err(),
+        "a run alone"
+    );
+}
+
+#[test]
 fn quantities_of_one_group_are_of_the_same_seeds() {
     let mut ours = [measured("a", &[1.0, 2.0]), measured("b", &[3.0, 4.0])];
     assert_eq!(ruled("a < b", &ours), Ok(true));
