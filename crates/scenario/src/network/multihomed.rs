@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multihomed {
-    /// The size of a datagram and of a heartbeat on the wire.
+    /// The size of a datagram on the wire.
     pub packet: Bytes,
     /// From the start of one datagram to the start of the next.
     pub interval: Duration,
@@ -29,6 +29,9 @@ pub struct Multihomed {
     /// The size of an ACK and of the answer to a heartbeat on the wire; the paper's is 52 B.
     #[serde(default = "default_ack")]
     pub ack: Bytes,
+    /// The size of a heartbeat on the wire; that of a datagram, as the paper has it, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<Bytes>,
     /// For each way the nodes and links that it passes in this order, there and back, between the flow's ends.
     #[schemars(length(min = 1, max = 64))]
     pub ways: Vec<Vec<String>>,

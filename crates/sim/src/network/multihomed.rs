@@ -31,6 +31,7 @@ impl Network {
         let source = self.multihomed_source(&name, multihomed, span, ways.len());
         let sizes = MultihomedSizes {
             packet: bytes(multihomed.packet),
+            heartbeat: bytes(multihomed.heartbeat.unwrap_or(multihomed.packet)),
             ack: bytes(multihomed.ack),
         };
         let routes = &mut self.fabric.routes;

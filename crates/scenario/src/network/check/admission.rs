@@ -77,7 +77,10 @@ fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
                 back: true,
                 ..there("ACK", multihomed.ack, "traffic.ack")
             };
-            vec![ack, there("packet", multihomed.packet, "traffic.packet")]
+            let packet = there("packet", multihomed.packet, "traffic.packet");
+            let heartbeat = multihomed.heartbeat;
+            let heartbeat = heartbeat.map(|size| there("heartbeat", size, "traffic.heartbeat"));
+            heartbeat.into_iter().chain([packet, ack]).collect()
         }
         Traffic::Cbr { packet, .. }
         | Traffic::Poisson { packet, .. }

@@ -14,6 +14,9 @@ pub(super) fn check(key: &str, multihomed: &Multihomed, problems: &mut Problems)
     let at = |leaf: &str| format!("{key}.{leaf}");
     check_packet(&at("packet"), multihomed.packet, problems);
     check_packet(&at("ack"), multihomed.ack, problems);
+    if let Some(heartbeat) = multihomed.heartbeat {
+        check_packet(&at("heartbeat"), heartbeat, problems);
+    }
     positive(&at("interval"), multihomed.interval, problems);
     at_least(&at("interval"), multihomed.interval, LEAST_GAP, problems);
     at_most_a_day(&at("interval"), multihomed.interval, problems);

@@ -117,3 +117,21 @@ fn what_is_wrong_is_said_with_its_place_and_remedy() {
     let small = problems("\"100 packets\"", "\"200 B\"");
     assert!(small[0].contains("admits no"), "{small:?}");
 }
+
+#[test]
+fn the_example_is_right() {
+    let text = include_str!("../../../../../scenarios/two-paths.toml");
+    let network = Network::parse(text, "two-paths.toml", &[]).unwrap();
+    let Traffic::Multihomed(multihomed) = &network.flows[0].traffic else {
+        panic!("{:?}", network.flows[0].traffic)
+    };
+    assert_eq!(
+        (multihomed.first, multihomed.ways.len()),
+        (FirstWay::Random, 2)
+    );
+    let heartbeat = problems(
+        "interval = \"6 ms\"",
+        "interval = \"6 ms\"\nheartbeat = \"0 B\"",
+    );
+    assert!(heartbeat[0].contains("heartbeat"), "{heartbeat:?}");
+}

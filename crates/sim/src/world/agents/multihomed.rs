@@ -42,10 +42,12 @@ pub(crate) struct Way {
     pub(crate) back: Cursor,
 }
 
-/// Sizes on the wire in bytes: of datagrams and heartbeats, and of what answers them.
+/// Sizes on the wire in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MultihomedSizes {
     pub(crate) packet: u32,
+    pub(crate) heartbeat: u32,
+    /// Of what answers either of them.
     pub(crate) ack: u32,
 }
 
@@ -186,8 +188,8 @@ impl Multihomed {
         wake: Wake<Feedback>,
         (observed, fabric): (bool, &mut Fabric),
     ) {
-        let (ways, sink, size) = (&self.ways, &mut self.sink, self.sizes.packet);
-        let send = |fabric: &mut Fabric, path: PathId, notice| {
+        let (ways, sink, sizes) = (&self.ways, &mut self.sink, self.sizes);
+        let send = |fabric: &mut Fabric, path: PathId, size, notice| {
             let packet = Packet {
                 cursor: ways[path.index()].there,
                 size,
@@ -200,10 +202,15 @@ impl Multihomed {
             MultihomedOutput::Data(path) => {
                 sink.sent += 1;
                 let number = u32::try_from(sink.sent).unwrap_or(u32::MAX);
-                send(fabric, path, Notice::Data { path, number });
+                send(fabric, path, sizes.packet, Notice::Data { path, number });
             }
             MultihomedOutput::Heartbeat { path, id } => {
-                send(fabric, path, Notice::Heartbeat { path, id });
+                send(
+                    fabric,
+                    path,
+                    sizes.heartbeat,
+                    Notice::Heartbeat { path, id },
+                );
             }
             MultihomedOutput::Path { from, to } if observed => {
                 fabric.path_changes.push((number, PathChange { from, to }));
