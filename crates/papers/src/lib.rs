@@ -8,6 +8,7 @@
 
 mod answer;
 pub mod book;
+pub mod delay_centric;
 pub mod diversity;
 mod engine;
 mod estimates;

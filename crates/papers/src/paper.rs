@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::{diversity, multitcp, ppd, psp};
+use crate::{delay_centric, diversity, multitcp, ppd, psp};
 
 /// A paper, and what is made of it.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Paper {
 }
 
 /// All papers whose figures are made.
-pub const PAPERS: [Paper; 4] = [
+pub const PAPERS: [Paper; 5] = [
     Paper {
         id: "diversity",
         title: "Failure of TCP Congestion Control under Diversity Routing",
@@ -44,6 +44,12 @@ pub const PAPERS: [Paper; 4] = [
         title: "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in Computational Grids",
         authors: "A. Feng, W. Feng and G. Belford, LACSI Symposium 2001",
         figures: psp::FIGURES,
+    },
+    Paper {
+        id: "delay_centric",
+        title: "On the stability of multiple delay-centric multi-homed transmissions",
+        authors: "P. Mantovani Antunes, G. de Souza Miguel, C. M. Pedroso and E. Parente Ribeiro",
+        figures: delay_centric::FIGURES,
     },
 ];
 

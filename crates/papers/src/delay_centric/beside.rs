@@ -1,0 +1,289 @@
+//! The mechanisms beside background (Figs. 6, 7).
+
+use polypath_report::plot::Plot;
+
+use super::alone::sheets::starts;
+use super::bed::{Bed, SOURCES};
+use super::mechanism::{
+    MECHANISMS, Mechanism, ORIGINAL, ORIGINAL_GUARD, PREDICTIVE, PREDICTIVE_GUARD, PURE,
+};
+use super::modes::{Threshold, WHAT};
+use super::pictures::{mean_of, milliseconds, utilisation};
+use super::sweep::{ALONE, BESIDE, IN_ALL, Load, Sweep, delays, only, ratio, share};
+use crate::estimates::text;
+use crate::figure::{Figure, Findings, Reason, Sheet};
+use crate::measurement::Measurement;
+use crate::pictures::sheet;
+use crate::study::{Pending, Study};
+
+pub(super) const BACKGROUND_FIGURE: Figure = Figure {
+    id: "delay_centric.fig6",
+    title: "All mechanisms beside 40 % of background",
+    claims: &[LOWEST, STABILISES],
+    make: background,
+};
+pub(super) const TREND_FIGURE: Figure = Figure {
+    id: "delay_centric.fig7",
+    title: "The original and the modified trend rule beside background",
+    claims: &[TREND],
+    make: trends,
+};
+const LOWEST: &str = "delay_centric.fig6.background";
+const STABILISES: &str = "delay_centric.fig6.background_stabilises";
+const TREND: &str = "delay_centric.fig7.modified_trend";
+
+/// Mechanisms by the names that the claim on trends has.
+const TRENDS: [(Mechanism, &str); 4] = [
+    (PREDICTIVE, "delay.modified"),
+    (ORIGINAL, "delay.original"),
+    (PREDICTIVE_GUARD, "delay.modified_guard"),
+    (ORIGINAL_GUARD, "delay.original_guard"),
+];
+/// The mechanisms of which the paper says that background makes them more stable (III: i and iv).
+const STABILISED: [Mechanism; 2] = [PURE, PREDICTIVE_GUARD];
+
+fn sweeps(
+    study: &mut Study<'_>,
+    mechanisms: &[Mechanism],
+    load: Load,
+) -> Result<Vec<Sweep>, Pending> {
+    let asked: Vec<_> = mechanisms
+        .iter()
+        .map(|&mechanism| Sweep::of(study, mechanism, load))
+        .collect();
+    asked.into_iter().collect()
+}
+
+fn in_all() -> Load {
+    Load {
+        packets: IN_ALL,
+        ..BESIDE
+    }
+}
+
+fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let beside = sweeps(study, &MECHANISMS, BESIDE);
+    let short = sweeps(study, &MECHANISMS, in_all());
+    let alone = sweeps(study, &STABILISED, ALONE);
+    let threshold = Threshold::of(study);
+    let (beside, short, alone, threshold) = (beside?, short?, alone?, threshold?);
+    let mut sheets = vec![means(&beside, "means", "3000 packets a source")];
+    sheets.push(means(&short, "means-in-all", "3000 packets in all"));
+    sheets.push(stability(&alone, &beside, threshold));
+    sheets.push(starts(&beside[0], threshold));
+    Ok(Findings {
+        plots: vec![
+            picture(&beside, "fig6", "Mean delay beside 40 % of background"),
+            picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
+        ],
+        sheets,
+        measurements: [lowest(&beside), shares(&alone, &beside, threshold)].concat(),
+        reasons: reasons(&alone, &beside, threshold),
+        caveats: caveats(&short, threshold),
+        parameters: Bed::parameters(BESIDE),
+        notes: vec![format!("{WHAT} It is {}.", threshold.text())],
+    })
+}
+
+fn picture(sweeps: &[Sweep], id: &str, title: &str) -> Plot {
+    let curve = |sweep: &Sweep| mean_of(sweep, sweep.mechanism.title());
+    Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        x: utilisation(),
+        y: milliseconds(),
+        series: sweeps.iter().map(curve).collect(),
+        ..Plot::default()
+    }
+}
+
+/// Mean delays of each mechanism, by utilisation.
+fn means(sweeps: &[Sweep], id: &str, title: &str) -> Sheet {
+    let heads = sweeps
+        .iter()
+        .map(|sweep| format!("{} ms", sweep.mechanism.title()));
+    let heads: Vec<String> = std::iter::once("utilisation".to_owned())
+        .chain(heads)
+        .collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let utilisations = sweeps.first().map_or(&[][..], |sweep| &sweep.utilisations);
+    let row = |&at: &u32| {
+        let cells = sweeps.iter().map(|sweep| text(&delays(sweep.at(at)), 1));
+        std::iter::once(ratio(at).to_string())
+            .chain(cells)
+            .collect()
+    };
+    let title = format!("Mean delays beside 40 % of background, {title}");
+    sheet(id, &title, &heads, utilisations.iter().map(row).collect())
+}
+
+fn lowest(beside: &[Sweep]) -> Vec<Measurement> {
+    let curve = |sweep: &Sweep| {
+        let name = format!("delay.{}", sweep.mechanism.name());
+        sweep.curve((LOWEST, &name, "ms"), 0, delays)
+    };
+    beside.iter().flat_map(curve).collect()
+}
+
+fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
+    let found = sweeps.iter().find(|sweep| sweep.mechanism == mechanism);
+    found.expect("all mechanisms are run")
+}
+
+/// The share of unstable runs above the critical utilisation, alone and beside background.
+fn shares(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for mechanism in STABILISED {
+        for (sweeps, kind) in [(alone, "alone"), (beside, "background")] {
+            let samples = of(sweeps, mechanism).share_above(|run| threshold.is_upper(run));
+            let name = format!("unstable_share.{}.{kind}", mechanism.name());
+            all.push(Measurement::of(STABILISES, &name, "", "runs", &samples));
+        }
+    }
+    all
+}
+
+/// Shares of unstable runs by how they begin, alone and beside background.
+fn stability(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Sheet {
+    let mut rows = Vec::new();
+    for mechanism in STABILISED {
+        let (alone, beside) = (of(alone, mechanism), of(beside, mechanism));
+        for &at in &alone.utilisations {
+            let pair = [alone, beside].map(|sweep| by_start(sweep, at, threshold));
+            let cells = pair.concat();
+            let head = [mechanism.title().to_owned(), ratio(at).to_string()];
+            rows.push(head.into_iter().chain(cells).collect());
+        }
+    }
+    let columns = [
+        "mechanism",
+        "utilisation",
+        "alone, begun three and three",
+        "alone, begun otherwise",
+        "background, begun three and three",
+        "background, begun otherwise",
+    ];
+    sheet(
+        "stability",
+        "Shares of runs in the upper mode, by their start",
+        &columns,
+        rows,
+    )
+}
+
+fn by_start(sweep: &Sweep, at: u32, threshold: Threshold) -> [String; 2] {
+    [true, false].map(|even| {
+        let runs = only(sweep.at(at), |run| (run.began_left == SOURCES / 2) == even);
+        text(&share(&runs, |run| threshold.is_upper(run)), 2)
+    })
+}
+
+fn reasons(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Reason> {
+    let at = |utilisation: u32| {
+        let each = beside.iter().map(|sweep| {
+            format!(
+                "{} {}",
+                sweep.mechanism.title(),
+                text(&delays(sweep.at(utilisation)), 0)
+            )
+        });
+        format!(
+            "at {}: {}",
+            ratio(utilisation),
+            each.collect::<Vec<_>>().join(", ")
+        )
+    };
+    let lowest = format!(
+        "A guard time delays what the predictive rule has found, here as without background (delay_centric.fig3 and fig5, with the \
+         settings that were tried). Mean delays in ms {}.",
+        [90, 95, 99].map(at).join("; ")
+    );
+    let start = |mechanism: Mechanism, utilisation: u32| {
+        let alone = by_start(of(alone, mechanism), utilisation, threshold);
+        let beside = by_start(of(beside, mechanism), utilisation, threshold);
+        format!(
+            "{} at {}: alone {} of those that begin three and three and {} of the others, beside background {} and {}",
+            mechanism.title(),
+            ratio(utilisation),
+            alone[0],
+            alone[1],
+            beside[0],
+            beside[1]
+        )
+    };
+    let told = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
+    let stabilises = format!(
+        "Sources of constant rate that begin three and three hardly ever queue, so that nothing moves them; beside background their queues vary \
+         at random, by more than the hysteresis at high utilisation, and some leave. Where the start is uneven, background helps only at \
+         medium utilisation, where it makes the sources a smaller part of the load. Shares in the upper mode, {}.",
+        told.join("; ")
+    );
+    let reason = |claim, text| Reason { claim, text };
+    vec![reason(LOWEST, lowest), reason(STABILISES, stabilises)]
+}
+
+fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
+    let each = short.iter().map(|sweep| {
+        format!(
+            "{} {}",
+            sweep.mechanism.title(),
+            text(&delays(sweep.at(99)), 0)
+        )
+    });
+    let shorter = format!(
+        "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms are at .99: {}.",
+        each.collect::<Vec<_>>().join(", ")
+    );
+    let shares = format!(
+        "Judged are the shares of all runs above a utilisation of .75, with a threshold of {} that comes from runs without background.",
+        threshold.text()
+    );
+    let caveat = |claim, text| Reason { claim, text };
+    vec![caveat(LOWEST, shorter), caveat(STABILISES, shares)]
+}
+
+fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
+    let [beside, short] = [BESIDE, in_all()].map(|load| sweeps(study, &mechanisms, load));
+    let (beside, short) = (beside?, short?);
+    let curve = |(mechanism, name): (Mechanism, &str)| {
+        of(&beside, mechanism).curve((TREND, name, "ms"), 0, delays)
+    };
+    let pairs = |sweeps: &[Sweep]| {
+        let at = |at: u32| {
+            let [a, b, c, d] = mechanisms.map(|m| text(&delays(of(sweeps, m).at(at)), 1));
+            format!(
+                "at {} without guard time {a} and {b}, with it {c} and {d}",
+                ratio(at)
+            )
+        };
+        [90, 95, 99].map(at).join("; ")
+    };
+    Ok(Findings {
+        plots: vec![
+            picture(&beside, "fig7", "Trend rules beside 40 % of background"),
+            picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
+        ],
+        sheets: vec![
+            means(&beside, "means", "3000 packets a source"),
+            means(&short, "means-in-all", "3000 packets in all"),
+        ],
+        measurements: TRENDS.into_iter().flat_map(curve).collect(),
+        reasons: vec![Reason {
+            claim: TREND,
+            text: format!(
+                "Mean delays in ms with the modified and the original rule: {}.",
+                pairs(&beside)
+            ),
+        }],
+        caveats: vec![Reason {
+            claim: TREND,
+            text: format!(
+                "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms with the modified and the original rule are: {}.",
+                pairs(&short)
+            ),
+        }],
+        parameters: Bed::parameters(BESIDE),
+        ..Findings::default()
+    })
+}

@@ -1,0 +1,163 @@
+//! What the paper leaves open, and what of it matters.
+
+use polypath_batch::replica_seeds;
+
+use super::bed::{Bed, Choices, First};
+use super::mechanism::{MECHANISMS, Mechanism};
+use super::sweep::{ALONE, EACH, IN_ALL, Load, Sweep, delays, ratio};
+use crate::estimates::{estimate, text};
+use crate::figure::{Figure, Findings, Sheet};
+use crate::pictures::sheet;
+use crate::study::{Pending, SEED, Study};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "delay_centric.sensitivity",
+    title: "What the paper leaves open: queue, start, heartbeats, guard time",
+    claims: &[],
+    make,
+};
+
+/// The utilisations in percent at which variants are compared.
+pub(super) const COMPARED: [u32; 2] = [90, 99];
+
+/// A setting that differs from that of the figures in one thing.
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    load: Load,
+}
+
+/// A variant with its runs, by mechanism.
+pub(super) struct Compared {
+    name: &'static str,
+    sweeps: Vec<Sweep>,
+}
+
+const fn with(name: &'static str, choices: Choices) -> Variant {
+    Variant {
+        name,
+        load: Load { choices, ..ALONE },
+    }
+}
+
+const fn of(name: &'static str, packets: u32) -> Variant {
+    Variant {
+        name,
+        load: Load { packets, ..ALONE },
+    }
+}
+
+const OURS: Choices = Choices::OURS;
+
+/// The first is that of the figures.
+#[rustfmt::skip]
+const VARIANTS: &[Variant] = &[
+    of("as in the figures", EACH),
+    of("3000 packets in all", IN_ALL),
+    of("9000 packets a source", 3 * EACH),
+    with("queue of 50 packets", Choices { queue: 50, ..OURS }),
+    with("queue of 100 packets", Choices { queue: 100, ..OURS }),
+    with("queue of 400 packets", Choices { queue: 400, ..OURS }),
+    with("all begin on one path", Choices { first: First::Listed, ..OURS }),
+    with("guard time .1 to .4 s", Choices { guard: [100, 400], ..OURS }),
+    with("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    with("heartbeats every 100 ms in guard time", Choices { fast: 100, ..OURS }),
+    with("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+    with("hysteresis 0 ms", Choices { hysteresis: 0, ..OURS }),
+    with("hysteresis 50 ms", Choices { hysteresis: 50, ..OURS }),
+    with("time-out 1 s", Choices { timeout: 1000, ..OURS }),
+    with("intervals within 50 %", Choices { jitter: 50, ..OURS }),
+];
+
+/// The runs of all variants.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    let seeds = replica_seeds(SEED, study.pick(16, 100));
+    let mut asked = Vec::new();
+    for variant in VARIANTS {
+        let of = |mechanism| (mechanism, variant.load);
+        let sweeps = MECHANISMS.map(|m| Sweep::over(study, &COMPARED, &seeds, of(m)));
+        asked.push((variant.name, sweeps));
+    }
+    let done = asked.into_iter().map(|(name, sweeps)| {
+        let sweeps = sweeps.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Compared { name, sweeps })
+    });
+    done.collect()
+}
+
+impl Compared {
+    fn of(&self, mechanism: Mechanism) -> Option<&Sweep> {
+        let mut sweeps = self.sweeps.iter();
+        sweeps.find(|sweep| sweep.mechanism == mechanism)
+    }
+
+    fn cell(&self, mechanism: Mechanism, utilisation: u32) -> String {
+        let sweep = self.of(mechanism);
+        sweep.map_or_else(String::new, |sweep| text(&delays(sweep.at(utilisation)), 0))
+    }
+}
+
+/// The mean delays of two mechanisms in each variant, in words; variants of the guard time where they have one.
+pub(super) fn told(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
+    let told = relevant(all, pair).map(|compared| {
+        let [a, b] = pair.map(|mechanism| compared.cell(mechanism, utilisation));
+        format!("{}: {a}, {b}", compared.name)
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// In how many variants and utilisations the second of two mechanisms has the lower mean, and how many there are.
+pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
+    let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
+    let mean = |compared: &Compared, mechanism, at| {
+        let sweep = compared.of(mechanism);
+        sweep
+            .and_then(|sweep| estimate(&delays(sweep.at(at))))
+            .map(|found| found.mean)
+    };
+    let is_lower = |(compared, at): &(&Compared, u32)| {
+        let [first, second] = pair.map(|mechanism| mean(compared, mechanism, *at));
+        second < first
+    };
+    (each().filter(is_lower).count(), each().count())
+}
+
+fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
+    let has_guard = pair.iter().any(|mechanism| mechanism.guard);
+    let is_of_guard = |compared: &Compared| compared.name.contains("guard time");
+    all.iter()
+        .filter(move |compared| has_guard || !is_of_guard(compared))
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let all = compared(study)?;
+    Ok(Findings {
+        sheets: COMPARED.map(|at| table(&all, at)).to_vec(),
+        notes: NOTES.iter().map(ToString::to_string).collect(),
+        parameters: Bed::parameters(ALONE),
+        ..Findings::default()
+    })
+}
+
+const NOTES: &[&str] = &[
+    "Each row differs from the first in what it names alone, and has the same seeds. Delays are means over runs, with 95 % intervals.",
+    "A queue of 1000 packets lasts 2 s; nothing is lost in it unless a path has had twice its rate for as long.",
+];
+
+fn table(all: &[Compared], utilisation: u32) -> Sheet {
+    let row = |compared: &Compared| {
+        let cells = MECHANISMS.map(|mechanism| compared.cell(mechanism, utilisation));
+        let name = compared.name.to_owned();
+        std::iter::once(name).chain(cells).collect()
+    };
+    let heads = MECHANISMS.map(|mechanism| format!("{} ms", mechanism.title()));
+    let heads = std::iter::once("setting").chain(heads.iter().map(String::as_str));
+    sheet(
+        &format!("mean-delays-{utilisation}"),
+        &format!("Mean delay at a utilisation of {}", ratio(utilisation)),
+        &heads.collect::<Vec<&str>>(),
+        all.iter().map(row).collect(),
+    )
+}
