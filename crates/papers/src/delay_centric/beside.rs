@@ -213,9 +213,9 @@ fn reasons(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Reaso
     };
     let told = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
     let stabilises = format!(
-        "Sources of constant rate that begin three and three hardly ever queue, so that nothing moves them; beside background their queues vary \
-         at random, by more than the hysteresis at high utilisation, and some leave. Where the start is uneven, background helps only at \
-         medium utilisation, where it makes the sources a smaller part of the load. Shares in the upper mode, {}.",
+        "Sources of constant rate that begin three and three hardly ever queue, so that nothing moves them; beside background their \
+         queues vary at random, at high utilisation by more than the hysteresis and the threshold, and some leave. So background takes \
+         from the shares what comes from an even start. Shares in the upper mode, {}.",
         told.join("; ")
     );
     let reason = |claim, text| Reason { claim, text };
