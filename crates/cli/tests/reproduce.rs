@@ -179,15 +179,6 @@ fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
 }
 
 #[test]
-fn claims_that_nothing_answers_are_not_run_and_say_why() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let found = answers(dir.path(), &["multitcp.eq1"], &[]);
-    assert_eq!(verdicts(&found), [["multitcp.eq1", "not run"]]);
-    let reason = word(&found[0], "reason");
-    assert!(reason.contains("no figure"), "{reason}");
-}
-
-#[test]
 fn what_is_wrong_is_refused_with_its_place_and_remedy() {
     let dir = tempfile::tempdir().expect("a folder");
     let refused = |more: &[&str]| {

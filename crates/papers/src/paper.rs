@@ -22,12 +22,6 @@ pub struct Paper {
 /// All papers whose figures are made.
 pub const PAPERS: [Paper; 5] = [
     Paper {
-        id: "diversity",
-        title: "Failure of TCP Congestion Control under Diversity Routing",
-        authors: "Y. Zhang, J. Chapin and V. W. S. Chan",
-        figures: diversity::FIGURES,
-    },
-    Paper {
         id: "ppd",
         title: "A Simulation Study of Packet Path Diversity for TCP File Transfer and Media Transport on the Internet",
         authors: "E. Steinbach, Y. Liang and B. Girod",
@@ -40,16 +34,22 @@ pub const PAPERS: [Paper; 5] = [
         figures: multitcp::FIGURES,
     },
     Paper {
-        id: "psp",
-        title: "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in Computational Grids",
-        authors: "A. Feng, W. Feng and G. Belford, LACSI Symposium 2001",
-        figures: psp::FIGURES,
+        id: "diversity",
+        title: "Failure of TCP Congestion Control under Diversity Routing",
+        authors: "Y. Zhang, J. Chapin and V. W. S. Chan",
+        figures: diversity::FIGURES,
     },
     Paper {
         id: "delay_centric",
         title: "On the stability of multiple delay-centric multi-homed transmissions",
         authors: "P. Mantovani Antunes, G. de Souza Miguel, C. M. Pedroso and E. Parente Ribeiro",
         figures: delay_centric::FIGURES,
+    },
+    Paper {
+        id: "psp",
+        title: "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in Computational Grids",
+        authors: "A. Feng, W. Feng and G. Belford, LACSI Symposium 2001",
+        figures: psp::FIGURES,
     },
 ];
 
