@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use polypath_core::connections::MOST_WINDOWS;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
@@ -217,13 +216,16 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
     Ok(captured)
 }
 
+/// The greatest receiver window of a connection of a stream that is said, in segments; what its controller comes to want is not known
+/// beforehand, and a scale for all that it could want would round small windows up.
+const STREAM_WINDOW: u32 = 1000;
+
 /// The hosts of a flow, with the greatest receiver window that they come to say.
 fn hosts(network: &Network, flow: &Flow) -> TcpConfig {
     let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
     let changed = flow.receiver_window.iter().map(|change| change.window);
     let said = match &flow.traffic {
-        // What a controller comes to want is not known beforehand.
-        Traffic::Striped(_) => MOST_WINDOWS,
+        Traffic::Striped(_) => STREAM_WINDOW,
         _ => changed.fold(tcp.receiver_window, u32::max),
     };
     TcpConfig {
