@@ -152,10 +152,13 @@ fn selected<'a>(
         Failure::input(unknown.iter().map(one).collect::<Vec<_>>().join("\n"))
     })?;
     let is_asked = |figure: &&Figure| {
-        let mut of_figure = figure.claims.iter();
-        let is_of_paper = |claim: &&str| claim.split('.').next() == Some(figure.paper());
-        of_figure.any(|claim| claims.contains(claim))
-            || figure.claims.is_empty() && claims.iter().any(is_of_paper)
+        if !figure.claims.is_empty() {
+            return figure.claims.iter().any(|claim| claims.contains(claim));
+        }
+        // What no claim is about belongs to the whole paper.
+        let of_paper = all.iter().filter(|other| other.paper() == figure.paper());
+        let mut of_paper = of_paper.flat_map(|other| other.claims);
+        names.iter().any(|name| name == figure.id) || of_paper.all(|claim| claims.contains(claim))
     };
     let asked: Vec<&Figure> = wanted.iter().copied().filter(is_asked).collect();
     if asked.is_empty() && !wanted.is_empty() {
