@@ -17,6 +17,12 @@ fn problems(text: &str) -> Vec<String> {
     errors.problems().iter().map(ToString::to_string).collect()
 }
 
+/// The problems of `network` with `to` in the place of `from`.
+fn problems_with(network: &str, from: &str, to: &str) -> Vec<String> {
+    assert!(network.contains(from), "{from}");
+    problems(&network.replace(from, to))
+}
+
 /// A line of three nodes with a branch, and whatever `flows` says.
 fn small(flows: &str) -> String {
     format!(

@@ -5,6 +5,7 @@ use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
+use super::problems_with;
 use crate::network::multihomed::FirstWay;
 use crate::network::{Network, Traffic};
 
@@ -38,10 +39,7 @@ policy = { kind = "delay-centric" }
 "#;
 
 fn problems(from: &str, to: &str) -> Vec<String> {
-    assert!(NETWORK.contains(from), "{from}");
-    let text = NETWORK.replace(from, to);
-    let errors = Network::parse(&text, "net.toml", &[]).expect_err("it is wrong");
-    errors.problems().iter().map(ToString::to_string).collect()
+    problems_with(NETWORK, from, to)
 }
 
 #[test]

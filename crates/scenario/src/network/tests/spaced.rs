@@ -3,6 +3,7 @@
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
+use super::problems_with;
 use crate::network::{Network, Traffic};
 
 const NETWORK: &str = r#"schema = 1
@@ -23,10 +24,7 @@ traffic = { kind = "spaced", packet = "1000 B", control = "damped" }
 "#;
 
 fn problems(from: &str, to: &str) -> Vec<String> {
-    assert!(NETWORK.contains(from), "{from}");
-    let text = NETWORK.replace(from, to);
-    let errors = Network::parse(&text, "net.toml", &[]).expect_err("it is wrong");
-    errors.problems().iter().map(ToString::to_string).collect()
+    problems_with(NETWORK, from, to)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use polypath_core::connections::{ControlConfig, ControllerConfig, VariationConfig};
 
+use super::problems_with;
 use crate::network::{Network, Traffic};
 
 const NETWORK: &str = r#"schema = 1
@@ -22,10 +23,7 @@ traffic = { kind = "striped", rate = "800 kbit/s", controller = { kind = "varied
 "#;
 
 fn problems(from: &str, to: &str) -> Vec<String> {
-    assert!(NETWORK.contains(from), "{from}");
-    let text = NETWORK.replace(from, to);
-    let errors = Network::parse(&text, "net.toml", &[]).expect_err("it is wrong");
-    errors.problems().iter().map(ToString::to_string).collect()
+    problems_with(NETWORK, from, to)
 }
 
 #[test]
