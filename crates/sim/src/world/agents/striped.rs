@@ -131,17 +131,10 @@ impl Agents {
         number: u32,
         fabric: &mut Fabric,
     ) {
-        let flow = &mut self.striped[number as usize];
-        if !flow.source.timer.expires(at) {
-            return;
+        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
+        if flow.source.timer.expires(at) {
+            flow.wake_source(at, Wake::Timeout, &mut way);
         }
-        let observed = WATCHED && self.observed;
-        let mut way = Way {
-            number,
-            observed,
-            fabric,
-        };
-        flow.wake_source(at, Wake::Timeout, &mut way);
     }
 
     #[inline(never)]
@@ -151,17 +144,10 @@ impl Agents {
         number: u32,
         fabric: &mut Fabric,
     ) {
-        let flow = &mut self.striped[number as usize];
-        if !flow.sink.timer.expires(at) {
-            return;
+        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
+        if flow.sink.timer.expires(at) {
+            flow.wake_sink(at, Wake::Timeout, &mut way);
         }
-        let observed = WATCHED && self.observed;
-        let mut way = Way {
-            number,
-            observed,
-            fabric,
-        };
-        flow.wake_sink(at, Wake::Timeout, &mut way);
     }
 
     /// Takes what came to the source: an ACK, or a request for a connection.
@@ -177,13 +163,8 @@ impl Agents {
             segment.kind,
             SegmentKind::Ack | SegmentKind::Request
         ));
-        let observed = WATCHED && self.observed;
-        let mut way = Way {
-            number,
-            observed,
-            fabric,
-        };
-        self.striped[number as usize].wake_source(at, Wake::Input(segment), &mut way);
+        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
+        flow.wake_source(at, Wake::Input(segment), &mut way);
     }
 
     #[inline(never)]
@@ -194,17 +175,26 @@ impl Agents {
         (data, sent): (Segment, Time),
         fabric: &mut Fabric,
     ) {
-        let observed = WATCHED && self.observed;
-        let flow = &mut self.striped[number as usize];
         let delay = at.since(sent);
+        let flow = &mut self.striped[number as usize];
         flow.delays.add(delay);
         self.delays.record(flow.group, delay);
-        let mut way = Way {
+        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
+        flow.wake_sink(at, Wake::Input(data), &mut way);
+    }
+
+    /// A flow, and what it needs of its surroundings.
+    fn striped_flow<'a, const WATCHED: bool>(
+        &'a mut self,
+        number: u32,
+        fabric: &'a mut Fabric,
+    ) -> (&'a mut StripedFlow, Way<'a>) {
+        let way = Way {
             number,
-            observed,
+            observed: WATCHED && self.observed,
             fabric,
         };
-        flow.wake_sink(at, Wake::Input(data), &mut way);
+        (&mut self.striped[number as usize], way)
     }
 
     pub(crate) fn striped_counters(&self, number: u32) -> FlowCounters {
