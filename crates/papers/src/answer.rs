@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::book::ClaimRow;
 use crate::figure::{Figure, Findings, Reason};
 use crate::judge::{Ours, PartJudgement, Verdict, judge};
-use crate::ledger::{Claim, Ledger};
+use crate::ledger::{CLAIMS, Claim, Ledger};
 use crate::measurement::Measurement;
 use crate::study::SEED;
 
@@ -162,6 +162,7 @@ pub fn answer(
         };
         names.is_empty() || names.iter().any(is)
     };
+    let own = Ledger::parse(CLAIMS, "claims.toml").ok();
     let claims = ledger.claims.iter().filter(is_named);
     let answers = claims.map(|claim| {
         let figure = figures.get(claim.id.as_str()).copied();
@@ -174,7 +175,7 @@ pub fn answer(
                 let answer = answer_one(claim, figure, measurements, &of_claim(claim, reasons));
                 let said = of_claim(claim, caveats);
                 Answer {
-                    caveat: qualified(&answer, said),
+                    caveat: qualified(&answer, said, own.as_ref()),
                     ..answer
                 }
             }
@@ -200,12 +201,12 @@ fn not_run(figure: Option<&Figure>, unmade: &[(&Figure, &str)]) -> String {
 }
 
 /// What qualifies a verdict: what its figure says, and what the verdict takes no account of.
-fn qualified(answer: &Answer, said: String) -> String {
+fn qualified(answer: &Answer, said: String, own: Option<&Ledger>) -> String {
     let all = [
         said,
         answer.untested(),
         answer.imprecise(),
-        answer.foreign(),
+        answer.foreign(own),
     ];
     let all: Vec<String> = all.into_iter().filter(|text| !text.is_empty()).collect();
     all.join(" ")

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::judge::{Ours, PartJudgement, Test, Verdict};
-use crate::ledger::{CLAIMS, Claim, Ledger};
+use crate::ledger::{Claim, Ledger};
 
 /// The most quantities of a claim that are shown; the rest stand in its files.
 const SHOWN: usize = 8;
@@ -127,9 +127,8 @@ impl Answer {
     }
 
     /// That its figure speaks of another claim than this one of another ledger.
-    pub(super) fn foreign(&self) -> String {
-        let own = Ledger::parse(CLAIMS, "claims.toml").ok();
-        let known = own.as_ref().and_then(|own| own.find(&self.claim.id));
+    pub(super) fn foreign(&self, own: Option<&Ledger>) -> String {
+        let known = own.and_then(|own| own.find(&self.claim.id));
         if known.is_none_or(|known| *known == self.claim) {
             return String::new();
         }
