@@ -30,7 +30,16 @@ pub(crate) struct Indicator {
     /// Since the start.
     next_line: Duration,
     /// The round of jobs.
-    round: u32,
+    round: Option<Round>,
+}
+
+/// A round of jobs, for what is left of it.
+#[derive(Clone, Copy)]
+struct Round {
+    number: u32,
+    began: Duration,
+    /// The share that was done when it began: finished jobs of an earlier call.
+    done: f64,
 }
 
 impl Indicator {
@@ -52,7 +61,7 @@ impl Indicator {
 
     /// Of jobs of unequal length, round by round; they may be over soon, too.
     pub(crate) fn of_jobs() -> Self {
-        let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{left}";
+        let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{prefix}";
         Self::new(PARTS, false, template)
     }
 
@@ -70,7 +79,7 @@ impl Indicator {
             is_long,
             lines,
             next_line,
-            round: 0,
+            round: None,
         }
     }
 
@@ -109,13 +118,23 @@ impl Indicator {
             jobs,
             share,
         } = progress;
-        if self.round != round {
-            self.round = round;
-            self.bar.reset_eta();
-        }
-        let percent = 100.0 * share;
-        self.bar
-            .set_message(format!("round {round}: {finished} of {jobs} jobs"));
+        let elapsed = self.bar.elapsed();
+        let began = match self.round.filter(|began| began.number == round) {
+            Some(began) => began,
+            None => Round {
+                number: round,
+                began: elapsed,
+                done: share,
+            },
+        };
+        self.round = Some(began);
+        let left = began.left(elapsed, share);
+        let left = left.map_or(String::new(), |left| {
+            format!(", about {} left", HumanDuration(left))
+        });
+        let what = format!("round {round}: {finished} of {jobs} jobs");
+        self.bar.set_message(what.clone());
+        self.bar.set_prefix(left.clone());
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -123,16 +142,10 @@ impl Indicator {
         )]
         self.bar.set_position((share * PARTS as f64) as u64);
         self.draw();
-        if self.bar.elapsed() >= self.next_line {
-            self.next_line = self.bar.elapsed() + INTERVAL;
-            let left = if share > 0.0 {
-                format!(", about {} left", HumanDuration(self.bar.eta()))
-            } else {
-                String::new()
-            };
-            self.write(&format!(
-                "round {round}: {finished} of {jobs} jobs, {percent:.0} %{left}"
-            ));
+        if elapsed >= self.next_line {
+            self.next_line = elapsed + INTERVAL;
+            let percent = (100.0 * share).floor();
+            self.write(&format!("{what}, {percent} %{left}"));
         }
     }
 
@@ -180,10 +193,42 @@ impl Indicator {
     }
 }
 
+impl Round {
+    /// How long it may still take at `share`, at the pace of the whole round: jobs end in groups, so that a pace of
+    /// the last seconds says nothing. Nothing before a hundredth is done.
+    fn left(self, elapsed: Duration, share: f64) -> Option<Duration> {
+        let done = share - self.done;
+        let factor = (1.0 - share).max(0.0) / done;
+        let spent = elapsed.saturating_sub(self.began);
+        (done >= 0.01).then(|| spent.mul_f64(factor))
+    }
+}
+
 /// How long it may still take, once there is anything to tell it by.
 fn write_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         // A line that cannot be written is not drawn either.
         let _ = write!(text, ", about {} left", HumanDuration(state.eta()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_goes_by_the_pace_of_the_round() {
+        let round = Round {
+            number: 1,
+            began: Duration::from_secs(10),
+            done: 0.5,
+        };
+        let left = |elapsed, share| round.left(Duration::from_secs(elapsed), share);
+        assert_eq!(left(10, 0.5), None);
+        assert_eq!(left(20, 0.505), None);
+        assert_eq!(left(30, 0.75), Some(Duration::from_secs(20)));
+        // A pause makes it longer by as much as it lasted, and no more.
+        assert_eq!(left(50, 0.75), Some(Duration::from_secs(40)));
+        assert_eq!(left(50, 1.0), Some(Duration::ZERO));
     }
 }

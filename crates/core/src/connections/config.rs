@@ -74,7 +74,8 @@ pub struct ControlConfig {
     pub smoothing: f64,
     /// The guard lambda: the windows fall where the throughput is more than this above the target.
     pub guard: Rate,
-    /// The spike factor f: beyond so many times the window of an uncongested network the sum does not rise; more than 4/3.
+    /// The spike factor f: beyond so many times the window of an uncongested network the sum does not rise; the paper has
+    /// more than 4/3, which is what windows under losses can have on average (4.2.1).
     #[cfg_attr(feature = "serde", schemars(range(min = 1.0, max = 1000.0)))]
     pub spike: f64,
 }

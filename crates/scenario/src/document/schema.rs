@@ -195,7 +195,7 @@ fn least(schema: &Json) -> Value {
         clippy::cast_possible_truncation,
         reason = "`as` saturates, and no derived schema has a least integer that large"
     )]
-    match schema.get("type").and_then(Json::as_str) {
+    match Schemas::types(schema).first().copied() {
         Some("integer") => Value::Integer(number as i64),
         _ => Value::Float(number),
     }

@@ -125,6 +125,10 @@ fn a_description_of_several_lines_is_told_in_one() {
         problems("name = \"x\"\nmonths = 13", &[]),
         ["g.toml:2:10: `months` is 13, but must be at most 12; The months in which it is open."]
     );
+    assert_eq!(
+        problems("name = \"x\"\nmonths = 0", &[]),
+        ["g.toml:2:10: `months` is 0, but must be at least 1; The months in which it is open."]
+    );
 }
 
 #[test]

@@ -206,7 +206,11 @@ fn check_route(
     problems: &mut Problems,
 ) {
     let ways = (0..flow.different()).flat_map(|number| flow.ways(number).enumerate());
+    let mut taken = Vec::new();
     for (way, stops) in ways {
+        if way == 0 {
+            taken.clear();
+        }
         let last = stops.len() - 1;
         let key_of = |stop| stop_key(key, flow, way, (stop, last));
         let Some(stops) = known_stops(&key_of, &stops, nodes, problems) else {
@@ -224,6 +228,10 @@ fn check_route(
                 if first.is_some_and(|link| spaced::is_refused(key, flow, link, problems)) {
                     return;
                 }
+                if let Some(same) = taken.iter().position(|other| *other == there) {
+                    return multihomed::report_same(key, (same, way), problems);
+                }
+                taken.push(there);
             }
         }
     }

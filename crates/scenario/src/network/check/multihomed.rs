@@ -60,6 +60,13 @@ fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
     }
 }
 
+/// Reports two ways of the flow under `key` that pass the same links: what is measured on one is then the other's.
+pub(super) fn report_same(key: &str, (first, second): (usize, usize), problems: &mut Problems) {
+    let message = format!("ways {first} and {second} pass the same links");
+    let remedy = "name a link or a node of its own in each: ways = [[\"wifi\"], [\"lte\"]]";
+    problems.report(&format!("{key}.traffic.ways.{second}"), message, remedy);
+}
+
 /// Reports stops of a flow whose traffic has ways of its own.
 pub(super) fn check_via(key: &str, flow: &Flow, problems: &mut Problems) {
     if matches!(flow.traffic, Traffic::Multihomed(_)) && !flow.via.is_empty() {

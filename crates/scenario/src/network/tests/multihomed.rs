@@ -95,6 +95,14 @@ fn what_is_wrong_is_said_with_its_place_and_remedy() {
     );
     let none = problems("[[\"wifi\"], [\"lte\"]]", "[]");
     assert!(none[0].contains("ways"), "{none:?}");
+    for same in ["[\"wifi\"]", "[\"wifi/back\"]", "[]"] {
+        let same = problems("[\"lte\"]", same);
+        assert!(
+            same.len() == 1 && same[0].contains("ways 0 and 1 pass the same links"),
+            "{same:?}"
+        );
+        assert!(same[0].starts_with("net.toml:26:"), "{same:?}");
+    }
     let guard = problems(
         "\"delay-centric\"",
         "\"delay-centric\", guard = { least = \"4 s\", most = \"1 s\" }",
