@@ -13,6 +13,7 @@ quantities() {
     mix*\ red\ *) echo goodput:tcp - retransmissions:tcp - drops:bottleneck - - queue:bottleneck ;;
     mix*) echo goodput:tcp - retransmissions:tcp - drops:bottleneck - loss:udp ;;
     parking_lot*) echo goodput:long goodput:cross retransmissions: drops:core loss:udp ;;
+    three_links*) echo goodput:stream goodput:cross retransmissions: - - drops:last ;;
     sessions*) echo goodput:tcp retransmissions:tcp drops:core loss:udp - ;;
   esac
 }

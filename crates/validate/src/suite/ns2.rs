@@ -1,5 +1,5 @@
 //! Runs of ns-2 beyond the single flow: shared bottlenecks, UDP bursts against TCP, sixteen UDP with sixteen TCP,
-//! congested chains, RED with and without ECN.
+//! congested chains, RED with and without ECN, a stream beside transfers whose links meet at a router.
 //!
 //! `validation/ns2/cases.csv` names each case, its scenario with overrides, and the script and arguments that are the
 //! same in ns-2; `validation/reference/ns2.csv` has what ns-2 gave.
@@ -54,6 +54,7 @@ fn check(figure: &FigureRow) -> Result<Check, ValidateError> {
     let (name, bound) = match (quantity.kind, quantity.of.as_str()) {
         (Kind::Goodput, "long") => ("goodput-long", GOODPUT),
         (Kind::Goodput, "cross") => ("goodput-cross", GOODPUT),
+        (Kind::Goodput, "stream") => ("goodput-stream", GOODPUT),
         (Kind::Goodput, _) => ("goodput", GOODPUT),
         (Kind::Loss, _) => ("udp-loss", DROPS),
         (Kind::Queue, _) => ("queue", QUEUE),
@@ -80,5 +81,7 @@ scenarios!(
     "parking-lot",
     "parking-lot-udp",
     "sessions",
-    "red"
+    "red",
+    "three-links",
+    "three-links-red"
 );
