@@ -8,7 +8,7 @@ use super::course::{Course, Peak};
 use super::parameters::{SEGMENT, adjust, fixed, table_1};
 use super::runs::{GROUP, Period, Runs, Scheme, kbits, seeds, segments};
 use super::sensitivity;
-use super::setting::{By, Cross, Hosts, Links, Setting, Stream, What, Wire};
+use super::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
 use crate::estimates::text;
 use crate::figure::{Figure, Findings, Reason, Sheet};
 use crate::measurement::{Measurement, Sample};
@@ -37,7 +37,7 @@ pub(super) const LATE: Period = (750, 1000);
 /// The overshoot is the greatest throughput of a second among so many after a burst, less the target.
 const AFTER: usize = 10;
 
-/// Why the stream has less than its share where all links are alike.
+/// Why the stream has less than its share where all links are alike and have drop-tail queues.
 pub(super) const LOCKED: &str = "The generator's link is as fast as the last one: filled, it feeds the last queue a packet for each that leaves, so that \
      the queue stays full and drops what comes between, which is the stream's.";
 
@@ -63,7 +63,7 @@ pub(super) fn topology(delay: u32) -> Links {
         sender: wire(20),
         generator: wire(delay),
         receiver: wire(20),
-        queue: 50,
+        queue: Queue::Red(50),
     }
 }
 
@@ -83,7 +83,10 @@ pub(super) fn setting(delay: u32, stream: Stream, seed: u64) -> Setting {
         links: topology(delay),
         stream,
         cross: [udp, tcp].concat(),
-        hosts: Hosts::reno(6000),
+        hosts: Hosts {
+            overhead: 0,
+            ..Hosts::reno(6000)
+        },
         seconds: 1000,
         seed,
     }
@@ -114,8 +117,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: reasons::all(&runs, &rows),
         caveats: vec![Reason {
             claim: BURSTS,
-            text: "The paper does not state the limit of the queues, nor how phases of links of equal rate are broken: 50 packets and a random \
-                   time of up to 1.333 ms are chosen, and sheet `settings` of multitcp.sensitivity has others."
+            text: "The paper states neither the kind of the queues nor their limit: RED with ns-2's defaults and 50 packets are chosen, since with drop-tail phases \
+                   of links of equal rate decide, and sheet `settings` of multitcp.sensitivity has others."
                 .to_owned(),
         }],
         parameters: parameters(),
@@ -280,7 +283,7 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "queues",
-            "drop-tail, 50 packets, that in transmission included: ns-2's default; not stated"
+            "RED, 50 packets, that in transmission included: ns-2's defaults; the kind is not stated, and chosen"
                 .to_owned(),
         ),
         ("segment", format!("{SEGMENT} B on the wire; stated (4.1)")),
@@ -291,8 +294,7 @@ pub(super) fn parameters() -> Vec<[String; 2]> {
         ),
         (
             "send overhead",
-            "up to 1.333 ms, the time of a packet on a link; chosen (Floyd and Jacobson 1991)"
-                .to_owned(),
+            "none: ns-2's default; not stated".to_owned(),
         ),
         (
             "datagrams",

@@ -11,7 +11,7 @@ use polypath_report::plot::Plot;
 
 use super::parameters::SEGMENT;
 use super::runs::{Period, Runs, Scheme, seeds};
-use super::setting::{By, Cross, Hosts, Links, Setting, Stream, What, Wire};
+use super::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
 use crate::estimates::text;
 use crate::figure::{Reason, Sheet};
 use crate::pictures::{axis, seconds, sheet};
@@ -60,7 +60,7 @@ impl Experiment {
                     kbits: self.access,
                     delay: delay / 7,
                 },
-                queue: self.queue,
+                queue: Queue::DropTail(self.queue),
             },
             stream,
             cross: vec![

@@ -5,7 +5,7 @@ use polypath_core::connections::{ControlConfig, ControllerConfig};
 use super::fig4::{BURST, LATE, MID, in_bursts, schemes, setting};
 use super::parameters::fixed;
 use super::runs::{Runs, Scheme, seeds};
-use super::setting::{By, Setting, Stream};
+use super::setting::{By, Hosts, Queue, Setting, Stream};
 use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::measurement::Sample;
@@ -22,16 +22,37 @@ pub(super) const FIGURE: Figure = Figure {
 /// What differs from Fig. 4.
 type Change = fn(&mut Setting);
 
-const CHANGES: [(&str, Change); 18] = [
+const CHANGES: [(&str, Change); 20] = [
     ("as in Fig. 4", |_| {}),
-    ("queues of 20 packets", |setting| setting.links.queue = 20),
-    ("queues of 100 packets", |setting| setting.links.queue = 100),
-    ("no send overhead", |setting| setting.hosts.overhead = 0),
+    ("queues of 20 packets", |setting| {
+        setting.links.queue = Queue::Red(20);
+    }),
+    ("queues of 100 packets", |setting| {
+        setting.links.queue = Queue::Red(100);
+    }),
     ("send overhead up to 0.2 ms", |setting| {
         setting.hosts.overhead = 200;
     }),
     ("send overhead up to 10 ms", |setting| {
         setting.hosts.overhead = 10_000;
+    }),
+    (DROP_TAIL, |setting| drop_tail(setting, 50)),
+    ("the same, and queues of 20 packets", |setting| {
+        drop_tail(setting, 20);
+    }),
+    ("the same, and queues of 100 packets", |setting| {
+        drop_tail(setting, 100);
+    }),
+    (NO_OVERHEAD, |setting| {
+        setting.links.queue = Queue::DropTail(50);
+    }),
+    ("drop-tail, generator's link of 6.1 Mb/s", |setting| {
+        drop_tail(setting, 50);
+        setting.links.generator.kbits = 6100;
+    }),
+    (FAST_GENERATOR, |setting| {
+        drop_tail(setting, 50);
+        setting.links.generator.kbits = 100_000;
     }),
     ("intervals between datagrams vary by half", |setting| {
         setting.hosts.jitter = 0.5;
@@ -45,16 +66,6 @@ const CHANGES: [(&str, Change); 18] = [
     ("alpha .1: the weight of what is new is .9", |setting| {
         control(setting, |control| control.smoothing = 0.1);
     }),
-    ("generator's link of 6.1 Mb/s", |setting| {
-        setting.links.generator.kbits = 6100;
-    }),
-    (FAST_GENERATOR, |setting| {
-        setting.links.generator.kbits = 100_000;
-    }),
-    ("the same, and queues of 20 packets", |setting| {
-        setting.links.generator.kbits = 100_000;
-        setting.links.queue = 20;
-    }),
     ("f = 2", |setting| {
         control(setting, |control| control.spike = 2.0);
     }),
@@ -66,6 +77,12 @@ const CHANGES: [(&str, Change); 18] = [
         control(setting, |control| control.interval = Some(long));
     }),
 ];
+
+/// Drop-tail queues, whose phases the hosts break as far as they can.
+pub(super) fn drop_tail(setting: &mut Setting, limit: u32) {
+    setting.links.queue = Queue::DropTail(limit);
+    setting.hosts.overhead = Hosts::reno(6000).overhead;
+}
 
 /// Changes the controller, where there is one that follows the throughput.
 fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
@@ -122,8 +139,12 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
     all.map(|(name, runs)| Ok(Row::of(name, &runs?))).collect()
 }
 
+/// The setting in which phases decide as far as a random time before a packet is sent lets them.
+pub(super) const DROP_TAIL: &str = "drop-tail queues, send overhead up to 1.333 ms";
+/// The setting in which phases alone decide.
+pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
 /// The setting in which the generator's link is not the bottleneck's equal.
-pub(super) const FAST_GENERATOR: &str = "generator's link of 100 Mb/s";
+pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
 
 /// What one, two and five connections have in a setting, from a column on.
 pub(super) fn row(rows: &[Row], name: &str, first: usize) -> String {
@@ -193,14 +214,14 @@ fn split_schemes() -> [Scheme; 3] {
     ]
 }
 
-/// Windows that stay, split over several connections, for three limits of the queues.
+/// Windows that stay, split over several connections, for three limits of drop-tail queues.
 fn split(study: &mut Study<'_>) -> Result<Sheet, Pending> {
     let seeds = seeds(study);
     let schemes = split_schemes();
     let asked = [20, 50, 100].map(|queue| {
         let with_queue = |stream, seed| {
             let mut setting = setting(20, stream, seed);
-            setting.links.queue = queue;
+            drop_tail(&mut setting, queue);
             setting
         };
         (queue, Runs::of(study, &schemes, &seeds, with_queue))
@@ -218,7 +239,7 @@ fn split(study: &mut Study<'_>) -> Result<Sheet, Pending> {
     }
     Ok(sheet(
         "split",
-        "Throughput in kb/s of windows that stay, split over connections; ns-2 gives a single one 510 to 600 in the bursts",
+        "Throughput in kb/s of windows that stay, split over connections, with drop-tail queues; ns-2 gives a single one 510 to 600 in the bursts",
         &[
             "queues in packets",
             "connections x window",

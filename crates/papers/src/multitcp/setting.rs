@@ -26,15 +26,23 @@ pub(super) struct Setting {
     pub(super) seed: u64,
 }
 
-/// The links; drop-tail queues of equal limits.
+/// The links; queues of one kind and limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Links {
     /// From the sender to the router, from the traffic generator to it, and from there to the receiver.
     pub(super) sender: Wire,
     pub(super) generator: Wire,
     pub(super) receiver: Wire,
-    /// In packets, that in transmission included.
-    pub(super) queue: u32,
+    pub(super) queue: Queue,
+}
+
+/// The queue of a link; its limit is in packets, that in transmission included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Queue {
+    DropTail(u32),
+    /// RED in packets (Floyd and Jacobson 1993), with what ns-2 has where nothing is set.
+    Red(u32),
 }
 
 /// The rate of a link in kb/s and its propagation delay in ms.
@@ -213,10 +221,14 @@ impl Setting {
     }
 }
 
-fn link_text(from: &str, to: &str, wire: Wire, queue: u32) -> String {
+fn link_text(from: &str, to: &str, wire: Wire, queue: Queue) -> String {
+    let queue = match queue {
+        Queue::DropTail(limit) => format!("\"{limit} packets\""),
+        Queue::Red(limit) => format!("{{ kind = \"red\", limit = \"{limit} packets\" }}"),
+    };
     format!(
         "[[link]]\nname = \"{from}-{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{} kbit/s\"\ndelay = \"{} ms\"\n\
-         queue = \"{queue} packets\"\n",
+         queue = {queue}\n",
         wire.kbits, wire.delay
     )
 }
@@ -242,7 +254,7 @@ mod tests {
                 sender: wire,
                 generator: wire,
                 receiver: wire,
-                queue: 50,
+                queue: Queue::Red(50),
             },
             stream: Stream {
                 kbits: 800,

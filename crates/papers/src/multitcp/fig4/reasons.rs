@@ -2,7 +2,7 @@
 
 use super::super::course::Course;
 use super::super::runs::Runs;
-use super::super::sensitivity::{FAST_GENERATOR, Row, range, row};
+use super::super::sensitivity::{DROP_TAIL, FAST_GENERATOR, NO_OVERHEAD, Row, range, row};
 use super::{
     BURSTS, FIFTEEN, LATE, LOCKED, MID, SPIKE, TWENTY, WINDOWS, burst, in_bursts, overshoot,
 };
@@ -40,24 +40,25 @@ fn ranges(rows: &[Row], first: usize) -> String {
 fn bursts(runs: &Runs, rows: &[Row]) -> String {
     format!(
         "One, two and five connections have {} kb/s. Drop-tail takes from them what 5.5 Mb/s of datagrams leave: 500 kb/s, and more as far \
-         as the phases of the packets favour them. Over the rows of sheet `settings` of multitcp.sensitivity they have {}; without a send overhead {} \
-         and with one of up to 0.2 ms {}. ns-2 gives a plain TCP 510 to 600.",
+         as the phases of the packets favour them. Over the rows of sheet `settings` of multitcp.sensitivity they have {}; with {NO_OVERHEAD} {}, and \
+         with {DROP_TAIL} {}.",
         three(runs, |scheme| burst(runs, scheme)),
         ranges(rows, 0),
-        row(rows, "no send overhead", 0),
-        row(rows, "send overhead up to 0.2 ms", 0),
+        row(rows, NO_OVERHEAD, 0),
+        row(rows, DROP_TAIL, 0),
     )
 }
 
 fn fifteen(runs: &Runs, rows: &[Row]) -> String {
     let share = |n: f64| 6000.0 * n / (15.0 + n);
     format!(
-        "One, two and five connections have {} kb/s, where equal shares are {:.0}, {:.0} and {:.0}. {LOCKED} With {FAST_GENERATOR} they have {}; over \
-         the rows of sheet `settings` of multitcp.sensitivity {}.",
+        "One, two and five connections have {} kb/s, where equal shares are {:.0}, {:.0} and {:.0}. With {DROP_TAIL} they have {}, as in ns-2 \
+         with windows that stay. {LOCKED} With {FAST_GENERATOR} they have {}; over the rows of sheet `settings` of multitcp.sensitivity {}.",
         three(runs, |scheme| runs.throughput(scheme, MID)),
         share(1.0),
         share(2.0),
         share(5.0),
+        row(rows, DROP_TAIL, 3),
         row(rows, FAST_GENERATOR, 3),
         ranges(rows, 3),
     )
@@ -65,12 +66,12 @@ fn fifteen(runs: &Runs, rows: &[Row]) -> String {
 
 fn twenty(runs: &Runs, rows: &[Row]) -> String {
     format!(
-        "Against 20 transfers one, two and five connections have {} kb/s, against 15 {}. {LOCKED} With {FAST_GENERATOR} they have {} against 20 \
-         transfers and {} against 15.",
+        "Against 20 transfers one, two and five connections have {} kb/s, against 15 {}. With {DROP_TAIL} they have {} against 20 \
+         transfers and {} against 15. {LOCKED}",
         three(runs, |scheme| runs.throughput(scheme, LATE)),
         three(runs, |scheme| runs.throughput(scheme, MID)),
-        row(rows, FAST_GENERATOR, 6),
-        row(rows, FAST_GENERATOR, 3),
+        row(rows, DROP_TAIL, 6),
+        row(rows, DROP_TAIL, 3),
     )
 }
 
@@ -85,7 +86,7 @@ fn spike(runs: &Runs) -> String {
     let [of_two, of_five] = sums(runs);
     format!(
         "Two connections overshoot by {two} kb/s, five by {five}. The overshoot follows the sum of windows, which is {of_two} and {of_five} in the mean \
-         over the bursts: neither has the target then, and both sums go to their bound."
+         over the bursts: without the target it goes to its bound."
     )
 }
 
