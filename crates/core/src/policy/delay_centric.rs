@@ -8,6 +8,9 @@
 //! goes there, or a *guard time* begins, in which that path has heartbeats at a short interval; at its end the rule
 //! is asked again, and either data goes to the path that it prefers then, or all stays as it was.
 //!
+//! A guard time of the other kind *holds*: data goes to the better path at once, and the guard time begins with the
+//! switch. Until its end, at which the rule is asked again, all paths without data have heartbeats at the short interval.
+//!
 //! What the paper leaves open:
 //!
 //! * The whole rule, with hysteresis, threshold and trends, is asked again after a guard time.
@@ -25,12 +28,14 @@ mod path;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use config::{DelayCentricConfig, Guard, Heartbeats, LEAST_INTERVAL, TrendRule};
+pub use config::{DelayCentricConfig, Guard, GuardKind, Heartbeats, LEAST_INTERVAL, TrendRule};
 use path::{Estimates, Monitored};
+use wait::Wait;
 
 use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan};
 use crate::frame::{Epoch, PathId};
@@ -46,16 +51,9 @@ pub struct DelayCentric {
     paths: Vec<Monitored>,
     usable: PathSet,
     current: PathId,
-    wish: Option<Wish>,
+    wait: Option<Wait>,
     epoch: Epoch,
     stream: Stream,
-}
-
-/// A switch that waits for the end of a guard time.
-#[derive(Clone, Copy, Debug)]
-struct Wish {
-    to: PathId,
-    confirmed_at: Time,
 }
 
 impl DelayCentric {
@@ -68,7 +66,7 @@ impl DelayCentric {
             paths: vec![Monitored::new(); usize::from(paths)],
             usable: PathSet::first(paths),
             current: PathId(first.0.min(paths - 1)),
-            wish: None,
+            wait: None,
             epoch: Epoch::default(),
             stream,
         }
@@ -90,7 +88,7 @@ impl DelayCentric {
     /// Whether a guard time is running.
     #[must_use]
     pub fn is_in_guard_time(&self) -> bool {
-        self.wish.is_some()
+        self.wait.is_some()
     }
 
     fn timeout(&self) -> Duration {
@@ -150,41 +148,57 @@ impl DelayCentric {
         if self.is_lost() {
             if let Some(to) = self.refuge() {
                 self.end_guard_time(now);
-                self.switch(to, act);
+                self.switch(now, to, act);
             }
             return;
         }
-        if self.wish.is_some() {
+        if self.wait.is_some() {
             return;
         }
         let Some(to) = self.preferred() else {
             return;
         };
-        let guard = self.config.guard();
-        if guard.is_some() {
-            let confirmed_at = now + guard.draw(&mut self.stream);
-            self.wish = Some(Wish { to, confirmed_at });
-            let path = &mut self.paths[to.index()];
-            path.next = path.next.min(now + fast(self.config.heartbeats()));
+        if self.config.guard().is_of(GuardKind::Confirm) {
+            self.begin_guard_time(now, Some(to));
         } else {
-            self.switch(to, act);
+            self.switch(now, to, act);
         }
     }
 
-    /// Ends the guard time, if one is running, and its short interval.
+    fn begin_guard_time(&mut self, now: Time, to: Option<PathId>) {
+        let end = now + self.config.guard().draw(&mut self.stream);
+        let wait = Wait { to, end };
+        self.wait = Some(wait);
+        let soon = now + fast(self.config.heartbeats());
+        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
+            if wait.watches(number, self.current) {
+                path.next = path.next.min(soon);
+            }
+        }
+    }
+
+    /// Ends the guard time, if one is running, and its short intervals.
     fn end_guard_time(&mut self, now: Time) {
-        if let Some(wish) = self.wish.take() {
-            let interval = self.config.heartbeats().draw(&mut self.stream);
-            self.paths[wish.to.index()].next = now + interval;
+        let Some(wait) = self.wait.take() else {
+            return;
+        };
+        let heartbeats = self.config.heartbeats();
+        for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
+            if wait.watches(number, self.current) {
+                path.next = now + heartbeats.draw(&mut self.stream);
+            }
         }
     }
 
-    fn switch(&mut self, to: PathId, act: &mut dyn FnMut(Action)) {
+    fn switch(&mut self, now: Time, to: PathId, act: &mut dyn FnMut(Action)) {
         let from = core::mem::replace(&mut self.current, to);
         let (left, entered) = (self.paths[from.index()].next, self.paths[to.index()].next);
         self.paths[from.index()].next = entered;
         self.paths[to.index()].next = left;
         self.epoch = self.epoch.next();
+        if self.config.guard().is_of(GuardKind::Hold) {
+            self.begin_guard_time(now, None);
+        }
         act(Action::Switched { from, to });
     }
 
@@ -194,7 +208,7 @@ impl DelayCentric {
             if path.next > now {
                 continue;
             }
-            let in_guard = self.wish.is_some_and(|wish| wish.to == number);
+            let in_guard = self.wait.is_some_and(|w| w.watches(number, self.current));
             path.next = if in_guard {
                 now + fast(heartbeats)
             } else {
@@ -262,8 +276,8 @@ impl PathPolicy for DelayCentric {
         let heartbeat = heartbeat.and_then(|at| of(at, "heartbeat"));
         let silence = silence.min().and_then(|at| of(at, "silent path"));
         let guard = self
-            .wish
-            .and_then(|wish| of(wish.confirmed_at, "end of the guard time"));
+            .wait
+            .and_then(|wait| of(wait.end, "end of the guard time"));
         Deadline::earlier(Deadline::earlier(heartbeat, silence), guard)
     }
 
@@ -276,10 +290,10 @@ impl PathPolicy for DelayCentric {
         if self.is_lost() {
             self.decide(now, act);
         }
-        if self.wish.is_some_and(|wish| wish.confirmed_at <= now) {
+        if self.wait.is_some_and(|wait| wait.end <= now) {
             self.end_guard_time(now);
             if let Some(to) = self.preferred() {
-                self.switch(to, act);
+                self.switch(now, to, act);
             }
         }
         self.send_heartbeats(now, act);

@@ -73,6 +73,24 @@ pub struct Guard {
     pub least: Duration,
     /// The longest; the paper's experiments have 4 s.
     pub most: Duration,
+    /// Which switches it keeps back.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kind: GuardKind,
+}
+
+/// What a guard time keeps back, from when on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum GuardKind {
+    /// Every switch, from the wish on: at its end the rule confirms or cancels it (delay-centric paper, II.B).
+    #[default]
+    Confirm,
+    /// The next switch, from the last one on: the rule is not asked again before its end. Not in the paper's text.
+    Hold,
 }
 
 /// How paths that carry no data are measured.
@@ -87,7 +105,8 @@ pub struct Heartbeats {
     pub least: Duration,
     /// The longest.
     pub most: Duration,
-    /// The time from one to the next on the path to which the guard time leads.
+    /// The time from one to the next in guard time: on the path to which it leads, or, where it follows a switch, on all
+    /// without data.
     pub in_guard: Duration,
     /// A path that answers nothing for so long has no estimate any more, and is left.
     pub timeout: Duration,
@@ -113,6 +132,11 @@ impl Guard {
     #[must_use]
     pub fn is_some(self) -> bool {
         self.most > Duration::ZERO
+    }
+
+    /// Whether there is any, of this kind.
+    pub(super) fn is_of(self, kind: GuardKind) -> bool {
+        self.is_some() && self.kind == kind
     }
 
     /// A drawn guard time.

@@ -28,12 +28,22 @@ fn pure(hysteresis: u64) -> DelayCentricConfig {
 }
 
 fn guarded(least: u64, most: u64) -> DelayCentricConfig {
+    with_guard(GuardKind::Confirm, least, most)
+}
+
+fn holding(least: u64, most: u64) -> DelayCentricConfig {
+    with_guard(GuardKind::Hold, least, most)
+}
+
+fn with_guard(kind: GuardKind, least: u64, most: u64) -> DelayCentricConfig {
+    let guard = Guard {
+        least: MS * least,
+        most: MS * most,
+        kind,
+    };
     DelayCentricConfig::DelayCentric {
         hysteresis: MS * 10,
-        guard: Guard {
-            least: MS * least,
-            most: MS * most,
-        },
+        guard,
         heartbeats: Heartbeats::default(),
     }
 }
@@ -91,6 +101,7 @@ fn the_course_is_golden() {
         ("pure", pure(10)),
         ("guard time of 1 s", guarded(1000, 1000)),
         ("guard time of 1 to 4 s", guarded(1000, 4000)),
+        ("held for 1 s", holding(1000, 1000)),
         ("predictive", predictive(TrendRule::Modified)),
     ];
     let courses = kinds.map(|(name, config)| format!("{name}\n{}", course(config)));
@@ -104,6 +115,9 @@ fn the_course_is_golden() {
     guard time of 1 to 4 s
     5092 ms: 0 to 1
     37891 ms: 1 to 0
+    held for 1 s
+    3140 ms: 0 to 1
+    34986 ms: 1 to 0
     predictive
     3130 ms: 0 to 1
     ");
@@ -139,6 +153,35 @@ fn heartbeats_are_fast_in_guard_time_on_the_path_to_which_it_leads() {
     assert_eq!(switched, PathId(1));
     assert!((90..=100).contains(&fast(PathId(1))), "{}", fast(PathId(1)));
     assert_eq!(fast(PathId(2)), 0);
+}
+
+/// The path that was entered becomes the worse one at once.
+#[test]
+fn a_guard_time_that_holds_lets_the_first_switch_pass_and_keeps_the_next_one_back() {
+    let mut network = Network::new(policy(holding(2000, 2000), 3), &[120, 20, 115]);
+    while network.switches().is_empty() {
+        network.run(network.now + MS);
+    }
+    let (first, to) = network.switches()[0];
+    assert!(
+        first < at(2000),
+        "the first answer to a heartbeat is enough"
+    );
+    assert_eq!(to, PathId(1));
+    network.round_trips = [Some(MS * 20), Some(MS * 300), Some(MS * 40)].to_vec();
+    network.run(first + MS * 1999);
+    assert_eq!(network.switches().len(), 1);
+    assert!(network.policy.is_in_guard_time());
+    let fast = |path| {
+        let sent = network.heartbeats(path);
+        let gaps = sent.windows(2).map(|pair| pair[1].since(pair[0]));
+        gaps.filter(|gap| *gap == MS * 20).count()
+    };
+    for path in [PathId(0), PathId(2)] {
+        assert!((95..=100).contains(&fast(path)), "{}", fast(path));
+    }
+    network.run(first + MS * 2000);
+    assert_eq!(network.switches()[1], (first + MS * 2000, PathId(0)));
 }
 
 /// The second path is better for as long as the guard time has not ended.

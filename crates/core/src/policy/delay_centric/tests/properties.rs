@@ -7,6 +7,7 @@ fn configs() -> impl Strategy<Value = DelayCentricConfig> {
         Just(pure(10)),
         Just(guarded(1000, 1000)),
         Just(guarded(1000, 4000)),
+        Just(holding(1000, 4000)),
         Just(predictive(TrendRule::Original)),
         Just(predictive(TrendRule::Modified)),
     ]
@@ -89,10 +90,11 @@ proptest! {
 
     /// Guard times last as long as they are said to: a switch is never sooner after the one before.
     #[test]
-    fn switches_are_a_guard_time_apart(course in courses(), seed in any::<u64>()) {
+    fn switches_are_a_guard_time_apart(course in courses(), holds in any::<bool>(), seed in any::<u64>()) {
         let alive: Vec<Vec<u64>> =
             course.iter().map(|times| times.iter().map(|&ms| ms.clamp(1, 400)).collect()).collect();
-        let switches = drive(guarded(1000, 4000), &alive, seed).switches();
+        let config = if holds { holding(1000, 4000) } else { guarded(1000, 4000) };
+        let switches = drive(config, &alive, seed).switches();
         for pair in switches.windows(2) {
             prop_assert!(pair[1].0.since(pair[0].0) >= MS * 1000);
         }
