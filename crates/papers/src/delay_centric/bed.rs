@@ -49,6 +49,8 @@ pub(super) struct Choices {
     pub(super) heartbeat: u32,
     /// The shortest and the longest guard time in ms (III).
     pub(super) guard: [u32; 2],
+    /// Whether a guard time follows each switch, rather than precede it (II.B).
+    pub(super) holds: bool,
     /// Each interval between datagrams is drawn within this share of it, in percent.
     pub(super) jitter: u32,
 }
@@ -61,6 +63,8 @@ pub(super) enum First {
     Random,
     /// All on the same.
     Listed,
+    /// Half of them on each.
+    Even,
 }
 
 impl Choices {
@@ -73,6 +77,7 @@ impl Choices {
         fast: 20,
         heartbeat: PACKET,
         guard: [1000, 4000],
+        holds: false,
         jitter: 0,
     };
 }
@@ -130,17 +135,25 @@ impl Bed {
     }
 
     fn sources(&self) -> String {
-        let first = match self.choices.first {
-            First::Random => "random",
-            First::Listed => "listed",
-        };
+        let half = SOURCES / 2;
+        match self.choices.first {
+            First::Random => self.some_sources("media", SOURCES, "random", ["left", "right"]),
+            First::Listed => self.some_sources("media", SOURCES, "listed", ["left", "right"]),
+            First::Even => {
+                self.some_sources("media-left", half, "listed", ["left", "right"])
+                    + &self.some_sources("media-right", half, "listed", ["right", "left"])
+            }
+        }
+    }
+
+    fn some_sources(&self, name: &str, count: u32, first: &str, [a, b]: [&str; 2]) -> String {
         let interval = self.interval() * 1e9;
         let jitter = f64::from(self.choices.jitter) / 100.0;
         format!(
-            "[[flow]]\nname = \"media\"\ncount = {SOURCES}\nfrom = \"sender\"\nto = \"receiver\"\nstart_spread = \"1 s\"\n\
+            "[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"sender\"\nto = \"receiver\"\nstart_spread = \"1 s\"\n\
              [flow.traffic]\nkind = \"multihomed\"\npacket = \"{PACKET} B\"\ninterval = \"{interval:.0} ns\"\n\
              jitter = {jitter:?}\npackets = {}\nheartbeat = \"{} B\"\nack = \"52 B\"\nfirst = \"{first}\"\n\
-             ways = [[\"left\"], [\"right\"]]\npolicy = {}\n",
+             ways = [[\"{a}\"], [\"{b}\"]]\npolicy = {}\n",
             self.packets,
             self.choices.heartbeat,
             self.policy()
@@ -153,6 +166,7 @@ impl Bed {
             hysteresis,
             fast,
             guard: [least, most],
+            holds,
             ..
         } = self.choices;
         let rule = match self.mechanism.rule {
@@ -161,7 +175,10 @@ impl Bed {
             Rule::Original => predictive("original"),
         };
         let guard = if self.mechanism.guard {
-            format!("guard = {{ least = \"{least} ms\", most = \"{most} ms\" }}, ")
+            let kind = if holds { "hold" } else { "confirm" };
+            format!(
+                "guard = {{ least = \"{least} ms\", most = \"{most} ms\", kind = \"{kind}\" }}, "
+            )
         } else {
             String::new()
         };

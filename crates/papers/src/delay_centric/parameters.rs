@@ -10,6 +10,7 @@ impl Bed {
         let first = match choices.first {
             First::Random => "drawn for each source",
             First::Listed => "the same for all sources",
+            First::Even => "each of them for three sources",
         };
         let named = [
             (

@@ -30,7 +30,7 @@ pub(super) struct Run {
     pub(super) delay: f64,
     /// The share of the datagrams that did not.
     pub(super) lost: f64,
-    /// How many of the sources began on the first path.
+    /// How many of the sources began on the first path of their list.
     pub(super) began_left: u32,
     /// Switches of all sources together.
     pub(super) switches: u32,
