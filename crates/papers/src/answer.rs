@@ -206,6 +206,7 @@ fn qualified(answer: &Answer, said: String, own: Option<&Ledger>) -> String {
         said,
         answer.untested(),
         answer.imprecise(),
+        answer.not_refuted(),
         answer.foreign(own),
     ];
     let all: Vec<String> = all.into_iter().filter(|text| !text.is_empty()).collect();

@@ -61,6 +61,7 @@ fn rows(answer: &Answer) -> Vec<Vec<String>> {
     if rest > 0 {
         rows.push(padded(format!("and {rest} more")));
     }
+    rows.extend(answer.derived().map(padded));
     if rows.is_empty() {
         rows.push(padded(String::new()));
     }

@@ -144,3 +144,48 @@ fn an_order_that_few_runs_do_not_prove_is_told_from_one_that_they_refute() {
     let (refuted, _) = reason([12.0, 12.1]);
     assert_eq!(refuted, "why is not known");
 }
+
+#[test]
+fn what_is_not_refuted_or_computed_is_said_with_a_claim_that_holds() {
+    let of = |quantity, values: [f64; 3]| {
+        let samples = values.map(|value| Sample { seed: 1, value });
+        Measurement::of("psp.fig5.damping", quantity, "ratio", "runs", &samples)
+    };
+    let over = |quantity, values: [f64; 3]| {
+        let pairs = values.into_iter().enumerate();
+        let curve = pairs.map(|(n, value)| of(quantity, [value; 3]).over("flows", "", n as f64));
+        curve.collect::<Vec<_>>()
+    };
+    let ask = |late: [f64; 3]| {
+        let mut measurements = vec![of("late", late), of("early", [0.5; 3])];
+        measurements.extend(over("windows", [1.0, 2.0, 3.0]));
+        measurements.extend(over("connections", [1.0, 2.0, 2.0]));
+        let ledger = r#"
+            [[claim]]
+            id = "psp.fig5.damping"
+            where = "Fig. 5"
+            kind = "order"
+            says = "The late one has no less"
+            rule = "late >= early; correlation(connections, windows) > 0.5"
+        "#;
+        let ledger = Ledger::parse(ledger, "claims.toml").unwrap();
+        let made = [(&FIGURE, &Findings::default(), measurements)];
+        let names = ["psp.fig5.damping".to_owned()];
+        answer(&ledger, &[&FIGURE], &made, &[], &names).remove(0)
+    };
+    let weak = ask([0.4, 0.5, 0.55]);
+    assert_eq!(weak.verdict, Verdict::Holds);
+    assert!(
+        weak.caveat.contains("Not refuted rather than shown")
+            && weak.caveat.contains("`late >= early` in 1 of 1."),
+        "{}",
+        weak.caveat
+    );
+    let shown = ask([0.6, 0.61, 0.62]);
+    assert!(!shown.caveat.contains("refuted"), "{}", shown.caveat);
+    let ours = shown.measured();
+    assert!(
+        ours.contains("windows at flows 2 3") && ours.contains("> 0.5` met by 0.366"),
+        "{ours}"
+    );
+}

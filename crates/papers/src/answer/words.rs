@@ -64,7 +64,19 @@ impl Answer {
         };
         let (shown, rest) = self.shown();
         let rest = (rest > 0).then(|| format!("and {rest} more"));
-        listed(shown.iter().map(one).chain(rest))
+        listed(shown.iter().map(one).chain(rest).chain(self.derived()))
+    }
+
+    /// Parts that are met by what is computed from quantities, which no quantity shows, and by how much.
+    pub(super) fn derived(&self) -> impl Iterator<Item = String> {
+        let met = self
+            .parts
+            .iter()
+            .filter(|part| part.holds && part.is_computed());
+        met.filter_map(|part| match &part.tests[..] {
+            [test] => Some(format!("`{}` met by {}", part.part, margin(test))),
+            _ => None,
+        })
     }
 
     /// What is shown of what was measured, of curves the ends, and how much else there is.
@@ -123,6 +135,26 @@ impl Answer {
         format!(
             "The verdict is by the means, and the intervals reach beyond it: {}.",
             listed(open)
+        )
+    }
+
+    /// Bounds that hold since the runs do not refute them, where the means are beyond them.
+    pub(super) fn not_refuted(&self) -> String {
+        let weak = self.parts.iter().filter_map(|part| {
+            let beyond = part
+                .tests
+                .iter()
+                .filter(|test| test.holds && test.margin < 0.0);
+            let (beyond, all) = (beyond.count(), part.tests.len());
+            let is_weak = part.is_bound() && part.holds && beyond > 0;
+            is_weak.then(|| format!("`{}` in {beyond} of {all}", part.part))
+        });
+        let weak = listed(weak);
+        if weak.is_empty() {
+            return weak;
+        }
+        format!(
+            "Not refuted rather than shown, with means on the wrong side of the bound and intervals beyond it: {weak}."
         )
     }
 
@@ -185,6 +217,18 @@ impl Answer {
     }
 }
 
+impl PartJudgement {
+    /// Whether it compares what is computed from more than one value.
+    fn is_computed(&self) -> bool {
+        self.part.contains('(')
+    }
+
+    /// Whether it allows equality, so that only a difference that is proven speaks against it.
+    fn is_bound(&self) -> bool {
+        self.part.contains("<=") || self.part.contains(">=")
+    }
+}
+
 impl Ours {
     /// It with its name, interval and unit.
     fn named(&self) -> String {
@@ -197,10 +241,16 @@ impl Ours {
     #[must_use]
     pub fn name(&self) -> String {
         match &self.at {
-            Some(at) => {
-                let at = format!("{} {}", number(at.value), at.unit);
-                format!("{} at {}", self.quantity, at.trim_end())
+            // A bare number says what it counts by its coordinate's name.
+            Some(at) if at.unit.is_empty() => {
+                format!(
+                    "{} at {} {}",
+                    self.quantity,
+                    at.coordinate,
+                    number(at.value)
+                )
             }
+            Some(at) => format!("{} at {} {}", self.quantity, number(at.value), at.unit),
             None => self.quantity.clone(),
         }
     }
