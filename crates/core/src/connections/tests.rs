@@ -13,6 +13,7 @@ use crate::units::{Bytes, Rate};
 mod controllers;
 mod golden;
 mod playout;
+mod printed;
 mod striping;
 
 const MS: Duration = Duration::from_millis(1);

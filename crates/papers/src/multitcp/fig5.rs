@@ -46,6 +46,11 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         measurements: measurements(&short, &long),
         reasons: vec![reason([&short, &long], [&tail_short, &tail_long])],
         parameters,
+        notes: vec![
+            "The order under congestion is judged from 500 to 1000 s, beside the transfers whose round-trip time is longer; the bursts of datagrams \
+             before are those of Fig. 4 (columns of the sheets)."
+                .to_owned(),
+        ],
         ..Findings::default()
     })
 }

@@ -58,7 +58,11 @@ impl Runs {
     }
 
     /// A value from each run of a scheme; runs without one are left out.
-    pub(super) fn samples(&self, scheme: &str, of: impl Fn(&Course) -> Option<f64>) -> Vec<Sample> {
+    pub(super) fn samples(
+        &self,
+        scheme: &str,
+        mut of: impl FnMut(&Course) -> Option<f64>,
+    ) -> Vec<Sample> {
         let runs = self.seeds.iter().zip(self.courses(scheme));
         runs.filter_map(|(&seed, course)| {
             let value = of(course)?;

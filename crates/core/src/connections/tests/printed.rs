@@ -1,0 +1,49 @@
+//! Algorithm 1 as the paper prints it, window by window, beside the state that keeps the sum alone.
+
+use super::*;
+
+/// Lines 5 to 10: sorted in increasing order, each in turn has one more.
+fn raised(mut windows: Vec<u32>, step: u32) -> Vec<u32> {
+    windows.sort_unstable();
+    for turn in 0..step as usize {
+        let index = turn % windows.len();
+        windows[index] += 1;
+    }
+    windows
+}
+
+/// Lines 12 to 17: sorted in decreasing order, each in turn has one fewer; none has less than one.
+fn lowered(mut windows: Vec<u32>, step: u32) -> Vec<u32> {
+    windows.sort_unstable_by(|a, b| b.cmp(a));
+    for turn in 0..step as usize {
+        let index = turn % windows.len();
+        windows[index] = windows[index].max(2) - 1;
+    }
+    windows
+}
+
+fn sorted(windows: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let mut windows: Vec<u32> = windows.into_iter().collect();
+    windows.sort_unstable();
+    windows
+}
+
+proptest! {
+    #[test]
+    fn the_windows_are_those_of_the_printed_steps(
+        n in 1_u32..12,
+        more in 0_u32..60,
+        steps in prop::collection::vec((any::<bool>(), 0_u32..40), 0..30),
+    ) {
+        let mut ours = Windows::new(n, n + more);
+        let mut printed: Vec<u32> = ours.iter().collect();
+        for (up, step) in steps {
+            (ours, printed) = if up {
+                (ours.raised(step), raised(printed, step))
+            } else {
+                (ours.lowered(step), lowered(printed, step))
+            };
+            prop_assert_eq!(sorted(ours.iter()), sorted(printed.clone()));
+        }
+    }
+}
