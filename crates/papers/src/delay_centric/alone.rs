@@ -94,7 +94,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
         ],
         measurements: measurements(&sweeps, mechanism),
         reasons: said(reasons::reason(&sweeps, &variants, mechanism)),
-        caveats: said(reasons::caveat(&sweeps, mechanism)),
+        caveats: said(reasons::caveat(&sweeps, &variants, mechanism)),
         parameters: Bed::parameters(ALONE),
         notes: vec![format!("{WHAT} It is {}.", sweeps.threshold.text())],
     })

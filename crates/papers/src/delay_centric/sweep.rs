@@ -150,22 +150,23 @@ impl Sweep {
     }
 }
 
-/// The mean delays of runs in ms.
-pub(super) fn delays(runs: &[Run]) -> Vec<Sample> {
+/// A value of each run.
+pub(super) fn samples(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<Sample> {
     let sample = |run: &Run| Sample {
         seed: run.seed,
-        value: run.delay * MS,
+        value: of(run),
     };
     runs.iter().map(sample).collect()
 }
 
+/// The mean delays of runs in ms.
+pub(super) fn delays(runs: &[Run]) -> Vec<Sample> {
+    samples(runs, |run| run.delay * MS)
+}
+
 /// 1 for each run of which `is` is true, else 0.
 pub(super) fn share(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Sample> {
-    let sample = |run: &Run| Sample {
-        seed: run.seed,
-        value: f64::from(u8::from(is(run))),
-    };
-    runs.iter().map(sample).collect()
+    samples(runs, |run| f64::from(u8::from(is(run))))
 }
 
 /// The runs of which `is` is true.

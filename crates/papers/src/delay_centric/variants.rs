@@ -3,8 +3,8 @@
 use polypath_batch::replica_seeds;
 
 use super::bed::{Bed, Choices, First};
-use super::mechanism::{MECHANISMS, Mechanism};
-use super::sweep::{ALONE, EACH, IN_ALL, Load, Sweep, delays, ratio};
+use super::mechanism::{MECHANISMS, Mechanism, Rule};
+use super::sweep::{ALONE, BESIDE, EACH, IN_ALL, Load, Sweep, delays, ratio};
 use crate::estimates::{estimate, text};
 use crate::figure::{Figure, Findings, Sheet};
 use crate::pictures::sheet;
@@ -36,6 +36,13 @@ const fn with(name: &'static str, choices: Choices) -> Variant {
     Variant {
         name,
         load: Load { choices, ..ALONE },
+    }
+}
+
+const fn beside(name: &'static str, choices: Choices) -> Variant {
+    Variant {
+        name,
+        load: Load { choices, ..BESIDE },
     }
 }
 
@@ -81,14 +88,34 @@ const EVEN: Choices = Choices {
     ..OURS
 };
 
-/// The runs of all variants.
+/// Those beside background: what heartbeats in guard time cost there.
+#[rustfmt::skip]
+const VARIANTS_BESIDE: &[Variant] = &[
+    beside("as in the figures", OURS),
+    beside("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    beside("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+];
+
+/// The runs of all variants without background.
 ///
 /// # Errors
 /// Where runs are missing.
 pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    runs_of(study, VARIANTS)
+}
+
+/// The runs of the variants beside background.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn compared_beside(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    runs_of(study, VARIANTS_BESIDE)
+}
+
+fn runs_of(study: &mut Study<'_>, variants: &[Variant]) -> Result<Vec<Compared>, Pending> {
     let seeds = replica_seeds(SEED, study.pick(16, 100));
     let mut asked = Vec::new();
-    for variant in VARIANTS {
+    for variant in variants {
         let of = |mechanism| (mechanism, variant.load);
         let sweeps = MECHANISMS.map(|m| Sweep::over(study, &COMPARED, &seeds, of(m)));
         asked.push((variant.name, sweeps));
@@ -126,6 +153,17 @@ pub(super) fn told(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> 
     told.collect::<Vec<_>>().join("; ")
 }
 
+/// The mean delays of two mechanisms in the variant of this name, at each utilisation, in words.
+pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> String {
+    let found = all.iter().find(|compared| compared.name == name);
+    let compared = found.expect("the variant is one of the list");
+    let at = |at| {
+        let [a, b] = pair.map(|mechanism| compared.cell(mechanism, at));
+        format!("{a} and {b} at {}", ratio(at))
+    };
+    COMPARED.map(at).join(", ")
+}
+
 /// In how many variants and utilisations the second of two mechanisms has the lower mean, and how many there are.
 pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
     let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
@@ -157,17 +195,24 @@ pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String>
     Some(format!("{least} to {most}"))
 }
 
+/// Those that change anything for one of the two: without a guard time, or with the predictive rule, some are the same runs
+/// again.
 fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
     let has_guard = pair.iter().any(|mechanism| mechanism.guard);
-    let is_of_guard = |compared: &Compared| compared.name.contains("guard time");
-    all.iter()
-        .filter(move |compared| has_guard || !is_of_guard(compared))
+    let has_hysteresis = pair.iter().any(|of| of.rule == Rule::Reactive);
+    all.iter().filter(move |compared| {
+        let is_of = |what: &str| compared.name.contains(what);
+        (has_guard || !is_of("guard time")) && (has_hysteresis || !is_of("hysteresis"))
+    })
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let all = compared(study)?;
+    let (all, beside) = (compared(study), compared_beside(study));
+    let (all, beside) = (all?, beside?);
+    let alone = COMPARED.map(|at| table(("mean-delays", ""), &all, at));
+    let beside = COMPARED.map(|at| table(("beside", " beside 40 % of background"), &beside, at));
     Ok(Findings {
-        sheets: COMPARED.map(|at| table(&all, at)).to_vec(),
+        sheets: alone.into_iter().chain(beside).collect(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
         parameters: Bed::parameters(ALONE),
         ..Findings::default()
@@ -180,7 +225,7 @@ const NOTES: &[&str] = &[
     "A queue of 1000 packets lasts 2 s; nothing is lost in it unless a path has had twice its rate for as long.",
 ];
 
-fn table(all: &[Compared], utilisation: u32) -> Sheet {
+fn table((id, beside): (&str, &str), all: &[Compared], utilisation: u32) -> Sheet {
     let row = |compared: &Compared| {
         let cells = MECHANISMS.map(|mechanism| compared.cell(mechanism, utilisation));
         let name = compared.name.to_owned();
@@ -189,8 +234,11 @@ fn table(all: &[Compared], utilisation: u32) -> Sheet {
     let heads = MECHANISMS.map(|mechanism| format!("{} ms", mechanism.title()));
     let heads = std::iter::once("setting").chain(heads.iter().map(String::as_str));
     sheet(
-        &format!("mean-delays-{utilisation}"),
-        &format!("Mean delay at a utilisation of {}", ratio(utilisation)),
+        &format!("{id}-{utilisation}"),
+        &format!(
+            "Mean delay at a utilisation of {}{beside}",
+            ratio(utilisation)
+        ),
         &heads.collect::<Vec<&str>>(),
         all.iter().map(row).collect(),
     )
