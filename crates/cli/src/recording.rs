@@ -44,7 +44,8 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Level {
     /// Changes of windows, loss recovery, timeouts, round-trip times, files that are finished, the receiver's
-    /// round-trip times and changes of its window; of the spacing of spaced packets; and what links drop.
+    /// round-trip times and changes of its window; of the spacing of spaced packets, of the path of multi-homed sources,
+    /// of what the receiver of a striped stream wants and when its player stops; and what links drop.
     #[default]
     Tcp,
     /// Also every packet at the far end of every link.
