@@ -25,7 +25,7 @@ fn table(config: ControllerConfig) -> String {
     let mut before = Time::ZERO;
     while let Some(deadline) = unit.deadline().filter(|d| d.at.as_secs_f64() < 60.0) {
         let now = deadline.at;
-        let by_window = |window: u32| u64::from(window) * 8_000_000 / RTT.0 * 1000;
+        let by_window = |window: u32| u64::from(window) * 8_000_000_000 / RTT.0;
         let rate: u64 = unit
             .wanted()
             .iter()
@@ -43,6 +43,28 @@ fn table(config: ControllerConfig) -> String {
         before = now;
     }
     text
+}
+
+/// The rows of a table before 10 s as time, measured kb/s and sum of windows.
+fn before_the_congestion(table: &str) -> Vec<(f64, u32, u32)> {
+    let rows = table.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let whole = |n: usize| cells[n].parse().unwrap();
+        (cells[0].parse().unwrap(), whole(1), whole(2))
+    });
+    rows.take_while(|(at, ..)| *at < 10.0).collect()
+}
+
+/// 8 segments of 1000 B in 80 ms are 800 kb/s.
+#[test]
+fn without_congestion_a_window_of_the_target_carries_the_target() {
+    for config in [adjust(2, TABLE_1), varied(1)] {
+        let table = table(config);
+        let rows = before_the_congestion(&table);
+        assert!(rows.len() > 15, "{table}");
+        let carries = |(_, measured, windows): &(f64, u32, u32)| (*measured, *windows) == (800, 8);
+        assert!(rows.iter().all(carries), "{table}");
+    }
 }
 
 #[test]
