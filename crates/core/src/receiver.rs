@@ -88,11 +88,11 @@ impl Receiver {
         self.note_epoch(now, header);
     }
 
-    /// Marks a packet that is about to be delivered, if one is to be and it can be.
+    /// Marks a packet that is about to be delivered, if it is to be and can be.
     fn mark(&mut self, now: Time, payload: &mut impl Payload) {
         if let Some(detector) = &mut self.detector
-            && payload.ecn().is_capable()
             && detector.marks_next(now)
+            && payload.ecn().is_capable()
         {
             payload.mark_ce();
         }

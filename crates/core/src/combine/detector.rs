@@ -25,6 +25,9 @@ pub struct DetectorConfig {
 }
 
 /// Watches copies, and says which of the packets that are delivered are to be marked.
+///
+/// Marks are due to the packets that follow the window that asks for them, for a round trip or until the next window is
+/// read: at no time are more due than one window asks for, and no burst of marks follows a silence.
 #[derive(Debug)]
 pub struct Detector {
     copies: Copies,
@@ -32,6 +35,8 @@ pub struct Detector {
     marks: Marks,
     /// A round trip after the newest mark: what began before was sent by senders that had not heard of it.
     heard: Time,
+    /// A round trip after the newest window was read: marks that are still due then are given up.
+    expires: Time,
     round_trip: Duration,
     last: Option<Reading>,
     window: Vec<LinkWindow>,
@@ -46,6 +51,7 @@ impl Detector {
             signature: config.signature.build(),
             marks: Marks::default(),
             heard: Time::ZERO,
+            expires: Time::ZERO,
             round_trip: config.copies.window,
             last: None,
             window: Vec::new(),
@@ -62,6 +68,8 @@ impl Detector {
     pub fn on_deadline(&mut self, now: Time) {
         while let Some(begun) = self.copies.take(now, &mut self.window) {
             let reading = self.signature.on_window(&self.window);
+            self.marks.settle();
+            self.expires = now + self.round_trip;
             if begun >= self.heard {
                 self.marks.on_window(&reading, &self.window);
             }
@@ -69,10 +77,17 @@ impl Detector {
         }
     }
 
-    /// Whether a packet that is ECN-capable, and about to be delivered, is to be marked; it counts as marked then.
+    /// Whether a packet that is about to be delivered is to be marked; it counts as marked then, even if it is not
+    /// ECN-capable.
+    ///
+    /// Links lose packets of both kinds. A mark that falls on one that cannot have it is used up, or those that can would
+    /// answer for the losses of those that cannot.
     ///
     /// Losses of a round trip after a mark are not answered again: their senders had not heard of it.
     pub fn marks_next(&mut self, now: Time) -> bool {
+        if now >= self.expires {
+            self.marks.settle();
+        }
         let is_marked = self.marks.take();
         if is_marked {
             self.heard = now + self.round_trip;

@@ -6,7 +6,7 @@ use super::{LinkWindow, Reading, Sign};
 ///
 /// For each window that is a sign of congestion as many packets are marked as a link lost or marked on average, of those
 /// that did not drop out: TCP hears of congestion as often as over one such link. What is less than a packet is kept for the
-/// windows that follow.
+/// windows that follow; whole packets that nobody took are to be given up with [`Marks::settle`].
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     due: f64,

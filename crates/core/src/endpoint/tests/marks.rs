@@ -25,6 +25,20 @@ impl Payload for Capable {
 /// How many of 2000 packets, one each ms, are delivered, and how many of them with a mark, where `is_lost` says which
 /// copies are lost.
 fn carry(ecn: Ecn, is_lost: impl Fn(u64, u8) -> bool) -> (usize, usize) {
+    let delivered = delivered(2000, |_| ecn, is_lost);
+    (delivered.len(), marked(&delivered))
+}
+
+fn marked(delivered: &[Ecn]) -> usize {
+    delivered.iter().filter(|ecn| **ecn == Ecn::Ce).count()
+}
+
+/// The ECN fields of what is delivered of so many packets, one each ms, that leave with `ecn`.
+fn delivered(
+    packets: u64,
+    ecn: impl Fn(u64) -> Ecn,
+    is_lost: impl Fn(u64, u8) -> bool,
+) -> Vec<Ecn> {
     let config = EndpointConfig {
         paths: PATHS,
         detector: Some(DetectorConfig::default()),
@@ -32,11 +46,11 @@ fn carry(ecn: Ecn, is_lost: impl Fn(u64, u8) -> bool) -> (usize, usize) {
     };
     let [mut near, mut far] = [0; 2].map(|_| Endpoint::<Capable>::new(&config).unwrap());
     let mut delivered = Vec::new();
-    for ms in 0..2000 {
+    for ms in 0..packets {
         let mut frames = Vec::new();
         let packet = Input::Packet {
             meta: meta(Kind::Data, 1000),
-            payload: Capable(ecn),
+            payload: Capable(ecn(ms)),
         };
         step(&mut near, at(ms), Wake::Input(packet), &mut |output| {
             if let Output::Transmit(frame) = output {
@@ -62,15 +76,16 @@ fn carry(ecn: Ecn, is_lost: impl Fn(u64, u8) -> bool) -> (usize, usize) {
             );
         }
     }
-    let marked = delivered.iter().filter(|ecn| **ecn == Ecn::Ce).count();
-    (delivered.len(), marked)
+    delivered
+}
+
+/// Each link loses one packet in fifty, each another one: two of a window of 100 ms.
+fn some(ms: u64, path: u8) -> bool {
+    ms % 50 == u64::from(path) * 10
 }
 
 #[test]
 fn congestion_is_marked_and_not_more_often_than_one_link_loses() {
-    // Each link loses one packet in fifty, each another one: two of a window of 100 ms, and the next window was sent
-    // before its sender could hear of the marks.
-    let some = |ms: u64, path: u8| ms % 50 == u64::from(path) * 10;
     let (delivered, marked) = carry(Ecn::Ect0, some);
     assert_eq!(delivered, 2000);
     assert!((10..=40).contains(&marked), "{marked}");
@@ -84,6 +99,33 @@ fn a_dropout_stays_masked() {
 
 #[test]
 fn what_is_not_capable_is_not_marked() {
-    let some = |ms: u64, path: u8| ms % 50 == u64::from(path) * 10;
     assert_eq!(carry(Ecn::NotEct, some), (2000, 0));
+}
+
+#[test]
+fn what_is_capable_does_not_answer_for_a_minute_of_what_is_not() {
+    let ecn = |ms| if ms < 60_000 { Ecn::NotEct } else { Ecn::Ect0 };
+    let congested = |ms, path| ms < 60_100 && some(ms, path);
+    let delivered = delivered(62_000, ecn, congested);
+    // The windows that have some of the last 100 ms ask for two marks each.
+    let marked = marked(&delivered);
+    assert!((1..=4).contains(&marked), "{marked}");
+}
+
+#[test]
+fn of_flows_that_take_turns_the_capable_ones_get_their_part_of_the_marks() {
+    let turns = |ms| if ms % 4 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+    let all = marked(&delivered(20_000, |_| Ecn::Ect0, some));
+    let part = marked(&delivered(20_000, turns, some));
+    assert!(part > 0 && part <= all / 2, "{part} of {all}");
+}
+
+#[test]
+fn no_marks_wait_for_the_end_of_a_silence() {
+    let after = |ms: u64| (1000..61_000).contains(&ms);
+    let is_lost = |ms, path| after(ms) || some(ms, path);
+    let delivered = delivered(61_010, |_| Ecn::Ect0, is_lost);
+    let [before, after] = [&delivered[..900], &delivered[delivered.len() - 10..]];
+    assert!(marked(before) > 0);
+    assert_eq!(marked(after), 0);
 }
