@@ -19,8 +19,9 @@ use crate::time::{Duration, Time};
 const MOST_PACKETS: u64 = 1 << 16;
 /// Windows that wait at most; of more the oldest is settled as it is.
 const MOST_WINDOWS: usize = 64;
-/// The least delay of a link rises by this share of what it is below the mean in each window, so that it follows
-/// clocks that drift apart.
+/// In each window the least delay of a link rises by this share of what it is below the mean, so that it follows
+/// clocks that drift apart, and the greatest falls by this share of what it is above, so that a single spike does not
+/// dwarf all queues after it: with windows of 0.1 s, to a half in 71 s.
 const FORGETS: i64 = 1024;
 
 /// How copies are told to be lost.
@@ -82,8 +83,10 @@ struct Window {
 struct Arrived {
     copies: u32,
     marked: u32,
-    /// The sum of their delays, in nanoseconds.
-    delays: i64,
+    /// The delay of the first, in nanoseconds.
+    first_delay: i64,
+    /// The sum of what their delays are above that: the delays themselves add up to anything where clocks are days apart.
+    above_first: i64,
     /// Copies of packets after the window.
     later: u32,
 }
@@ -110,15 +113,15 @@ impl Copies {
         self.begin_window(now, sequence);
         self.end = self.end.max(sequence.saturating_add(1));
         let delay = now.0.wrapping_sub(sent.0).cast_signed();
-        self.links[link].take(delay);
+        if self.windows.front().is_some_and(|w| sequence >= w.first) {
+            self.links[link].take(delay);
+        }
         for window in &mut self.windows {
             let arrived = &mut window.links[link];
             if window.ended.is_some_and(|(end, _)| sequence >= end) {
                 arrived.later = arrived.later.saturating_add(1);
             } else if sequence >= window.first {
-                arrived.copies += 1;
-                arrived.marked += u32::from(ecn == Ecn::Ce);
-                arrived.delays = arrived.delays.saturating_add(delay);
+                arrived.take(delay, ecn);
             }
         }
     }
@@ -178,6 +181,8 @@ impl Copies {
             None => return,
             Some(gap) if gap >= MOST_PACKETS || self.end == 0 => {
                 self.windows.clear();
+                // A sender that was restarted may have another clock.
+                self.links.fill(Link::default());
                 sequence
             }
             Some(_) if is_open => return,
@@ -192,6 +197,24 @@ impl Copies {
     }
 }
 
+impl Arrived {
+    fn take(&mut self, delay: i64, ecn: Ecn) {
+        if self.copies == 0 {
+            self.first_delay = delay;
+        }
+        self.copies += 1;
+        self.marked += u32::from(ecn == Ecn::Ce);
+        let above = delay.saturating_sub(self.first_delay);
+        self.above_first = self.above_first.saturating_add(above);
+    }
+
+    /// The mean of their delays in nanoseconds, if any arrived.
+    fn mean_delay(&self) -> Option<i64> {
+        let above = self.above_first.checked_div(i64::from(self.copies))?;
+        Some(self.first_delay.saturating_add(above))
+    }
+}
+
 impl Link {
     fn take(&mut self, delay: i64) {
         let least = self.least.map_or(delay, |least| least.min(delay));
@@ -201,18 +224,23 @@ impl Link {
 
     /// What it did to a window of so many packets.
     fn window(&mut self, sent: u32, arrived: &Arrived) -> LinkWindow {
-        let mean = arrived.delays / i64::from(arrived.copies.max(1));
-        let above = self.least.map(|least| mean.saturating_sub(least).max(0));
-        let above = above.filter(|_| arrived.copies > 0 && self.greatest > 0);
-        if let (Some(least), Some(above)) = (&mut self.least, above) {
-            *least = least.saturating_add(above / FORGETS);
-        }
+        let mean = arrived.mean_delay().filter(|_| self.greatest > 0);
         LinkWindow {
             sent,
             lost: sent.saturating_sub(arrived.copies),
             marked: arrived.marked,
-            queueing: above.map(|above| above as f64 / self.greatest as f64),
+            queueing: mean.and_then(|mean| self.queueing(mean)),
         }
+    }
+
+    /// The share that a window's mean delay has of the greatest; forgets a little of both extremes.
+    fn queueing(&mut self, mean: i64) -> Option<f64> {
+        let least = self.least.as_mut()?;
+        let above = mean.saturating_sub(*least).max(0);
+        let share = above as f64 / self.greatest.max(above) as f64;
+        *least = least.saturating_add(above / FORGETS);
+        self.greatest -= self.greatest.saturating_sub(above).max(0) / FORGETS;
+        Some(share)
     }
 }
 

@@ -100,6 +100,91 @@ fn a_queue_that_grows_is_seen_by_clocks_that_differ() {
     assert!(queueing.iter().all(|share| (0.0..=1.0).contains(share)));
 }
 
+/// The queueing of a link in windows, of copies one each ms: copy `n` waits for `queue(n)` ms, has the number
+/// `sequence(n)`, and is sent by a clock that is `behind(n)` behind the receiver's.
+fn queueing(
+    copies: u64,
+    queue: impl Fn(u64) -> u64,
+    sequence: impl Fn(u64) -> u64,
+    behind: impl Fn(u64) -> Duration,
+) -> Vec<f64> {
+    let mut received = Copies::new(CopiesConfig::default(), 1);
+    let (mut links, mut shares) = (Vec::new(), Vec::new());
+    let epoch = Time::ZERO + Duration::from_secs(200 * 86_400);
+    for n in 0..copies {
+        let now = epoch + MS * n;
+        let sent = Time(now.0 - behind(n).0 - queue(n) * MS.0);
+        received.on_copy(now, PathId(0), sequence(n), sent, Ecn::Ect0);
+        while received.take(now, &mut links).is_some() {
+            shares.extend(links[0].queueing);
+        }
+    }
+    shares
+}
+
+/// Nothing to 9 ms in the first ten windows, then 9 ms and nothing by turns of ten windows.
+fn turns(n: u64) -> u64 {
+    match n / 1000 {
+        0 => n / 100,
+        turn => turn % 2 * 9,
+    }
+}
+
+#[test]
+fn a_spike_of_the_delay_is_forgotten() {
+    let spike = |n| if n == 2500 { 10_000 } else { turns(n) };
+    let shares = queueing(1_000_000, spike, |n| n, |_| Duration::ZERO);
+    assert!(shares[24..40].iter().all(|share| *share < 0.02));
+    let last = &shares[shares.len() - 20..];
+    let longest = last.iter().copied().fold(0.0, f64::max);
+    assert!((0.3..=1.0).contains(&longest), "{last:?}");
+    assert!(last.iter().any(|share| *share < 0.05), "{last:?}");
+}
+
+#[test]
+fn a_restarted_sender_may_have_another_clock() {
+    let hour = Duration::from_secs(3600);
+    for (before, after) in [(hour, Duration::ZERO), (Duration::ZERO, hour)] {
+        let sequence = |n| if n < 2000 { n } else { n + (1 << 40) };
+        let behind = |n| if n < 2000 { before } else { after };
+        // The restart does away with the windows that were not read yet.
+        let shares = queueing(4000, |n| turns(n % 2000), sequence, behind);
+        let [first, again] = [&shares[5..15], &shares[shares.len() - 14..shares.len() - 4]];
+        assert!(first.iter().all(|share| *share > 0.4), "{shares:?}");
+        assert!(again.iter().all(|share| *share > 0.4), "{shares:?}");
+    }
+}
+
+#[test]
+fn clocks_that_are_days_apart_change_nothing() {
+    let of = |behind| {
+        let mut copies = Copies::new(CopiesConfig::default(), 1);
+        let (mut links, mut shares) = (Vec::new(), Vec::new());
+        for n in 0..20_000 {
+            let sent = Time(n * 50_000);
+            let now = sent + behind + MS * if n < 2000 { n % 10 } else { 9 };
+            copies.on_copy(now, PathId(0), n, sent, Ecn::Ect0);
+            while copies.take(now, &mut links).is_some() {
+                shares.extend(links[0].queueing);
+            }
+        }
+        shares
+    };
+    let near = of(Duration::ZERO);
+    assert!(near.last().is_some_and(|share| *share > 0.9), "{near:?}");
+    assert_eq!(of(Duration::from_secs(100 * 86_400)), near);
+}
+
+#[test]
+fn what_is_too_old_for_any_window_says_nothing_of_the_clocks() {
+    let mut copies = Copies::new(CONFIG, 1);
+    copies.on_copy(at(10_000), PathId(0), 7, at(9_000), Ecn::Ect0);
+    copies.on_copy(at(10_001), PathId(0), 1 << 40, at(10_000), Ecn::Ect0);
+    copies.on_copy(at(10_002), PathId(0), 8, at(9_002), Ecn::Ect0);
+    let link = copies.links[0];
+    assert_eq!((link.least, link.greatest), (Some(1_000_000), 0));
+}
+
 proptest! {
     /// Of packets in order over links that lose some, each copy counts once, as lost or arrived, from the first packet to
     /// arrive to the last.
