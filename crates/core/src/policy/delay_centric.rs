@@ -21,6 +21,8 @@
 //!   time-out.
 //!   A silent path that carries data is left at once, without guard time, for the best that is not silent, or, where
 //!   none was ever measured, one that might answer. Heartbeats go on, so that it comes back with its first answer.
+//! * A path that cannot be sent on is left at once, too. With that, and with its return, what is known of it is forgotten:
+//!   it attracts data with its first answer after the return.
 //! * A path that carries the data has heartbeats, too, while there is none.
 
 mod config;
@@ -97,7 +99,13 @@ impl DelayCentric {
 
     fn take_usable(&mut self, paths: Paths) {
         let known = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
-        self.usable = paths.usable.and(PathSet::first(known));
+        let usable = paths.usable.and(PathSet::first(known));
+        let before = core::mem::replace(&mut self.usable, usable);
+        for changed in [before.without(usable), usable.without(before)] {
+            for path in changed {
+                self.paths[path.index()].forget();
+            }
+        }
     }
 
     /// Draws the times of the first heartbeats; nothing once they have begun.

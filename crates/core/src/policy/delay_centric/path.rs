@@ -45,6 +45,15 @@ impl Monitored {
         }
     }
 
+    /// Forgets what was measured, and what waits for an answer; heartbeats keep their times.
+    pub(super) fn forget(&mut self) {
+        *self = Self {
+            next: self.next,
+            next_id: self.next_id,
+            ..Self::new()
+        };
+    }
+
     pub(super) fn estimates(&self) -> Option<&Estimates> {
         self.estimates.as_ref()
     }

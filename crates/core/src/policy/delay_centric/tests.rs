@@ -227,3 +227,23 @@ fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
     let plan = policy.route(Time::ZERO, &packet(), &none, &mut |_| {});
     assert_eq!(plan, Plan::default());
 }
+
+#[test]
+fn what_was_known_of_a_path_before_it_was_gone_attracts_no_data_afterwards() {
+    let mut network = Network::new(policy(pure(10), 2), &[20, 15]);
+    network.run(at(5000));
+    assert!(network.policy.delay(PathId(1)).is_some());
+    network.usable = PathSet::only(PathId(0));
+    network.interval = Some(MS * 500);
+    network.round_trips[0] = Some(MS * 40);
+    network.run(at(3_605_000));
+    assert_eq!(network.policy.delay(PathId(1)), None);
+    network.usable = PathSet::first(2);
+    network.interval = Some(INTERVAL);
+    let before = network.heartbeats(PathId(1)).len();
+    network.run(at(3_610_000));
+    let heartbeat = network.heartbeats(PathId(1))[before];
+    let data = network.sent.iter().find(|(_, path)| *path == PathId(1));
+    let (data, _) = data.expect("it is better by 25 ms");
+    assert!(*data >= heartbeat + MS * 15, "{data} after {heartbeat}");
+}

@@ -10,6 +10,8 @@ pub(super) struct Network {
     pub(super) now: Time,
     /// The round-trip time of each path; a dead one has none.
     pub(super) round_trips: Vec<Option<Duration>>,
+    /// The paths that can be sent on.
+    pub(super) usable: PathSet,
     /// From one packet to the next, while there are any.
     pub(super) interval: Option<Duration>,
     /// What the policy said.
@@ -24,8 +26,10 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn new(policy: DelayCentric, round_trips_ms: &[u64]) -> Self {
+        let count = u8::try_from(round_trips_ms.len()).unwrap();
         Self {
             policy,
+            usable: PathSet::first(count),
             now: Time::ZERO,
             round_trips: round_trips_ms.iter().map(|&ms| Some(MS * ms)).collect(),
             interval: Some(INTERVAL),
@@ -129,9 +133,8 @@ impl Network {
     }
 
     fn paths(&self) -> Paths {
-        let count = u8::try_from(self.round_trips.len()).unwrap();
         Paths {
-            usable: PathSet::first(count),
+            usable: self.usable,
         }
     }
 }
