@@ -10,51 +10,72 @@ const SHORT: u64 = 667;
 const LONG: u64 = 154;
 const WHOLE: u64 = 1000;
 
-/// A short-term and a long-term smoothed round-trip time, in integer nanoseconds.
+/// A short-term and a long-term smoothed round-trip time, rounded to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Macd {
-    short: Duration,
-    long: Duration,
+    short: Average,
+    long: Average,
 }
+
+/// A time in parts of a nanosecond. An average stops at most [`WHOLE`] / (2 [`LONG`]) = 3 parts from what it follows; in whole
+/// nanoseconds the two would stop apart, which is a trend for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Average(i128);
+
+/// Parts of a nanosecond.
+const PARTS: i128 = 1 << 16;
 
 impl Macd {
     /// The first measurement.
     #[must_use]
     pub fn new(rtt: Duration) -> Self {
+        let average = Average(i128::from(rtt.0) * PARTS);
         Self {
-            short: rtt,
-            long: rtt,
+            short: average,
+            long: average,
         }
     }
 
     /// Takes another measurement.
     pub fn update(&mut self, rtt: Duration) {
-        self.short = mixed(self.short, rtt, SHORT);
-        self.long = mixed(self.long, rtt, LONG);
+        self.short.update(rtt, SHORT);
+        self.long.update(rtt, LONG);
     }
 
     /// The short-term average.
     #[must_use]
     pub fn short(self) -> Duration {
-        self.short
+        self.short.rounded()
     }
 
     /// The long-term average.
     #[must_use]
     pub fn long(self) -> Duration {
-        self.long
+        self.long.rounded()
     }
 
     /// By how much the short-term average is above the long-term one, in nanoseconds; negative where the round-trip
     /// time falls.
     #[must_use]
     pub fn trend(self) -> i128 {
-        i128::from(self.short.0) - i128::from(self.long.0)
+        i128::from(self.short().0) - i128::from(self.long().0)
     }
 }
 
-fn mixed(old: Duration, new: Duration, gain: u64) -> Duration {
-    old.scale(WHOLE - gain, WHOLE) + new.scale(gain, WHOLE)
+impl Average {
+    fn update(&mut self, new: Duration, gain: u64) {
+        let above = i128::from(new.0) * PARTS - self.0;
+        self.0 += nearest(above * i128::from(gain), i128::from(WHOLE));
+    }
+
+    fn rounded(self) -> Duration {
+        Duration(u64::try_from(nearest(self.0, PARTS)).unwrap_or_default())
+    }
+}
+
+/// The whole number nearest to a fraction, the greater of two; the denominator is even and more than 0.
+fn nearest(numerator: i128, denominator: i128) -> i128 {
+    (numerator + denominator / 2).div_euclid(denominator)
 }
 
 #[cfg(test)]
@@ -75,10 +96,26 @@ mod tests {
         for _ in 0..200 {
             macd.update(MS * 50);
         }
-        assert!(macd.trend().abs() < 10, "{macd:?}");
+        assert_eq!(macd.trend(), 0);
+        assert_eq!(macd.long(), MS * 50);
     }
 
     proptest! {
+        /// A time that is constant has no trend in the end, and what came to it from above or below never the other one.
+        #[test]
+        fn a_constant_time_does_not_rise_or_fall_for_ever(
+            before in 0..10_000_000_000_u64, then in 0..10_000_000_000_u64,
+        ) {
+            let mut macd = Macd::new(Duration(before));
+            for _ in 0..400 {
+                macd.update(Duration(then));
+                let trend = macd.trend() * if then < before { -1 } else { 1 };
+                prop_assert!(trend >= 0, "{macd:?}");
+            }
+            prop_assert_eq!(macd.trend(), 0);
+            prop_assert_eq!(macd.short(), Duration(then));
+        }
+
         /// What rises throughout has a rising trend, what falls a falling one, and both averages stay within what was measured.
         #[test]
         fn the_sign_is_that_of_the_course(first in 1_u64..1000, steps in prop::collection::vec(1_u64..1000, 1..40)) {
