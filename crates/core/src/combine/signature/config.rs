@@ -65,9 +65,10 @@ impl Default for SameLinksConfig {
 }
 
 impl Default for LikelihoodConfig {
-    /// A link is down in a tenth of the windows: the middle, by order of magnitude, of the paper's up times of 1 to 100 s
-    /// and down times of 0.01 to 1 s at a round trip of 0.1 s. Senders that slow down at once let queues drop some
-    /// percent. Of a link that is congested nothing follows for the others. Odds of ten to one.
+    /// A link is down for some of a tenth of the windows. The paper's up times of 1 to 100 s and down times of 0.01 to 1 s
+    /// are 0.001 to 0.55 of the windows of a round trip of 0.1 s, and 0.02 in the middle: a tenth stands for links that are
+    /// worse than that, so that of their dropouts, which copies are there to mask, fewer are taken for congestion. Senders
+    /// that slow down at once let queues drop some percent. Of a link that is congested nothing follows for the others. Odds of ten to one.
     fn default() -> Self {
         Self {
             dropout: 0.1,

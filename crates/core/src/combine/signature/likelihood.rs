@@ -14,8 +14,8 @@ const DELAY_SAYS: f64 = 2.0;
 /// probability `1 - e`, or for a part of it, by which any number of packets is as likely lost as another. *Congestion*:
 /// a link that is not down is spared with probability `spared`, or drops each packet with a probability p of its own, of
 /// which no more is known than its distribution, Beta(1, b) with mean `loss`; so that k of n are lost with the
-/// beta-binomial probability. Links are independent: their logarithms add up. Where it is known, the queue behind a link that lost packets adds ln(x / (1 -
-/// x)), x its share of the longest one seen, and CE marks add what is practically proof.
+/// beta-binomial probability. Links are independent: their logarithms add up. Where it is known, the queue behind a link
+/// that lost packets adds ln(x / (1 - x)), x its share of the longest one seen, and CE marks add what is practically proof.
 ///
 /// Congestion lasts: `memory` of what spoke for it in the window before is added. A score above `threshold`, a natural
 /// logarithm of odds, is a sign of congestion.
