@@ -3,7 +3,7 @@
 //! The types are generic over the payload: a compact simulated segment, or the bytes of an IP packet.
 //! [`crate::wire`] gives their form on the wire.
 
-use crate::packet::{self, Ecn};
+use crate::packet::{self, Ecn, FlowId};
 use crate::time::Time;
 
 /// Anything with a length in bytes that a link can carry or an endpoint can send.
@@ -19,6 +19,12 @@ pub trait Payload: Clone {
     #[inline]
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
+    }
+
+    /// The flow to which it belongs: marks tell each flow's sender by itself. What cannot tell is of one flow.
+    #[inline]
+    fn flow(&self) -> FlowId {
+        FlowId::default()
     }
 
     /// Sets the ECN field to CE, as a queue does in place of a drop; what is not ECN-capable stays as it is.

@@ -91,7 +91,7 @@ impl Receiver {
     /// Marks a packet that is about to be delivered, if it is to be and can be.
     fn mark(&mut self, now: Time, payload: &mut impl Payload) {
         if let Some(detector) = &mut self.detector
-            && detector.marks_next(now)
+            && detector.marks_next(now, payload.flow())
             && payload.ecn().is_capable()
         {
             payload.mark_ce();

@@ -139,6 +139,10 @@ impl Segment {
 }
 
 impl Payload for Segment {
+    fn flow(&self) -> FlowId {
+        FlowId(u64::from(self.connection))
+    }
+
     fn len(&self) -> usize {
         self.size as usize
     }

@@ -5,7 +5,7 @@ use super::{LinkWindow, Reading, Sign};
 /// Marks in place of the losses of congestion that copies mask.
 ///
 /// For each window that is a sign of congestion as many packets are marked as a link lost or marked on average, of those
-/// that did not drop out: TCP hears of congestion as often as over one such link. What is less than a packet is kept for the
+/// that did not drop out: many flows hear of congestion as often as over one such link. What is less than a packet is kept for the
 /// windows that follow; whole packets that nobody took are to be given up with [`Marks::settle`].
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
