@@ -11,6 +11,6 @@ pub mod signature;
 mod switch_request;
 
 pub use comparison::Comparison;
-pub use copies::{Copies, CopiesConfig};
-pub use detector::{Detector, DetectorConfig};
+pub use copies::{Copies, CopiesConfig, CopiesError};
+pub use detector::{Detector, DetectorConfig, DetectorError};
 pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

@@ -1,7 +1,6 @@
 //! What an end of the overlay is told before it begins, and what it says.
 
-use crate::combine::DetectorConfig;
-use crate::combine::signature::SignatureError;
+use crate::combine::{DetectorConfig, DetectorError};
 use crate::event::Event;
 use crate::frame::{Encapsulation, Frame, PathId};
 use crate::policy::{PathSet, PolicyConfig};
@@ -23,8 +22,8 @@ pub struct EndpointConfig {
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,
-    /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where the
-    /// other end sends every packet on every path.
+    /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where both
+    /// ends send every packet on every path.
     pub detector: Option<DetectorConfig>,
 }
 
@@ -105,9 +104,12 @@ pub enum ConfigError {
     /// Pairs must differ in size to measure anything.
     #[error("a pair of {0} B measures nothing: take at least {LEAST_PAIR_LEN} B")]
     PairLen(u16),
-    /// There is no such signature of congestion.
-    #[error("signature: {0}")]
-    Signature(#[from] SignatureError),
+    /// There is no such detector of congestion.
+    #[error("detector: {0}")]
+    Detector(#[from] DetectorError),
+    /// A packet that was not sent on a path would count as lost there.
+    #[error("a detector needs the policy duplicate-all, which sends every packet on every path")]
+    DetectorWithoutCopies,
 }
 
 impl EndpointConfig {
@@ -130,7 +132,10 @@ impl EndpointConfig {
             return Err(ConfigError::PairLen(self.probing.pair_len));
         }
         if let Some(detector) = &self.detector {
-            detector.signature.check()?;
+            detector.check()?;
+            if !self.policy.copies_all() && self.paths > 1 {
+                return Err(ConfigError::DetectorWithoutCopies);
+            }
         }
         Ok(())
     }

@@ -162,6 +162,12 @@ impl PolicyConfig {
         }
     }
 
+    /// Whether it sends every packet on every path.
+    #[must_use]
+    pub const fn copies_all(self) -> bool {
+        matches!(self, Self::DuplicateAll {})
+    }
+
     /// The path that it names, if it names one.
     #[must_use]
     pub fn named_path(self) -> Option<PathId> {

@@ -51,6 +51,27 @@ impl Default for CopiesConfig {
     }
 }
 
+/// Why copies cannot be told to be lost like this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` must be more than 0")]
+pub struct CopiesError(&'static str);
+
+impl CopiesConfig {
+    /// Whether copies can be told to be lost like this.
+    ///
+    /// # Errors
+    /// Where a window would hold nothing, or everything would be lost at once.
+    pub fn check(&self) -> Result<(), CopiesError> {
+        let nothing = [
+            ("window", self.window == Duration::ZERO),
+            ("later", self.later == 0),
+            ("timeout", self.timeout == Duration::ZERO),
+        ];
+        let first = nothing.iter().find(|(_, is_nothing)| *is_nothing);
+        first.map_or(Ok(()), |(name, _)| Err(CopiesError(name)))
+    }
+}
+
 /// The copies of the newest packets.
 #[derive(Clone, Debug)]
 pub struct Copies {

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::copies::{Copies, CopiesConfig};
-use super::signature::{LinkWindow, Marks, Reading, Signature, SignatureConfig};
+use super::copies::{Copies, CopiesConfig, CopiesError};
+use super::signature::{LinkWindow, Marks, Reading, Signature, SignatureConfig, SignatureError};
 use crate::frame::PathId;
 use crate::machine::Deadline;
 use crate::packet::{Ecn, FlowId};
@@ -26,6 +26,28 @@ pub struct DetectorConfig {
     pub signature: SignatureConfig,
     /// When copies count as lost.
     pub copies: CopiesConfig,
+}
+
+/// Why nothing tells congestion from dropouts like this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DetectorError {
+    /// There is no such signature of congestion.
+    #[error("signature: {0}")]
+    Signature(#[from] SignatureError),
+    /// Copies cannot be told to be lost like this.
+    #[error("copies: {0}")]
+    Copies(#[from] CopiesError),
+}
+
+impl DetectorConfig {
+    /// Whether there is such a detector.
+    ///
+    /// # Errors
+    /// Where a parameter is out of its range.
+    pub fn check(&self) -> Result<(), DetectorError> {
+        self.signature.check()?;
+        Ok(self.copies.check()?)
+    }
 }
 
 /// Watches copies, and says which of the packets that are delivered are to be marked.

@@ -35,7 +35,9 @@ mod wait;
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use config::{DelayCentricConfig, Guard, GuardKind, Heartbeats, LEAST_INTERVAL, TrendRule};
+pub use config::{
+    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, LEAST_INTERVAL, TrendRule,
+};
 use path::{Estimates, Monitored};
 use wait::Wait;
 

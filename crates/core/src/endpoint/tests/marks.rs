@@ -1,7 +1,6 @@
 //! Marks in place of losses that copies mask.
 
 use super::*;
-use crate::combine::DetectorConfig;
 
 const PATHS: u8 = 4;
 /// So many flows take turns.

@@ -152,7 +152,60 @@ impl Heartbeats {
     }
 }
 
+/// Why there is no such policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DelayCentricError {
+    /// Time would not go on.
+    #[error("`{key}` is {span}, but must be at least {LEAST_INTERVAL}")]
+    Short {
+        /// The parameter, as scenario files have it.
+        key: &'static str,
+        /// What it is.
+        span: Duration,
+    },
+    /// What is drawn from has no values.
+    #[error("`least` is {least}, and `most` is {most}")]
+    Order {
+        /// What they are parts of, as scenario files have it.
+        part: &'static str,
+        /// The shortest.
+        least: Duration,
+        /// The longest.
+        most: Duration,
+    },
+}
+
 impl DelayCentricConfig {
+    /// Whether there is such a policy.
+    ///
+    /// # Errors
+    /// The first of [`Self::errors`].
+    pub fn check(self) -> Result<(), DelayCentricError> {
+        self.errors().next().map_or(Ok(()), Err)
+    }
+
+    /// All that speaks against it.
+    pub fn errors(self) -> impl Iterator<Item = DelayCentricError> {
+        let (heartbeats, guard) = (self.heartbeats(), self.guard());
+        let spans = [
+            ("heartbeats.least", heartbeats.least),
+            ("heartbeats.in_guard", heartbeats.in_guard),
+            ("heartbeats.timeout", heartbeats.timeout),
+        ];
+        let orders = [
+            ("heartbeats", heartbeats.least, heartbeats.most),
+            ("guard", guard.least, guard.most),
+        ];
+        let spans = spans.into_iter().filter(|(_, s)| *s < LEAST_INTERVAL);
+        let orders = orders.into_iter().filter(|(_, least, most)| least > most);
+        let spans = spans.map(|(key, span)| DelayCentricError::Short { key, span });
+        spans.chain(orders.map(|(part, least, most)| DelayCentricError::Order {
+            part,
+            least,
+            most,
+        }))
+    }
+
     /// The policy over the first `paths` paths, with data on `first` to begin with; it draws from `stream`.
     #[must_use]
     pub fn build(self, paths: u8, first: PathId, stream: Stream) -> DelayCentric {

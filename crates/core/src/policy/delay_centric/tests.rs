@@ -247,3 +247,38 @@ fn what_was_known_of_a_path_before_it_was_gone_attracts_no_data_afterwards() {
     let (data, _) = data.expect("it is better by 25 ms");
     assert!(*data >= heartbeat + MS * 15, "{data} after {heartbeat}");
 }
+
+#[test]
+fn intervals_have_a_length_and_an_order() {
+    assert_eq!(pure(10).check(), Ok(()));
+    assert_eq!(guarded(1000, 1000).check(), Ok(()));
+    let (least, most) = (MS * 4000, MS * 1000);
+    let part = "guard";
+    let wrong = DelayCentricError::Order { part, least, most };
+    assert_eq!(guarded(4000, 1000).check(), Err(wrong));
+    let short = Duration::from_micros(999);
+    let with = |change: fn(&mut Heartbeats, Duration)| {
+        let mut heartbeats = Heartbeats::default();
+        change(&mut heartbeats, short);
+        let config = DelayCentricConfig::DelayCentric {
+            hysteresis: MS,
+            guard: Guard::default(),
+            heartbeats,
+        };
+        config.errors().collect::<Vec<_>>()
+    };
+    let too_short = |key| DelayCentricError::Short { key, span: short };
+    let found = with(|heartbeats, short| heartbeats.least = short);
+    assert_eq!(found, [too_short("heartbeats.least")]);
+    let found = with(|heartbeats, short| heartbeats.in_guard = short);
+    assert_eq!(found, [too_short("heartbeats.in_guard")]);
+    let found = with(|heartbeats, short| heartbeats.timeout = short);
+    assert_eq!(found, [too_short("heartbeats.timeout")]);
+    let (part, least) = ("heartbeats", MS * 500);
+    let wrong = DelayCentricError::Order {
+        part,
+        least,
+        most: short,
+    };
+    assert_eq!(with(|heartbeats, short| heartbeats.most = short), [wrong]);
+}

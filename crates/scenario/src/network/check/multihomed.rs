@@ -1,7 +1,7 @@
 //! What no schema can state about datagrams over several ways.
 
 use polypath_core::policy::PathSet;
-use polypath_core::policy::delay_centric::LEAST_INTERVAL;
+use polypath_core::policy::delay_centric::DelayCentricError;
 
 use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day};
 use crate::check::{check_packet, positive};
@@ -37,25 +37,24 @@ fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
     let heartbeats = multihomed.policy.heartbeats();
     for (leaf, span) in [
         ("heartbeats.least", heartbeats.least),
+        ("heartbeats.most", heartbeats.most),
         ("heartbeats.in_guard", heartbeats.in_guard),
         ("heartbeats.timeout", heartbeats.timeout),
+        ("guard.most", multihomed.policy.guard().most),
     ] {
-        positive(&at(leaf), span, problems);
-        at_least(&at(leaf), span, LEAST_INTERVAL, problems);
         at_most_a_day(&at(leaf), span, problems);
     }
-    let guard = multihomed.policy.guard();
-    for (part, least, most) in [
-        ("heartbeats", heartbeats.least, heartbeats.most),
-        ("guard", guard.least, guard.most),
-    ] {
-        let most_key = format!("{key}.{part}.most");
-        at_most_a_day(&most_key, most, problems);
-        if least > most {
-            let message = format!("`least` is {least}, and `most` is {most}");
-            let least_key = format!("{key}.{part}.least");
-            let keys = [least_key.as_str(), most_key.as_str()];
-            problems.report_among(&keys, message, "let `most` be `least` or more");
+    for error in multihomed.policy.errors() {
+        match error {
+            DelayCentricError::Short { key, .. } => {
+                problems.report(&at(key), error.to_string(), "")
+            }
+            DelayCentricError::Order { part, .. } => {
+                let keys = ["least", "most"].map(|leaf| at(&format!("{part}.{leaf}")));
+                let keys = [keys[0].as_str(), keys[1].as_str()];
+                let remedy = "let `most` be `least` or more";
+                problems.report_among(&keys, error.to_string(), remedy);
+            }
         }
     }
 }
