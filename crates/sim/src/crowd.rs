@@ -62,13 +62,16 @@ impl Listener for Silent {
 /// Runs a crowd for a time; `take` gets a sample every `interval`.
 ///
 /// # Errors
-/// Where the scenario makes no network, or its queues outgrow memory.
+/// Where the scenario makes no network, its queues outgrow memory, or the interval is 0.
 pub fn run_crowd(
     scenario: &Scenario,
     crowd: &Crowd,
     (seed, span, interval): (Seed, Duration, Duration),
     take: &mut impl FnMut(CrowdSample<'_>),
 ) -> Result<(), RunError> {
+    if interval == Duration::ZERO {
+        return Err(RunError::Interval);
+    }
     let endpoint = EndpointConfig {
         detector: crowd.detector,
         ..scenario.endpoint(crowd.scheme)

@@ -3,7 +3,7 @@
 //! *Order at equal times.* First everything that is due in the network, then the deadlines of the pairs, in their order
 //! and of each the server's first. Frames that leave the network reach their host at once, in the order in which they left.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use polypath_core::endpoint::EndpointConfig;
 use polypath_core::frame::{Body, Encapsulation, Frame, Payload};
@@ -62,6 +62,43 @@ pub(crate) trait Listener {
     fn on_client(&mut self, now: Time, pair: u32, client: &Client);
 }
 
+/// When each host is due, by the pair and whether it is the client.
+#[derive(Debug, Default)]
+struct Deadlines {
+    /// In their order at equal times.
+    due: BTreeSet<(Time, u32, bool)>,
+    /// Of each pair the server's and the client's.
+    known: Vec<[Option<Time>; 2]>,
+}
+
+impl Deadlines {
+    fn note(&mut self, (pair, side): (u32, Side), at: Option<Time>) {
+        let is_client = side == Side::Client;
+        let known = &mut self.known[pair as usize][usize::from(is_client)];
+        let before = std::mem::replace(known, at);
+        if before == at {
+            return;
+        }
+        if let Some(before) = before {
+            self.due.remove(&(before, pair, is_client));
+        }
+        if let Some(at) = at {
+            self.due.insert((at, pair, is_client));
+        }
+    }
+
+    /// The host that is due first; of those that tie the first pair's, and there the server.
+    fn first(&self) -> Option<(Time, u32, Side)> {
+        let (at, pair, is_client) = *self.due.first()?;
+        let side = if is_client {
+            Side::Client
+        } else {
+            Side::Server
+        };
+        Some((at, pair, side))
+    }
+}
+
 /// A frame that left the network.
 type Arrival = (u32, Side, Frame<Segment>);
 
@@ -70,6 +107,7 @@ type Arrival = (u32, Side, Frame<Segment>);
 pub(crate) struct Exchange {
     network: World<Carried>,
     pairs: Vec<Pair>,
+    deadlines: Deadlines,
     encapsulation: Encapsulation,
     /// What the network and the hosts said and nobody has taken yet; empty between wakes.
     arrived: VecDeque<Arrival>,
@@ -93,6 +131,7 @@ impl Exchange {
         Self {
             network,
             pairs: Vec::new(),
+            deadlines: Deadlines::default(),
             encapsulation: endpoint.encapsulation,
             arrived: VecDeque::new(),
             outputs: Vec::new(),
@@ -106,10 +145,14 @@ impl Exchange {
         client: Client,
         endpoint: &EndpointConfig,
     ) -> Result<(), RunError> {
+        let number = u32::try_from(self.pairs.len()).expect("fewer than 2^32 pairs");
         self.pairs.push(Pair {
             server: Host::new(server, endpoint)?,
             client: Host::new(client, endpoint)?,
         });
+        self.deadlines.known.push([None; 2]);
+        self.note_deadline((number, Side::Server));
+        self.note_deadline((number, Side::Client));
         Ok(())
     }
 
@@ -139,15 +182,15 @@ impl Exchange {
 
     /// Takes the simulation on to the next thing that concerns the hosts, if that is at `limit` or before.
     pub(crate) fn wake_next(&mut self, limit: Time, listener: &mut impl Listener) -> bool {
-        let host = self.next_host().filter(|(d, ..)| d.at <= limit);
-        let until = host.map_or(limit, |(d, ..)| d.at);
+        let host = self.deadlines.first().filter(|(at, ..)| *at <= limit);
+        let until = host.map_or(limit, |(at, ..)| at);
         let arrived = &mut self.arrived;
         let exits = &mut |output| arrived.extend(exit(output));
         let now = match (self.network.run_until_output(until, exits), host) {
             (Some(now), _) => now,
-            (None, Some((deadline, pair, side))) => {
-                self.wake_host(deadline, (pair, side), listener);
-                deadline.at
+            (None, Some((at, pair, side))) => {
+                self.wake_host(at, (pair, side), listener);
+                at
             }
             (None, None) => return false,
         };
@@ -155,24 +198,23 @@ impl Exchange {
         true
     }
 
-    /// The host that is due first; of those that tie the first pair's, and there the server.
-    fn next_host(&self) -> Option<(Deadline, u32, Side)> {
-        let of = |(number, pair): (u32, &Pair)| {
-            let server = pair.server.deadline().map(|d| (d, number, Side::Server));
-            let client = pair.client.deadline().map(|d| (d, number, Side::Client));
-            server.into_iter().chain(client)
-        };
-        let all = (0..).zip(&self.pairs).flat_map(of);
-        all.min_by_key(|(d, ..)| d.at)
+    fn deadline(&self, (number, side): (u32, Side)) -> Option<Deadline> {
+        let pair = &self.pairs[number as usize];
+        match side {
+            Side::Server => pair.server.deadline(),
+            Side::Client => pair.client.deadline(),
+        }
     }
 
-    fn wake_host(
-        &mut self,
-        deadline: Deadline,
-        (number, side): (u32, Side),
-        listener: &mut impl Listener,
-    ) {
-        let now = deadline.at;
+    /// Asks a host when it is due, which is to be done after each change of it.
+    fn note_deadline(&mut self, host: (u32, Side)) {
+        let deadline = self.deadline(host);
+        self.deadlines.note(host, deadline.map(|d| d.at));
+    }
+
+    fn wake_host(&mut self, now: Time, host: (u32, Side), listener: &mut impl Listener) {
+        let (number, side) = host;
+        let why = self.deadline(host).map_or("", |deadline| deadline.why);
         let outputs = &mut self.outputs;
         let out = &mut |output| outputs.push(output);
         let pair = &mut self.pairs[number as usize];
@@ -182,10 +224,9 @@ impl Exchange {
         };
         assert!(
             next.is_none_or(|d| d.at > now),
-            "the {side:?} does not advance at {now}: {}",
-            deadline.why
+            "the {side:?} does not advance at {now}: {why}"
         );
-        self.pass_on(now, (number, side), listener);
+        self.pass_on(now, host, listener);
     }
 
     /// Hands frames that left the network to their hosts.
@@ -221,8 +262,9 @@ impl Exchange {
         self.take_arrived(now, listener);
     }
 
-    /// Sends what a host transmits, and reports what it reports.
+    /// Sends what a host that was just changed transmits, and reports what it reports.
     fn pass_on(&mut self, now: Time, (pair, side): (u32, Side), listener: &mut impl Listener) {
+        self.note_deadline((pair, side));
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {

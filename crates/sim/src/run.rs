@@ -38,6 +38,9 @@ pub enum RunError {
     /// The overlay is impossible.
     #[error("overlay: {0}")]
     Overlay(#[from] polypath_core::endpoint::ConfigError),
+    /// Samples without time between them never come to an end.
+    #[error("the interval between samples must be more than 0")]
+    Interval,
 }
 
 /// What came out of an experiment, besides what the observer saw.

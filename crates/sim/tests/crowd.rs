@@ -4,7 +4,7 @@ use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::{Crowd, run_crowd};
+use polypath_sim::{Crowd, RunError, run_crowd};
 
 /// Five downloads of 100 packets a round trip each over so many equal links, whose queues are RED or not.
 fn scenario(links: u32, queue: &str) -> Scenario {
@@ -81,4 +81,17 @@ fn the_same_seed_gives_the_same_downloads() {
     let of = |seed| run(&scenario, None, seed).2;
     assert_eq!(of(3), of(3));
     assert_ne!(of(3), of(4));
+}
+
+#[test]
+fn samples_without_time_between_them_are_refused() {
+    let crowd = Crowd {
+        flows: 1,
+        scheme: Scheme::PpdTcp2,
+        detector: None,
+        late: None,
+    };
+    let spans = (Seed(1), Duration::from_secs(1), Duration::ZERO);
+    let refused = run_crowd(&scenario(1, RED), &crowd, spans, &mut |_| {});
+    assert_eq!(refused, Err(RunError::Interval));
 }

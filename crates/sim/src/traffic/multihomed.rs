@@ -124,13 +124,14 @@ impl Machine for MultihomedSource {
             let tell = &mut |action| tell(action, out);
             self.policy.on_deadline(now, &self.paths, tell);
         }
-        let mut due = Vec::new();
-        self.datagrams
-            .handle_timeout(now, &mut |datagram| due.push(datagram.size));
-        for size in due {
-            if self.left > 0 {
-                self.send(now, size, out);
-            }
+        // All datagrams of a source have one size.
+        let (mut due, mut size) = (0_u32, 0);
+        self.datagrams.handle_timeout(now, &mut |datagram| {
+            due += 1;
+            size = datagram.size;
+        });
+        for _ in 0..due.min(u32::try_from(self.left).unwrap_or(u32::MAX)) {
+            self.send(now, size, out);
         }
     }
 
