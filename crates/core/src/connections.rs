@@ -41,7 +41,7 @@ pub use config::{ControlConfig, ControllerConfig, Target, VariationConfig};
 pub use control_unit::{ControlInput, ControlUnit, Controlled};
 pub use controller::{ConnectionController, Sample};
 pub use fixed_windows::FixedWindows;
-pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent};
+pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
 pub use resequencer::{Offer, Resequencer, ResequencerCounts};
 pub use striper::{Striper, StriperInput, StriperOutput};
 pub use throughput_meter::ThroughputMeter;

@@ -30,6 +30,8 @@ pub struct PlayOut {
     /// What was played when it rested last, in bytes.
     played: u64,
     state: State,
+    /// Whether all of the media has arrived.
+    is_all: bool,
     stops: u32,
 }
 
@@ -41,6 +43,17 @@ enum State {
     Playing(Time),
     /// Until then, and until there is something to play.
     Resting(Time),
+    /// All of the media is played.
+    Ended,
+}
+
+/// What a player is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayOutInput {
+    /// So many more bytes have arrived in order.
+    Arrived(Bytes),
+    /// Nothing more comes: what has arrived is all of the media, and is played however little it is.
+    End,
 }
 
 /// What a player does.
@@ -50,6 +63,8 @@ pub enum PlayOutEvent {
     Plays,
     /// Its buffer is empty.
     Stops,
+    /// It has played all of the media.
+    Ends,
 }
 
 impl PlayOut {
@@ -63,6 +78,7 @@ impl PlayOut {
             arrived: 0,
             played: 0,
             state: State::Filling,
+            is_all: false,
             stops: 0,
         }
     }
@@ -80,60 +96,83 @@ impl PlayOut {
                 let left = Bytes(self.arrived - self.played);
                 Some(since + self.rate.transmission_time(left))
             }
-            State::Filling | State::Resting(_) => None,
+            State::Filling | State::Resting(_) | State::Ended => None,
         }
     }
 
-    fn play(&mut self, now: Time, out: &mut impl FnMut(PlayOutEvent)) {
-        self.state = State::Playing(now);
-        out(PlayOutEvent::Plays);
-    }
-
-    /// Does what is due: it may run dry and go on again several times before a late `now`.
-    fn advance(&mut self, now: Time, out: &mut impl FnMut(PlayOutEvent)) {
-        if let Some(at) = self.runs_dry().filter(|at| *at <= now) {
-            self.played = self.arrived;
-            self.stops = self.stops.saturating_add(1);
-            self.state = State::Resting(at + self.rebuffer);
-            out(PlayOutEvent::Stops);
-        }
+    /// When it begins or goes on with what has arrived, the last of it at `came`.
+    fn goes_on(&self, came: Time) -> Option<Time> {
+        let is_some = self.arrived > self.played;
         match self.state {
-            State::Filling if self.arrived >= self.first && self.arrived > 0 => self.play(now, out),
-            State::Resting(until) if until <= now && self.arrived > self.played => {
-                self.play(now, out);
-            }
-            _ => {}
+            State::Filling if is_some && (self.is_all || self.arrived >= self.first) => Some(came),
+            State::Resting(until) if is_some => Some(until.max(came)),
+            _ => None,
         }
+    }
+
+    /// Does what is due, at the times at which it was: a late `now` may find it on and dry again.
+    fn advance(&mut self, now: Time, came: Time, out: &mut impl FnMut(PlayOutEvent)) {
+        loop {
+            if let Some(at) = self.runs_dry().filter(|at| *at <= now) {
+                self.run_dry(at, out);
+            } else if let Some(at) = self.goes_on(came).filter(|at| *at <= now) {
+                self.state = State::Playing(at);
+                out(PlayOutEvent::Plays);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Nothing more comes; where all was played before, that was the end.
+    fn end(&mut self, out: &mut impl FnMut(PlayOutEvent)) {
+        self.is_all = true;
+        if self.arrived > self.played {
+            return;
+        }
+        self.state = State::Ended;
+        if self.played > 0 {
+            out(PlayOutEvent::Ends);
+        }
+    }
+
+    fn run_dry(&mut self, at: Time, out: &mut impl FnMut(PlayOutEvent)) {
+        self.played = self.arrived;
+        if self.is_all {
+            self.state = State::Ended;
+            return out(PlayOutEvent::Ends);
+        }
+        self.stops = self.stops.saturating_add(1);
+        self.state = State::Resting(at + self.rebuffer);
+        out(PlayOutEvent::Stops);
     }
 }
 
 impl Machine for PlayOut {
-    /// So many more bytes have arrived in order.
-    type Input = Bytes;
+    type Input = PlayOutInput;
     type Output = PlayOutEvent;
 
-    fn handle_input(&mut self, now: Time, more: Bytes, out: &mut impl FnMut(PlayOutEvent)) {
-        self.advance(now, out);
-        self.arrived = self.arrived.saturating_add(more.0);
-        self.advance(now, out);
+    /// What arrives after the end is not played.
+    fn handle_input(&mut self, now: Time, input: PlayOutInput, out: &mut impl FnMut(PlayOutEvent)) {
+        self.advance(now, Time::ZERO, out);
+        match input {
+            _ if self.is_all => return,
+            PlayOutInput::Arrived(more) => self.arrived = self.arrived.saturating_add(more.0),
+            PlayOutInput::End => self.end(out),
+        }
+        self.advance(now, now, out);
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(PlayOutEvent)) {
-        self.advance(now, out);
+        self.advance(now, Time::ZERO, out);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        if let Some(at) = self.runs_dry() {
-            let why = "the buffer of the player is empty";
-            return Some(Deadline { at, why });
-        }
-        match self.state {
-            State::Resting(at) if self.arrived > self.played => Some(Deadline {
-                at,
-                why: "the player goes on",
-            }),
-            _ => None,
-        }
+        let of = |at, why| Some(Deadline { at, why });
+        let dry = self.runs_dry();
+        let dry = dry.and_then(|at| of(at, "the buffer of the player is empty"));
+        let on = self.goes_on(Time::ZERO);
+        dry.or_else(|| on.and_then(|at| of(at, "the player goes on")))
     }
 }
 

@@ -182,7 +182,7 @@ impl NetworkObserver for Watcher {
                 self.take(controlled);
             }
             StreamEvent::Player(PlayOutEvent::Stops) => self.course.stops += 1,
-            StreamEvent::Player(PlayOutEvent::Plays) => {}
+            StreamEvent::Player(PlayOutEvent::Plays | PlayOutEvent::Ends) => {}
         }
     }
 }

@@ -5,7 +5,7 @@ mod inlet;
 
 use polypath_core::connections::{
     ControlInput, ControlUnit, Controlled, ControllerConfig, Offer, PlayOut, PlayOutConfig,
-    PlayOutEvent, Resequencer, ResequencerCounts, Target, Windows,
+    PlayOutEvent, PlayOutInput, Resequencer, ResequencerCounts, Target, Windows,
 };
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
@@ -42,6 +42,8 @@ pub struct StripedSink {
     draining: Vec<usize>,
     resequencer: Resequencer<()>,
     play: Option<PlayOut>,
+    /// The highest number of a packet that was written.
+    written: u64,
 }
 
 /// From when until when it controls.
@@ -98,11 +100,13 @@ impl StripedSink {
             draining: Vec::new(),
             resequencer: Resequencer::new(config.buffer),
             play: config.play_out.map(|play| PlayOut::new(play, rate)),
+            written: 0,
         }
     }
 
     /// What the next segment of a connection holds, which its header says.
     pub fn note_written(&mut self, connection: u32, sequence: u64) {
+        self.written = self.written.max(sequence);
         if let Some(place) = self.place(connection) {
             self.inlets[place].note_written(sequence);
         }
@@ -212,7 +216,20 @@ impl StripedSink {
         }
         let more = Bytes(self.delivered() - before);
         if let Some(play) = self.play.as_mut().filter(|_| more > Bytes(0)) {
-            play.handle_input(now, more, &mut |event| out(player(event)));
+            let input = PlayOutInput::Arrived(more);
+            play.handle_input(now, input, &mut |event| out(player(event)));
+        }
+    }
+
+    /// Wakes the player, who is told once all that was ever written has been delivered.
+    fn play(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+        let is_all = !self.is_controlled(now) && self.resequencer.next() > self.written;
+        if let Some(play) = &mut self.play {
+            let out = &mut |event| out(player(event));
+            match is_all {
+                true => play.handle_input(now, PlayOutInput::End, out),
+                false => play.handle_timeout(now, out),
+            }
         }
     }
 
@@ -269,9 +286,7 @@ impl Machine for StripedSink {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
-        if let Some(play) = &mut self.play {
-            play.handle_timeout(now, &mut |event| out(player(event)));
-        }
+        self.play(now, out);
         for &place in self.open.iter().chain(&self.draining) {
             let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
             self.inlets[place].handle_timeout(now, answer);

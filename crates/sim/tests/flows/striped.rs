@@ -180,3 +180,27 @@ fn a_stream_that_stops_sends_nothing_new() {
         0
     );
 }
+
+#[test]
+fn a_player_that_has_played_a_stream_to_its_end_has_not_stopped() {
+    let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;
+    let traffic = stream(r#"kind = "adjust-window", connections = 3"#, play);
+    let (heard, outcome) = Heard::of(&network_set(
+        &traffic,
+        "stop = \"10 s\"",
+        &["run.duration=30 s"],
+    ));
+    let said = heard.0.iter().filter_map(|(_, event)| match event {
+        NetworkEvent::Stream {
+            event: StreamEvent::Player(event),
+            ..
+        } => Some(*event),
+        _ => None,
+    });
+    assert_eq!(
+        said.collect::<Vec<_>>(),
+        [PlayOutEvent::Plays, PlayOutEvent::Ends]
+    );
+    let stops: u32 = outcome.flows[0].streams.iter().map(|span| span.stops).sum();
+    assert_eq!(stops, 0);
+}

@@ -25,7 +25,7 @@ fn events(player: &mut PlayOut, pieces: &[u64], end: u64) -> Vec<(u64, PlayOutEv
             return said;
         }
         let wake = if piece < due {
-            Wake::Input(PIECE)
+            Wake::Input(PlayOutInput::Arrived(PIECE))
         } else {
             Wake::Timeout
         };
@@ -54,6 +54,58 @@ fn it_begins_with_enough_and_rests_when_it_runs_dry() {
     ];
     assert_eq!(said, wanted);
     assert_eq!(player.stops(), 3);
+}
+
+/// Takes what is told to a player at these seconds, without a wake between.
+fn told(player: &mut PlayOut, inputs: &[(u64, PlayOutInput)], end: u64) -> Vec<PlayOutEvent> {
+    let mut said = Vec::new();
+    for (at, input) in inputs {
+        let at = Time::ZERO + SECOND * *at;
+        player.handle_input(at, *input, &mut |event| said.push(event));
+    }
+    player.handle_timeout(Time::ZERO + SECOND * end, &mut |event| said.push(event));
+    said
+}
+
+#[test]
+fn a_late_wake_counts_the_times_at_which_it_was_due() {
+    use PlayOutEvent::{Plays, Stops};
+    let piece = PlayOutInput::Arrived(PIECE);
+    let mut player = player();
+    // Dry at 5 s, on at 10 s with the piece of 6 s, dry at 11 s.
+    let inputs = [(1, piece), (3, piece), (6, piece)];
+    assert_eq!(
+        told(&mut player, &inputs, 100),
+        [Plays, Stops, Plays, Stops]
+    );
+    // It rested until 16 s, and goes on with what comes at 101 s, when that comes.
+    let later = told(&mut player, &[(101, piece), (101, piece)], 102);
+    assert_eq!(later, [Plays]);
+    assert_eq!(player.deadline().unwrap().at, Time::ZERO + SECOND * 103);
+}
+
+#[test]
+fn the_end_of_the_media_is_no_stop() {
+    use PlayOutEvent::{Ends, Plays, Stops};
+    let piece = PlayOutInput::Arrived(PIECE);
+    let mut player = player();
+    let inputs = [(1, piece), (3, piece), (4, PlayOutInput::End), (4, piece)];
+    assert_eq!(told(&mut player, &inputs, 100), [Plays, Ends]);
+    assert_eq!((player.stops(), player.deadline()), (0, None));
+
+    // A second of media is less than the pre-buffer, and all there is.
+    let mut short = self::player();
+    let all = told(&mut short, &[(1, piece), (2, PlayOutInput::End)], 100);
+    assert_eq!(all, [Plays, Ends]);
+
+    // It was dry at 5 s, when more might have come.
+    let mut late = self::player();
+    let all = told(
+        &mut late,
+        &[(1, piece), (3, piece), (6, PlayOutInput::End)],
+        100,
+    );
+    assert_eq!((all, late.stops()), (alloc::vec![Plays, Stops, Ends], 1));
 }
 
 proptest! {
