@@ -5,8 +5,8 @@ use alloc::collections::VecDeque;
 /// Delivers packets 1, 2, 3 and so on, each once.
 ///
 /// What comes too early waits; what is so far ahead that it has no place is refused and stays where it is, in the buffer of
-/// its connection, which then fills and closes its window. The packet that is next always has its place, and each
-/// connection delivers in order, so that nothing waits for ever.
+/// its connection, whose receiver is to advertise a window that much smaller, down to none (RFC 9293, 3.8.6). The packet that
+/// is next always has its place, and each connection delivers in order, so that nothing waits for ever.
 #[derive(Clone, Debug)]
 pub struct Resequencer<P> {
     /// The packet that is to be delivered next.

@@ -37,8 +37,10 @@ pub struct Receiver {
 /// The receiver window, whose right edge never moves back (RFC 9293, 3.8.6.2.1).
 #[derive(Clone, Copy, Debug)]
 struct AdvertisedWindow {
-    /// What the application wants, in segments; at least one, unless it wants no more.
+    /// What the application wants, in segments.
     wanted: u32,
+    /// Whether it wants no more than what was offered.
+    is_last: bool,
     /// One past the last segment that may be sent.
     edge: u32,
 }
@@ -62,6 +64,7 @@ impl Receiver {
             next: 0,
             window: AdvertisedWindow {
                 wanted,
+                is_last: false,
                 edge: wanted,
             },
             out_of_order: OutOfOrder::new(config.variant.selective()),
@@ -107,18 +110,34 @@ impl Receiver {
     /// Sets the receiver window in segments, at least one. The next ACK tells; a smaller window holds from
     /// when what was advertised before has arrived.
     pub fn set_window(&mut self, segments: u32) {
-        self.window.wanted = segments.max(1);
+        self.limit_window(segments.max(1));
+    }
+
+    /// The same, or 0: then nothing may be sent beyond what was advertised until [`Self::reopen`].
+    pub fn limit_window(&mut self, segments: u32) {
+        self.window.wanted = segments;
+    }
+
+    /// The update of a window that is shut, if the application wants something again (RFC 9293, 3.8.6.2.2): there is no
+    /// data whose ACK would tell.
+    pub fn reopen(&mut self) -> Option<Segment> {
+        let is_shut = self.next >= self.window.edge && !self.window.is_last;
+        (is_shut && self.window.wanted > 0).then(|| {
+            self.delay.cancel();
+            self.ack()
+        })
     }
 
     /// Wants no more than what was offered: the right edge of the window stays.
     pub fn close(&mut self) {
         self.window.wanted = 0;
+        self.window.is_last = true;
     }
 
     /// Whether it wants no more, and all that was offered has arrived.
     #[must_use]
     pub const fn is_exhausted(&self) -> bool {
-        self.window.wanted == 0 && self.next >= self.window.edge
+        self.window.is_last && self.next >= self.window.edge
     }
 
     /// Takes note that a connection has begun at its sender, whose data is to come.
@@ -153,7 +172,10 @@ impl Receiver {
             size: self.ack_size + sack_size,
             window: self.window.edge - self.next,
             sack,
-            kind: SegmentKind::Ack,
+            kind: match self.window.is_last {
+                false => SegmentKind::Ack,
+                true => SegmentKind::LastAck,
+            },
             ecn: Ecn::NotEct,
             ecn_flags: EcnFlags {
                 echo: self.echo.marked,

@@ -24,6 +24,8 @@ pub enum SegmentKind {
     Data,
     /// Everything before segment `number` has arrived.
     Ack,
+    /// An ACK of a receiver that wants no more than it offers: where that is nothing, the connection is over.
+    LastAck,
 }
 
 /// A segment, small enough to be copied at every hop.
@@ -125,7 +127,7 @@ impl Segment {
         let kind = match self.kind {
             SegmentKind::Syn | SegmentKind::SynAck | SegmentKind::Reset => Kind::Control,
             SegmentKind::Request | SegmentKind::Data => Kind::Data,
-            SegmentKind::Ack => Kind::PureAck,
+            SegmentKind::Ack | SegmentKind::LastAck => Kind::PureAck,
         };
         PacketMeta {
             version: IpVersion::V4,

@@ -265,7 +265,8 @@ impl Machine for Sender {
 
     #[inline]
     fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
-        let ours = ack.connection == self.connection && ack.kind == SegmentKind::Ack;
+        let is_ack = matches!(ack.kind, SegmentKind::Ack | SegmentKind::LastAck);
+        let ours = ack.connection == self.connection && is_ack;
         if !ours || ack.number > self.sequence.max || ack.number < self.sequence.una {
             return;
         }

@@ -151,8 +151,8 @@ impl StripedSource {
         };
         let sender = &mut self.lanes[place].sender;
         sender.handle_input(now, ack, &mut |said| out(StripedOutput::Tcp(said)));
-        // The receiver wants no more, and has all that was sent.
-        if ack.window == 0 && ack.number >= sender.total() {
+        let wants_no_more = ack.kind == SegmentKind::LastAck && ack.window == 0;
+        if wants_no_more && ack.number >= sender.total() {
             self.finished += sender.stats();
             self.lanes.remove(place);
             let closed = StriperInput::Closed(ack.connection);
@@ -238,7 +238,7 @@ impl Machine for StripedSource {
     fn handle_input(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(StripedOutput)) {
         match segment.kind {
             SegmentKind::Request if now < self.stop => self.open(now, segment.connection, out),
-            SegmentKind::Ack => self.take_ack(now, segment, out),
+            SegmentKind::Ack | SegmentKind::LastAck => self.take_ack(now, segment, out),
             _ => {}
         }
     }

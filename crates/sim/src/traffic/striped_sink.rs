@@ -176,10 +176,18 @@ impl StripedSink {
         }
         for (position, window) in wanted.iter().enumerate() {
             match self.open.get(position) {
-                Some(&place) => self.inlets[place].set_window(window),
+                Some(&place) => {
+                    self.inlets[place].set_window(window);
+                    self.reopen(now, place, out);
+                }
                 None => self.ask(now, window, out),
             }
         }
+    }
+
+    fn reopen(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedSinkOutput)) {
+        let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
+        self.inlets[place].reopen(now, answer);
     }
 
     /// Asks for one more connection.
@@ -213,6 +221,9 @@ impl StripedSink {
         if taken > 0 {
             let input = ControlInput::Delivered(Bytes(taken));
             self.unit.handle_input(now, input, &mut |_| {});
+            for position in 0..self.open.len() {
+                self.reopen(now, self.open[position], out);
+            }
         }
         let more = Bytes(self.delivered() - before);
         if let Some(play) = self.play.as_mut().filter(|_| more > Bytes(0)) {
@@ -231,6 +242,12 @@ impl StripedSink {
                 false => play.handle_timeout(now, out),
             }
         }
+    }
+
+    /// Forgets connections that have come to their end.
+    fn forget_ended(&mut self) {
+        let inlets = &self.inlets;
+        self.draining.retain(|&place| !inlets[place].is_exhausted());
     }
 
     fn is_controlled(&self, now: Time) -> bool {
@@ -281,16 +298,20 @@ impl Machine for StripedSink {
         if self.inlets[place].front().is_some() {
             self.read(now, out);
         }
-        let inlets = &self.inlets;
-        self.draining.retain(|&place| !inlets[place].is_exhausted());
+        self.forget_ended();
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         self.play(now, out);
+        let is_controlled = self.is_controlled(now);
         for &place in self.open.iter().chain(&self.draining) {
             let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
+            if !is_controlled {
+                self.inlets[place].rest();
+            }
             self.inlets[place].handle_timeout(now, answer);
         }
+        self.forget_ended();
         if self.is_controlled(now) {
             self.control(now, out);
         }
@@ -306,3 +327,6 @@ impl Machine for StripedSink {
         inlets.fold(Deadline::earlier(control, play), Deadline::earlier)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,6 +181,22 @@ fn a_stream_that_stops_sends_nothing_new() {
     );
 }
 
+/// The ACK of the last segment of a connection is held back as any other is, and sent.
+#[test]
+fn a_connection_that_ends_owes_no_ack() {
+    let control = r#"control = { smoothing = 0.0, guard = "1 kbit/s" }"#;
+    let variation = "variation = { damping = 50.0, congestion_factor = 1.0 }";
+    let controller =
+        format!(r#"kind = "varied-connections", connections = 9, {control}, {variation}"#);
+    let hosts = r#"tcp = { delayed_ack = "100 ms", variant = "sack", receiver_window = 200 }"#;
+    let sets = ["link.narrow.queue=200 packets", "run.duration=120 s"];
+    let (heard, outcome) = Heard::of(&network_set(&stream(&controller, ""), hosts, &sets));
+    let connections = controlled(&heard);
+    let number = |(_, said): &(Time, Controlled)| said.wanted.connections();
+    assert!(connections.iter().map(number).min() < connections.iter().map(number).max());
+    assert_eq!(totals(&outcome).sender.timeouts, 0);
+}
+
 #[test]
 fn a_player_that_has_played_a_stream_to_its_end_has_not_stopped() {
     let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;

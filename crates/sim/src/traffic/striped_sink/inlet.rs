@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
-use crate::tcp::{Receiver, Rto, Segment, SegmentKind, TcpConfig};
+use crate::tcp::{Receiver, Rto, RtoConfig, Segment, SegmentKind, TcpConfig};
 
 /// A receiver, and what of the stream its segments hold.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Inlet {
     ack_size: u32,
     receiver: Receiver,
     /// The request for it, until its first segment comes.
-    request: Option<Request>,
+    request: Option<Repeated>,
     /// How long that took, if the request was not repeated.
     set_up: Option<Duration>,
     /// The packets in the segments that are to come, in order.
@@ -23,20 +23,48 @@ pub(super) struct Inlet {
     unread: VecDeque<u64>,
     /// The window that is wanted where all is read, in segments; 0 once it is to end.
     window: u32,
+    /// The update of a window that was shut, until something comes: one that is lost would leave both ends waiting.
+    update: Option<Repeated>,
+    /// How updates are repeated.
+    rto: RtoConfig,
 }
 
+/// A segment that is sent again until it is answered.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+struct Repeated {
     rto: Rto,
     expires: Time,
     /// When it was sent, unless it was sent again (Karn).
     sent: Option<Time>,
 }
 
+impl Repeated {
+    /// Sent at `now` for the first time.
+    fn new(now: Time, rto: Rto) -> Self {
+        Self {
+            rto,
+            expires: now + rto.timeout(),
+            sent: Some(now),
+        }
+    }
+
+    /// Whether it is to be sent again now.
+    fn expires(&mut self, now: Time) -> bool {
+        if self.expires > now {
+            return false;
+        }
+        self.rto.back_off();
+        self.expires = now + self.rto.timeout();
+        self.sent = None;
+        true
+    }
+}
+
 impl Inlet {
     /// A connection that is asked for at `now`, with a window of `window` segments.
     pub(super) fn new(number: u32, window: u32, tcp: &TcpConfig, now: Time) -> Self {
-        let rto = Rto::new(tcp.rto);
+        let request = Repeated::new(now, Rto::new(tcp.rto));
+        let rto = tcp.rto;
         let tcp = TcpConfig {
             receiver_window: window,
             syn: true,
@@ -46,15 +74,13 @@ impl Inlet {
             number,
             ack_size: tcp.ack,
             receiver: Receiver::new(&tcp),
-            request: Some(Request {
-                rto,
-                expires: now + rto.timeout(),
-                sent: Some(now),
-            }),
+            request: Some(request),
             set_up: None,
             written: VecDeque::new(),
             unread: VecDeque::new(),
             window,
+            update: None,
+            rto,
         }
     }
 
@@ -77,26 +103,43 @@ impl Inlet {
     pub(super) fn set_window(&mut self, window: u32) {
         self.window = window;
         let unread = u32::try_from(self.unread.len()).unwrap_or(u32::MAX);
-        self.receiver.set_window(window.saturating_sub(unread));
+        self.receiver.limit_window(window.saturating_sub(unread));
+    }
+
+    /// Says so if the window was shut and is open again. The sender does not probe (RFC 9293, 3.8.6.1): the receiver
+    /// repeats what it said until something comes.
+    pub(super) fn reopen(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
+        if let Some(update) = self.receiver.reopen() {
+            self.update = Some(Repeated::new(now, Rto::new(self.rto)));
+            out(update);
+        }
     }
 
     /// Wants no more than it was offered.
     pub(super) fn close(&mut self) {
         self.window = 0;
+        self.update = None;
         // Before its first segment the receiver could not even take that.
         if self.request.is_none() {
             self.receiver.close();
         }
     }
 
-    /// Whether it was to end, and has brought and given all.
+    /// Whether it was to end, has brought and given all, and owes no ACK.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.receiver.is_exhausted() && self.unread.is_empty()
+        let owes = self.receiver.deadline().is_some();
+        self.receiver.is_exhausted() && self.unread.is_empty() && !owes
     }
 
     /// The first packet that is not read.
     pub(super) fn front(&self) -> Option<u64> {
         self.unread.front().copied()
+    }
+
+    /// How many are not read.
+    #[cfg(test)]
+    pub(super) fn unread(&self) -> usize {
+        self.unread.len()
     }
 
     /// The application has taken the first one.
@@ -110,6 +153,7 @@ impl Inlet {
     /// Takes a segment, and says whether it is the first.
     pub(super) fn take(&mut self, now: Time, data: Segment, out: &mut impl FnMut(Segment)) -> bool {
         let request = self.request.take();
+        self.update = None;
         if let Some(sent) = request.and_then(|request| request.sent) {
             self.set_up = Some(now.since(sent));
         }
@@ -130,14 +174,17 @@ impl Inlet {
 
     pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
         self.receiver.handle_timeout(now, out);
-        if let Some(request) = &mut self.request
-            && request.expires <= now
-        {
-            request.rto.back_off();
-            request.expires = now + request.rto.timeout();
-            request.sent = None;
+        if self.request.as_mut().is_some_and(|r| r.expires(now)) {
             out(self.request());
         }
+        if self.update.as_mut().is_some_and(|u| u.expires(now)) {
+            out(self.receiver.ack());
+        }
+    }
+
+    /// Asks for nothing any more.
+    pub(super) fn rest(&mut self) {
+        self.update = None;
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
@@ -145,6 +192,11 @@ impl Inlet {
             at: request.expires,
             why: "request for a connection is sent again",
         });
-        Deadline::earlier(self.receiver.deadline(), request)
+        let update = self.update.map(|update| Deadline {
+            at: update.expires,
+            why: "update of a window is sent again",
+        });
+        let repeated = Deadline::earlier(request, update);
+        Deadline::earlier(self.receiver.deadline(), repeated)
     }
 }

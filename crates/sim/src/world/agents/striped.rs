@@ -161,7 +161,7 @@ impl Agents {
     ) {
         debug_assert!(matches!(
             segment.kind,
-            SegmentKind::Ack | SegmentKind::Request
+            SegmentKind::Ack | SegmentKind::LastAck | SegmentKind::Request
         ));
         let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
         flow.wake_source(at, Wake::Input(segment), &mut way);
