@@ -424,8 +424,8 @@ fn a_detector_needs_copies_of_everything_and_some_time() {
         let signature = SignatureConfig::default();
         let detector = Some(DetectorConfig { signature, copies });
         let config = EndpointConfig {
-            detector,
             paths,
+            detector,
             ..config(policy)
         };
         Endpoint::<Packet>::new(&config).map(|_| ())

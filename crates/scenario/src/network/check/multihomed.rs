@@ -47,7 +47,7 @@ fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
     for error in multihomed.policy.errors() {
         match error {
             DelayCentricError::Short { key, .. } => {
-                problems.report(&at(key), error.to_string(), "")
+                problems.report(&at(key), error.to_string(), "");
             }
             DelayCentricError::Order { part, .. } => {
                 let keys = ["least", "most"].map(|leaf| at(&format!("{part}.{leaf}")));
