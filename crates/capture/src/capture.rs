@@ -8,7 +8,7 @@ use polypath_core::time::Time;
 use polypath_scenario::Network;
 use polypath_scenario::document::nearest;
 use polypath_scenario::network::{Flow, Graph, GraphLink, Traffic};
-use polypath_sim::tcp::{Segment, SegmentKind, TcpConfig};
+use polypath_sim::tcp::{Segment, TcpConfig};
 use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};
 
 use crate::address::{AddressError, Addresses, Ends};
@@ -149,7 +149,7 @@ impl Captured {
         let connection = segment.connection;
         let (source, sink) = (self.ends.source(connection), self.ends.sink());
         let origins = connections.origins(connection);
-        let (header, ends) = if segment.kind == SegmentKind::Ack {
+        let (header, ends) = if segment.kind.is_ack() {
             let established = connections.is_established(connection);
             let ends = (sink, source);
             let header = form.header_back(segment, ends, origins, established);

@@ -300,7 +300,7 @@ impl<'a> Names<'a> {
             packet: match packet.segment.map(|segment| segment.kind) {
                 None if packet.back => "feedback",
                 None => "datagram",
-                Some(SegmentKind::Ack | SegmentKind::LastAck) => "ack",
+                Some(kind) if SegmentKind::is_ack(kind) => "ack",
                 Some(_) => "data",
             },
             connection: packet.segment.map(|segment| segment.connection),

@@ -172,9 +172,10 @@ impl Receiver {
             size: self.ack_size + sack_size,
             window: self.window.edge - self.next,
             sack,
-            kind: match self.window.is_last {
-                false => SegmentKind::Ack,
-                true => SegmentKind::LastAck,
+            kind: if self.window.is_last {
+                SegmentKind::LastAck
+            } else {
+                SegmentKind::Ack
             },
             ecn: Ecn::NotEct,
             ecn_flags: EcnFlags {

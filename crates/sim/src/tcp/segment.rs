@@ -28,6 +28,14 @@ pub enum SegmentKind {
     LastAck,
 }
 
+impl SegmentKind {
+    /// Whether it acknowledges.
+    #[must_use]
+    pub const fn is_ack(self) -> bool {
+        matches!(self, Self::Ack | Self::LastAck)
+    }
+}
+
 /// A segment, small enough to be copied at every hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {

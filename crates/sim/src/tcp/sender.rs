@@ -265,8 +265,7 @@ impl Machine for Sender {
 
     #[inline]
     fn handle_input(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(TcpOutput)) {
-        let is_ack = matches!(ack.kind, SegmentKind::Ack | SegmentKind::LastAck);
-        let ours = ack.connection == self.connection && is_ack;
+        let ours = ack.connection == self.connection && SegmentKind::is_ack(ack.kind);
         if !ours || ack.number > self.sequence.max || ack.number < self.sequence.una {
             return;
         }

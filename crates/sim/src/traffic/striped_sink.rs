@@ -237,9 +237,10 @@ impl StripedSink {
         let is_all = !self.is_controlled(now) && self.resequencer.next() > self.written;
         if let Some(play) = &mut self.play {
             let out = &mut |event| out(player(event));
-            match is_all {
-                true => play.handle_input(now, PlayOutInput::End, out),
-                false => play.handle_timeout(now, out),
+            if is_all {
+                play.handle_input(now, PlayOutInput::End, out);
+            } else {
+                play.handle_timeout(now, out);
             }
         }
     }

@@ -21,7 +21,7 @@ impl Watched {
     fn note(&mut self, at: Time, event: &NetworkEvent) {
         match event {
             NetworkEvent::Arrived { packet, .. } => {
-                let acks = packet.segment.filter(|s| s.kind == SegmentKind::Ack);
+                let acks = packet.segment.filter(|s| SegmentKind::is_ack(s.kind));
                 let Some(ack) = acks else { return };
                 let edge = ack.number + ack.window;
                 let of_connection = self.edges.entry((packet.flow, ack.connection));

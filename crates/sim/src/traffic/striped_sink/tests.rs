@@ -116,7 +116,7 @@ impl Ends {
         for segment in said {
             self.shut += u32::from(segment.kind == SegmentKind::Ack && segment.window == 0);
             self.answers += 1;
-            if self.answers % 3 > 0 {
+            if !self.answers.is_multiple_of(3) {
                 self.send(now, segment);
             }
         }
