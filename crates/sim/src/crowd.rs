@@ -46,6 +46,8 @@ pub struct CrowdSample<'a> {
     pub senders: Vec<SenderStats>,
     /// What of each has arrived in order, in segments.
     pub arrived: Vec<u32>,
+    /// How many segments came to each that it had before: those sent again without need.
+    pub spurious: Vec<u64>,
     /// The links, each direction for itself, with their totals.
     pub links: Vec<LinkReport<'a>>,
 }
@@ -119,6 +121,7 @@ fn sample(exchange: &Exchange, now: Time) -> CrowdSample<'_> {
         windows: exchange.servers().map(window).collect(),
         senders: exchange.servers().map(sent).collect(),
         arrived: exchange.clients().map(Client::in_order).collect(),
+        spurious: exchange.clients().map(Client::spurious).collect(),
         links: exchange.network().links_at(now).collect(),
     }
 }

@@ -32,6 +32,8 @@ pub struct Receiver {
     delay: AckDelay,
     echo: EcnEcho,
     window_timer: WindowTimer,
+    /// Segments that arrived and were there before.
+    spurious: u64,
 }
 
 /// The receiver window, whose right edge never moves back (RFC 9293, 3.8.6.2.1).
@@ -74,6 +76,7 @@ impl Receiver {
                 marked: false,
             },
             window_timer: WindowTimer::default(),
+            spurious: 0,
         }
     }
 
@@ -87,6 +90,12 @@ impl Receiver {
     #[must_use]
     pub const fn in_order(&self) -> u32 {
         self.next
+    }
+
+    /// How many segments arrived that were there before, of all connections.
+    #[must_use]
+    pub const fn spurious(&self) -> u64 {
+        self.spurious
     }
 
     /// The estimate of the round-trip time, once a window has been received.
@@ -188,11 +197,16 @@ impl Receiver {
     /// Takes the segment in, and says whether its ACK may be delayed: it is the next in order and fills no
     /// hole (RFC 5681, 4.2).
     fn accept(&mut self, number: u32) -> bool {
-        if number < self.next || number >= self.window.edge {
+        if number < self.next {
+            self.spurious += 1;
+            return false;
+        }
+        if number >= self.window.edge {
             return false;
         }
         if number > self.next {
-            self.out_of_order.hold(number);
+            let is_new = self.out_of_order.hold(number);
+            self.spurious += u64::from(!is_new);
             return false;
         }
         self.next += 1;

@@ -32,14 +32,14 @@ impl OutOfOrder {
         self.recent = self.recent.map(|_| [NONE; SackBlocks::MOST]);
     }
 
-    /// Holds a segment beyond the first hole.
-    pub(super) fn hold(&mut self, number: u32) {
-        self.held.insert(Range {
+    /// Holds a segment beyond the first hole; false if it was held before.
+    pub(super) fn hold(&mut self, number: u32) -> bool {
+        let is_new = self.held.insert(Range {
             start: number,
             end: number + 1,
         });
         let Some(recent) = &mut self.recent else {
-            return;
+            return is_new;
         };
         let changed = self.held.find(number);
         let others = recent.iter().filter(|n| self.held.find(**n) != changed);
@@ -49,6 +49,7 @@ impl OutOfOrder {
             *place = *number;
         }
         *recent = order;
+        is_new
     }
 
     /// Gives up what is in order now that everything before `next` has arrived, and says where that ends.

@@ -45,6 +45,19 @@ fn acknowledges_cumulatively() {
 }
 
 #[test]
+fn what_was_there_before_is_counted_and_what_lies_beyond_the_window_is_not() {
+    let spurious = |numbers: &[u32]| {
+        let arrivals: Vec<(u64, u32)> = numbers.iter().map(|n| (0, *n)).collect();
+        let mut receiver = Receiver::new(&config(|_| {}));
+        acks_of(&mut receiver, &arrivals);
+        receiver.spurious()
+    };
+    assert_eq!(spurious(&[0, 2, 3, 1, 4]), 0);
+    assert_eq!(spurious(&[0, 2, 2, 0, 1, 2]), 3);
+    assert_eq!(spurious(&[8, 8, 0]), 0);
+}
+
+#[test]
 fn every_second_segment_is_acknowledged_or_the_first_after_a_time() {
     let interval = Duration::from_millis(100);
     let mut receiver = Receiver::new(&config(|c| c.delayed_ack = Some(interval)));
