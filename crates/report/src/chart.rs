@@ -88,12 +88,11 @@ impl Frame<'_> {
 
     /// The lines of the caption.
     fn caption_lines(&self) -> Vec<String> {
-        wrap(self.caption, f64::from(self.size.0) / CAPTION_LETTER)
+        caption_lines(self.caption, self.size.0)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a caption has a few lines")]
     fn header(&self) -> u32 {
-        self.caption_lines().len() as u32 * CAPTION_LINE
+        caption_height(&self.caption_lines())
     }
 }
 
@@ -125,6 +124,42 @@ pub(crate) fn draw(
     Ok(svg)
 }
 
+/// A title over a width in pixels, as SVG, and its height.
+pub(crate) fn heading(text: &str, width: u32) -> Result<(String, u32), DrawingError> {
+    let lines = caption_lines(text, width);
+    let height = caption_height(&lines) + MARGIN;
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
+    area.fill(&WHITE).map_err(DrawingError::new)?;
+    draw_caption(&area, &lines, width)?;
+    area.present().map_err(DrawingError::new)?;
+    drop(area);
+    Ok((svg, height))
+}
+
+/// The lines of a caption over a width in pixels.
+fn caption_lines(caption: &str, width: u32) -> Vec<String> {
+    wrap(caption, f64::from(width) / CAPTION_LETTER)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a caption has a few lines")]
+fn caption_height(lines: &[String]) -> u32 {
+    lines.len() as u32 * CAPTION_LINE
+}
+
+fn draw_caption(area: &Area<'_>, lines: &[String], width: u32) -> Result<(), DrawingError> {
+    let style = text_style(18).pos(Pos::new(HPos::Center, VPos::Top));
+    for (row, line) in (0..).zip(lines) {
+        let at = (
+            (width / 2).cast_signed(),
+            6 + row * CAPTION_LINE.cast_signed(),
+        );
+        area.draw_text(line, &style, at)
+            .map_err(DrawingError::new)?;
+    }
+    Ok(())
+}
+
 fn draw_on(
     area: &Area<'_>,
     frame: &Frame<'_>,
@@ -132,14 +167,7 @@ fn draw_on(
 ) -> Result<(), DrawingError> {
     area.fill(&WHITE).map_err(DrawingError::new)?;
     let (header, body) = area.split_vertically(frame.header());
-    let style = text_style(18).pos(Pos::new(HPos::Center, VPos::Top));
-    for (row, line) in (0..).zip(frame.caption_lines()) {
-        let middle = (frame.size.0 / 2).cast_signed();
-        let at = (middle, 6 + row * CAPTION_LINE.cast_signed());
-        header
-            .draw_text(&line, &style, at)
-            .map_err(DrawingError::new)?;
-    }
+    draw_caption(&header, &frame.caption_lines(), frame.size.0)?;
     let (body, foot) = body.split_vertically(frame.size.1.saturating_sub(frame.header()));
     let mut canvas = axes(frame, &body)?;
     content(&mut canvas, &foot)?;

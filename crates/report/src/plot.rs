@@ -5,6 +5,7 @@ mod draw;
 mod extent;
 mod geometry;
 mod legend;
+mod panels;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ pub struct Plot {
     pub series: Vec<Series>,
     /// What is stated elsewhere, such as in a paper.
     pub stated: Vec<Stated>,
+    /// Smaller pictures, two in a row, each with its title and axes; where there are any, they are all that is drawn.
+    pub panels: Vec<Plot>,
 }
 
 /// An axis.
@@ -71,8 +74,10 @@ pub enum Look {
     Line,
     /// A thin line without marks.
     Trace,
-    /// Dots that are not joined.
+    /// Small dots of which there are many, that are not joined.
     Dots,
+    /// Marked points that are not joined, with bars of their 95 % intervals.
+    Marks,
 }
 
 /// A point that is stated elsewhere.
@@ -106,11 +111,15 @@ impl Plot {
     /// # Errors
     /// Where the range that is given for an axis is none.
     pub fn svg(&self) -> Result<String, PlotError> {
-        draw::svg(self)
+        if self.panels.is_empty() {
+            return Ok(draw::svg(self, draw::SIZE)?.text);
+        }
+        panels::svg(self)
     }
 
     /// The points as a sheet of `series,x,y,ci95`, in the units of the axes; stated ones have the series `paper: NAME`,
-    /// or `paper` where they belong to no curve. What is no number is left empty.
+    /// or `paper` where they belong to no curve. What is no number is left empty. Series of panels stand behind their
+    /// title: `TITLE: NAME`.
     #[must_use]
     pub fn csv(&self) -> String {
         csv::csv(self)

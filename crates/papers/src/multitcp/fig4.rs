@@ -225,6 +225,7 @@ pub(super) fn picture(id: &str, runs: &Runs, known: &[(f64, [f64; 3])]) -> Plot 
         y: axis("throughput", "kb/s"),
         series: series.to_vec(),
         stated: points.collect(),
+        ..Plot::default()
     }
 }
 

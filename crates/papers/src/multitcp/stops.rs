@@ -211,6 +211,7 @@ fn picture(runs: &Runs, known: &[f64]) -> Plot {
             .zip(known)
             .map(|(x, y)| stated(name, f64::from(x), *y))
             .collect(),
+        ..Plot::default()
     }
 }
 

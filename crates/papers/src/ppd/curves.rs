@@ -53,6 +53,7 @@ fn times_plot(id: &str, head: &str, rows: &[Row], load_of: fn(&Carried) -> f64) 
         y: axis("average transmission time", "s"),
         series: Scheme::ALL.map(curve).to_vec(),
         stated: Vec::new(),
+        ..Plot::default()
     }
 }
 

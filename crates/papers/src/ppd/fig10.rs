@@ -186,6 +186,7 @@ fn plot(found: &Found) -> Plot {
         y: axis("estimated delay", "ms"),
         series: series.into_iter().chain([same]).collect(),
         stated: Vec::new(),
+        ..Plot::default()
     }
 }
 

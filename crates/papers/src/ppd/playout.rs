@@ -151,6 +151,7 @@ pub(super) fn playable(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
         y: axis("playable media file size", "packets of 1000 B"),
         series: found.schemes.iter().map(curve).chain(lines).collect(),
         stated: Vec::new(),
+        ..Plot::default()
     }
 }
 
@@ -224,6 +225,7 @@ pub(super) fn waits(id: &str, found: &Runs, loads: [f64; 2]) -> Plot {
         y: axis("pre-buffering", "s"),
         series: found.schemes.iter().map(curve).collect(),
         stated: Vec::new(),
+        ..Plot::default()
     }
 }
 

@@ -138,6 +138,7 @@ fn plot(table: &Table, columns: &Columns, paper: &dyn Fn(usize) -> Option<f64>) 
                 y,
             })
             .collect(),
+        ..Plot::default()
     }
 }
 

@@ -167,6 +167,7 @@ fn throughput(sweep: &Sweep, [sent_at_0, received_at_0]: [Option<f64>; 2]) -> Pl
         .into_iter()
         .flatten()
         .collect(),
+        ..Plot::default()
     }
 }
 
@@ -184,6 +185,7 @@ fn losses(sweep: &Sweep, at_0: Option<f64>) -> Plot {
             .map(|y| stated("mean of 16", 0.0, y))
             .into_iter()
             .collect(),
+        ..Plot::default()
     }
 }
 

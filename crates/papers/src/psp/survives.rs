@@ -244,5 +244,6 @@ fn histogram(runs: &[Gaps], paper: Option<f64>) -> Plot {
             .map(|mean| stated("", mean, 0.0))
             .into_iter()
             .collect(),
+        ..Plot::default()
     }
 }

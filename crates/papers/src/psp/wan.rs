@@ -128,6 +128,7 @@ fn throughput(kinds: &[(&str, &Model)], rates: [Option<f64>; 3]) -> Plot {
         y: mbits("delivered"),
         series: series.collect(),
         stated: points.map(|(&x, y)| stated(kinds[0].0, x, y)).collect(),
+        ..Plot::default()
     }
 }
 
@@ -143,6 +144,7 @@ fn losses(kinds: &[(&str, &Model)]) -> Plot {
         y: share("loss"),
         series: series.collect(),
         stated: points.map(|(&x, y)| stated(kinds[0].0, x, y)).collect(),
+        ..Plot::default()
     }
 }
 

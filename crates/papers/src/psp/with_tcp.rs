@@ -215,6 +215,7 @@ fn media_throughput(sweep: &Sweep, [best, peak, _]: [Option<f64>; 3]) -> Plot {
             sweep.series("received, mean of 16", received),
         ],
         stated: known_range(best, peak, "received, mean of 16"),
+        ..Plot::default()
     }
 }
 
@@ -233,6 +234,7 @@ fn media_loss(sweep: &Sweep, [best, _, loss]: [Option<f64>; 3]) -> Plot {
         y: share("loss"),
         series: vec![sweep.series("mean of 16", lost)],
         stated: known_range(best, loss, "mean of 16"),
+        ..Plot::default()
     }
 }
 
@@ -252,6 +254,7 @@ fn tcp_throughput(sweep: &Sweep, id: &str, known: Option<(f64, f64)>) -> Plot {
             .map(|(x, y)| stated("mean of 16", x, y))
             .into_iter()
             .collect(),
+        ..Plot::default()
     }
 }
 

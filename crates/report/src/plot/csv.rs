@@ -6,15 +6,24 @@ use crate::sheets;
 /// `series,x,y,ci95`, in the units of the axes; what is no number is left out.
 pub(super) fn csv(plot: &Plot) -> String {
     let head = ["series", "x", "y", "ci95"].map(str::to_owned);
+    let panels = plot.panels.iter();
+    let panels = panels.flat_map(|panel| rows(panel, &format!("{}: ", panel.title)));
+    let rows = rows(plot, "").into_iter().chain(panels);
+    let bytes = sheets::write([head].into_iter().chain(rows));
+    let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    text.expect("writing rows of one length to memory cannot fail")
+}
+
+/// The points of a picture, each with what stands before the name of its series.
+fn rows(plot: &Plot, before: &str) -> Vec<[String; 4]> {
+    let named = |name: &str| format!("{before}{name}");
     let curves = plot.series.iter().flat_map(|series| {
-        let row = |p: &super::Point| row(series.name.clone(), p.x, p.y, p.ci95);
+        let row = |p: &super::Point| row(named(&series.name), p.x, p.y, p.ci95);
         series.points.iter().map(row)
     });
     let stated = plot.stated.iter();
-    let stated = stated.map(|stated| row(stated.name(), stated.x, stated.y, None));
-    let bytes = sheets::write([head].into_iter().chain(curves).chain(stated));
-    let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    text.expect("writing rows of one length to memory cannot fail")
+    let stated = stated.map(|stated| row(named(&stated.name()), stated.x, stated.y, None));
+    curves.chain(stated).collect()
 }
 
 fn row(series: String, x: f64, y: f64, ci95: Option<f64>) -> [String; 4] {

@@ -12,7 +12,7 @@ use crate::chart::{
 };
 
 /// Width and height of a picture in pixels, without what is written below it.
-const SIZE: (u32, u32) = (540, 360);
+pub(super) const SIZE: (u32, u32) = (540, 360);
 
 /// The radius of a curve's mark, in pixels.
 pub(super) const DOT: i32 = 3;
@@ -46,10 +46,19 @@ struct Words {
     /// The legend's corner between the axes; below them if there is no room.
     corner: Option<(i32, i32)>,
     notes: Vec<String>,
+    /// The width of what lies below the picture, in pixels.
+    width: u32,
 }
 
-/// The picture as SVG.
-pub(super) fn svg(plot: &Plot) -> Result<String, PlotError> {
+/// A picture that is drawn.
+pub(super) struct Drawn {
+    pub(super) text: String,
+    /// Its height in pixels, with what is written below it.
+    pub(super) height: u32,
+}
+
+/// A picture as SVG, of a width and a height in pixels, without what is written below it.
+pub(super) fn svg(plot: &Plot, size: (u32, u32)) -> Result<Drawn, PlotError> {
     let scales = scales(plot)?;
     let mut notes = missing(plot, scales.as_ref());
     if scales.is_none() {
@@ -62,19 +71,20 @@ pub(super) fn svg(plot: &Plot) -> Result<String, PlotError> {
         scale: scale.clone(),
     };
     let mut frame = Frame {
-        size: SIZE,
+        size,
         caption: &plot.title,
         x: axis(&x, &content.scales.x),
         y: axis(&y, &content.scales.y),
         foot: 0,
     };
-    let words = Words::of(&content, &notes, frame.inner_size());
+    let words = Words::of(&content, &notes, &frame);
     frame.foot = words.foot();
-    let drawn = draw(&frame, |canvas, foot| {
+    let text = draw(&frame, |canvas, foot| {
         content.draw(canvas)?;
         words.draw(canvas, foot)
-    });
-    Ok(drawn?)
+    })?;
+    let height = size.1 + frame.foot;
+    Ok(Drawn { text, height })
 }
 
 impl<'a> Content<'a> {
@@ -153,15 +163,17 @@ pub(super) fn diamond((x, y): (i32, i32)) -> Vec<(i32, i32)> {
 }
 
 impl Words {
-    fn of(content: &Content<'_>, notes: &[String], room: (u32, u32)) -> Self {
+    fn of(content: &Content<'_>, notes: &[String], frame: &Frame<'_>) -> Self {
         let entries = legend::entries(content.plot, &content.shapes);
         let size = legend::column(&entries).size;
         let stated: Vec<P> = content.stated.iter().map(|stated| stated.0).collect();
-        let letters = f64::from(SIZE.0) / NOTE_LETTER;
+        let (width, room) = (frame.size.0, frame.inner_size());
+        let letters = f64::from(width) / NOTE_LETTER;
         Self {
             corner: legend::free_place(&content.shapes, &stated, size, room),
             entries,
             notes: notes.iter().flat_map(|note| wrap(note, letters)).collect(),
+            width,
         }
     }
 
@@ -170,7 +182,7 @@ impl Words {
         if self.corner.is_some() || self.entries.is_empty() {
             return 0;
         }
-        legend::rows(&self.entries, SIZE.0.cast_signed()).size.1
+        legend::rows(&self.entries, self.width.cast_signed()).size.1
     }
 
     #[expect(
@@ -194,7 +206,7 @@ impl Words {
             inside.draw(&ground).map_err(DrawingError::new)?;
             legend::draw(&inside, &self.entries, &column, corner)?;
         } else {
-            let rows = legend::rows(&self.entries, SIZE.0.cast_signed());
+            let rows = legend::rows(&self.entries, self.width.cast_signed());
             legend::draw(foot, &self.entries, &rows, (0, 0))?;
         }
         for (row, note) in (0..).zip(&self.notes) {

@@ -117,7 +117,7 @@ fn draw_sign(area: &Area<'_>, entry: &Entry, (x, y): (i32, i32)) -> Result<(), D
     match entry.sign {
         Sign::Curve(Look::Line) => area.draw(&line(2)).and_then(|()| area.draw(&dot())),
         Sign::Curve(Look::Trace) => area.draw(&line(1)),
-        Sign::Curve(Look::Dots) => area.draw(&dot()),
+        Sign::Curve(Look::Dots | Look::Marks) => area.draw(&dot()),
         Sign::Band => area.draw(&Rectangle::new(
             [(left, y - 6), (right, y + 6)],
             entry.color.mix(super::draw::BAND).filled(),

@@ -33,7 +33,7 @@ impl Shape {
                 let seen = path.iter().filter(|at| UNIT.holds(**at));
                 shape.dots.extend(seen);
             }
-            if series.look == Look::Dots {
+            if matches!(series.look, Look::Dots | Look::Marks) {
                 shape.bars.extend(run.iter().filter_map(Place::bar));
                 continue;
             }

@@ -46,6 +46,7 @@ fn plot() -> Plot {
             ),
         ],
         stated: vec![stated("tcp", 0.95, 35.0), stated("ppd-tcp2", 0.95, 4.5)],
+        panels: Vec::new(),
     }
 }
 
@@ -81,6 +82,44 @@ fn each_curve_and_stated_point_is_in_the_picture() {
         assert!(svg.contains(text), "{text}");
     }
     assert_eq!(svg, plot().svg().unwrap(), "the same twice");
+}
+
+#[test]
+fn panels_stand_two_in_a_row_with_titles_and_axes_of_their_own() {
+    let panel = |title: &str| Plot {
+        title: title.to_owned(),
+        ..plot()
+    };
+    let picture = Plot {
+        title: "Side by side".to_owned(),
+        panels: ["first", "second", "third"].map(panel).to_vec(),
+        ..Plot::default()
+    };
+    let svg = picture.svg().unwrap();
+    let places = |svg: &str| {
+        let inner = svg
+            .lines()
+            .filter_map(|line| line.strip_prefix("<svg x=\""));
+        let place = |line: &str| {
+            let number = |text: &str| text.parse::<u32>().unwrap();
+            let (x, rest) = line.split_once("\" y=\"").unwrap();
+            (number(x), number(rest.split_once('"').unwrap().0))
+        };
+        inner.map(place).collect::<Vec<_>>()
+    };
+    let [title, first, second, third] = places(&svg)[..] else {
+        panic!("a title and three panels in {svg}");
+    };
+    assert_eq!((title, first.0, second.1, third.0), ((0, 0), 0, first.1, 0));
+    assert!(second.0 > 0 && third.1 > first.1 && first.1 > 0);
+    for text in ["\nSide by side\n", "\nfirst\n", "\nthird\n"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert_eq!(count(&svg, "<polygon", COLORS[0]), 3);
+    let sheet = picture.csv();
+    assert_eq!(sheet.lines().count(), 1 + 3 * 8);
+    assert!(sheet.contains("\nsecond: tcp,0.6,2,0.1\n"));
+    assert!(sheet.contains("\nthird: paper: tcp,0.95,35,\n"));
 }
 
 #[test]
@@ -149,7 +188,7 @@ fn pictures_of_next_to_nothing_are_drawn() {
     );
     picture.stated.push(stated("another scheme", 1.0, 2.0));
     assert!(picture.svg().unwrap().contains("paper: another scheme"));
-    for look in [Look::Trace, Look::Dots] {
+    for look in [Look::Trace, Look::Dots, Look::Marks] {
         let mut picture = plot();
         picture.series[0].look = look;
         let bands = usize::from(look == Look::Trace);
