@@ -7,6 +7,7 @@ use polypath_core::rng::Seed;
 use polypath_sim::rounds::{Flow, Rounds, RoundsConfig};
 use serde::{Deserialize, Serialize};
 
+use super::run::cost_of_round;
 use crate::measurement::Sample;
 use crate::study::{Job, JobError, Pending, SEED, Study};
 
@@ -103,18 +104,8 @@ impl Job for Late {
     const KIND: &'static str = "rounds-late";
 
     fn cost(&self) -> f64 {
-        let RoundsConfig {
-            flows,
-            capacity,
-            links,
-            ..
-        } = self.config;
-        let by_packet = f64::from(capacity) + 60.0 * f64::from(flows * links);
-        let of_round = match self.config.cure {
-            Some(_) => by_packet,
-            None => f64::from(flows) + 0.1 * f64::from(capacity),
-        };
-        f64::from(self.config.late + self.span) * of_round * 3e-9 * self.seeds.len() as f64
+        let rounds = f64::from(self.config.late + self.span);
+        rounds * cost_of_round(&self.config) * self.seeds.len() as f64
     }
 
     fn run(&self, _: &AtomicU64) -> Result<Vec<Latecomer>, JobError> {

@@ -89,20 +89,25 @@ impl Runs {
 
     /// About how long one run takes, in seconds.
     fn cost_of_one(&self) -> f64 {
-        let RoundsConfig {
-            flows,
-            capacity,
-            links,
-            ..
-        } = self.config;
-        let of_round = if self.config.cure.is_some() || self.config.sets.is_some() {
-            // Every packet, and what each flow's signature makes of each link.
-            f64::from(capacity) + 60.0 * f64::from(flows * links)
-        } else {
-            f64::from(flows) + 0.1 * f64::from(capacity)
-        };
-        f64::from(self.rounds) * of_round * 3e-9
+        f64::from(self.rounds) * cost_of_round(&self.config)
     }
+}
+
+/// About how long a round takes, in seconds.
+pub(super) fn cost_of_round(config: &RoundsConfig) -> f64 {
+    let RoundsConfig {
+        flows,
+        capacity,
+        links,
+        ..
+    } = *config;
+    let steps = if config.cure.is_some() || config.sets.is_some() {
+        // Every packet, and what each flow's signature makes of each link.
+        f64::from(capacity) + 60.0 * f64::from(flows * links)
+    } else {
+        f64::from(flows) + 0.1 * f64::from(capacity)
+    };
+    steps * 3e-9
 }
 
 impl Job for Runs {
