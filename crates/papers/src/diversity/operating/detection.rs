@@ -8,6 +8,7 @@ use polypath_core::rng::Seed;
 use polypath_sim::rounds::{Looked, Rounds, RoundsConfig};
 use serde::{Deserialize, Serialize};
 
+use super::super::run::cost_of_round;
 use super::super::setting::ROUNDS;
 use crate::study::{Job, JobError, Pending, SEED, Study};
 
@@ -26,18 +27,18 @@ pub(super) struct Detection {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Detected {
     pub(super) seed: u64,
-    /// The area under the curve: the probability that a window with losses of congestion has a higher score than one
-    /// with losses of dropouts alone.
+    /// The area under the curve: the probability that a window in which a link was congested has a higher score than one
+    /// in which none was.
     pub(super) auc: Option<f64>,
-    /// The same where a window counts as congested if a link was, whether it lost anything of the flow or not.
-    pub(super) auc_of_links: Option<f64>,
-    /// The share of windows with losses of congestion that are called so.
+    /// The same where a window counts as congested only if such a link lost something of the flow.
+    pub(super) auc_of_losses: Option<f64>,
+    /// The share of windows of congestion that are called so.
     pub(super) found: Option<f64>,
     /// The share of the others that are called so.
     pub(super) false_alarms: Option<f64>,
     /// Rounds from the first of a congestion until a flow finds it, where it does before it ends; 0 in the first.
     pub(super) delay: Option<f64>,
-    /// How many windows had losses of congestion, and how many of dropouts alone.
+    /// How many windows with losses had a congested link, and how many had none.
     pub(super) windows: [u64; 2],
     /// True alarms over false ones, for thresholds from high to low.
     pub(super) curve: Vec<[f64; 2]>,
@@ -72,14 +73,8 @@ impl Job for Detection {
     const KIND: &'static str = "rounds-detection";
 
     fn cost(&self) -> f64 {
-        let RoundsConfig {
-            flows,
-            capacity,
-            links,
-            ..
-        } = self.config;
-        let of_round = f64::from(capacity) + 60.0 * f64::from(flows * links);
-        f64::from(self.rounds) * of_round * 6e-9
+        // The scores of all windows are kept and sorted, which takes as long again.
+        2.0 * f64::from(self.rounds) * cost_of_round(&self.config)
     }
 
     fn run(&self, _: &AtomicU64) -> Result<Detected, JobError> {
@@ -110,11 +105,11 @@ impl Job for Detection {
 
 /// What signatures said.
 struct Seen {
-    /// The scores of windows that lost something, whether any of it to congestion.
+    /// The scores of windows that lost something, whether a link was congested.
     scores: Vec<(f64, bool)>,
-    /// The same, whether a link was congested.
-    of_links: Vec<(f64, bool)>,
-    /// How many windows of dropouts alone, and of congestion, were called congested.
+    /// The same, whether anything was lost to congestion.
+    of_losses: Vec<(f64, bool)>,
+    /// How many windows without congestion, and with it, were called congested.
     called: [u64; 2],
     /// For how many rounds the links of each flow have been congested without its finding out; nothing where it has, or
     /// where they are not.
@@ -127,7 +122,7 @@ impl Seen {
     fn new(flows: u32) -> Self {
         Self {
             scores: Vec::new(),
-            of_links: Vec::new(),
+            of_losses: Vec::new(),
             called: [0; 2],
             waiting: vec![None; flows as usize],
             found: (0, 0),
@@ -144,9 +139,9 @@ impl Seen {
         } = *looked;
         let is_called = reading.sign == Sign::Congestion;
         if reading.sign != Sign::Nothing {
-            self.scores.push((reading.score, dropped));
-            self.of_links.push((reading.score, congested));
-            self.called[usize::from(dropped)] += u64::from(is_called);
+            self.scores.push((reading.score, congested));
+            self.of_losses.push((reading.score, dropped));
+            self.called[usize::from(congested)] += u64::from(is_called);
         }
         let flow = looked.flow as usize;
         let waiting = &mut self.waiting[flow];
@@ -163,12 +158,12 @@ impl Seen {
     }
 
     fn detected(self, seed: u64) -> Detected {
-        let curve_of_links = curve(self.of_links).0;
+        let curve_of_losses = curve(self.of_losses).0;
         let (curve, [others, congested]) = curve(self.scores);
         Detected {
             seed,
             auc: curve.as_deref().map(area),
-            auc_of_links: curve_of_links.as_deref().map(area),
+            auc_of_losses: curve_of_losses.as_deref().map(area),
             found: share(self.called[1], congested),
             false_alarms: share(self.called[0], others),
             delay: share(self.found.0, self.found.1),
