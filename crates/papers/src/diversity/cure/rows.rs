@@ -133,9 +133,14 @@ impl Group {
         format!("{}, {} packets a flow", self.id(), self.share)
     }
 
-    /// Whether the picture is of it.
+    /// Whether the picture of runs is of it.
     pub(super) fn is_shown(&self) -> bool {
         shows(self.flows, self.share, self.nu)
+    }
+
+    /// Whether the picture of means has it.
+    pub(super) fn is_compared(&self) -> bool {
+        self.share == SHARE && self.nu < SHORT
     }
 }
 
