@@ -2,7 +2,7 @@
 
 mod downloads;
 
-use polypath_report::plot::{Plot, Point, Series};
+use polypath_report::plot::{Axis, Plot, Point, Series};
 
 use self::downloads::{Downloaded, Downloads, INTERVAL, Queue};
 use super::setting::LINKS;
@@ -21,53 +21,30 @@ pub(super) const FIGURE: Figure = Figure {
 const CLAIM: &str = "diversity.red_is_masked";
 
 /// What is run, and its quantity in the rule.
-fn settings() -> Vec<(&'static str, &'static str, Downloads)> {
-    let of = Downloads::new;
-    vec![
-        (
-            "overflow.droptail.single_link",
-            "one link, drop-tail",
-            of(1, Queue::DropTail),
-        ),
-        (
-            "overflow.red.single_link",
-            "one link, RED",
-            of(1, Queue::Red),
-        ),
-        (
-            "overflow.droptail",
-            "four links, drop-tail",
-            of(LINKS, Queue::DropTail),
-        ),
-        ("overflow.red", "four links, RED", of(LINKS, Queue::Red)),
-        (
-            "",
-            "four links, drop-tail, cured",
-            of(LINKS, Queue::DropTail).cured(),
-        ),
-        ("", "four links, RED, cured", of(LINKS, Queue::Red).cured()),
-        (
-            "",
-            "one link, RED of ns-2's thresholds",
-            of(1, Queue::RedOfNs2),
-        ),
-        (
-            "",
-            "four links, RED of ns-2's thresholds",
-            of(LINKS, Queue::RedOfNs2),
-        ),
-        (
-            "",
-            "four links of equal rates, drop-tail",
-            of(LINKS, Queue::DropTail).alike(),
-        ),
-        (
-            "",
-            "four links of equal rates, RED",
-            of(LINKS, Queue::Red).alike(),
-        ),
+fn settings() -> [(&'static str, &'static str, Downloads); 10] {
+    let [tail, red] = [Queue::DropTail, Queue::Red];
+    let one = |queue| Downloads::new(1, queue);
+    let four = |queue| Downloads::new(LINKS, queue);
+    let ns2 = Queue::RedOfNs2;
+    [
+        ("overflow.droptail.single_link", ONE_TAIL, one(tail)),
+        ("overflow.red.single_link", ONE_RED, one(red)),
+        ("overflow.droptail", FOUR_TAIL, four(tail)),
+        ("overflow.red", FOUR_RED, four(red)),
+        ("", "four links, drop-tail, cured", four(tail).cured()),
+        ("", "four links, RED, cured", four(red).cured()),
+        ("", "one link, RED of ns-2's thresholds", one(ns2)),
+        ("", "four links, RED of ns-2's thresholds", four(ns2)),
+        ("", ALIKE_TAIL, four(tail).alike()),
+        ("", "four links of equal rates, RED", four(red).alike()),
     ]
 }
+
+const ONE_TAIL: &str = "one link, drop-tail";
+const ONE_RED: &str = "one link, RED";
+const FOUR_TAIL: &str = "four links, drop-tail";
+const FOUR_RED: &str = "four links, RED";
+const ALIKE_TAIL: &str = "four links of equal rates, drop-tail";
 
 struct Row {
     quantity: &'static str,
@@ -115,50 +92,52 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn overflow_of(rows: &[Row], says: &str) -> String {
+/// A measure of a setting, as tables show it.
+fn measured(rows: &[Row], says: &str, of: fn(&Downloaded) -> f64, digits: usize) -> String {
     let row = rows.iter().find(|row| row.says == says);
-    row.map_or_else(String::new, |row| text(&row.samples(|run| run.overflow), 2))
+    row.map_or_else(String::new, |row| text(&row.samples(of), digits))
 }
 
 fn caveat(rows: &[Row]) -> Reason {
-    let of = |says| overflow_of(rows, says);
+    let of = |of, digits| measured(rows, ALIKE_TAIL, of, digits);
     Reason {
         claim: CLAIM,
         text: format!(
             "Overflow is the mean sum of all congestion windows over what a link carries in a round trip without queues: \
-             what is sent in a round trip, against the capacity. The links' rates differ by a tenth of a percent each: \
-             drop-tail queues of equal links that get the same packets drop the same ones, so that four are as one ({}, \
-             one link {}).",
-            of("four links of equal rates, drop-tail"),
-            of("one link, drop-tail"),
+             what is sent in a round trip, against the capacity. The links' rates differ by a tenth of a percent each. Where \
+             they are equal, drop-tail queues drop {} of what they are offered, but the same packet on all four hardly \
+             ever ({} of what is sent).",
+            of(|run| run.dropped, 5),
+            of(Downloaded::lost, 5),
         ),
     }
 }
 
 fn reason(rows: &[Row]) -> Reason {
-    let red = rows.iter().find(|row| row.quantity == "overflow.red");
-    let share =
-        |of: fn(&Downloaded) -> f64| red.map_or_else(String::new, |row| text(&row.samples(of), 4));
-    let of = |says| overflow_of(rows, says);
+    let each = |of: fn(&Downloaded) -> f64, digits| {
+        let told = [ONE_TAIL, ONE_RED, FOUR_TAIL, FOUR_RED]
+            .map(|says| format!("{says} {}", measured(rows, says, of, digits)));
+        told.join(", ")
+    };
     Reason {
         claim: CLAIM,
         text: format!(
-            "RED is not masked from TCP's own loss detection: with it the windows are {} on one link and {} on four, with \
-             drop-tail {} and {}. On four links RED drops {} of the packets of each, of which all four would lose but the \
-             fourth power; yet senders repeat {} of theirs. The copy that replaces a lost one comes out of another \
-             queue, which random drops and fades have made longer or shorter; where three later packets overtake it, TCP \
-             takes it for lost (RFC 5681, 3.2). In the round model, where nothing is overtaken, it is masked.",
-            of("one link, RED"),
-            of("four links, RED"),
-            of("one link, drop-tail"),
-            of("four links, drop-tail"),
-            share(|run| run.dropped),
-            share(|run| run.repeated),
+            "What RED discards on one of four links is masked as the paper says: of what senders send they repeat because \
+             all copies were lost {}. But discards do not have to lose a packet to have an effect. The copy that takes the \
+             place of a discarded one comes out of another queue; where three later packets overtake it, TCP takes it for \
+             lost and halves its window (RFC 5681, 3.2). Though a copy had come, they repeat {}. With four links nearly all \
+             repetitions are of this kind, with drop-tail as with RED; what differs is how full the queues are by then. A \
+             window falls, in 100 s, so often: {}; when the sum of windows over the capacity is {}. No order is \
+             restored before TCP; whether RED were masked if it were was not run.",
+            each(Downloaded::lost, 5),
+            each(|run| run.spurious, 5),
+            each(|run| run.falls, 1),
+            each(|run| run.before, 2),
         ),
     }
 }
 
-/// The sum of the windows over time.
+/// The sum of the windows over time, drop-tail and RED beside each other.
 fn windows(rows: &[Row]) -> Plot {
     let series = |row: &Row| {
         let run = row.runs.first()?;
@@ -173,12 +152,27 @@ fn windows(rows: &[Row]) -> Plot {
             ..Series::default()
         }))
     };
+    let shown = &rows[..6];
+    let runs = shown.iter().filter_map(|row| row.runs.first());
+    let most = runs
+        .flat_map(|run| &run.course)
+        .copied()
+        .fold(0.0, f64::max);
+    let panel = |(title, both): (&str, &[Row])| Plot {
+        title: title.to_owned(),
+        x: axis("time", "s"),
+        y: Axis {
+            range: Some([0.0, 1.05 * most]),
+            ..axis("sum of windows over capacity", "")
+        },
+        series: both.iter().filter_map(series).collect(),
+        ..Plot::default()
+    };
+    let titles = ["One link", "Four links", "Four links, cured"];
     Plot {
         id: "windows".to_owned(),
         title: "Sum of five congestion windows over the capacity of a round trip".to_owned(),
-        x: axis("time", "s"),
-        y: axis("sum of windows over capacity", ""),
-        series: rows.iter().take(6).filter_map(series).collect(),
+        panels: titles.into_iter().zip(shown.chunks(2)).map(panel).collect(),
         ..Plot::default()
     }
 }
@@ -192,6 +186,10 @@ fn table(rows: &[Row]) -> Sheet {
             of(|run| run.offered, 3),
             of(|run| run.dropped, 4),
             of(|run| run.repeated, 5),
+            of(Downloaded::lost, 5),
+            of(|run| run.spurious, 5),
+            of(|run| run.falls, 1),
+            of(|run| run.before, 2),
             of(|run| run.goodput, 3),
             of(|run| run.jain, 3),
             of(|run| run.late, 2),
@@ -206,6 +204,10 @@ fn table(rows: &[Row]) -> Sheet {
             "offered to a link over its rate",
             "dropped there",
             "sent again",
+            "because all copies were lost",
+            "though a copy had come",
+            "halvings of a flow's window in 100 s",
+            "windows over capacity before one",
             "goodput over the rate of a link",
             "Jain's index",
             "the last one's share in its first 50 s",

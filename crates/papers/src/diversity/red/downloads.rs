@@ -1,5 +1,7 @@
 //! Downloads over links that fade, packet by packet.
 
+mod seen;
+
 use std::fmt::Write;
 use std::sync::atomic::AtomicU64;
 
@@ -7,12 +9,11 @@ use polypath_batch::replica_seeds;
 use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_report::network::jain_index;
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::tcp::SenderStats;
-use polypath_sim::{Crowd, CrowdSample, Side, run_crowd};
+use polypath_sim::{Crowd, run_crowd};
 use serde::{Deserialize, Serialize};
 
+use self::seen::Seen;
 use super::super::setting::{GAMMA, SHARE, SHORT};
 use crate::study::{Job, JobError, Pending, SEED, Study};
 
@@ -27,6 +28,34 @@ const LATE: Duration = Duration::from_secs(50);
 const RATE: f64 = 40e6;
 /// Packets of a round trip without queues, which is the room of a queue, too.
 const CAPACITY: u32 = SHARE * FLOWS;
+
+/// The parameters with their source.
+const PARAMETERS: [[&str; 2]; 6] = [
+    [
+        "downloads",
+        "5, and a sixth that begins 120 s later: chosen",
+    ],
+    [
+        "TCP",
+        "SACK, 1000-byte packets, slow start and halving: chosen",
+    ],
+    [
+        "links",
+        "40 Mb/s, 50 ms each way: 500 packets a round trip of 0.1 s, as in Fig. 4",
+    ],
+    [
+        "fading",
+        "gamma 0.1/s, nu 100/s before the queue: stated (Figs. 3 to 5)",
+    ],
+    [
+        "queues",
+        "500 packets; RED from 125 to 375, 0.1 there, 1 at 750: chosen",
+    ],
+    [
+        "cure",
+        "the default signature; windows of 100 ms; ECN of RFC 3168",
+    ],
+];
 
 /// How a queue drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +91,12 @@ pub(super) struct Downloaded {
     pub(super) dropped: f64,
     /// The share of what senders sent that they had sent before.
     pub(super) repeated: f64,
+    /// The share of what they sent that came to a receiver which had it: repeated without need.
+    pub(super) spurious: f64,
+    /// How often a flow's window fell, on average.
+    pub(super) falls: f64,
+    /// The mean sum of windows before one did, over the capacity of a round trip.
+    pub(super) before: f64,
     /// What arrived in order over the rate of a link.
     pub(super) goodput: f64,
     /// Jain's index of that, of those that began together.
@@ -70,6 +105,13 @@ pub(super) struct Downloaded {
     pub(super) late: f64,
     /// The sum of windows over the capacity at each sample.
     pub(super) course: Vec<f64>,
+}
+
+impl Downloaded {
+    /// The share of what senders sent that they repeated because no copy had come: packets lost on all links.
+    pub(super) fn lost(&self) -> f64 {
+        self.repeated - self.spurious
+    }
 }
 
 impl Downloads {
@@ -116,33 +158,7 @@ impl Downloads {
     }
 
     pub(super) fn parameters() -> Vec<[String; 2]> {
-        let of = |name: &str, value: &str| [name.to_owned(), value.to_owned()];
-        vec![
-            of(
-                "downloads",
-                "5, and a sixth that begins 120 s later: chosen",
-            ),
-            of(
-                "TCP",
-                "SACK, 1000-byte packets, slow start and halving: chosen",
-            ),
-            of(
-                "links",
-                "40 Mb/s, 50 ms each way: 500 packets a round trip of 0.1 s, as in Fig. 4",
-            ),
-            of(
-                "fading",
-                "gamma 0.1/s, nu 100/s before the queue: stated (Figs. 3 to 5)",
-            ),
-            of(
-                "queues",
-                "500 packets; RED from 125 to 375, 0.1 there, 1 at 750: chosen",
-            ),
-            of(
-                "cure",
-                "the default signature; windows of 100 ms; ECN of RFC 3168",
-            ),
-        ]
+        PARAMETERS.map(|both| both.map(ToOwned::to_owned)).to_vec()
     }
 
     fn queue(&self) -> String {
@@ -213,88 +229,5 @@ impl Job for Downloads {
             seen.add(&sample);
         })?;
         Ok(seen.downloaded(self))
-    }
-}
-
-/// What is noted of a run.
-#[derive(Default)]
-struct Seen {
-    course: Vec<f64>,
-    /// Arrivals and queue drops at the bottlenecks towards the clients, what senders sent, and what arrived of each
-    /// download: when measuring begins, when it ends, and in the end.
-    notes: Vec<Note>,
-}
-
-#[derive(Clone)]
-struct Note {
-    offered: f64,
-    dropped: f64,
-    sent: f64,
-    repeated: f64,
-    arrived: Vec<f64>,
-}
-
-impl Seen {
-    fn add(&mut self, sample: &CrowdSample<'_>) {
-        let capacity = f64::from(CAPACITY);
-        self.course
-            .push(sample.windows.iter().sum::<f64>() / capacity);
-        let after = sample.at.since(Time::ZERO);
-        if [WARM_UP, WARM_UP + MEASURED, WARM_UP + MEASURED + LATE].contains(&after) {
-            self.notes.push(Note::of(sample));
-        }
-    }
-
-    fn downloaded(self, of: &Downloads) -> Downloaded {
-        let [begin, end, late] = &self.notes[..] else {
-            unreachable!("a run has three notes");
-        };
-        let number = |span: Duration| {
-            usize::try_from(span.as_nanos() / INTERVAL.as_nanos()).unwrap_or(usize::MAX)
-        };
-        let measured = &self.course[number(WARM_UP)..number(WARM_UP + MEASURED)];
-        let packets = f64::from(CAPACITY) * number(MEASURED) as f64;
-        let offered = end.offered - begin.offered;
-        let flows = FLOWS as usize;
-        let shares = since(&begin.arrived[..flows], &end.arrived[..flows]);
-        let after = since(&end.arrived, &late.arrived);
-        let others = after[..flows].iter().sum::<f64>() / f64::from(FLOWS);
-        Downloaded {
-            seed: of.seed,
-            overflow: measured.iter().sum::<f64>() / measured.len() as f64,
-            offered: offered / f64::from(of.links) / packets,
-            dropped: (end.dropped - begin.dropped) / offered.max(1.0),
-            repeated: (end.repeated - begin.repeated) / (end.sent - begin.sent).max(1.0),
-            goodput: shares.iter().sum::<f64>() / packets,
-            jain: jain_index(&shares).unwrap_or(0.0),
-            late: after[flows] / others.max(1.0),
-            course: self.course,
-        }
-    }
-}
-
-fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
-    let both = before.iter().zip(after);
-    both.map(|(before, after)| after - before).collect()
-}
-
-impl Note {
-    fn of(sample: &CrowdSample<'_>) -> Self {
-        let cores = sample.links.iter().filter(|link| {
-            link.name.towards == Some(Side::Client) && link.name.name.contains("/core.")
-        });
-        let (mut offered, mut dropped) = (0, 0);
-        for link in cores {
-            offered += link.counters.packets_in;
-            dropped += link.counters.drops.queue();
-        }
-        let sum = |of: fn(&SenderStats) -> u64| sample.senders.iter().map(of).sum::<u64>() as f64;
-        Self {
-            offered: offered as f64,
-            dropped: dropped as f64,
-            sent: sum(|sender| sender.sent),
-            repeated: sum(|sender| sender.retransmitted),
-            arrived: sample.arrived.iter().map(|&n| f64::from(n)).collect(),
-        }
     }
 }
