@@ -9,6 +9,7 @@
 //! that two whole nodes run over a simulated network from one seed. The form of the datagrams is in
 //! [`datagram`].
 
+pub mod address;
 pub mod datagram;
 pub mod entropy;
 pub mod event;

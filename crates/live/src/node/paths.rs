@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Time;
+use polypath_session::address::PeerAddress;
 use polypath_session::tunnel::Input;
 
 use super::hearing::{Change, Hearing};
@@ -19,9 +20,7 @@ use crate::udp::PathSocket;
 /// A path's socket and the address of the peer there.
 struct Path {
     socket: PathSocket,
-    remote: Option<SocketAddr>,
-    /// Whether the peer's address is taken from its datagrams.
-    learns: bool,
+    remote: PeerAddress<SocketAddr>,
     stats: PathStats,
 }
 
@@ -123,8 +122,7 @@ impl Path {
     fn new(config: &PathConfig, socket: PathSocket) -> Self {
         Self {
             socket,
-            remote: config.remote,
-            learns: config.remote.is_none(),
+            remote: PeerAddress::configured(config.remote),
             stats: PathStats {
                 name: config.name.clone(),
                 remote: config.remote,
@@ -138,7 +136,7 @@ impl Path {
     }
 
     fn send(&mut self, datagram: &[u8]) {
-        let Some(remote) = self.remote else {
+        let Some(remote) = self.remote.get() else {
             self.stats.unaddressed += 1;
             return;
         };
@@ -152,9 +150,8 @@ impl Path {
     }
 
     fn hear(&mut self, source: SocketAddr) {
-        let moved = self.learns && self.remote != Some(source);
+        let moved = self.remote.hear(source);
         if moved {
-            self.remote = Some(source);
             self.stats.remote = Some(source);
         }
         if self.stats.authentic == 0 {
@@ -167,7 +164,7 @@ impl Path {
 
     fn tell_silent(&self) {
         let (path, received) = (&self.stats.name, self.stats.received.packets);
-        if let Some(remote) = self.remote {
+        if let Some(remote) = self.remote.get() {
             tracing::warn!(
                 path,
                 %remote,
