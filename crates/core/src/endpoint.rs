@@ -8,6 +8,7 @@
 //! ([`crate::packet::Kind::Opaque`]); what is not IP at all never comes here, since
 //! [`crate::packet::parse`] refuses it.
 
+use crate::combine::{CAPACITY, MOST_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, Payload};
 use crate::machine::{Deadline, Machine};
@@ -31,6 +32,10 @@ pub enum Input<P> {
     /// A frame of the other end; its `path` is the one it arrived on.
     Frame(Frame<P>),
 }
+
+/// Most of what an endpoint holds at once beside what its configuration says, whatever comes: timers of probes, and
+/// windows of packets ([`Endpoint::held`]).
+pub const MOST_HELD: usize = CAPACITY + MOST_WINDOWS + 1;
 
 /// One end of the overlay.
 #[derive(Debug)]
@@ -56,6 +61,12 @@ impl<P: Payload> Endpoint<P> {
             encapsulation: config.encapsulation,
             payload: core::marker::PhantomData,
         })
+    }
+
+    /// How much is held of what comes and goes: at most [`MOST_HELD`]. Packets are never held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.receiver.held()
     }
 
     fn on_frame(&mut self, now: Time, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {

@@ -167,6 +167,11 @@ impl Receiver {
         Deadline::earlier(comparison, request)
     }
 
+    /// How many timers and windows wait.
+    pub(crate) fn held(&self) -> usize {
+        self.comparison.held() + self.detector.as_ref().map_or(0, Detector::held)
+    }
+
     /// Notes the epoch of data or of a probe; that of the newest packet is the sender's, whatever it was before.
     fn note_epoch(&mut self, now: Time, header: Header) {
         let epoch = header.epoch;

@@ -8,15 +8,18 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
+/// The longest time between two tries of anything that waits for an answer.
+pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
 /// Intervals between tries of anything that waits for an answer: doubling, from half a second to 5 s.
 pub(crate) fn backoff(tries: u32) -> Duration {
-    Duration::from_millis(500 << tries.min(4)).min(Duration::from_secs(5))
+    Duration::from_millis(500 << tries.min(4)).min(LONGEST_RETRY)
 }
 
 /// Silence after which hellos ask for an answer.
 const ASK_AFTER: Duration = Duration::from_secs(5);
-/// Silence after which a handshake begins.
-const SILENT_AFTER: Duration = Duration::from_secs(10);
+/// Silence, counted from the first frame that nothing answers, after which a handshake begins.
+pub const SILENT_AFTER: Duration = Duration::from_secs(10);
 
 /// What is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -33,6 +33,7 @@ use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::handshake::{Agreed, Opened};
 use crate::hello::Hellos;
+pub use crate::hello::{LONGEST_RETRY, SILENT_AFTER};
 use crate::key::{PrivateKey, PublicKey};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
@@ -43,6 +44,9 @@ mod guard;
 
 /// Frames that wait for a session; the oldest gives way.
 const QUEUE_LEN: usize = 64;
+/// Most of what a session holds at once beside what its configuration says, whatever comes: frames that wait for keys,
+/// and initiations that are known again ([`Session::held`]).
+pub const MOST_HELD: usize = QUEUE_LEN + guard::KNOWN;
 /// Answers a hello.
 const HELLO_ANSWER: &[u8] = &[1];
 
@@ -190,6 +194,12 @@ impl Session {
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {
         self.peer_paths
+    }
+
+    /// How much is held of what comes and goes: at most [`MOST_HELD`].
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.waiting.len() + self.attempts.held()
     }
 
     /// How often what happened.

@@ -20,6 +20,9 @@ use crate::session::{self, Session, SessionConfig};
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
 
+/// Most of what a tunnel holds at once beside what its configuration says ([`Tunnel::held`]).
+pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
+
 /// What comes to a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -92,6 +95,13 @@ impl Tunnel {
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {
         self.session.peer_paths()
+    }
+
+    /// How much is held of what comes and goes, in frames, handshakes, timers and windows: at most [`MOST_HELD`],
+    /// whatever the network brings.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.endpoint.held() + self.session.held()
     }
 
     /// What happened in the session, in numbers.

@@ -15,7 +15,7 @@ use crate::window::{SlidingWindow, Verdict};
 
 /// Most probes whose timers run at once; further ones are not compared. With a threshold of 2 this is half a million
 /// packets a second at a delta T of 1 ms, and 11 000 at 46 ms.
-const CAPACITY: usize = 1024;
+pub(crate) const CAPACITY: usize = 1024;
 
 /// The probes that came before their data packets, and what they say.
 #[derive(Clone, Debug)]
@@ -90,6 +90,12 @@ impl Comparison {
     /// Forgets all timers: after a switch the pairs of the epoch before it do not vote.
     pub fn clear(&mut self) {
         self.waiting.clear();
+    }
+
+    /// How many timers run; at most 1024.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.waiting.len()
     }
 
     /// When the next timer ends.

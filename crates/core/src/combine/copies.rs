@@ -18,7 +18,7 @@ use crate::time::{Duration, Time};
 /// restart of the sender.
 const MOST_PACKETS: u64 = 1 << 16;
 /// Windows that wait at most; of more the oldest is settled as it is.
-const MOST_WINDOWS: usize = 64;
+pub(crate) const MOST_WINDOWS: usize = 64;
 /// In each window the least delay of a link rises by this share of what it is below the mean, so that it follows
 /// clocks that drift apart, and the greatest falls by this share of what it is above, so that a single spike does not
 /// dwarf all queues after it: with windows of 0.1 s, to a half in 71 s.
@@ -165,6 +165,12 @@ impl Copies {
         links.extend(known.map(|(arrived, link)| link.window(sent, arrived)));
         self.windows.pop_front();
         Some(begun)
+    }
+
+    /// How many windows wait; one more than 64 at most.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.windows.len()
     }
 
     /// When the present window ends, or the oldest is settled.

@@ -139,6 +139,12 @@ impl Detector {
         self.last.as_ref()
     }
 
+    /// How many windows of packets wait to be read.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.copies.held()
+    }
+
     /// When the next window is read, if nothing arrives before.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {

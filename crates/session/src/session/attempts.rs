@@ -87,6 +87,11 @@ impl Attempts {
         }
     }
 
+    /// How many of the peer's initiations are known again.
+    pub(super) fn held(&self) -> usize {
+        self.guard.held()
+    }
+
     pub(super) fn deadline(&self) -> Deadline {
         Deadline {
             at: self.schedule.due,

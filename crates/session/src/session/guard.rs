@@ -21,7 +21,7 @@ const BURST: u64 = 20;
 /// Time that earns the reading of one initiation.
 const INTERVAL: Duration = Duration(1_000_000_000 / RATE);
 /// Old initiations that are known again: a day's at one in two minutes, less than 24 kB.
-const KNOWN: usize = 720;
+pub(super) const KNOWN: usize = 720;
 
 /// An ephemeral key: it names an initiation.
 type Ephemeral = [u8; 32];
@@ -41,6 +41,11 @@ impl Guard {
             earned: vec![Time::ZERO; paths],
             stale: VecDeque::new(),
         }
+    }
+
+    /// How many old initiations are known.
+    pub(super) fn held(&self) -> usize {
+        self.stale.len()
     }
 
     /// Lets an initiation be read that came on `path`, or says why not.
