@@ -1,0 +1,40 @@
+//! Two whole nodes over a simulated network, and all that can go wrong between them, from one seed.
+//!
+//! # The model
+//!
+//! A node is what `polypath node` is but for its sockets: a [`Tunnel`](polypath_session::tunnel::Tunnel), and the address
+//! of the peer on each path. Datagrams cross a [`World`](polypath_sim::World), and what leaves that is lost, changed,
+//! copied or held back as the [`schedule`] says. Nodes stop and start anew, with clocks that were set and keys that are
+//! not theirs, and move to other addresses. A [`stranger`] hears all and sends what it likes. The schedule is drawn from
+//! the seed before it begins, so that what is promised is known without asking those who have to keep it.
+//!
+//! # What must hold
+//!
+//! * No packet is delivered twice, and none that the peer's applications did not send, bit for bit.
+//! * Every packet arrives that is sent after a path that carries data has lived in both directions for
+//!   [`SETTLED_AFTER`](schedule::SETTLED_AFTER) and that goes on to, while nothing befalls either node.
+//! * Nothing follows from a datagram that is forged, changed or taken before: no reply, no delivery, no new address.
+//! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run.
+//! * A node holds no more than [`MOST_HELD`](polypath_session::tunnel::MOST_HELD), whatever comes.
+//! * The deadline of a machine that was woken for it moves on.
+//!
+//! They are checked as it goes, against what the harness knows and the nodes do not. That they can fail is shown by nodes
+//! that are broken on purpose ([`sabotage`]).
+
+pub mod ledger;
+pub mod network;
+pub mod node;
+pub mod packet;
+pub mod parcel;
+pub mod sabotage;
+pub mod schedule;
+pub mod stranger;
+pub mod tally;
+pub mod trace;
+pub mod violation;
+
+mod many;
+mod run;
+
+pub use many::run_many;
+pub use run::{Failure, Options, Outcome, run};

@@ -1,0 +1,145 @@
+//! A whole node but for its sockets, as `polypath-live` has it: a tunnel, and where the peer is on each path.
+
+use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
+use polypath_core::machine::{Machine, Wake, step};
+use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
+use polypath_session::address::PeerAddress;
+use polypath_session::key::{PrivateKey, PublicKey};
+use polypath_session::session::SessionConfig;
+use polypath_session::tunnel::{Input, Output, Tunnel};
+
+use crate::parcel::{Address, End};
+use crate::sabotage::Sabotage;
+use crate::schedule::Schedule;
+
+/// The longest datagram that a node takes, in bytes.
+const MAX_DATAGRAM: usize = 1500;
+
+/// One run of a node, from its start to its end.
+pub struct Node {
+    tunnel: Tunnel,
+    /// When it started: its own time counts from there.
+    started: Time,
+    peer: Vec<PeerAddress<Address>>,
+    /// Whether somebody else runs it, with another key.
+    pub is_impostor: bool,
+}
+
+/// What a node is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// When.
+    pub at: Time,
+    /// What its wall clock shows, in nanoseconds since 1970.
+    pub wall: u64,
+    /// Whether it has another key than its peer expects.
+    pub is_impostor: bool,
+    /// Its number among the starts of this node.
+    pub number: u32,
+}
+
+/// The node broke the contract of machines: its deadline did not move on.
+#[derive(Debug)]
+pub struct Stuck(pub &'static str);
+
+impl Node {
+    /// A node that starts; `peer` gives where its configuration says that the other is.
+    #[must_use]
+    pub fn start(
+        end: End,
+        start: Start,
+        schedule: &Schedule,
+        peer: Vec<PeerAddress<Address>>,
+        sabotage: Sabotage,
+    ) -> Self {
+        let session = SessionConfig {
+            private_key: key(schedule.seed, end, start.is_impostor),
+            peer: public_key(schedule.seed, end.other()),
+            reachable: peer.iter().map(|peer| peer.get().is_some()).collect(),
+            max_datagram: MAX_DATAGRAM,
+            wall_clock: start.wall,
+            limits: schedule.limits,
+        };
+        let name = format!("faults/entropy/{}/{}", end.name(), start.number);
+        let entropy = Box::new(schedule.seed.stream(&name));
+        let endpoint = endpoint(schedule, sabotage.first_sequence(start.wall));
+        let tunnel = Tunnel::new(&endpoint, session, entropy);
+        Self {
+            tunnel: tunnel.expect("a schedule draws what an endpoint can be"),
+            started: start.at,
+            peer,
+            is_impostor: start.is_impostor,
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn tunnel(&self) -> &Tunnel {
+        &self.tunnel
+    }
+
+    /// When it wants to be woken.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Time> {
+        let deadline = self.tunnel.deadline()?;
+        Some(self.started + Duration(deadline.at.0))
+    }
+
+    /// Wakes it; its own time is that since its start.
+    ///
+    /// # Errors
+    /// Where its deadline stays in the past.
+    pub fn wake(
+        &mut self,
+        now: Time,
+        wake: Wake<Input>,
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Stuck> {
+        let is_timeout = wake == Wake::Timeout;
+        let own = Time(now.since(self.started).0);
+        let deadline = step(&mut self.tunnel, own, wake, out);
+        match deadline {
+            Some(deadline) if is_timeout && deadline.at <= own => Err(Stuck(deadline.why)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the peer is on a path, as far as it knows.
+    #[must_use]
+    pub fn peer(&self, path: PathId) -> Option<Address> {
+        self.peer[path.index()].get()
+    }
+
+    /// Takes the source of a datagram that the tunnel calls authentic; true where the peer moved.
+    pub fn hear(&mut self, source: Address) -> bool {
+        self.peer[source.path.index()].hear(source)
+    }
+}
+
+fn endpoint(schedule: &Schedule, first_sequence: u64) -> EndpointConfig {
+    EndpointConfig {
+        paths: u8::try_from(schedule.paths.len()).unwrap_or(u8::MAX),
+        policy: schedule.policy,
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: schedule.window,
+        first_sequence,
+        probing: ProbingConfig::default(),
+        detector: None,
+    }
+}
+
+/// The static key of a node, or of who takes its place.
+#[must_use]
+pub fn key(seed: Seed, end: End, is_impostor: bool) -> PrivateKey {
+    let whose = if is_impostor { "impostor" } else { end.name() };
+    let stream = &mut seed.stream(&format!("faults/key/{whose}"));
+    PrivateKey::generate(stream).expect("a stream never fails")
+}
+
+/// The public key of a node.
+#[must_use]
+pub fn public_key(seed: Seed, end: End) -> PublicKey {
+    key(seed, end, false).public()
+}

@@ -1,0 +1,344 @@
+//! What befalls two nodes and the network between them, drawn from one seed.
+
+mod attacks;
+mod lives;
+mod spells;
+
+use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::{Seed, Stream};
+use polypath_core::time::{Duration, Time};
+use polypath_session::session::{LONGEST_RETRY, Limits, SILENT_AFTER};
+
+use crate::packet;
+use crate::parcel::End;
+
+/// How long a path has to live in both directions, with nothing befalling either node, until every packet arrives.
+///
+/// A node whose keys its peer does not know finds that out [`SILENT_AFTER`] it sent the first frame that nothing
+/// answers; a try that is lost costs [`LONGEST_RETRY`], and one that gives way to the peer's own as much again. Two
+/// seconds are for round trips, and for the first packet to be sent.
+pub const SETTLED_AFTER: Duration =
+    Duration(SILENT_AFTER.0 + 2 * LONGEST_RETRY.0 + 2 * 1_000_000_000);
+
+/// How long a packet may take on a path that lives: longer than any delay that is drawn, queues included.
+pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long packets are sent after all is settled at the end.
+const ASSURED: Duration = Duration::from_secs(8);
+/// Rest of the run after the last packet that has to arrive.
+const CLOSING: Duration = Duration::from_millis(100);
+
+/// A span of time; its end is part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first instant.
+    pub from: Time,
+    /// Its last.
+    pub until: Time,
+}
+
+impl Span {
+    /// Whether they have an instant in common.
+    #[must_use]
+    pub fn meets(&self, other: &Span) -> bool {
+        self.from <= other.until && other.from <= self.until
+    }
+
+    /// Whether `at` lies in it.
+    #[must_use]
+    pub fn contains(&self, at: Time) -> bool {
+        self.from <= at && at <= self.until
+    }
+}
+
+/// A path while nothing is wrong with it.
+#[derive(Clone, Copy, Debug)]
+pub struct PathPlan {
+    /// Kilobits per second in each direction.
+    pub kbits: u64,
+    /// Milliseconds of delay in each direction.
+    pub delay_ms: u64,
+    /// Further delay of what each end sends.
+    pub lag: [Duration; 2],
+    /// The end that learns where its peer is; both know where neither does.
+    pub learner: Option<End>,
+}
+
+/// An application: packets at intervals, from once to twice `every`.
+#[derive(Clone, Copy, Debug)]
+pub struct App {
+    /// The least interval.
+    pub every: Duration,
+    /// The greatest length of a packet, in bytes.
+    pub longest: u16,
+}
+
+/// What is wrong with a direction of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trouble {
+    /// Nothing arrives.
+    Down,
+    /// This share is lost.
+    Loss(f64),
+    /// This share arrives changed.
+    Corruption(f64),
+    /// This share arrives more than once.
+    Duplication(f64),
+    /// This share arrives later, by up to so much.
+    Reordering(f64, Duration),
+}
+
+/// Trouble for a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Spell {
+    /// The path.
+    pub path: PathId,
+    /// Whose datagrams it befalls; those of both ends if absent.
+    pub from: Option<End>,
+    /// When.
+    pub span: Span,
+    /// What.
+    pub trouble: Trouble,
+}
+
+/// What befalls a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// It ends without a word.
+    Stop(End),
+    /// It starts anew and knows nothing.
+    Start {
+        /// Which node.
+        end: End,
+        /// What it reads on its wall clock, in nanoseconds since 1970.
+        wall: u64,
+        /// Whether the clock shows less than the node has shown its peer before.
+        is_behind: bool,
+        /// Whether somebody else comes up in its place, with another key.
+        is_impostor: bool,
+    },
+    /// It gets another address on a path.
+    Move(End, PathId),
+}
+
+/// What a stranger sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ruse {
+    /// Random bytes of any length, often with the type of a datagram and its length.
+    Junk,
+    /// A datagram that the node has taken before.
+    Replay,
+    /// One that it has taken, on another path.
+    OtherPath,
+    /// A node's own datagram, back to it.
+    Reflection,
+    /// A part of a datagram that was on its way.
+    Truncated,
+    /// A datagram that was on its way, with bits changed.
+    Flipped,
+    /// A datagram that was on its way, with bytes added.
+    Extended,
+    /// A handshake by somebody who knows the node's public key, and has another one than its peer.
+    WrongKey,
+    /// A handshake by somebody who takes the node for another.
+    WrongTarget,
+}
+
+impl Ruse {
+    /// All of them.
+    pub const ALL: [Ruse; 9] = [
+        Ruse::Junk,
+        Ruse::Replay,
+        Ruse::OtherPath,
+        Ruse::Reflection,
+        Ruse::Truncated,
+        Ruse::Flipped,
+        Ruse::Extended,
+        Ruse::WrongKey,
+        Ruse::WrongTarget,
+    ];
+}
+
+/// A datagram of a stranger.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// When it arrives.
+    pub at: Time,
+    /// Where.
+    pub target: End,
+    /// On which path.
+    pub path: PathId,
+    /// What it is.
+    pub ruse: Ruse,
+    /// Whether it says that it comes from the peer's address.
+    pub is_spoofed: bool,
+}
+
+/// A time at which nothing is promised: of one path, or of all.
+#[derive(Clone, Copy, Debug)]
+pub struct Disturbance {
+    /// The path; all if absent.
+    pub path: Option<PathId>,
+    /// When.
+    pub span: Span,
+}
+
+/// All that befalls two nodes, in the order of time.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The seed.
+    pub seed: Seed,
+    /// The paths.
+    pub paths: Vec<PathPlan>,
+    /// The policy of both nodes.
+    pub policy: PolicyConfig,
+    /// How many packets are remembered to recognise copies.
+    pub window: u32,
+    /// When both renew their keys.
+    pub limits: Limits,
+    /// The applications of both nodes.
+    pub apps: [App; 2],
+    /// What befalls the nodes.
+    pub incidents: Vec<(Time, Incident)>,
+    /// What befalls the paths.
+    pub spells: Vec<Spell>,
+    /// What strangers send.
+    pub attacks: Vec<Attack>,
+    /// When nothing is promised.
+    pub disturbances: Vec<Disturbance>,
+    /// From when on a path lives that carries data, and nothing befalls the nodes.
+    pub calm_from: Time,
+    /// When the last packet is sent.
+    pub closing: Time,
+    /// When the run ends.
+    pub end: Time,
+}
+
+impl Schedule {
+    /// The schedule of a seed.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let seed = Seed(seed);
+        let mut schedule = Self::quiet(seed, &mut seed.stream("faults/nodes"));
+        let faults = &mut seed.stream("faults/faults");
+        let eventful = Duration::from_millis(8_000 + faults.below(32_000));
+        let calm_from = lives::draw(&mut schedule, Time::ZERO + eventful);
+        schedule.calm_from = calm_from;
+        schedule.closing = calm_from + SETTLED_AFTER + ASSURED;
+        schedule.end = schedule.closing + DELIVERED_WITHIN + CLOSING;
+        spells::draw(&mut schedule);
+        attacks::draw(&mut schedule);
+        schedule
+    }
+
+    /// Nodes and paths to which nothing happens yet.
+    fn quiet(seed: Seed, stream: &mut Stream) -> Self {
+        let count = pick(stream, &[1, 2, 2, 2, 3, 4]);
+        let paths = (0..count).map(|_| draw_path(stream)).collect();
+        let named = u8::try_from(stream.below(count)).unwrap_or(0);
+        let policy = draw_policy(stream, named);
+        Self {
+            seed,
+            paths,
+            policy,
+            window: pick(stream, &[256, 1024, 8192]),
+            limits: draw_limits(stream),
+            apps: [draw_app(stream), draw_app(stream)],
+            incidents: Vec::new(),
+            spells: Vec::new(),
+            attacks: Vec::new(),
+            disturbances: Vec::new(),
+            calm_from: Time::ZERO,
+            closing: Time::ZERO,
+            end: Time::ZERO,
+        }
+    }
+
+    /// The paths by their numbers.
+    pub fn path_ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..u8::try_from(self.paths.len()).unwrap_or(u8::MAX)).map(PathId)
+    }
+
+    /// Whether the packets of an application arrive if only `alive` paths live.
+    ///
+    /// Without liveness of paths, a policy that names a path uses no other for data, and one that switches may be on
+    /// any of them.
+    fn carries(&self, alive: impl Fn(PathId) -> bool) -> bool {
+        match self.policy {
+            PolicyConfig::DuplicateAll {} => self.path_ids().any(alive),
+            PolicyConfig::SinglePath { path } | PolicyConfig::DuplicateAcks { path } => {
+                alive(PathId(path))
+            }
+            PolicyConfig::ProbeAndSwitch { .. } => self.path_ids().all(alive),
+        }
+    }
+
+    /// Whether a packet has to arrive that is sent at `at`: for so long a path has lived in both directions that
+    /// carries it, and goes on to, while nothing befalls either node.
+    #[must_use]
+    pub fn promises(&self, at: Time) -> bool {
+        if at < Time::ZERO + SETTLED_AFTER {
+            return false;
+        }
+        let needed = Span {
+            from: at - SETTLED_AFTER,
+            until: at + DELIVERED_WITHIN,
+        };
+        let met = |path| {
+            let mut all = self.disturbances.iter();
+            all.any(|d| d.path == path && d.span.meets(&needed))
+        };
+        !met(None) && self.carries(|path| !met(Some(path)))
+    }
+}
+
+fn draw_path(stream: &mut Stream) -> PathPlan {
+    let lag = |stream: &mut Stream| Duration::from_micros(stream.below(50_000));
+    PathPlan {
+        kbits: pick(stream, &[2_000, 5_000, 10_000, 50_000]),
+        delay_ms: 1 + stream.below(150),
+        lag: [lag(stream), lag(stream)],
+        learner: pick(stream, &[None, Some(End::A), Some(End::B), Some(End::B)]),
+    }
+}
+
+fn draw_policy(stream: &mut Stream, path: u8) -> PolicyConfig {
+    let all = PolicyConfig::DuplicateAll {};
+    let policies = [
+        all,
+        all,
+        all,
+        PolicyConfig::SinglePath { path },
+        PolicyConfig::DuplicateAcks { path },
+        PolicyConfig::ProbeAndSwitch { path },
+    ];
+    pick(stream, &policies)
+}
+
+fn draw_limits(stream: &mut Stream) -> Limits {
+    let rekey_after = Duration::from_secs(pick(stream, &[3, 5, 8, 15, 30, 120]));
+    let responder_grace = Duration::from_millis(500 + stream.below(5_000));
+    Limits {
+        rekey_after,
+        responder_grace,
+        rekey_after_count: pick(stream, &[200, 1000, 1 << 48, 1 << 48]),
+        reject_after: rekey_after + responder_grace + Duration::from_secs(10 + stream.below(50)),
+        retire_after: Duration::from_secs(2 + stream.below(9)),
+    }
+}
+
+fn draw_app(stream: &mut Stream) -> App {
+    App {
+        every: Duration::from_millis(pick(stream, &[25, 40, 80, 150, 400])),
+        longest: pick(stream, &[packet::LEAST, 200, 600, 1200]),
+    }
+}
+
+fn pick<T: Copy>(stream: &mut Stream, from: &[T]) -> T {
+    // The index is below the length.
+    from[usize::try_from(stream.below(from.len() as u64)).unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests;

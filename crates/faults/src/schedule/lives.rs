@@ -1,0 +1,183 @@
+//! When nodes run, with which clock and key, and where.
+
+use polypath_core::rng::Stream;
+use polypath_core::time::{Duration, Time};
+
+use super::{Disturbance, Incident, Schedule, Span, pick};
+use crate::parcel::End;
+
+/// 2026 in nanoseconds since 1970: the right time at the start of the run.
+const WALL: u64 = 1_790_000_000_000_000_000;
+/// A clock that is set is ahead of what it showed before by this much at least.
+const AHEAD: Duration = Duration::from_millis(1);
+
+/// Draws what befalls the nodes until `until` or a little later: from then on, nothing does.
+pub(super) fn draw(schedule: &mut Schedule, until: Time) -> Time {
+    let seed = schedule.seed;
+    let mut calm_from = until;
+    for end in End::ALL {
+        let stream = seed.stream(&format!("faults/life/{}", end.name()));
+        let mut life = Life::new(end, stream, schedule);
+        life.run(until);
+        calm_from = calm_from.max(life.at);
+    }
+    draw_moves(schedule, until);
+    schedule.incidents.sort_by_key(|(at, _)| *at);
+    calm_from
+}
+
+/// The runs of one node, one after another.
+struct Life<'a> {
+    end: End,
+    stream: Stream,
+    schedule: &'a mut Schedule,
+    at: Time,
+    /// Its clock against the right time, in nanoseconds.
+    offset: i64,
+    /// The highest time that it has shown its peer.
+    shown: u64,
+}
+
+/// What is wrong with a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    None,
+    Behind,
+    Impostor,
+}
+
+impl<'a> Life<'a> {
+    fn new(end: End, stream: Stream, schedule: &'a mut Schedule) -> Self {
+        Self {
+            end,
+            stream,
+            schedule,
+            at: Time::ZERO,
+            offset: 0,
+            shown: 0,
+        }
+    }
+
+    fn run(&mut self, until: Time) {
+        let mean_life = pick(&mut self.stream, &[10.0, 30.0, 1e6]);
+        let late = pick(&mut self.stream, &[0, 500, 3_000]);
+        let mut down = Span {
+            from: Time::ZERO,
+            until: Time::ZERO + Duration::from_millis(self.stream.below(late + 1)),
+        };
+        let mut flaw = Flaw::None;
+        loop {
+            self.start(down, flaw);
+            let lives = Duration::from_secs_f64(0.05 + self.stream.exponential(mean_life).min(1e5));
+            let most = Duration::from_secs(9);
+            let lives = if flaw == Flaw::None {
+                lives
+            } else {
+                lives.min(most)
+            };
+            let stops = self.at + lives;
+            if stops > until && flaw == Flaw::None {
+                return;
+            }
+            down = self.stop(stops, flaw);
+            flaw = self.draw_flaw(down.until < until);
+        }
+    }
+
+    fn draw_flaw(&mut self, is_wanted: bool) -> Flaw {
+        let flaws = [
+            Flaw::None,
+            Flaw::None,
+            Flaw::None,
+            Flaw::Behind,
+            Flaw::Impostor,
+        ];
+        let flaw = pick(&mut self.stream, &flaws);
+        if is_wanted { flaw } else { Flaw::None }
+    }
+
+    /// Stops the node after a run with `flaw`; gives the time that it is down.
+    fn stop(&mut self, at: Time, flaw: Flaw) -> Span {
+        self.schedule.incidents.push((at, Incident::Stop(self.end)));
+        if flaw != Flaw::None {
+            let span = Span {
+                from: self.at,
+                until: at,
+            };
+            self.schedule
+                .disturbances
+                .push(Disturbance { path: None, span });
+        }
+        self.shown = self.shown.max(self.wall(at));
+        let most_ms = pick(&mut self.stream, &[1, 50, 5_000]);
+        let down = Duration::from_micros(10 + self.stream.below(most_ms * 1000));
+        Span {
+            from: at,
+            until: at + down,
+        }
+    }
+
+    fn start(&mut self, down: Span, flaw: Flaw) {
+        self.at = down.until;
+        self.set_clock(down, flaw);
+        let wall = self.wall(self.at);
+        let incident = Incident::Start {
+            end: self.end,
+            wall,
+            is_behind: wall <= self.shown,
+            is_impostor: flaw == Flaw::Impostor,
+        };
+        self.schedule.incidents.push((self.at, incident));
+        let disturbance = Disturbance {
+            path: None,
+            span: down,
+        };
+        self.schedule.disturbances.push(disturbance);
+    }
+
+    /// Sets the clock, mostly not: ahead by up to a day, or back by less than the node was down.
+    fn set_clock(&mut self, down: Span, flaw: Flaw) {
+        let stream = &mut self.stream;
+        let (hour, day) = (3_600_000_000_000, 86_400_000_000_000);
+        let most_ahead = pick(stream, &[1_000_000, hour, day]);
+        let ahead = stream.below(most_ahead);
+        let back = stream.below(down.until.since(down.from).0.max(1));
+        let far_back = 1_000_000_000 + stream.below(hour);
+        let jump = if flaw == Flaw::Behind {
+            -far_back.cast_signed()
+        } else {
+            pick(stream, &[0, 0, 0, ahead.cast_signed(), -back.cast_signed()])
+        };
+        self.offset = self.offset.saturating_add(jump);
+        let least = self.shown.saturating_add(AHEAD.0);
+        let behind = least.saturating_sub(self.wall(self.at));
+        if flaw != Flaw::Behind {
+            self.offset = self.offset.saturating_add(behind.cast_signed());
+        }
+    }
+
+    fn wall(&self, at: Time) -> u64 {
+        (WALL + at.0).saturating_add_signed(self.offset)
+    }
+}
+
+/// A node moves on a path only where its peer learns its address.
+fn draw_moves(schedule: &mut Schedule, until: Time) {
+    let mut stream = schedule.seed.stream("faults/moves");
+    for path in schedule.path_ids() {
+        let learner = schedule.paths[path.index()].learner;
+        let Some(mover) = learner.map(End::other) else {
+            continue;
+        };
+        for _ in 0..pick(&mut stream, &[0, 0, 1, 1, 3]) {
+            let at = Time(stream.below(until.0));
+            schedule.incidents.push((at, Incident::Move(mover, path)));
+            let span = Span {
+                from: at,
+                until: at,
+            };
+            let path = Some(path);
+            schedule.disturbances.push(Disturbance { path, span });
+        }
+    }
+}

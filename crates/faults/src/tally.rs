@@ -1,0 +1,169 @@
+//! What schedules exercised, in numbers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use polypath_core::time::Duration;
+use polypath_session::event::{Counters, Reject};
+
+use crate::schedule::Ruse;
+
+/// Sums over one schedule, or over many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Schedules.
+    pub schedules: u64,
+    /// Packets that applications offered.
+    pub offered: u64,
+    /// Those that had to arrive.
+    pub promised: u64,
+    /// Packets that applications got.
+    pub delivered: u64,
+    /// Datagrams that nodes sent.
+    pub datagrams: u64,
+    /// Datagrams that were lost while a direction of a path was down.
+    pub downs: u64,
+    /// Datagrams that were lost for themselves.
+    pub losses: u64,
+    /// Datagrams that were changed.
+    pub corruptions: u64,
+    /// Datagrams that came more than once.
+    pub duplications: u64,
+    /// Datagrams that were held back.
+    pub reorderings: u64,
+    /// Datagrams that found a queue of the network full.
+    pub overflows: u64,
+    /// Datagrams that went to where nobody is any more, or not yet.
+    pub unreached: u64,
+    /// Starts of a node, the first of each aside.
+    pub restarts: u64,
+    /// Of them with a clock that was set back beyond what had been shown.
+    pub clocks_behind: u64,
+    /// Of them by somebody with another key.
+    pub impostors: u64,
+    /// Changes of a node's address.
+    pub moves: u64,
+    /// Times that a node followed its peer to another address.
+    pub followed: u64,
+    /// What strangers sent, by ruse.
+    pub ruses: BTreeMap<Ruse, u64>,
+    /// Handshakes that ended in keys in use, at both ends.
+    pub handshakes: u64,
+    /// Rejected datagrams by reason.
+    pub rejected: BTreeMap<Reject, u64>,
+    /// The most that a node held at once.
+    pub most_held: usize,
+    /// The longest time from the beginning of the calm to the sending of the last packet that did not arrive.
+    pub slowest_recovery: Duration,
+    /// The seed of that.
+    pub slowest_seed: u64,
+    /// The longest time in which a node whose peer sent got nothing.
+    pub longest_outage: Duration,
+}
+
+impl Tally {
+    /// Adds what a session counted in one run of a node.
+    pub fn add_session(&mut self, counters: &Counters) {
+        self.handshakes += counters.established;
+        for &reason in Reject::ALL {
+            let count = counters.rejected(reason);
+            if count > 0 {
+                *self.rejected.entry(reason).or_default() += count;
+            }
+        }
+    }
+
+    /// Adds the sums of other schedules; the longest and the most stay so.
+    pub fn add(&mut self, other: &Tally) {
+        for (mine, theirs) in self.sums().into_iter().zip(other.clone().sums()) {
+            *mine += *theirs;
+        }
+        for (ruse, count) in &other.ruses {
+            *self.ruses.entry(*ruse).or_default() += count;
+        }
+        for (reason, count) in &other.rejected {
+            *self.rejected.entry(*reason).or_default() += count;
+        }
+        self.most_held = self.most_held.max(other.most_held);
+        self.longest_outage = self.longest_outage.max(other.longest_outage);
+        if other.slowest_recovery > self.slowest_recovery {
+            self.slowest_recovery = other.slowest_recovery;
+            self.slowest_seed = other.slowest_seed;
+        }
+    }
+
+    fn sums(&mut self) -> [&mut u64; 18] {
+        [
+            &mut self.schedules,
+            &mut self.offered,
+            &mut self.promised,
+            &mut self.delivered,
+            &mut self.datagrams,
+            &mut self.downs,
+            &mut self.losses,
+            &mut self.corruptions,
+            &mut self.duplications,
+            &mut self.reorderings,
+            &mut self.overflows,
+            &mut self.unreached,
+            &mut self.restarts,
+            &mut self.clocks_behind,
+            &mut self.impostors,
+            &mut self.moves,
+            &mut self.followed,
+            &mut self.handshakes,
+        ]
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally {
+            schedules,
+            offered,
+            promised,
+            delivered,
+            datagrams,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "{schedules} schedules: {offered} packets offered, {delivered} delivered, of {promised} that had to \
+             arrive all; {datagrams} datagrams"
+        )?;
+        writeln!(
+            f,
+            "network: {} lost while down, {} lost, {} changed, {} copied, {} held back, {} to nobody",
+            self.downs,
+            self.losses,
+            self.corruptions,
+            self.duplications,
+            self.reorderings,
+            self.unreached
+        )?;
+        writeln!(
+            f,
+            "nodes: {} restarts ({} with the clock set back too far, {} with another key), {} moves \
+             ({} followed), {} handshakes",
+            self.restarts,
+            self.clocks_behind,
+            self.impostors,
+            self.moves,
+            self.followed,
+            self.handshakes
+        )?;
+        let ruses = self.ruses.iter().map(|(ruse, n)| format!("{ruse:?} {n}"));
+        writeln!(f, "strangers: {}", ruses.collect::<Vec<_>>().join(", "))?;
+        let rejected = self.rejected.iter();
+        let rejected = rejected.map(|(reason, n)| format!("{} {n}", reason.name()));
+        writeln!(f, "rejected: {}", rejected.collect::<Vec<_>>().join(", "))?;
+        write!(
+            f,
+            "slowest recovery {:.1} s (seed {}), longest outage {:.1} s, at most {} held",
+            self.slowest_recovery.as_secs_f64(),
+            self.slowest_seed,
+            self.longest_outage.as_secs_f64(),
+            self.most_held
+        )
+    }
+}

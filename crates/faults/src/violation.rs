@@ -1,0 +1,79 @@
+//! What must not happen.
+
+use polypath_core::time::Time;
+
+use crate::parcel::{Address, End};
+use crate::schedule::{DELIVERED_WITHIN, SETTLED_AFTER};
+
+/// An invariant that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A packet was delivered more than once.
+    #[error("packet {id} was delivered twice at {end}", end = end.name())]
+    Twice {
+        /// Where.
+        end: End,
+        /// The packet.
+        id: u64,
+    },
+    /// A packet was delivered that the peer's applications did not send.
+    #[error("a packet was delivered at {end} that nobody sent to there", end = end.name())]
+    Forged {
+        /// Where.
+        end: End,
+    },
+    /// Somebody with another key read a packet.
+    #[error("a packet was delivered to an impostor in the place of {end}", end = end.name())]
+    Read {
+        /// Whose place it has.
+        end: End,
+    },
+    /// A packet did not arrive though a path had lived long enough.
+    #[error(
+        "packet {id} to {end}, sent at {sent}, did not arrive, though a path had lived for {settled:.0} s before it \
+         and {within:.0} s after",
+        end = end.name(),
+        settled = SETTLED_AFTER.as_secs_f64(),
+        within = DELIVERED_WITHIN.as_secs_f64()
+    )]
+    Missing {
+        /// Where it should have arrived.
+        end: End,
+        /// The packet.
+        id: u64,
+        /// When it was sent.
+        sent: Time,
+    },
+    /// A node did something because of a datagram that was forged, changed or taken before.
+    #[error("{end} acted on datagram #{id}, which is forged, changed or taken before", end = end.name())]
+    Acted {
+        /// Which node.
+        end: End,
+        /// The datagram.
+        id: u64,
+    },
+    /// A node sent to an address that is neither configured nor has proved the peer's key.
+    #[error("{end} sent to {to}, which has not proved the peer's key", end = end.name())]
+    Unproven {
+        /// Which node.
+        end: End,
+        /// Where it sent.
+        to: Address,
+    },
+    /// A node holds more than it may.
+    #[error("{end} holds {held} things, more than it may", end = end.name())]
+    Hoarded {
+        /// Which node.
+        end: End,
+        /// How much.
+        held: usize,
+    },
+    /// A node's deadline did not move on.
+    #[error("the deadline of {end} does not move on: {why}", end = end.name())]
+    Stuck {
+        /// Which node.
+        end: End,
+        /// What the deadline is for.
+        why: &'static str,
+    },
+}
