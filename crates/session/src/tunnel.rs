@@ -209,13 +209,14 @@ impl Machine for Tunnel {
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
         let due = |deadline: Option<Deadline>| deadline.is_some_and(|d| d.at <= now);
+        // The frames of the endpoint may be those after which a handshake is due at once.
+        if due(self.endpoint.deadline()) {
+            self.wake_endpoint(now, Wake::Timeout, out);
+        }
         if due(self.session.deadline()) {
             step(&mut self.session, now, Wake::Timeout, &mut |said| {
                 forward(said, out);
             });
-        }
-        if due(self.endpoint.deadline()) {
-            self.wake_endpoint(now, Wake::Timeout, out);
         }
     }
 

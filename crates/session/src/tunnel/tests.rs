@@ -23,9 +23,13 @@ fn key(name: &str) -> PrivateKey {
 }
 
 fn node(own: &str, peer: &str) -> Node {
+    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default())
+}
+
+fn node_with(own: &str, peer: &str, policy: PolicyConfig, limits: Limits) -> Node {
     let endpoint = EndpointConfig {
         paths: 2,
-        policy: PolicyConfig::DuplicateAll {},
+        policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,
@@ -38,7 +42,7 @@ fn node(own: &str, peer: &str) -> Node {
         reachable: vec![true; 2],
         max_datagram: 1500,
         wall_clock: 1,
-        limits: Limits::default(),
+        limits,
     };
     let entropy = Box::new(Seed(2).stream(own));
     Node {
@@ -106,6 +110,30 @@ fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
         )
     });
     assert_eq!(duplicates.count(), 20);
+}
+
+/// Packet pairs that are due use up what the keys may seal: the handshake that follows is begun in the same wake.
+#[test]
+fn a_deadline_moves_on_where_frames_that_are_due_use_up_the_keys() {
+    let limits = Limits {
+        rekey_after_count: 2,
+        ..Limits::default()
+    };
+    let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let mut nodes = [("a", "b"), ("b", "a")].map(|(a, b)| node_with(a, b, policy, limits));
+    exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
+    let mut now = Time::ZERO + Duration::from_secs(1);
+    for number in 0..5 {
+        let packet = Wake::Input(Input::Packet(udp_packet(number)));
+        exchange(&mut nodes, now, 0, packet);
+        for _ in 0..3 {
+            now = nodes[0].tunnel.deadline().unwrap().at.max(now);
+            exchange(&mut nodes, now, 0, Wake::Timeout);
+            let next = nodes[0].tunnel.deadline().unwrap();
+            assert!(next.at > now, "{next:?} at {now}");
+        }
+    }
+    assert!(nodes[0].tunnel.counters().established > 5);
 }
 
 #[test]
