@@ -85,6 +85,8 @@ rejects! {
     Throttled => "throttled",
     /// The same handshake message once more, as it comes over each path.
     HandshakeCopy => "handshake-copy",
+    /// An initiation on a path where the answer to an earlier one was of no use; a copy on another path is answered.
+    PassedOver => "passed-over",
     /// An initiation that gives way to one's own, which is under way.
     Simultaneous => "simultaneous",
     /// A datagram that was opened before: a replay.

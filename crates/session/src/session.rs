@@ -40,6 +40,7 @@ use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
 
 mod attempts;
+mod detour;
 mod guard;
 
 /// Frames that wait for a session; the oldest gives way.

@@ -170,11 +170,11 @@ impl Surroundings for Ports {
 }
 
 /// Whether datagrams are rejected for `reason` between two healthy nodes, too: handshake messages go over
-/// all paths, both ends may begin one at once, and an end that started anew no longer has the old keys.
+/// all paths, both ends may begin one at once, an answer may be lost, and an end that started anew no longer has the old keys.
 const fn is_benign(reason: Reject) -> bool {
     matches!(
         reason,
-        Reject::HandshakeCopy | Reject::Simultaneous | Reject::UnknownIndex
+        Reject::HandshakeCopy | Reject::Simultaneous | Reject::PassedOver | Reject::UnknownIndex
     )
 }
 

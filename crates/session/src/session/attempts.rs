@@ -12,6 +12,7 @@ use crate::handshake::{Agreed, Initiation, Introduction, Opened};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
 use crate::noise::{Ephemeral, Identity, Mac};
+use crate::session::detour::Detour;
 use crate::session::guard::Guard;
 
 /// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
@@ -37,6 +38,7 @@ pub(super) struct Attempts {
     schedule: Schedule,
     seen: Seen,
     guard: Guard,
+    detour: Detour,
     paths: u8,
 }
 
@@ -83,6 +85,7 @@ impl Attempts {
             schedule: Schedule::default(),
             seen: Seen::default(),
             guard: Guard::new(usize::from(paths)),
+            detour: Detour::new(paths),
             paths,
         }
     }
@@ -110,6 +113,7 @@ impl Attempts {
     pub(super) fn rest_until(&mut self, at: Time) {
         self.under_way = None;
         self.schedule = Schedule { due: at, tries: 0 };
+        self.detour.forget();
     }
 
     /// The number of tries so far, if one more is due; the clock is then set for the one after.
@@ -142,10 +146,14 @@ impl Attempts {
             self.guard.remember_stale(message.ephemeral());
             return Err(Refusal::Rejected(Reject::StaleTimestamp));
         }
+        let insists = self.insists();
+        if !insists && self.detour.passes_over(path, opened.timestamp) {
+            return Err(Refusal::Rejected(Reject::PassedOver));
+        }
         self.seen.timestamp = opened.timestamp;
         self.seen.initiation = Some(message.ephemeral());
         // It counts as seen, or a replay of it would be answered later.
-        if self.insists() {
+        if insists {
             return Err(Refusal::Rejected(Reject::Simultaneous));
         }
         Ok(opened)

@@ -53,6 +53,22 @@ fn the_end_without_addresses_waits_and_learns_every_path() {
     assert_eq!(net.ends[1].session.reachable, [true, true]);
 }
 
+/// End 1 was only found. Path 0 is the quicker one to it and brings nothing back; path 1 works both ways.
+#[test]
+fn a_path_that_brings_no_answer_does_not_hide_one_that_does() {
+    let mut quiet = config("b", "a", WALL);
+    quiet.reachable = vec![false; usize::from(PATHS)];
+    let mut net = Net::new(config("a", "b", WALL), quiet);
+    net.fate = Box::new(|who, path, datagram| match (who, path) {
+        (1, PathId(0)) => vec![],
+        (_, PathId(0)) => vec![(DELAY, datagram.clone())],
+        _ => vec![(DELAY * 2, datagram.clone())],
+    });
+    net.run(seconds(2));
+    assert!(net.established());
+    assert!(net.rejected(1, Reject::PassedOver) > 0);
+}
+
 #[test]
 fn a_path_that_comes_up_later_is_heard() {
     let mut net = Net::between_friends();
