@@ -85,6 +85,7 @@ impl Ledger {
                         end: entry.make.from.other(),
                         id: entry.make.id,
                         sent: entry.at,
+                        settled: schedule.settled_after(),
                     });
                 }
             }

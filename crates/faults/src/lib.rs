@@ -12,7 +12,7 @@
 //!
 //! * No packet is delivered twice, and none that the peer's applications did not send, bit for bit.
 //! * Every packet arrives that is sent after a path that carries data has lived in both directions for
-//!   [`SETTLED_AFTER`](schedule::SETTLED_AFTER) and that goes on to, while nothing befalls either node.
+//!   [`settled_after`](schedule::settled_after) and that goes on to, while nothing befalls either node.
 //! * Nothing follows from a datagram that is forged, changed or taken before: no reply, no delivery, no new address.
 //! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run.
 //! * A node holds no more than [`MOST_HELD`](polypath_session::tunnel::MOST_HELD), whatever comes.

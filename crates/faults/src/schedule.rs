@@ -13,13 +13,17 @@ use polypath_session::session::{LONGEST_RETRY, Limits, SILENT_AFTER};
 use crate::packet;
 use crate::parcel::End;
 
-/// How long a path has to live in both directions, with nothing befalling either node, until every packet arrives.
+/// How long one of so many paths has to live in both directions, with nothing befalling either node, until every packet
+/// arrives.
 ///
 /// A node whose keys its peer does not know finds that out [`SILENT_AFTER`] it sent the first frame that nothing
-/// answers; a try that is lost costs [`LONGEST_RETRY`], and one that gives way to the peer's own as much again. Two
-/// seconds are for round trips, and for the first packet to be sent.
-pub const SETTLED_AFTER: Duration =
-    Duration(SILENT_AFTER.0 + 2 * LONGEST_RETRY.0 + 2 * 1_000_000_000);
+/// answers. Then a handshake begins at least every [`LONGEST_RETRY`]: one gives way to the peer's own, and up to two less
+/// one for each path are answered on paths that do not bring the answer back. Two seconds are for round trips, and for
+/// the first packet to be sent.
+#[must_use]
+pub fn settled_after(paths: usize) -> Duration {
+    SILENT_AFTER + LONGEST_RETRY * (2 * paths as u64) + Duration::from_secs(2)
+}
 
 /// How long a packet may take on a path that lives: longer than any delay that is drawn, queues included.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
@@ -225,7 +229,7 @@ impl Schedule {
         let eventful = Duration::from_millis(8_000 + faults.below(32_000));
         let calm_from = lives::draw(&mut schedule, Time::ZERO + eventful);
         schedule.calm_from = calm_from;
-        schedule.closing = calm_from + SETTLED_AFTER + ASSURED;
+        schedule.closing = calm_from + schedule.settled_after() + ASSURED;
         schedule.end = schedule.closing + DELIVERED_WITHIN + CLOSING;
         spells::draw(&mut schedule);
         attacks::draw(&mut schedule);
@@ -260,6 +264,12 @@ impl Schedule {
         (0..u8::try_from(self.paths.len()).unwrap_or(u8::MAX)).map(PathId)
     }
 
+    /// [`settled_after`] with its paths.
+    #[must_use]
+    pub fn settled_after(&self) -> Duration {
+        settled_after(self.paths.len())
+    }
+
     /// Whether the packets of an application arrive if only `alive` paths live.
     ///
     /// Without liveness of paths, a policy that names a path uses no other for data, and one that switches may be on
@@ -278,11 +288,12 @@ impl Schedule {
     /// carries it, and goes on to, while nothing befalls either node.
     #[must_use]
     pub fn promises(&self, at: Time) -> bool {
-        if at < Time::ZERO + SETTLED_AFTER {
+        let settled_after = self.settled_after();
+        if at < Time::ZERO + settled_after {
             return false;
         }
         let needed = Span {
-            from: at - SETTLED_AFTER,
+            from: at - settled_after,
             until: at + DELIVERED_WITHIN,
         };
         let met = |path| {

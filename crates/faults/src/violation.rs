@@ -1,9 +1,9 @@
 //! What must not happen.
 
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 
 use crate::parcel::{Address, End};
-use crate::schedule::{DELIVERED_WITHIN, SETTLED_AFTER};
+use crate::schedule::DELIVERED_WITHIN;
 
 /// An invariant that does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum Violation {
         "packet {id} to {end}, sent at {sent}, did not arrive, though a path had lived for {settled:.0} s before it \
          and {within:.0} s after",
         end = end.name(),
-        settled = SETTLED_AFTER.as_secs_f64(),
+        settled = settled.as_secs_f64(),
         within = DELIVERED_WITHIN.as_secs_f64()
     )]
     Missing {
@@ -43,6 +43,8 @@ pub enum Violation {
         id: u64,
         /// When it was sent.
         sent: Time,
+        /// How long a path had lived by then at least.
+        settled: Duration,
     },
     /// A node did something because of a datagram that was forged, changed or taken before.
     #[error("{end} acted on datagram #{id}, which is forged, changed or taken before", end = end.name())]

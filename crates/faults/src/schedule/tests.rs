@@ -6,7 +6,7 @@ fn the_calm_is_promised_and_the_start_is_not() {
         let schedule = Schedule::draw(seed);
         assert!(!schedule.promises(Time::ZERO), "seed {seed}");
         // A flood may be earned again a little after the calm has begun.
-        let settled = schedule.calm_from + SETTLED_AFTER + Duration::from_millis(1_001);
+        let settled = schedule.calm_from + schedule.settled_after() + Duration::from_millis(1_001);
         assert!(schedule.promises(settled), "seed {seed}");
         assert!(schedule.promises(schedule.closing), "seed {seed}");
         let last = schedule.incidents.last().map(|(at, _)| *at);
