@@ -2,7 +2,9 @@
 //!
 //! The initiator of a handshake seals with its keys at once. The responder waits until a datagram proves
 //! that the initiator has them (`next`), since before that it may have answered a replay. The keys that
-//! were in use before open datagrams under way for a while (`previous`).
+//! were in use before open datagrams under way for a while (`previous`); so do those that still waited when a
+//! handshake of this end's own ended, for the peer may have used them. They seal no more, or either end would go on
+//! with the keys of another handshake.
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
@@ -10,12 +12,15 @@ use polypath_core::time::Time;
 use crate::keypair::KeyPair;
 use crate::session::Limits;
 
-/// Up to three key pairs by their part.
+/// Most key pairs that only open: those that sealed before, and those that waited.
+const MOST_PREVIOUS: usize = 2;
+
+/// Up to four key pairs by their part.
 #[derive(Default)]
 pub(crate) struct Keyring {
     pub(crate) current: Option<KeyPair>,
     next: Option<KeyPair>,
-    previous: Option<(KeyPair, Time)>,
+    previous: Vec<(KeyPair, Time)>,
 }
 
 /// Which part a key pair plays.
@@ -29,30 +34,32 @@ pub(crate) enum Slot {
 impl Keyring {
     /// The key pair that the peer names by `index`.
     pub(crate) fn find(&mut self, index: u32) -> Option<(Slot, &mut KeyPair)> {
-        let previous = self.previous.as_mut().map(|(pair, _)| pair);
-        [
+        let in_use = [
             (Slot::Current, self.current.as_mut()),
             (Slot::Next, self.next.as_mut()),
-            (Slot::Previous, previous),
-        ]
-        .into_iter()
-        .filter_map(|(slot, pair)| pair.map(|pair| (slot, pair)))
-        .find(|(_, pair)| pair.local == index)
+        ];
+        let in_use = in_use.into_iter();
+        let in_use = in_use.filter_map(|(slot, pair)| pair.map(|pair| (slot, pair)));
+        let previous = self.previous.iter_mut();
+        let previous = previous.map(|(pair, _)| (Slot::Previous, pair));
+        in_use.chain(previous).find(|(_, pair)| pair.local == index)
     }
 
     /// Whether keys go by `index` already.
     pub(crate) fn knows(&self, index: u32) -> bool {
-        let previous = self.previous.as_ref().map(|(pair, _)| pair);
-        [self.current.as_ref(), self.next.as_ref(), previous]
-            .into_iter()
-            .flatten()
-            .any(|pair| pair.local == index)
+        let previous = self.previous.iter().map(|(pair, _)| pair);
+        let in_use = self.current.iter().chain(&self.next);
+        in_use.chain(previous).any(|pair| pair.local == index)
     }
 
     /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more.
     pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) {
-        if let Some(old) = self.current.replace(pair) {
-            self.previous = Some((old, now + limits.retire_after));
+        let retired = [self.current.replace(pair), self.next.take()];
+        for pair in retired.into_iter().flatten() {
+            if self.previous.len() == MOST_PREVIOUS {
+                self.previous.remove(0);
+            }
+            self.previous.push((pair, now + limits.retire_after));
         }
     }
 
@@ -72,7 +79,7 @@ impl Keyring {
     pub(crate) fn expire(&mut self, now: Time, limits: &Limits) -> bool {
         let too_old = |pair: &KeyPair| now >= pair.established + limits.reject_after;
         self.previous
-            .take_if(|(pair, until)| now >= *until || too_old(pair));
+            .retain(|(pair, until)| now < *until && !too_old(pair));
         self.next.take_if(|pair| too_old(pair));
         self.current.take_if(|pair| too_old(pair)).is_some()
     }
@@ -81,14 +88,66 @@ impl Keyring {
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Deadline> {
         let at = |at, why| Some(Deadline { at, why });
         let end = |pair: &KeyPair| at(pair.established + limits.reject_after, "keys run out");
-        let previous = self
-            .previous
-            .as_ref()
-            .and_then(|(pair, until)| Deadline::earlier(at(*until, "old keys run out"), end(pair)));
+        let previous = self.previous.iter().fold(None, |earliest, (pair, until)| {
+            let retired = Deadline::earlier(at(*until, "old keys run out"), end(pair));
+            Deadline::earlier(earliest, retired)
+        });
         let rest = Deadline::earlier(
             self.current.as_ref().and_then(end),
             self.next.as_ref().and_then(end),
         );
         Deadline::earlier(previous, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datagram::{self, Datagram};
+    use crate::handshake::{Initiation, Introduction, Opened};
+    use crate::key::PrivateKey;
+    use crate::noise::{Identity, Mac};
+    use polypath_core::rng::Seed;
+
+    /// Keys by this index, of a whole handshake.
+    fn pair(index: u32) -> KeyPair {
+        let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
+        let (a, b) = (key("a"), key("b"));
+        let initiator = Identity::new(a.clone(), b.public());
+        let responder = Identity::new(b, a.public());
+        let own = Introduction { index, paths: 1 };
+        let mac = &mut Mac::new(&initiator.peer);
+        let initiation = Initiation::begin(&initiator, mac, [7; 32], 1, own).unwrap();
+        let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
+            panic!("no initiation");
+        };
+        let opened = Opened::read(&responder, [8; 32], &message);
+        let opened = opened.unwrap_or_else(|reason| panic!("{reason:?}"));
+        let (_, agreed) = opened
+            .answer(&mut Mac::new(&initiator.public), own)
+            .unwrap();
+        KeyPair::new(agreed, index, Time::ZERO, 1)
+    }
+
+    /// Both ends began: the peer's keys waited for it when this end's own came into use. Were they to seal again when the
+    /// peer's first datagram comes, each end would be left with the keys that the other retires.
+    #[test]
+    fn keys_that_waited_only_open_once_newer_ones_seal() {
+        let limits = Limits::default();
+        let mut ring = Keyring::default();
+        ring.rotate(Time::ZERO, pair(1), &limits);
+        ring.await_confirmation(pair(2));
+        ring.rotate(Time::ZERO, pair(3), &limits);
+        let slots = [1, 2, 3].map(|index| ring.find(index).map(|(slot, _)| slot));
+        assert_eq!(
+            slots,
+            [Slot::Previous, Slot::Previous, Slot::Current].map(Some)
+        );
+        ring.rotate(Time::ZERO, pair(4), &limits);
+        assert!(!ring.knows(1), "no more than two only open");
+        let later = Time::ZERO + limits.retire_after;
+        assert_eq!(ring.deadline(&limits).map(|due| due.at), Some(later));
+        assert!(!ring.expire(later, &limits));
+        assert!(!ring.knows(2) && !ring.knows(3) && ring.knows(4));
     }
 }
