@@ -4,10 +4,12 @@ SCENARIO ?= scenarios/demo.toml
 OUT ?= out/demo
 CLIP ?=
 REPRODUCTION ?= out/reproduce-check
+SEEDS ?= 10000
+SEED ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race faults instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -35,6 +37,10 @@ race: ## the simulator against ns-2, which is installed from Debian
 instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/instructions.sh "$(dir $(POLYPATH))examples/race" $(RENEW)
+
+faults: setup ## two whole nodes through SEEDS schedules of faults, or through that of SEED with all that happens
+	cargo build --release --quiet -p polypath-faults
+	@"$(dir $(POLYPATH))faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 setup: ## install what is missing
 	@scripts/setup.sh

@@ -25,6 +25,7 @@ pub struct Node {
     peer: Vec<PeerAddress<Address>>,
     /// Whether somebody else runs it, with another key.
     pub is_impostor: bool,
+    oversleeps: bool,
 }
 
 /// What a node is started with.
@@ -55,7 +56,11 @@ impl Node {
         sabotage: Sabotage,
     ) -> Self {
         let session = SessionConfig {
-            private_key: key(schedule.seed, end, start.is_impostor),
+            private_key: key(
+                schedule.seed,
+                end,
+                start.is_impostor && sabotage != Sabotage::SharesKeys,
+            ),
             peer: public_key(schedule.seed, end.other()),
             reachable: peer.iter().map(|peer| peer.get().is_some()).collect(),
             max_datagram: MAX_DATAGRAM,
@@ -71,6 +76,7 @@ impl Node {
             started: start.at,
             peer,
             is_impostor: start.is_impostor,
+            oversleeps: sabotage == Sabotage::Oversleeps,
         }
     }
 
@@ -99,8 +105,10 @@ impl Node {
     ) -> Result<(), Stuck> {
         let is_timeout = wake == Wake::Timeout;
         let own = Time(now.since(self.started).0);
-        let deadline = step(&mut self.tunnel, own, wake, out);
-        match deadline {
+        if !(is_timeout && self.oversleeps) {
+            step(&mut self.tunnel, own, wake, out);
+        }
+        match self.tunnel.deadline() {
             Some(deadline) if is_timeout && deadline.at <= own => Err(Stuck(deadline.why)),
             _ => Ok(()),
         }

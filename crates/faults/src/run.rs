@@ -238,6 +238,7 @@ impl<'a> Run<'a> {
         let held = node.tunnel().held();
         woken.map_err(|Stuck(why)| Violation::Stuck { end, why })?;
         if let Some(parcel) = parcel {
+            self.provoke(parcel, &mut said);
             self.judge(end, parcel, &said)?;
         }
         let held = self.sabotage.held(held);
@@ -251,18 +252,20 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    fn provoke(&self, parcel: &Parcel, said: &mut Vec<Output>) {
+        let is_rejection = |output: &Output| rejection(output).is_some();
+        if self.sabotage == Sabotage::ActsOnForgeries && said.iter().any(is_rejection) {
+            said.push(Output::Datagram {
+                path: parcel.to.path,
+                datagram: Bytes::from_static(b"what is that?"),
+            });
+        }
+    }
+
     /// Nothing may follow from a datagram that is forged, changed or taken before.
     fn judge(&mut self, end: End, parcel: &Parcel, said: &[Output]) -> Result<(), Violation> {
         let id = parcel.id;
-        let rejection = |output: &Output| match output {
-            Output::Session(SessionEvent::Rejected { reason, .. }) => Some(reason.name()),
-            _ => None,
-        };
         let rejected = said.iter().find_map(rejection);
-        let acts = |output: &Output| {
-            use Output::{Authenticated, Datagram, Packet};
-            matches!(output, Packet(_) | Datagram { .. } | Authenticated { .. })
-        };
         let is_old = self.site(end).taken.contains(&id);
         if parcel.truth != Truth::Genuine || is_old {
             if said.iter().any(acts) {
@@ -363,7 +366,7 @@ impl<'a> Run<'a> {
         }
         let source = site.address(to.path);
         let is_impostor = site.node.as_ref().is_some_and(|node| node.is_impostor);
-        let truth = if is_impostor {
+        let truth = if is_impostor && self.sabotage != Sabotage::SharesKeys {
             Truth::Forged
         } else {
             Truth::Genuine
@@ -441,6 +444,19 @@ impl<'a> Run<'a> {
         }
         self.ledger.close(self.schedule, &mut self.tally)
     }
+}
+
+fn rejection(output: &Output) -> Option<&'static str> {
+    match output {
+        Output::Session(SessionEvent::Rejected { reason, .. }) => Some(reason.name()),
+        _ => None,
+    }
+}
+
+/// Whether anybody outside hears of it.
+fn acts(output: &Output) -> bool {
+    use Output::{Authenticated, Datagram, Packet};
+    matches!(output, Packet(_) | Datagram { .. } | Authenticated { .. })
 }
 
 /// The length of the next packet, and the time to the one after it; one in four is an ACK.

@@ -14,6 +14,12 @@ pub enum Sabotage {
     DeliversForged,
     /// Datagrams that a node rejects are answered.
     AnswersStrangers,
+    /// A node sends something for each datagram that it rejects.
+    ActsOnForgeries,
+    /// Whoever takes a node's place has its key.
+    SharesKeys,
+    /// A node does nothing when its deadline comes.
+    Oversleeps,
     /// A node takes the source of any datagram for its peer's address.
     FollowsAnybody,
     /// A node that starts anew counts its packets from 0 again.

@@ -8,7 +8,8 @@
 //! read before are known again; and beyond that few are read in a time ([`Reject::Throttled`]). There are
 //! no cookies as `WireGuard` has them: while somebody who does know the key floods a path, the peer's
 //! initiations get through on the other paths, and this end's own on all; on that path only as many as the
-//! flood leaves.
+//! flood leaves. A path on which an answer was of no use gives way to the others with the next try
+//! ([`Reject::PassedOver`]).
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
 //! it did not; or after [`Limits::rekey_after_count`] datagrams. Old keys open what is under way for
