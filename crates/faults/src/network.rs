@@ -152,7 +152,9 @@ impl Network {
                 }
                 Trouble::Reordering(share, by) if stream.chance(share) => {
                     let later = Duration(stream.below(by.0));
-                    arrivals.iter_mut().for_each(|at| *at += later);
+                    for at in &mut arrivals {
+                        *at += later;
+                    }
                     tally.reorderings += 1;
                 }
                 _ => {}

@@ -47,6 +47,9 @@ pub struct Stuck(pub &'static str);
 
 impl Node {
     /// A node that starts; `peer` gives where its configuration says that the other is.
+    ///
+    /// # Panics
+    /// Where no endpoint can be as the schedule says.
     #[must_use]
     pub fn start(
         end: End,
@@ -139,6 +142,9 @@ fn endpoint(schedule: &Schedule, first_sequence: u64) -> EndpointConfig {
 }
 
 /// The static key of a node, or of who takes its place.
+///
+/// # Panics
+/// Never: a stream gives as many bytes as a key has.
 #[must_use]
 pub fn key(seed: Seed, end: End, is_impostor: bool) -> PrivateKey {
     let whose = if is_impostor { "impostor" } else { end.name() };

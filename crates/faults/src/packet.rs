@@ -61,9 +61,9 @@ impl Make {
 /// The number of a packet, if it has the form of one of these.
 #[must_use]
 pub fn number(packet: &[u8]) -> Option<u64> {
-    let at = match packet.get(PROTOCOL)? {
-        &IS_UDP => IPV4 + UDP,
-        &IS_TCP => IPV4 + TCP - 16,
+    let at = match *packet.get(PROTOCOL)? {
+        IS_UDP => IPV4 + UDP,
+        IS_TCP => IPV4 + TCP - 16,
         _ => return None,
     };
     let number = packet.get(at..at + 8)?;

@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
         let mut passages = Vec::new();
         self.network
             .advance(self.now, &mut self.tally, &mut |passage| {
-                passages.push(passage)
+                passages.push(passage);
             });
         for passage in passages {
             match passage {

@@ -39,6 +39,9 @@ pub struct Stranger {
 
 impl Stranger {
     /// A stranger who has heard nothing yet.
+    ///
+    /// # Panics
+    /// Never: a stream gives as many bytes as a key has.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
         let key = PrivateKey::generate(&mut seed.stream("faults/key/stranger"));

@@ -29,8 +29,11 @@ pub(super) fn draw(schedule: &mut Schedule) {
 }
 
 fn send(schedule: &mut Schedule, stream: &mut Stream, span: Span, rate: f64) {
+    if rate <= 0.0 {
+        return;
+    }
     let mut at = span.from;
-    while rate > 0.0 {
+    loop {
         at += Duration::from_secs_f64(stream.exponential(1.0 / rate));
         if !span.contains(at) {
             return;
