@@ -12,7 +12,7 @@ pub struct DuplicateAcks {
 }
 
 impl DuplicateAcks {
-    /// Data travels on `data_path`.
+    /// Data travels on `data_path`, or on another while that one cannot be used.
     #[must_use]
     pub fn new(data_path: PathId) -> Self {
         Self { data_path }
@@ -30,7 +30,7 @@ impl PathPolicy for DuplicateAcks {
         let copies = if is_small_and_vital(meta) {
             paths.usable
         } else {
-            PathSet::only(self.data_path).and(paths.usable)
+            paths.usable.one(self.data_path)
         };
         Plan {
             copies,

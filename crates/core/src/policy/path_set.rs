@@ -56,6 +56,16 @@ impl PathSet {
         self.0 & Self::only(path).0 != 0
     }
 
+    /// `wanted` alone where it is in the set, else the lowest that is.
+    #[must_use]
+    pub const fn one(self, wanted: PathId) -> Self {
+        if self.contains(wanted) {
+            Self::only(wanted)
+        } else {
+            Self(self.0 & self.0.wrapping_neg())
+        }
+    }
+
     /// Whether there is no path in the set.
     #[must_use]
     pub const fn is_empty(self) -> bool {

@@ -5,6 +5,8 @@
 //! is measured with packet pairs: on all paths when data begins to flow, so that a path has an estimate
 //! before it is first left, and on the inactive ones at an interval for as long as it flows.
 //!
+//! An active path that cannot be used is left without a request, as soon as there is a packet to send.
+//!
 //! A switch opens an epoch, which every frame carries; a request for an epoch that is not newer changes
 //! nothing, so that a request may be repeated and may overtake another.
 
@@ -46,6 +48,17 @@ impl ProbeAndSwitch {
         self.active
     }
 
+    fn leave_unusable(&mut self, paths: Paths, act: &mut dyn FnMut(Action)) {
+        let Some(to) = paths.usable.one(self.active).into_iter().next() else {
+            return;
+        };
+        let from = core::mem::replace(&mut self.active, to);
+        if from != to {
+            self.epoch = self.epoch.next();
+            act(Action::Switched { from, to });
+        }
+    }
+
     fn begin_session(&mut self, now: Time, paths: Paths, act: &mut dyn FnMut(Action)) {
         if self.next_pairs.is_none() {
             paths.usable.into_iter().map(Action::SendPair).for_each(act);
@@ -68,6 +81,7 @@ impl PathPolicy for ProbeAndSwitch {
                 probes: PathSet::EMPTY,
             };
         }
+        self.leave_unusable(*paths, act);
         self.begin_session(now, *paths, act);
         self.busy = true;
         let active = PathSet::only(self.active);

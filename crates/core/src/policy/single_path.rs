@@ -1,4 +1,4 @@
-//! Everything on one path.
+//! Everything on one path, or on another while that one cannot be used.
 
 use super::{Action, PathPolicy, PathSet, Paths, Plan};
 use crate::frame::PathId;
@@ -22,7 +22,7 @@ impl SinglePath {
 impl PathPolicy for SinglePath {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
         Plan {
-            copies: PathSet::only(self.path).and(paths.usable),
+            copies: paths.usable.one(self.path),
             probes: PathSet::EMPTY,
         }
     }

@@ -189,3 +189,25 @@ fn pairs_go_out_when_data_begins_to_flow_and_for_as_long_as_it_does() {
         "an idle session costs nothing"
     );
 }
+
+#[test]
+fn a_path_that_cannot_be_used_is_stood_in_for_until_it_can() {
+    let named = PathId(1);
+    let without = PathSet::first(3).without(PathSet::only(named));
+    for config in [
+        PolicyConfig::SinglePath { path: 1 },
+        PolicyConfig::DuplicateAcks { path: 1 },
+    ] {
+        let mut policy = config.build(Duration::from_secs(1));
+        let mut data_on = |usable| {
+            let meta = packet(Kind::Data);
+            let paths = Paths { usable };
+            policy.route(Time::ZERO, &meta, &paths, &mut |_| {}).copies
+        };
+        assert_eq!(data_on(PathSet::first(3)), PathSet::only(named));
+        assert_eq!(data_on(without), PathSet::only(PathId(0)));
+        assert_eq!(data_on(PathSet::only(PathId(2))), PathSet::only(PathId(2)));
+        assert_eq!(data_on(PathSet::first(3)), PathSet::only(named));
+        assert_eq!(data_on(PathSet::EMPTY), PathSet::EMPTY);
+    }
+}
