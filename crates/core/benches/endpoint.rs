@@ -34,6 +34,7 @@ impl Pair {
             first_sequence: 0,
             probing: ProbingConfig::default(),
             detector: None,
+            liveness: None,
         };
         let end = || Endpoint::new(&config).expect("the configuration is sound");
         Self {

@@ -10,7 +10,8 @@
 
 use crate::combine::{CAPACITY, MOST_WINDOWS};
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Encapsulation, Frame, Payload};
+use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
+use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
 pub use crate::overlay::{ConfigError, EndpointConfig, LEAST_PAIR_LEN, Output, ProbingConfig};
 use crate::packet::PacketMeta;
@@ -31,6 +32,9 @@ pub enum Input<P> {
     },
     /// A frame of the other end; its `path` is the one it arrived on.
     Frame(Frame<P>),
+    /// What is sent from now on can reach the other end, as after a handshake: paths that do not live are
+    /// tried at once.
+    Reachable,
 }
 
 /// Most of what an endpoint holds at once beside what its configuration says, whatever comes: timers of probes, and
@@ -69,6 +73,12 @@ impl<P: Payload> Endpoint<P> {
         self.receiver.held()
     }
 
+    /// What was observed of `path`; nothing where paths are not watched.
+    #[must_use]
+    pub fn health(&self, path: PathId) -> Option<PathHealth> {
+        self.sender.health(path)
+    }
+
     fn on_frame(&mut self, now: Time, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         let len = self.encapsulation.size(&frame.body);
         let Frame {
@@ -104,6 +114,14 @@ impl<P: Payload> Endpoint<P> {
                 self.sender
                     .on_feedback(now, Feedback::Switch { to, epoch }, out);
             }
+            Body::Heartbeat(purpose) => {
+                self.sender
+                    .on_heartbeat(now, path, (sequence, purpose), out);
+            }
+            Body::HeartbeatReply(purpose) => {
+                self.sender
+                    .on_heartbeat_reply(now, path, (sequence, purpose), out);
+            }
         }
     }
 }
@@ -116,6 +134,7 @@ impl<P: Payload> Machine for Endpoint<P> {
         match input {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
+            Input::Reachable => self.sender.on_reachable(now),
         }
     }
 

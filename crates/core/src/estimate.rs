@@ -2,8 +2,10 @@
 
 mod delta_t;
 mod macd;
+mod round_trip;
 mod srtt;
 
 pub use delta_t::{DeltaT, Measurement};
 pub use macd::Macd;
+pub use round_trip::RoundTrip;
 pub use srtt::Srtt;

@@ -7,7 +7,8 @@ use crate::frame::{Epoch, FrameKind, PathId};
 use crate::packet::Kind;
 use crate::time::{Duration, Time};
 
-/// Version of the event stream; it changes when a field changes its meaning.
+/// Version of the event stream; it changes when a field changes its meaning, not when an event or a kind of
+/// frame is added.
 pub const VERSION: u32 = 1;
 
 /// Why an arriving frame, or a packet of an application, goes no further.
@@ -90,6 +91,28 @@ pub enum Event {
         to: PathId,
         /// The epoch that the switch opens.
         epoch: Epoch,
+    },
+    /// Heartbeats of this end are not answered on a path any more.
+    PathSilent {
+        /// The path.
+        path: PathId,
+        /// How long ago the last answer came; nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        silence: Duration,
+        /// The smoothed round-trip time until then; nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        rtt: Duration,
+    },
+    /// A path that was silent has answered for long enough to be used again.
+    PathBack {
+        /// The path.
+        path: PathId,
+        /// From the last answer before the silence until now; nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        outage: Duration,
+        /// The smoothed round-trip time; nanoseconds.
+        #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
+        rtt: Duration,
     },
     /// The sender switched its active path.
     Switched {

@@ -103,6 +103,8 @@ pub const OVER_IPV6: u32 = 48;
 pub const PROBE_LEN: u16 = 2;
 /// Length of a switch frame's body in bytes: that of a probe, which sizes both.
 pub const SWITCH_LEN: u16 = PROBE_LEN;
+/// Length of the body of a heartbeat and of its answer in bytes: that of a probe, which sizes all three.
+pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
 /// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
 pub const PAIR_MIN: u16 = 1;
 
@@ -119,6 +121,19 @@ pub enum FrameKind {
     Pair,
     /// A request to switch the active path.
     Switch,
+    /// Asks for an answer on the same path.
+    Heartbeat,
+    /// The answer to a heartbeat.
+    HeartbeatReply,
+}
+
+/// What a heartbeat is for: each purpose counts its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To know whether the path lives ([`crate::liveness`]).
+    Liveness,
+    /// To measure the path for the policy's choice ([`crate::policy::Action::Heartbeat`]).
+    Choice,
 }
 
 /// What an endpoint's frames measure on the wire, link by link: the packet sizes of a simulation, or the
@@ -127,7 +142,8 @@ pub enum FrameKind {
 pub struct Encapsulation {
     /// Bytes that a frame adds to the packet that it carries or imitates.
     pub data: u32,
-    /// Size of a probe, of the leading packet of a pair and of a switch frame, in bytes.
+    /// Size of a probe, of the leading packet of a pair, of a switch frame, of a heartbeat and of its answer, in
+    /// bytes.
     pub probe: u32,
 }
 
@@ -159,7 +175,11 @@ impl Encapsulation {
                 trailing: true,
                 len,
             } => u32::from(*len) + self.data,
-            Body::Probe { .. } | Body::Pair { .. } | Body::Switch { .. } => self.probe,
+            Body::Probe { .. }
+            | Body::Pair { .. }
+            | Body::Switch { .. }
+            | Body::Heartbeat(_)
+            | Body::HeartbeatReply(_) => self.probe,
         }
     }
 }
@@ -172,7 +192,8 @@ pub struct Frame<P> {
     /// The sender's epoch; in a switch frame the epoch that the switch opens.
     pub epoch: Epoch,
     /// Data: the data sequence, by which copies combine. Probe: that of the data packet it stands for.
-    /// Pair: the number of the pair on its path. Switch: the number of the repetition.
+    /// Pair: the number of the pair on its path. Switch: the number of the repetition. Heartbeat: its number
+    /// among those of its path and purpose; its answer repeats it.
     pub sequence: u64,
     /// When the sender sent it, by the sender's clock.
     pub sent: Time,
@@ -216,6 +237,10 @@ pub enum Body<P> {
         /// The path to become active.
         to: PathId,
     },
+    /// Asks the other end for an answer on the same path, at once.
+    Heartbeat(Purpose),
+    /// The answer to a heartbeat.
+    HeartbeatReply(Purpose),
 }
 
 impl<P: Payload> Body<P> {
@@ -231,6 +256,7 @@ impl<P: Payload> Body<P> {
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
+            Body::Heartbeat(_) | Body::HeartbeatReply(_) => HEARTBEAT_LEN as usize,
         }
     }
 
@@ -242,6 +268,8 @@ impl<P: Payload> Body<P> {
             Body::Probe { .. } => FrameKind::Probe,
             Body::Pair { .. } => FrameKind::Pair,
             Body::Switch { .. } => FrameKind::Switch,
+            Body::Heartbeat(_) => FrameKind::Heartbeat,
+            Body::HeartbeatReply(_) => FrameKind::HeartbeatReply,
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod endpoint;
 pub mod estimate;
 pub mod event;
 pub mod frame;
+pub mod liveness;
 pub mod machine;
 pub mod math;
 mod overlay;

@@ -3,6 +3,7 @@
 use crate::combine::{DetectorConfig, DetectorError};
 use crate::event::Event;
 use crate::frame::{Encapsulation, Frame, PathId};
+use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig};
 use crate::time::Duration;
 
@@ -25,6 +26,9 @@ pub struct EndpointConfig {
     /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where both
     /// ends send every packet on every path.
     pub detector: Option<DetectorConfig>,
+    /// How paths are watched, so that one that goes silent is left; without it every path is used always, as in
+    /// the papers.
+    pub liveness: Option<LivenessConfig>,
 }
 
 /// How paths are compared (PPD paper, 3.3 and 5.2).
@@ -110,6 +114,9 @@ pub enum ConfigError {
     /// A packet that was not sent on a path would count as lost there.
     #[error("a detector needs the policy duplicate-all, which sends every packet on every path")]
     DetectorWithoutCopies,
+    /// Paths cannot be watched like this.
+    #[error("liveness: {0}")]
+    Liveness(#[from] LivenessError),
 }
 
 impl EndpointConfig {
@@ -136,6 +143,14 @@ impl EndpointConfig {
             if !self.policy.copies_all() && self.paths > 1 {
                 return Err(ConfigError::DetectorWithoutCopies);
             }
+        }
+        if let Some(problem) = self
+            .liveness
+            .iter()
+            .flat_map(LivenessConfig::problems)
+            .next()
+        {
+            return Err(problem.into());
         }
         Ok(())
     }

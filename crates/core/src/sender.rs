@@ -1,11 +1,13 @@
-//! The sending half of an endpoint: numbers packets and sends copies, probes and pairs as its policy says.
+//! The sending half of an endpoint: numbers packets, sends copies, probes and pairs as its policy says over the
+//! paths that live, and heartbeats to know which do.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId, Payload};
+use crate::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId, Payload, Purpose};
+use crate::liveness::{Liveness, PathHealth, Wanted};
 use crate::machine::Deadline;
 use crate::overlay::{EndpointConfig, Output};
 use crate::packet::PacketMeta;
@@ -21,6 +23,17 @@ pub struct Sender {
     pair_len: u16,
     /// The number of the next pair on each path; like `sequence` ahead of those before a restart.
     pairs: Vec<u64>,
+    liveness: Option<Liveness>,
+    /// The paths of the configuration, whether they live or not.
+    all: PathSet,
+}
+
+/// What a policy asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    pairs: PathSet,
+    heartbeats: Vec<(PathId, u64)>,
+    switched: Option<(PathId, PathId)>,
 }
 
 /// What every frame needs: the paths, and what a frame measures on them.
@@ -44,6 +57,10 @@ impl Sender {
             sequence: config.first_sequence,
             pair_len: config.probing.pair_len,
             pairs: vec![config.first_sequence; usize::from(config.paths)],
+            liveness: config
+                .liveness
+                .map(|liveness| Liveness::new(&liveness, config.paths)),
+            all: PathSet::first(config.paths),
         }
     }
 
@@ -59,21 +76,22 @@ impl Sender {
             kind: meta.kind,
             len: meta.size,
         }));
-        let mut pairs = PathSet::EMPTY;
+        let mut asked = Asked::default();
         let plan = self
             .policy
             .route(now, meta, &self.link.paths, &mut |action| {
-                if let Action::SendPair(path) = action {
-                    pairs = pairs.with(path);
-                }
+                asked.note(action);
             });
-        self.send_pairs(now, pairs, out);
+        self.act(now, asked, out);
         if plan.copies.is_empty() {
             out(Output::Event(Event::Dropped {
                 reason: DropReason::NoPath,
                 len: meta.size,
             }));
             return;
+        }
+        if let Some(liveness) = &mut self.liveness {
+            liveness.on_carried(now, plan.copies);
         }
         let sequence = self.sequence;
         self.sequence += 1;
@@ -92,51 +110,139 @@ impl Sender {
         self.link.send_copies(plan.copies, frame, out);
     }
 
-    /// Takes a request of the other end to switch.
-    pub fn on_feedback<P>(
+    /// Takes what the other end says: a request to switch, or the answer to a heartbeat of the policy.
+    pub fn on_feedback<P: Payload>(
         &mut self,
         now: Time,
         feedback: Feedback,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let Feedback::Switch { to, epoch } = feedback else {
-            return;
-        };
-        if !self.link.paths.usable.contains(to) {
+        if let Feedback::Switch { to, .. } = feedback
+            && !self.all.contains(to)
+        {
             out(Output::Event(Event::Dropped {
                 reason: DropReason::UnknownPath,
                 len: 0,
             }));
             return;
         }
+        let mut asked = Asked::default();
         self.policy.feedback(now, feedback, &mut |action| {
-            if let Action::Switched { from, to } = action {
-                out(Output::Event(Event::Switched { from, to, epoch }));
-            }
+            asked.note(action);
         });
+        self.act(now, asked, out);
     }
 
-    /// Does what the policy has due.
+    /// Answers the heartbeat `id`, on the path where it came.
+    pub fn on_heartbeat<P: Payload>(
+        &self,
+        now: Time,
+        path: PathId,
+        (id, purpose): (u64, Purpose),
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        self.beat(now, path, id, Body::HeartbeatReply(purpose), out);
+    }
+
+    /// Takes the answer to the heartbeat `id`.
+    pub fn on_heartbeat_reply<P: Payload>(
+        &mut self,
+        now: Time,
+        path: PathId,
+        (id, purpose): (u64, Purpose),
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        match (purpose, &mut self.liveness) {
+            (Purpose::Choice, _) => {
+                self.on_feedback(now, Feedback::HeartbeatReply { path, id }, out);
+            }
+            (Purpose::Liveness, Some(liveness)) => {
+                let change = liveness.on_reply(now, path, id);
+                self.link.paths.usable = liveness.usable();
+                change.map(Output::Event).into_iter().for_each(out);
+            }
+            (Purpose::Liveness, None) => {}
+        }
+    }
+
+    /// Notes that what is sent from now on can reach the other end.
+    pub fn on_reachable(&mut self, now: Time) {
+        if let Some(liveness) = &mut self.liveness {
+            liveness.on_reachable(now);
+        }
+    }
+
+    /// What was observed of `path`; nothing where paths are not watched.
+    #[must_use]
+    pub fn health(&self, path: PathId) -> Option<PathHealth> {
+        self.liveness.as_ref()?.health(path)
+    }
+
+    /// Does what the policy and the watch over the paths have due.
     pub fn on_deadline<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        let mut pairs = PathSet::EMPTY;
+        self.watch(now, out);
+        let mut asked = Asked::default();
         self.policy
             .on_deadline(now, &self.link.paths, &mut |action| {
-                if let Action::SendPair(path) = action {
-                    pairs = pairs.with(path);
-                }
+                asked.note(action);
             });
-        self.send_pairs(now, pairs, out);
+        self.act(now, asked, out);
     }
 
-    /// When the policy next wants to act.
+    /// When the policy or the watch next wants to act.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {
-        self.policy.next_deadline()
+        let liveness = self.liveness.as_ref().and_then(Liveness::next_deadline);
+        Deadline::earlier(self.policy.next_deadline(), liveness)
     }
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
     pub(crate) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         self.link.send_copies(self.link.paths.usable, frame, out);
+    }
+
+    fn watch<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+        let Some(liveness) = &mut self.liveness else {
+            return;
+        };
+        let mut heartbeats = Vec::new();
+        liveness.on_deadline(now, |wanted| match wanted {
+            Wanted::Heartbeat { path, id } => heartbeats.push((path, id)),
+            Wanted::Event(event) => out(Output::Event(event)),
+        });
+        self.link.paths.usable = liveness.usable();
+        for (path, id) in heartbeats {
+            self.beat(now, path, id, Body::Heartbeat(Purpose::Liveness), out);
+        }
+    }
+
+    fn act<P: Payload>(&mut self, now: Time, asked: Asked, out: &mut impl FnMut(Output<P>)) {
+        if let Some((from, to)) = asked.switched {
+            let epoch = self.policy.epoch();
+            out(Output::Event(Event::Switched { from, to, epoch }));
+        }
+        self.send_pairs(now, asked.pairs, out);
+        for (path, id) in asked.heartbeats {
+            self.beat(now, path, id, Body::Heartbeat(Purpose::Choice), out);
+        }
+    }
+
+    fn beat<P: Payload>(
+        &self,
+        now: Time,
+        path: PathId,
+        id: u64,
+        body: Body<P>,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let frame = Frame {
+            path,
+            epoch: self.policy.epoch(),
+            sequence: id,
+            sent: now,
+            body,
+        };
+        self.link.send(frame, out);
     }
 
     fn send_pairs<P: Payload>(&mut self, now: Time, on: PathSet, out: &mut impl FnMut(Output<P>)) {
@@ -157,6 +263,16 @@ impl Sender {
                     out,
                 );
             }
+        }
+    }
+}
+
+impl Asked {
+    fn note(&mut self, action: Action) {
+        match action {
+            Action::SendPair(path) => self.pairs = self.pairs.with(path),
+            Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
+            Action::Switched { from, to } => self.switched = Some((from, to)),
         }
     }
 }

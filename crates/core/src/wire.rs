@@ -2,18 +2,18 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 its answer |
 //! | 1 | path |
 //! | 4 | epoch |
 //! | 8 | sequence |
 //! | 8 | send time, nanoseconds by the sender's clock |
-//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active |
+//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness or 1 choice |
 //!
 //! Numbers are big-endian. A frame of any other form is refused whole.
 
 use alloc::vec::Vec;
 
-use crate::frame::{self, Body, Epoch, Frame, PAIR_MIN, PathId};
+use crate::frame::{self, Body, Epoch, Frame, PAIR_MIN, PathId, Purpose};
 use crate::time::Time;
 
 /// Length of the frame header in bytes.
@@ -43,6 +43,8 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         Body::Probe { .. } => 1,
         Body::Pair { .. } => 2,
         Body::Switch { .. } => 3,
+        Body::Heartbeat(_) => 4,
+        Body::HeartbeatReply(_) => 5,
     };
     to.extend_from_slice(&[kind, frame.path.0]);
     to.extend_from_slice(&frame.epoch.0.to_be_bytes());
@@ -56,6 +58,9 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
             to.resize(to.len() + usize::from(len.saturating_sub(PAIR_MIN)), 0);
         }
         Body::Switch { to: path } => to.extend_from_slice(&[0, path.0]),
+        Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
+            to.extend_from_slice(&[0, u8::from(*purpose == Purpose::Choice)]);
+        }
     }
 }
 
@@ -88,13 +93,11 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
             data_len: u16::from_be_bytes(exactly(bytes, rest)?),
         },
         2 => decode_pair(rest).ok_or_else(short)??,
-        3 => {
-            let [zero, to] = exactly(bytes, rest)?;
-            if zero != 0 {
-                return Err(WireError::Field(zero));
-            }
-            Body::Switch { to: PathId(to) }
-        }
+        3 => Body::Switch {
+            to: PathId(behind_zero(bytes, rest)?),
+        },
+        4 => Body::Heartbeat(decode_purpose(bytes, rest)?),
+        5 => Body::HeartbeatReply(decode_purpose(bytes, rest)?),
         0 => return Err(short()),
         _ => return Err(WireError::Kind(kind)),
     };
@@ -115,6 +118,21 @@ fn exactly<const N: usize>(bytes: &[u8], rest: &[u8]) -> Result<[u8; N], WireErr
             WireError::Long(bytes.len())
         }
     })
+}
+
+fn behind_zero(bytes: &[u8], rest: &[u8]) -> Result<u8, WireError> {
+    match exactly(bytes, rest)? {
+        [0, value] => Ok(value),
+        [other, _] => Err(WireError::Field(other)),
+    }
+}
+
+fn decode_purpose(bytes: &[u8], rest: &[u8]) -> Result<Purpose, WireError> {
+    match behind_zero(bytes, rest)? {
+        0 => Ok(Purpose::Liveness),
+        1 => Ok(Purpose::Choice),
+        other => Err(WireError::Field(other)),
+    }
 }
 
 fn decode_pair(rest: &[u8]) -> Option<Result<Body<&[u8]>, WireError>> {
@@ -141,7 +159,13 @@ mod tests {
             (any::<bool>(), PAIR_MIN..2000)
                 .prop_map(|(trailing, len)| Body::Pair { trailing, len }),
             any::<u8>().prop_map(|to| Body::Switch { to: PathId(to) }),
+            purposes().prop_map(Body::Heartbeat),
+            purposes().prop_map(Body::HeartbeatReply),
         ]
+    }
+
+    fn purposes() -> impl Strategy<Value = Purpose> {
+        prop_oneof![Just(Purpose::Liveness), Just(Purpose::Choice)]
     }
 
     fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
@@ -167,6 +191,8 @@ mod tests {
             Body::Probe { data_len } => Body::Probe { data_len },
             Body::Pair { trailing, len } => Body::Pair { trailing, len },
             Body::Switch { to } => Body::Switch { to },
+            Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
+            Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
         }
     }
 
@@ -224,5 +250,11 @@ mod tests {
         assert_eq!(decode(&header(2, &[7, 0])), Err(WireError::Field(7)));
         assert_eq!(decode(&header(3, &[])), Err(WireError::Short(HEADER_LEN)));
         assert_eq!(decode(&header(3, &[9, 1])), Err(WireError::Field(9)));
+        for kind in [4, 5] {
+            let short = Err(WireError::Short(HEADER_LEN + 1));
+            assert_eq!(decode(&header(kind, &[0])), short);
+            assert_eq!(decode(&header(kind, &[1, 0])), Err(WireError::Field(1)));
+            assert_eq!(decode(&header(kind, &[0, 2])), Err(WireError::Field(2)));
+        }
     }
 }

@@ -211,6 +211,7 @@ fn endpoint(config: &NodeConfig) -> EndpointConfig {
         first_sequence: wall_ns(),
         probing: config.probing,
         detector: None,
+        liveness: None,
     }
 }
 

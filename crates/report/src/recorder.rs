@@ -109,7 +109,10 @@ impl Recorder {
                     to,
                 });
             }
-            Event::DeltaT { .. } | Event::SwitchWanted { .. } => {}
+            Event::DeltaT { .. }
+            | Event::SwitchWanted { .. }
+            | Event::PathSilent { .. }
+            | Event::PathBack { .. } => {}
         }
     }
 

@@ -22,6 +22,7 @@ impl Scenario {
             first_sequence: 0,
             probing: self.probing(),
             detector: None,
+            liveness: None,
         }
     }
 

@@ -192,6 +192,12 @@ impl Session {
         self.keys.current.is_some()
     }
 
+    /// Whether a frame for `path` would leave now, rather than wait for keys or for the peer's address.
+    pub(crate) fn carries(&self, path: PathId) -> bool {
+        let reachable = self.reachable.get(path.index());
+        self.is_established() && reachable.is_some_and(|reachable| *reachable)
+    }
+
     /// How many paths the peer has, as it said in the last handshake; none before the first.
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {

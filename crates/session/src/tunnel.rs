@@ -1,12 +1,16 @@
 //! A whole node but for its sockets: an endpoint of `polypath-core` over a [`Session`], as one machine.
 //!
+//! Heartbeats leave only where they can reach the peer: they neither wait for a session nor count as sent; once
+//! one stands, the endpoint is told so that it tries all paths at once.
+//!
 //! IP packets of applications on one side, datagrams of paths on the other. The live node gives it a TUN
 //! device and UDP sockets; a simulation gives it the ports of a network.
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
-use polypath_core::frame::{Body, Frame, HEADER_LEN, PathId, SEAL_LEN};
+use polypath_core::frame::{Body, Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
+use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
 use polypath_core::time::Time;
@@ -104,6 +108,12 @@ impl Tunnel {
         self.endpoint.held() + self.session.held()
     }
 
+    /// What was observed of `path`; nothing where paths are not watched.
+    #[must_use]
+    pub fn health(&self, path: PathId) -> Option<PathHealth> {
+        self.endpoint.health(path)
+    }
+
     /// What happened in the session, in numbers.
     #[must_use]
     pub fn counters(&self) -> &Counters {
@@ -131,12 +141,19 @@ impl Tunnel {
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let mut opened = None;
-        self.session
-            .receive(now, path, datagram, &mut |said| match said {
+        let (mut opened, mut established) = (None, false);
+        self.session.receive(now, path, datagram, &mut |said| {
+            if let session::Output::Event(SessionEvent::Established { .. }) = said {
+                established = true;
+            }
+            match said {
                 session::Output::Opened { frame, .. } => opened = Some(frame),
                 said => forward(said, out),
-            });
+            }
+        });
+        if established {
+            self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
+        }
         let Some(bytes) = opened else { return };
         match decode(path, &bytes) {
             Some(frame) => {
@@ -157,6 +174,10 @@ impl Tunnel {
     ) {
         let (session, scratch) = (&mut self.session, &mut self.scratch);
         step(&mut self.endpoint, now, wake, &mut |said| match said {
+            endpoint::Output::Transmit(frame)
+                if is_heartbeat(frame.body.kind()) && !session.carries(frame.path) => {}
+            endpoint::Output::Event(Event::FrameOut { path, kind, .. })
+                if is_heartbeat(kind) && !session.carries(path) => {}
             endpoint::Output::Transmit(frame) => {
                 scratch.clear();
                 wire::encode(&frame, scratch);
@@ -168,6 +189,10 @@ impl Tunnel {
     }
 }
 
+const fn is_heartbeat(kind: FrameKind) -> bool {
+    matches!(kind, FrameKind::Heartbeat | FrameKind::HeartbeatReply)
+}
+
 /// Reads the peer's frame; its packet shares the memory of `bytes`. The path is the one on which it
 /// came, which the session has checked.
 fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
@@ -177,6 +202,8 @@ fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
         Body::Probe { data_len } => Body::Probe { data_len },
         Body::Pair { trailing, len } => Body::Pair { trailing, len },
         Body::Switch { to } => Body::Switch { to },
+        Body::Heartbeat(purpose) => Body::Heartbeat(purpose),
+        Body::HeartbeatReply(purpose) => Body::HeartbeatReply(purpose),
     };
     Some(Frame {
         path,

@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, IpVersion, Kind};
 use crate::policy::PolicyConfig;
 use crate::time::Duration;
 
+mod liveness;
 mod marks;
 
 const MS: Duration = Duration::from_millis(1);
@@ -43,6 +44,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
+        liveness: None,
     }
 }
 

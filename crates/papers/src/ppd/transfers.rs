@@ -79,7 +79,10 @@ impl Observer for Counted<'_> {
             match kind {
                 FrameKind::Pair => *pairs += u64::from(*len),
                 FrameKind::Switch => *requests += u64::from(*len),
-                FrameKind::Data | FrameKind::Probe => {}
+                FrameKind::Data
+                | FrameKind::Probe
+                | FrameKind::Heartbeat
+                | FrameKind::HeartbeatReply => {}
             }
         }
         self.seen.on_event(scheme, at, event);

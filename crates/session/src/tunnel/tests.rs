@@ -2,12 +2,15 @@ use super::*;
 use etherparse::PacketBuilder;
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::{Encapsulation, OVER_IPV4};
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 
 use crate::key::PrivateKey;
 use crate::session::Limits;
+
+mod liveness;
 
 const DELAY: Duration = Duration::from_millis(10);
 
@@ -23,10 +26,20 @@ fn key(name: &str) -> PrivateKey {
 }
 
 fn node(own: &str, peer: &str) -> Node {
-    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default())
+    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default(), None)
 }
 
-fn node_with(own: &str, peer: &str, policy: PolicyConfig, limits: Limits) -> Node {
+fn watched(own: &str, peer: &str, liveness: Option<LivenessConfig>) -> Node {
+    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default(), liveness)
+}
+
+fn node_with(
+    own: &str,
+    peer: &str,
+    policy: PolicyConfig,
+    limits: Limits,
+    liveness: Option<LivenessConfig>,
+) -> Node {
     let endpoint = EndpointConfig {
         paths: 2,
         policy,
@@ -35,6 +48,7 @@ fn node_with(own: &str, peer: &str, policy: PolicyConfig, limits: Limits) -> Nod
         first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
+        liveness,
     };
     let session = SessionConfig {
         private_key: key(own),
@@ -120,7 +134,7 @@ fn a_deadline_moves_on_where_frames_that_are_due_use_up_the_keys() {
         ..Limits::default()
     };
     let policy = PolicyConfig::ProbeAndSwitch { path: 0 };
-    let mut nodes = [("a", "b"), ("b", "a")].map(|(a, b)| node_with(a, b, policy, limits));
+    let mut nodes = [("a", "b"), ("b", "a")].map(|(a, b)| node_with(a, b, policy, limits, None));
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     let mut now = Time::ZERO + Duration::from_secs(1);
     for number in 0..5 {

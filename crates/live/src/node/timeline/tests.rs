@@ -203,6 +203,7 @@ fn lonely() -> Tunnel {
         first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
+        liveness: None,
     };
     let session = SessionConfig {
         private_key: key("own"),

@@ -1,0 +1,216 @@
+//! Failover of a whole endpoint.
+
+use super::*;
+use crate::frame::Purpose;
+use crate::liveness::{LivenessConfig, LivenessError, PathState};
+
+const DELAY: Duration = Duration::from_millis(10);
+
+fn watched(policy: PolicyConfig) -> Endpoint<Packet> {
+    let liveness = Some(LivenessConfig::default());
+    let config = EndpointConfig {
+        liveness,
+        ..config(policy)
+    };
+    Endpoint::new(&config).unwrap()
+}
+
+/// Two endpoints with 10 ms of network between them, whose first path is cut for a while; every 20 ms the
+/// first sends a packet.
+struct Failover {
+    ends: [Endpoint<Packet>; 2],
+    /// Frames under way, with the end that they go to.
+    flying: VecDeque<(Time, usize, Frame<Packet>)>,
+    /// When the first path carries nothing either way, in milliseconds.
+    cut: core::ops::Range<u64>,
+    /// Whether requests to switch get lost.
+    unasked: bool,
+    arrived: Vec<(Time, u32)>,
+    events: Vec<(Time, Event)>,
+    now: Time,
+}
+
+impl Failover {
+    fn new(policy: PolicyConfig, cut: core::ops::Range<u64>) -> Self {
+        Self {
+            ends: [watched(policy), watched(policy)],
+            flying: VecDeque::new(),
+            cut,
+            unasked: false,
+            arrived: Vec::new(),
+            events: Vec::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn run(&mut self, until: Time) {
+        loop {
+            let packet = Time(self.now.0.div_ceil(20_000_000) * 20_000_000);
+            let due = |end: usize| self.ends[end].deadline().map_or(Time::MAX, |d| d.at);
+            let frame = self.flying.front().map_or(Time::MAX, |(at, ..)| *at);
+            let next = packet.min(due(0)).min(due(1)).min(frame);
+            if next >= until {
+                return;
+            }
+            self.now = self.now.max(next);
+            if frame == next {
+                let (_, to, frame) = self.flying.pop_front().unwrap();
+                self.wake(to, Wake::Input(Input::Frame(frame)));
+            } else if packet == next {
+                let number = u32::try_from(self.now.0 / 20_000_000).unwrap();
+                let (meta, payload) = (meta(Kind::Data, 1000), Packet(number, 1000));
+                self.wake(0, Wake::Input(Input::Packet { meta, payload }));
+                self.now += Duration(1);
+            } else {
+                self.wake(usize::from(due(1) == next), Wake::Timeout);
+            }
+        }
+    }
+
+    fn wake(&mut self, end: usize, what: Wake<Input<Packet>>) {
+        let now = self.now;
+        for said in wake(&mut self.ends[end], now, what) {
+            match said {
+                Output::Transmit(frame) => {
+                    let time = now.0 / 1_000_000;
+                    let is_cut = frame.path == FIRST && self.cut.contains(&time);
+                    let unheard = self.unasked && frame.body.kind() == FrameKind::Switch;
+                    if !is_cut && !unheard {
+                        self.flying.push_back((now + DELAY, 1 - end, frame));
+                    }
+                }
+                Output::Deliver(packet) => self.arrived.push((now, packet.0)),
+                Output::Event(event) if end == 0 => self.events.push((now, event)),
+                Output::Event(_) => {}
+            }
+        }
+    }
+
+    /// The longest time in which nothing arrived, in milliseconds.
+    fn outage(&self) -> u64 {
+        let gaps = self.arrived.windows(2).map(|w| w[1].0.since(w[0].0));
+        gaps.max().unwrap().0 / 1_000_000
+    }
+
+    fn lost(&self) -> usize {
+        let last = self.arrived.last().unwrap().1;
+        last as usize + 1 - self.arrived.len()
+    }
+
+    /// The path that brought the newest packet.
+    fn path(&self) -> PathId {
+        let data = self.events.iter().rev().find_map(|(_, event)| match event {
+            Event::FrameOut {
+                path,
+                kind: FrameKind::Data,
+                ..
+            } => Some(*path),
+            _ => None,
+        });
+        data.unwrap()
+    }
+}
+
+#[test]
+fn a_flow_goes_on_over_another_path_and_comes_back() {
+    let golden = [
+        (PolicyConfig::SinglePath { path: 0 }, 5, 120),
+        (PolicyConfig::DuplicateAcks { path: 0 }, 5, 120),
+        (PolicyConfig::DuplicateAll {}, 0, 20),
+        // The receiver sees a probe without its packet before any heartbeat is overdue.
+        (PolicyConfig::ProbeAndSwitch { path: 0 }, 1, 40),
+    ];
+    for (policy, lost, outage) in golden {
+        let mut failover = Failover::new(policy, 5_000..8_000);
+        failover.run(at(7_000));
+        assert_eq!(failover.path(), SECOND, "{policy:?}");
+        failover.run(at(20_000));
+        assert_eq!(
+            (failover.lost(), failover.outage()),
+            (lost, outage),
+            "{policy:?}"
+        );
+        let health = failover.ends[0].health(FIRST).unwrap();
+        assert_eq!((health.state, health.silences), (PathState::Live, 1));
+        let is_named = matches!(
+            policy,
+            PolicyConfig::SinglePath { .. } | PolicyConfig::DuplicateAcks { .. }
+        );
+        if is_named {
+            assert_eq!(failover.path(), FIRST, "back on the path that is named");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_is_left_without_a_request_opens_an_epoch() {
+    let mut failover = Failover::new(PolicyConfig::ProbeAndSwitch { path: 0 }, 5_000..8_000);
+    failover.unasked = true;
+    failover.run(at(20_000));
+    let switched: Vec<_> = failover
+        .events
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Switched { .. }))
+        .collect();
+    let (from, to, epoch) = (FIRST, SECOND, Epoch(1));
+    let [(when, event)] = switched[..] else {
+        panic!("{switched:?}")
+    };
+    assert_eq!(*event, Event::Switched { from, to, epoch });
+    assert!(*when > at(5_075) && *when < at(5_150), "{when}");
+}
+
+#[test]
+fn without_any_answer_packets_go_on_as_if_nothing_were_known() {
+    for policy in [
+        PolicyConfig::SinglePath { path: 1 },
+        PolicyConfig::ProbeAndSwitch { path: 1 },
+        PolicyConfig::DuplicateAcks { path: 1 },
+    ] {
+        let mut end = watched(policy);
+        for second in 0..100 {
+            wake(&mut end, at(1000 * second), Wake::Timeout);
+            let sent = send(&mut end, at(1000 * second), 0, Kind::Data);
+            assert_eq!(of_kind(&sent, FrameKind::Data)[0].path, SECOND);
+        }
+    }
+}
+
+#[test]
+fn a_heartbeat_is_answered_at_once_where_it_came_by_whoever_it_reaches() {
+    for mut end in [
+        watched(PolicyConfig::SinglePath { path: 0 }),
+        endpoint(PolicyConfig::SinglePath { path: 0 }),
+    ] {
+        for purpose in [Purpose::Liveness, Purpose::Choice] {
+            let heartbeat = Frame {
+                path: SECOND,
+                epoch: Epoch(3),
+                sequence: 77,
+                sent: at(1),
+                body: Body::Heartbeat(purpose),
+            };
+            let [answer] = frames(&receive(&mut end, at(9), heartbeat))[..] else {
+                panic!("one answer")
+            };
+            assert_eq!((answer.path, answer.sequence), (SECOND, 77));
+            assert_eq!(answer.body, Body::HeartbeatReply(purpose));
+            let stray = answer.carrying(SECOND, Body::HeartbeatReply(purpose));
+            assert_eq!(frames(&receive(&mut end, at(9), stray)), []);
+        }
+    }
+}
+
+#[test]
+fn impossible_watches_are_refused() {
+    let liveness = LivenessConfig {
+        misses: 1,
+        ..LivenessConfig::default()
+    };
+    let config = EndpointConfig {
+        liveness: Some(liveness),
+        ..config(PolicyConfig::DuplicateAll {})
+    };
+    let error = Endpoint::<Packet>::new(&config).unwrap_err();
+    assert_eq!(error, ConfigError::Liveness(LivenessError::Misses));
+}

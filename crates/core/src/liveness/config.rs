@@ -1,0 +1,111 @@
+//! How paths are watched.
+
+use super::MOST_MISSES;
+use crate::time::Duration;
+
+/// The shortest interval between heartbeats: the answers of as many as are remembered then take 2.5 s, which is
+/// longer than any path.
+const LEAST_INTERVAL: Duration = Duration::from_millis(10);
+/// The shortest hold: it has to be something that can double.
+const LEAST_HOLD: Duration = Duration::from_millis(1);
+
+/// How the paths of an endpoint are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct LivenessConfig {
+    /// Heartbeats leave at this interval on a path that carries packets.
+    pub interval: Duration,
+    /// Heartbeats leave at this interval on a path that carries none.
+    pub standby: Duration,
+    /// So many heartbeats in a row must be missed before a path is silent; more where its losses would
+    /// explain as many.
+    pub misses: u32,
+    /// An answer is not overdue before it is this much later than the smoothed round-trip time.
+    pub margin: Duration,
+    /// On a silent path heartbeats grow apart up to this interval.
+    pub retry: Duration,
+    /// A path that answers again is not used for this long; each return that does not last doubles it.
+    pub hold: Duration,
+    /// The most that the hold grows to; a return that lasts this long starts it anew.
+    pub longest_hold: Duration,
+}
+
+impl Default for LivenessConfig {
+    /// Three misses as BFD's detection multiplier commonly is (RFC 5880, 6.8.4), at an interval by which a
+    /// path with a round trip of 50 ms is left within 150 ms, the delay that conversation hardly notices
+    /// (ITU-T G.114). An idle path costs four frames a second. Holds double as the penalties of route-flap
+    /// damping do (RFC 2439), from a second to a minute.
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_millis(25),
+            standby: Duration::from_millis(500),
+            misses: 3,
+            margin: Duration::from_millis(25),
+            retry: Duration::from_secs(4),
+            hold: Duration::from_secs(1),
+            longest_hold: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Why paths cannot be watched like this; each names its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LivenessError {
+    /// Answers would come after their heartbeats are forgotten.
+    #[error("`interval` must be at least 10 ms")]
+    Interval,
+    /// A path would be watched more closely when it carries nothing.
+    #[error("`standby` must not be shorter than `interval`")]
+    Standby,
+    /// One miss is every lost heartbeat; and nobody waits for very many.
+    #[error("`misses` must be 2 to {MOST_MISSES}")]
+    Misses,
+    /// Retries would not grow apart.
+    #[error("`retry` must not be shorter than `interval`")]
+    Retry,
+    /// A hold of nothing does not grow.
+    #[error("`hold` must be at least 1 ms")]
+    Hold,
+    /// Holds would shrink.
+    #[error("`longest_hold` must not be shorter than `hold`")]
+    LongestHold,
+}
+
+impl LivenessError {
+    /// The key that it is about.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Interval => "interval",
+            Self::Standby => "standby",
+            Self::Misses => "misses",
+            Self::Retry => "retry",
+            Self::Hold => "hold",
+            Self::LongestHold => "longest_hold",
+        }
+    }
+}
+
+impl LivenessConfig {
+    /// All that is wrong with it.
+    pub fn problems(&self) -> impl Iterator<Item = LivenessError> {
+        let checks = [
+            (self.interval < LEAST_INTERVAL, LivenessError::Interval),
+            (self.standby < self.interval, LivenessError::Standby),
+            (
+                !(2..=MOST_MISSES).contains(&self.misses),
+                LivenessError::Misses,
+            ),
+            (self.retry < self.interval, LivenessError::Retry),
+            (self.hold < LEAST_HOLD, LivenessError::Hold),
+            (self.longest_hold < self.hold, LivenessError::LongestHold),
+        ];
+        checks
+            .into_iter()
+            .filter_map(|(wrong, error)| wrong.then_some(error))
+    }
+}

@@ -1,0 +1,92 @@
+//! How many misses in a row a path's own losses explain.
+
+use super::MOST_MISSES;
+
+/// Losses explain a run of misses that comes by less often than once in so many heartbeats only badly: at
+/// 40 a second about 7 h.
+const ONCE_IN: f64 = 1e6;
+/// The share is a mean over about so many heartbeats.
+const MEMORY: u32 = 128;
+/// A path is believed to have answered so many before the first.
+const BELIEVED: u32 = 16;
+
+/// The share of heartbeats that get lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Losses {
+    share: f64,
+    heartbeats: u32,
+    needed: u32,
+}
+
+impl Losses {
+    /// Of a path that is believed to lose nothing.
+    pub(super) fn new(least: u32) -> Self {
+        Self {
+            share: 0.0,
+            heartbeats: BELIEVED,
+            needed: least,
+        }
+    }
+
+    /// Counts an answered heartbeat and the `lost` ones before it.
+    pub(super) fn count(&mut self, lost: usize, least: u32) {
+        for _ in 0..lost {
+            self.update(1.0);
+        }
+        self.update(0.0);
+        let expected = |misses: &u32| (0..*misses).fold(ONCE_IN, |left, _| left * self.share);
+        self.needed = (least..MOST_MISSES)
+            .find(|misses| expected(misses) <= 1.0)
+            .unwrap_or(MOST_MISSES);
+    }
+
+    /// How many misses in a row are more than losses, at least what was last asked for.
+    pub(super) fn needed(&self) -> usize {
+        self.needed as usize
+    }
+
+    /// The share of heartbeats that get lost, 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
+    fn update(&mut self, lost: f64) {
+        self.heartbeats = (self.heartbeats + 1).min(MEMORY);
+        self.share += (lost - self.share) / f64::from(self.heartbeats);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The misses needed after heartbeats of which each `n`-th is lost.
+    fn needed(n: u32) -> usize {
+        let mut losses = Losses::new(3);
+        (0..1000).for_each(|_| losses.count(1, 3));
+        for _ in 0..1000 {
+            (2..n).for_each(|_| losses.count(0, 3));
+            losses.count(1, 3);
+        }
+        losses.needed()
+    }
+
+    #[test]
+    fn the_more_is_lost_the_more_misses_are_needed() {
+        let mut losses = Losses::new(3);
+        losses.count(0, 3);
+        assert_eq!(losses.needed(), 3);
+        // 0.01^3 = 10^-6; 0.1^6 = 10^-6; 0.5^20 = 10^-6.
+        assert_eq!(needed(200), 3);
+        assert!((6..=7).contains(&needed(10)), "{}", needed(10));
+        assert_eq!(needed(2), 20);
+    }
+
+    #[test]
+    fn a_path_that_loses_all_needs_no_more_than_the_most() {
+        let mut losses = Losses::new(3);
+        losses.count(10_000, 3);
+        assert_eq!(losses.needed(), MOST_MISSES as usize);
+        assert!(losses.share() < 1.0);
+    }
+}

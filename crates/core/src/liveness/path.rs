@@ -1,0 +1,293 @@
+//! One path under watch.
+
+use super::config::LivenessConfig;
+use super::losses::Losses;
+use super::outstanding::Outstanding;
+use super::{ANSWERS, FIRST_TIMEOUT, PathHealth, PathState};
+use crate::estimate::RoundTrip;
+use crate::machine::Deadline;
+use crate::time::{Duration, Time};
+
+/// How often the interval of a silent path may double; the configured longest comes earlier.
+const MOST_DOUBLINGS: u32 = 32;
+
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    state: State,
+    outstanding: Outstanding,
+    round_trip: Option<RoundTrip>,
+    losses: Losses,
+    last_sent: Option<Time>,
+    /// Until when it counts as one that carries packets.
+    busy_until: Time,
+    /// Heartbeats sent while it is silent or unproven, since the last answer.
+    retries: u32,
+    /// How long its next return is held.
+    hold: Duration,
+    /// When the last answer came.
+    heard: Time,
+    counted: Counted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Unproven,
+    /// Since when, and whether it had been silent before.
+    Live {
+        since: Time,
+        returned: bool,
+    },
+    /// The last answer before it fell silent came at `left`.
+    Silent {
+        left: Time,
+    },
+    Returning {
+        left: Time,
+        /// So many came in a row.
+        answers: u32,
+        /// Not to be used before.
+        until: Time,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    sent: u64,
+    answered: u64,
+    silences: u64,
+}
+
+/// What a path's state has become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Silent; the last answer is so old.
+    Silent(Duration),
+    /// Live again, having been away for so long.
+    Back(Duration),
+}
+
+impl Path {
+    pub(super) fn new(config: &LivenessConfig) -> Self {
+        Self {
+            state: State::Unproven,
+            outstanding: Outstanding::default(),
+            round_trip: None,
+            losses: Losses::new(config.misses),
+            last_sent: None,
+            busy_until: Time::ZERO,
+            retries: 0,
+            hold: config.hold,
+            heard: Time::ZERO,
+            counted: Counted::default(),
+        }
+    }
+
+    pub(super) fn state(&self) -> PathState {
+        match self.state {
+            State::Unproven => PathState::Unproven,
+            State::Live { .. } => PathState::Live,
+            State::Silent { .. } => PathState::Silent,
+            State::Returning { .. } => PathState::Returning,
+        }
+    }
+
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.round_trip.map(RoundTrip::smoothed)
+    }
+
+    pub(super) fn health(&self) -> PathHealth {
+        PathHealth {
+            state: self.state(),
+            rtt: self.rtt(),
+            loss: self.losses.share(),
+            silences: self.counted.silences,
+            sent: self.counted.sent,
+            answered: self.counted.answered,
+        }
+    }
+
+    /// Notes that the path carries a packet.
+    pub(super) fn carry(&mut self, now: Time, config: &LivenessConfig) {
+        self.busy_until = now + config.standby;
+    }
+
+    /// Begins anew where nothing is known: what was sent before never left.
+    pub(super) fn restart(&mut self) {
+        if !matches!(self.state, State::Live { .. }) {
+            self.outstanding.clear();
+            self.last_sent = None;
+            self.retries = 0;
+        }
+    }
+
+    /// Takes the answer to heartbeat `id`.
+    pub(super) fn answer(&mut self, now: Time, id: u64, config: &LivenessConfig) -> Option<Change> {
+        let (sent, skipped) = self.outstanding.answer(id)?;
+        let rtt = now.since(sent);
+        match &mut self.round_trip {
+            Some(round_trip) => round_trip.update(rtt),
+            None => self.round_trip = Some(RoundTrip::new(rtt)),
+        }
+        self.counted.answered += 1;
+        self.retries = 0;
+        self.heard = now;
+        match self.state {
+            State::Unproven => {
+                self.state = State::Live {
+                    since: now,
+                    returned: false,
+                };
+            }
+            State::Live { .. } => self.losses.count(skipped, config.misses),
+            State::Silent { left } => {
+                self.state = State::Returning {
+                    left,
+                    answers: 1,
+                    until: now + self.hold,
+                };
+            }
+            State::Returning { .. } => {
+                self.losses.count(skipped, config.misses);
+                return self.come_nearer(now, skipped);
+            }
+        }
+        None
+    }
+
+    /// Counts an answer on a path that returns.
+    fn come_nearer(&mut self, now: Time, skipped: usize) -> Option<Change> {
+        let State::Returning {
+            left,
+            answers,
+            until,
+        } = &mut self.state
+        else {
+            return None;
+        };
+        *answers = if skipped > 0 { 1 } else { *answers + 1 };
+        if *answers < ANSWERS || now < *until {
+            return None;
+        }
+        let outage = now.since(*left);
+        self.state = State::Live {
+            since: now,
+            returned: true,
+        };
+        Some(Change::Back(outage))
+    }
+
+    /// Leaves the path if too many heartbeats in a row are overdue.
+    pub(super) fn expire(&mut self, now: Time, config: &LivenessConfig) -> Option<Change> {
+        self.silent_at(config).filter(|at| *at <= now)?;
+        match self.state {
+            State::Live { since, returned } => {
+                let lasted = now.since(since) >= config.longest_hold;
+                self.hold = if returned && !lasted {
+                    (self.hold * 2).min(config.longest_hold)
+                } else {
+                    config.hold
+                };
+                self.counted.silences += 1;
+                self.state = State::Silent { left: self.heard };
+                Some(Change::Silent(now.since(self.heard)))
+            }
+            State::Returning { left, .. } => {
+                self.state = State::Silent { left };
+                None
+            }
+            State::Unproven | State::Silent { .. } => None,
+        }
+    }
+
+    /// The number of the heartbeat to send, if one is due.
+    pub(super) fn beat(&mut self, now: Time, config: &LivenessConfig) -> Option<u64> {
+        if self.heartbeat_at(config) > now {
+            return None;
+        }
+        self.last_sent = Some(now);
+        if matches!(self.state, State::Unproven | State::Silent { .. }) {
+            self.retries = (self.retries + 1).min(MOST_DOUBLINGS);
+        }
+        self.counted.sent += 1;
+        Some(self.outstanding.push(now))
+    }
+
+    pub(super) fn deadline(&self, config: &LivenessConfig) -> Deadline {
+        let heartbeat = Deadline {
+            at: self.heartbeat_at(config),
+            why: "heartbeat of a path",
+        };
+        match self.silent_at(config) {
+            Some(at) if at < heartbeat.at => Deadline {
+                at,
+                why: "silence of a path",
+            },
+            _ => heartbeat,
+        }
+    }
+
+    /// How long after it left a heartbeat's answer is overdue.
+    fn timeout(&self, config: &LivenessConfig) -> Duration {
+        let round_trip = self.round_trip;
+        round_trip.map_or(FIRST_TIMEOUT, |round_trip| {
+            round_trip.timeout(config.margin)
+        })
+    }
+
+    /// When so many heartbeats are overdue that losses do not explain it.
+    fn silent_at(&self, config: &LivenessConfig) -> Option<Time> {
+        match self.state {
+            State::Live { .. } | State::Returning { .. } => {
+                let last = self.outstanding.nth(self.losses.needed() - 1)?;
+                Some(last + self.timeout(config))
+            }
+            State::Unproven | State::Silent { .. } => None,
+        }
+    }
+
+    fn heartbeat_at(&self, config: &LivenessConfig) -> Time {
+        let Some(last) = self.last_sent else {
+            return Time::ZERO;
+        };
+        let soon = last + config.interval;
+        let busy = self.busy_until > soon;
+        match self.state {
+            State::Live { .. } if busy => soon,
+            State::Live { .. } => soon.max(self.overdue_at(config)).min(last + config.standby),
+            State::Returning { answers, .. } if busy || answers < ANSWERS => soon,
+            State::Returning { until, .. } => {
+                let wanted = until.min(self.overdue_at(config));
+                soon.max(wanted).min(last + config.standby)
+            }
+            State::Unproven | State::Silent { .. } => {
+                let apart = (config.interval * (1 << self.retries)).min(config.retry);
+                last + if busy {
+                    apart.min(config.standby)
+                } else {
+                    apart
+                }
+            }
+        }
+    }
+
+    /// When the first heartbeat is overdue: what may be a silence is looked at closely.
+    fn overdue_at(&self, config: &LivenessConfig) -> Time {
+        let oldest = self.outstanding.nth(0);
+        oldest.map_or(Time::MAX, |sent| sent + self.timeout(config))
+    }
+
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn round_trip(&self) -> Option<RoundTrip> {
+        self.round_trip
+    }
+
+    #[cfg(test)]
+    pub(super) fn needed(&self) -> usize {
+        self.losses.needed()
+    }
+}

@@ -1,0 +1,118 @@
+//! Two nodes that watch their paths.
+
+use std::collections::BTreeMap;
+
+use polypath_core::liveness::PathState;
+
+use super::*;
+
+const FIRST: PathId = PathId(0);
+
+/// Two nodes, and the datagrams between them in the order of their arrival.
+struct Pair {
+    nodes: [Node; 2],
+    flying: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    sent: u64,
+    /// Whether the second node is there.
+    present: bool,
+    /// Whether the first path is cut.
+    cut: bool,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let liveness = Some(LivenessConfig::default());
+        Self {
+            nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
+            flying: BTreeMap::new(),
+            sent: 0,
+            present: false,
+            cut: false,
+        }
+    }
+
+    fn run(&mut self, until: Time) {
+        loop {
+            let due = |who: usize| match self.nodes[who].tunnel.deadline() {
+                Some(due) if who == 0 || self.present => due.at,
+                _ => Time::MAX,
+            };
+            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
+            let next = due(0).min(due(1)).min(arrival);
+            if next > until {
+                return;
+            }
+            if arrival == next {
+                let (_, (to, path, datagram)) = self.flying.pop_first().unwrap();
+                self.wake(next, to, Wake::Input(Input::Datagram { path, datagram }));
+            } else {
+                self.wake(next, usize::from(due(1) == next), Wake::Timeout);
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Time, who: usize, wake: Wake<Input>) {
+        let mut datagrams = Vec::new();
+        let node = &mut self.nodes[who];
+        step(&mut node.tunnel, now, wake, &mut |said| match said {
+            Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
+            Output::Packet(packet) => node.packets.push(packet),
+            Output::Event(event) => node.events.push(event),
+            Output::Authenticated { .. } | Output::Session(_) => {}
+        });
+        for (path, datagram) in datagrams {
+            self.sent += 1;
+            if self.present && !(self.cut && path == FIRST) {
+                let key = (now + DELAY, self.sent);
+                self.flying.insert(key, (1 - who, path, datagram));
+            }
+        }
+    }
+
+    fn state(&self, path: PathId) -> PathState {
+        self.nodes[0].tunnel.health(path).unwrap().state
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+#[test]
+fn no_heartbeat_leaves_before_there_is_a_session_and_then_they_do_at_once() {
+    let mut pair = Pair::new();
+    pair.run(at(60_000));
+    // Initiations alone, and nothing waits: the queue is for packets.
+    let initiated = pair.nodes[0].tunnel.counters().initiated;
+    assert_eq!(pair.sent, 2 * initiated);
+    assert_eq!(pair.nodes[0].events, []);
+    assert_eq!(pair.nodes[0].tunnel.counters().discarded, 0);
+    pair.present = true;
+    pair.run(at(70_000));
+    assert!(pair.nodes[0].tunnel.is_established());
+    for path in [FIRST, PathId(1)] {
+        assert_eq!(pair.state(path), PathState::Live);
+        let health = pair.nodes[0].tunnel.health(path).unwrap();
+        assert_eq!(health.rtt, Some(DELAY * 2));
+    }
+}
+
+#[test]
+fn a_path_that_is_cut_is_left_while_the_session_stands_and_used_again() {
+    let mut pair = Pair::new();
+    pair.present = true;
+    pair.run(at(10_000));
+    pair.cut = true;
+    pair.run(at(11_500));
+    assert_eq!(pair.state(FIRST), PathState::Silent);
+    let before = pair.sent;
+    pair.wake(at(11_500), 0, Wake::Input(Input::Packet(udp_packet(1))));
+    assert_eq!(pair.sent, before + 1, "one path is used of two");
+    pair.run(at(12_000));
+    assert_eq!(pair.nodes[1].packets, [udp_packet(1)]);
+    pair.cut = false;
+    pair.run(at(30_000));
+    assert_eq!(pair.state(FIRST), PathState::Live);
+    let established = pair.nodes[0].tunnel.counters().established;
+    assert_eq!(established, 1, "no handshake was needed");
+}
