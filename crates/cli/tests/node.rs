@@ -340,6 +340,22 @@ fn the_name_of_another_interface_is_refused_for_the_tun_device() {
 #[test]
 fn an_uplink_that_falls_silent_is_told_and_its_return_too() {
     let Some(site) = Site::new() else { return };
+    let silent = "heartbeats are not answered here any more";
+    tell_a_silence(&site, silent, "heartbeats are answered here again");
+}
+
+#[test]
+fn without_heartbeats_it_is_told_where_each_packet_leaves_something_on_every_path() {
+    let Some(site) = Site::new() else { return };
+    for file in [&site.files.a, &site.files.b] {
+        edit(file, "[node]", "liveness = \"off\"\n[node]");
+    }
+    let silent = "nothing of the peer comes here any more";
+    tell_a_silence(&site, silent, "the peer is heard here again");
+}
+
+/// Takes an uplink down and up again, of which both logs must tell in these words.
+fn tell_a_silence(site: &Site, silent: &str, back: &str) {
     let (_a, _b) = (site.start_a(), site.start_b());
     await_log(&site.files.a, "the peer answers", 2);
     let mut ping = Command::new("ping");
@@ -352,13 +368,13 @@ fn an_uplink_that_falls_silent_is_told_and_its_return_too() {
     };
     set("down");
     for file in [&site.files.a, &site.files.b] {
-        let log = await_log(file, "nothing of the peer comes here any more", 1);
+        let log = await_log(file, silent, 1);
         let told = log.lines().find(|line| line.contains("any more")).unwrap();
         assert!(told.contains("WARN") && told.contains("uplink1"), "{told}");
     }
     set("up");
     for file in [&site.files.a, &site.files.b] {
-        let log = await_log(file, "the peer is heard here again", 1);
+        let log = await_log(file, back, 1);
         assert_eq!(log.matches("any more").count(), 1, "{log}");
     }
 }

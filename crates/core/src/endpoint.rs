@@ -35,6 +35,9 @@ pub enum Input<P> {
     /// What is sent from now on can reach the other end, as after a handshake: paths that do not live are
     /// tried at once.
     Reachable,
+    /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
+    /// this time at the earliest.
+    Late(Time),
 }
 
 /// Most of what an endpoint holds at once beside what its configuration says, whatever comes: timers of probes, and
@@ -135,6 +138,7 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now),
+            Input::Late(present) => self.sender.on_late(present),
         }
     }
 

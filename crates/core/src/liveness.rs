@@ -55,6 +55,8 @@ pub struct Liveness {
     paths: Vec<Path>,
     /// The latest time that was told; what is due earlier is due then.
     now: Time,
+    /// No heartbeat leaves before.
+    present: Time,
 }
 
 /// What is known of a path's life.
@@ -114,6 +116,7 @@ impl Liveness {
             config: *config,
             paths: vec![Path::new(config); usize::from(paths)],
             now: Time::ZERO,
+            present: Time::ZERO,
         }
     }
 
@@ -154,6 +157,12 @@ impl Liveness {
         self.paths.iter_mut().for_each(Path::restart);
     }
 
+    /// Notes that whoever drives this is behind and does by and by what was due until `present`. A heartbeat that
+    /// is due meanwhile leaves at `present` at the earliest, and must not count as sent before.
+    pub fn on_late(&mut self, present: Time) {
+        self.present = present;
+    }
+
     /// Takes the answer to the heartbeat `id` of `path`, and gives what is to be told.
     pub fn on_reply(&mut self, now: Time, path: PathId, id: u64) -> Option<Event> {
         self.now = now;
@@ -169,7 +178,8 @@ impl Liveness {
             if let Some(change) = watched.expire(now, &self.config) {
                 want(Wanted::Event(event(path, watched, change)));
             }
-            if let Some(id) = watched.beat(now, &self.config) {
+            let beat = || watched.beat(now, &self.config);
+            if let Some(id) = (now >= self.present).then(beat).flatten() {
                 want(Wanted::Heartbeat { path, id });
             }
         }
@@ -178,7 +188,10 @@ impl Liveness {
     /// When the next heartbeat leaves or the next path falls silent.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let due = self.paths.iter().map(|path| path.deadline(&self.config));
+        let due = self
+            .paths
+            .iter()
+            .map(|path| path.deadline(self.present, &self.config));
         let next = due.min_by_key(|due| due.at)?;
         let at = next.at.max(self.now);
         Some(Deadline { at, ..next })

@@ -6,13 +6,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Encapsulation, Frame, PROBE_LEN, PathId, Payload, Purpose};
+use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
 use crate::liveness::{Liveness, PathHealth, Wanted};
 use crate::machine::Deadline;
 use crate::overlay::{EndpointConfig, Output};
 use crate::packet::PacketMeta;
 use crate::policy::{Action, Feedback, PathPolicy, PathSet, Paths};
 use crate::time::Time;
+use outgoing::Outgoing;
+
+mod outgoing;
 
 /// Numbers an application's packets and sends them over the paths that the policy picks.
 #[derive(Debug)]
@@ -34,13 +37,6 @@ struct Asked {
     pairs: PathSet,
     heartbeats: Vec<(PathId, u64)>,
     switched: Option<(PathId, PathId)>,
-}
-
-/// What every frame needs: the paths, and what a frame measures on them.
-#[derive(Clone, Copy, Debug)]
-struct Outgoing {
-    paths: Paths,
-    encapsulation: Encapsulation,
 }
 
 impl Sender {
@@ -172,6 +168,13 @@ impl Sender {
         }
     }
 
+    /// Notes that whoever drives this is behind: nothing leaves before `present`.
+    pub fn on_late(&mut self, present: Time) {
+        if let Some(liveness) = &mut self.liveness {
+            liveness.on_late(present);
+        }
+    }
+
     /// What was observed of `path`; nothing where paths are not watched.
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
@@ -274,41 +277,5 @@ impl Asked {
             Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
             Action::Switched { from, to } => self.switched = Some((from, to)),
         }
-    }
-}
-
-impl Outgoing {
-    fn send<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
-        let len = self.encapsulation.size(&frame.body);
-        let (path, kind) = (frame.path, frame.body.kind());
-        out(Output::Event(Event::FrameOut { path, kind, len }));
-        out(Output::Transmit(frame));
-    }
-
-    /// Sends the frame on each of `paths`; the last one takes the original, so that one copy clones nothing.
-    fn send_copies<P: Payload>(
-        &self,
-        paths: PathSet,
-        frame: Frame<P>,
-        out: &mut impl FnMut(Output<P>),
-    ) {
-        let mut paths = paths.into_iter();
-        let Some(first) = paths.next() else { return };
-        for path in paths {
-            self.send(
-                Frame {
-                    path,
-                    ..frame.clone()
-                },
-                out,
-            );
-        }
-        self.send(
-            Frame {
-                path: first,
-                ..frame
-            },
-            out,
-        );
     }
 }

@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::ProbingConfig;
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_scenario::document::{self, Errors, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::tun::Prefix;
 
@@ -37,9 +38,53 @@ pub struct NodeConfig {
     /// How paths are compared, under a policy that probes.
     #[serde(default)]
     pub probing: ProbingConfig,
+    /// How paths are watched; `"off"` uses every path always.
+    #[serde(default)]
+    pub liveness: Watch,
     /// The paths, in the same order at both ends.
     #[serde(rename = "path")]
     pub paths: Vec<PathConfig>,
+}
+
+/// Whether and how paths are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Watch {
+    /// By heartbeats: a path that goes silent is left.
+    Heartbeats(LivenessConfig),
+    /// Not at all.
+    Off(Off),
+}
+
+/// The word for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Off {
+    /// None.
+    Off,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::Heartbeats(LivenessConfig::default())
+    }
+}
+
+impl From<Option<LivenessConfig>> for Watch {
+    fn from(config: Option<LivenessConfig>) -> Self {
+        config.map_or(Self::Off(Off::Off), Self::Heartbeats)
+    }
+}
+
+impl Watch {
+    /// How, if at all.
+    #[must_use]
+    pub fn config(self) -> Option<LivenessConfig> {
+        match self {
+            Self::Heartbeats(config) => Some(config),
+            Self::Off(Off::Off) => None,
+        }
+    }
 }
 
 /// This end of the overlay.

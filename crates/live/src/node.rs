@@ -29,6 +29,7 @@ use crate::stats::{self, Stats, StatsFile};
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
 use events::EventFile;
+use hearing::Hearing;
 use paths::Paths;
 use ports::Ports;
 use station::NodeStation;
@@ -142,7 +143,8 @@ impl Node {
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
-        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, config.policy);
+        let heard = Hearing::new(config.paths.len(), config.policy, config.liveness);
+        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard);
         let ports = Ports::new(tun, paths, events);
         let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
@@ -211,7 +213,7 @@ fn endpoint(config: &NodeConfig) -> EndpointConfig {
         first_sequence: wall_ns(),
         probing: config.probing,
         detector: None,
-        liveness: None,
+        liveness: config.liveness.config(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use polypath_core::event::DropReason;
+use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use serde::Serialize;
@@ -65,6 +66,37 @@ pub struct PathStats {
     pub unsent: u64,
     /// Datagrams for a peer whose address was not known yet.
     pub unaddressed: u64,
+    /// Of those sent, heartbeats and answers to the peer's, as the event stream counts their bytes.
+    pub heartbeats: Volume,
+    /// What the answers to this end's heartbeats tell; nothing where paths are not watched.
+    pub liveness: Option<LivenessStats>,
+}
+
+/// What heartbeats tell of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LivenessStats {
+    /// Whether it lives.
+    pub state: PathState,
+    /// The smoothed round-trip time in milliseconds; none before the first answer.
+    pub rtt_ms: Option<f64>,
+    /// The share of heartbeats that got lost while the path lived, 0 to 1.
+    pub loss: f64,
+    /// How often it fell silent.
+    pub silences: u64,
+    /// Heartbeats answered.
+    pub answered: u64,
+}
+
+impl From<PathHealth> for LivenessStats {
+    fn from(health: PathHealth) -> Self {
+        Self {
+            state: health.state,
+            rtt_ms: health.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            loss: health.loss,
+            silences: health.silences,
+            answered: health.answered,
+        }
+    }
 }
 
 /// What a node counted so far.

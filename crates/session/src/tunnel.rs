@@ -39,6 +39,9 @@ pub enum Input {
         /// Its bytes.
         datagram: Bytes,
     },
+    /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
+    /// this time at the earliest.
+    Late(Time),
 }
 
 /// What a tunnel says.
@@ -231,6 +234,10 @@ impl Machine for Tunnel {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet, out),
             Input::Datagram { path, datagram } => self.on_datagram(now, path, &datagram, out),
+            Input::Late(present) => {
+                let input = endpoint::Input::Late(present);
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
         }
     }
 

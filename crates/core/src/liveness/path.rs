@@ -212,9 +212,10 @@ impl Path {
         Some(self.outstanding.push(now))
     }
 
-    pub(super) fn deadline(&self, config: &LivenessConfig) -> Deadline {
+    /// When it next wants to act; no heartbeat leaves before `present`.
+    pub(super) fn deadline(&self, present: Time, config: &LivenessConfig) -> Deadline {
         let heartbeat = Deadline {
-            at: self.heartbeat_at(config),
+            at: self.heartbeat_at(config).max(present),
             why: "heartbeat of a path",
         };
         match self.silent_at(config) {

@@ -1,7 +1,9 @@
 use alloc::vec::Vec;
 
 use super::*;
+use bench::Bench;
 
+mod bench;
 mod properties;
 
 const MS: Duration = Duration::from_millis(1);
@@ -10,97 +12,6 @@ const SECOND: PathId = PathId(1);
 
 fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
-}
-
-/// A watch, the answers under way to it, and what it has said.
-struct Bench {
-    watch: Liveness,
-    now: Time,
-    flying: Vec<(Time, PathId, u64)>,
-    /// The paths that carry a packet every 20 ms, and when the next comes.
-    carrying: (PathSet, Time),
-    sent: Vec<(Time, PathId)>,
-    told: Vec<(Time, Event)>,
-}
-
-impl Bench {
-    fn new(config: &LivenessConfig, paths: u8) -> Self {
-        Self {
-            watch: Liveness::new(config, paths),
-            now: Time::ZERO,
-            flying: Vec::new(),
-            carrying: (PathSet::EMPTY, Time::ZERO),
-            sent: Vec::new(),
-            told: Vec::new(),
-        }
-    }
-
-    fn carrying(mut self, paths: PathSet) -> Self {
-        self.carrying.0 = paths;
-        self
-    }
-
-    /// Goes on until `until`; `fate` is the round-trip time of the heartbeat that leaves on a path at a
-    /// time, none for one that is not answered.
-    fn run(&mut self, until: Time, mut fate: impl FnMut(PathId, Time) -> Option<Duration>) {
-        loop {
-            let answer = self.flying.iter().map(|(at, ..)| *at).min();
-            let due = self.watch.next_deadline().unwrap().at;
-            let packet = self.carrying.1;
-            let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
-            if next > until {
-                break;
-            }
-            self.now = self.now.max(next);
-            if packet == next {
-                self.watch.on_carried(self.now, self.carrying.0);
-                self.carrying.1 = self.now + MS * 20;
-            } else if answer == Some(next) {
-                self.answer_next();
-            } else {
-                self.wake(&mut fate);
-            }
-        }
-        self.now = until;
-    }
-
-    fn answer_next(&mut self) {
-        let next = (0..self.flying.len()).min_by_key(|n| self.flying[*n].0);
-        let (_, path, id) = self.flying.swap_remove(next.unwrap());
-        let said = self.watch.on_reply(self.now, path, id);
-        self.told.extend(said.map(|event| (self.now, event)));
-    }
-
-    fn wake(&mut self, fate: &mut impl FnMut(PathId, Time) -> Option<Duration>) {
-        let now = self.now;
-        let (flying, sent, told) = (&mut self.flying, &mut self.sent, &mut self.told);
-        self.watch.on_deadline(now, |wanted| match wanted {
-            Wanted::Event(event) => told.push((now, event)),
-            Wanted::Heartbeat { path, id } => {
-                sent.push((now, path));
-                flying.extend(fate(path, now).map(|rtt| (now + rtt, path, id)));
-            }
-        });
-        let due = self.watch.next_deadline().unwrap();
-        assert!(due.at > now, "{due:?} at {now}");
-    }
-
-    /// When which path fell silent (false) or came back (true), in milliseconds.
-    fn changes(&self) -> Vec<(u64, PathId, bool)> {
-        let change = |(time, event): &(Time, Event)| {
-            let ms = time.since(Time::ZERO).as_nanos() / MS.as_nanos();
-            match event {
-                Event::PathSilent { path, .. } => (ms, *path, false),
-                Event::PathBack { path, .. } => (ms, *path, true),
-                other => panic!("{other:?}"),
-            }
-        };
-        self.told.iter().map(change).collect()
-    }
-
-    fn state(&self, path: PathId) -> PathState {
-        self.watch.health(path).unwrap().state
-    }
 }
 
 /// A round-trip time but between these milliseconds, where nothing is answered.
@@ -270,6 +181,21 @@ fn what_was_sent_before_the_other_end_could_be_reached_counts_for_nothing() {
     bench.run(at(61_000), |_, _| Some(MS));
     let health = bench.watch.health(FIRST).unwrap();
     assert_eq!((health.state, health.loss), (PathState::Live, 0.0));
+}
+
+#[test]
+fn whoever_is_late_himself_does_not_blame_the_path() {
+    let answers = |_, _| Some(MS * 40);
+    let mut bench = Bench::new(&LivenessConfig::default(), 1).carrying(PathSet::only(FIRST));
+    bench.run(at(5_000), answers);
+    // For 600 ms nobody wakes the machine; what was under way has come in time.
+    let before = bench.sent.len();
+    bench.watch.on_late(at(5_600));
+    bench.run(at(5_599), answers);
+    assert_eq!(bench.sent.len(), before, "nothing can leave in the past");
+    bench.run(at(10_000), answers);
+    assert_eq!(bench.told, []);
+    assert_eq!(bench.watch.health(FIRST).unwrap().rtt, Some(MS * 40));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use polypath_core::endpoint::LEAST_PAIR_LEN;
+use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
+use polypath_core::time::Duration;
 use polypath_scenario::document::Problems;
 
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, TunDevice};
@@ -19,6 +21,7 @@ const LEAST_MTU: u16 = 576;
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_tun(&config.node.tun, problems);
     check_probing(config, problems);
+    check_liveness(config, problems);
     check_paths(&config.paths, problems);
     if let Some(path) = config.policy.named_path()
         && path.index() >= config.paths.len().max(1)
@@ -125,6 +128,27 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         let remedy = format!("use \"{LEAST_PAIR_LEN} B\" to \"{most} B\"");
         problems.report("probing.pair_len", message, remedy);
     }
+}
+
+fn check_liveness(config: &NodeConfig, problems: &mut Problems) {
+    let usual = LivenessConfig::default();
+    let watch = config.liveness.config();
+    for problem in watch.iter().flat_map(LivenessConfig::problems) {
+        let key = problem.key();
+        let remedy = match problem {
+            LivenessError::Misses => format!("use for example {}", usual.misses),
+            LivenessError::Interval => example(usual.interval),
+            LivenessError::Standby => example(usual.standby),
+            LivenessError::Retry => example(usual.retry),
+            LivenessError::Hold => example(usual.hold),
+            LivenessError::LongestHold => example(usual.longest_hold),
+        };
+        problems.report(&format!("liveness.{key}"), problem.to_string(), remedy);
+    }
+}
+
+fn example(span: Duration) -> String {
+    format!("use for example \"{span}\"")
 }
 
 fn check_paths(paths: &[PathConfig], problems: &mut Problems) {

@@ -129,6 +129,47 @@ fn a_pair_is_as_long_as_a_scenario_would_say() {
 }
 
 #[test]
+fn paths_are_watched_unless_the_file_says_otherwise() {
+    let read = |table: &str| {
+        let text = GOOD.replace("[probing]", &format!("{table}\n[probing]"));
+        NodeConfig::parse(&text, "a.toml")
+            .unwrap()
+            .liveness
+            .config()
+    };
+    let usual = LivenessConfig::default();
+    assert_eq!(read(""), Some(usual));
+    let misses = 5;
+    let five = LivenessConfig { misses, ..usual };
+    assert_eq!(read("[liveness]\nmisses = 5"), Some(five));
+    let off = NodeConfig::parse(&format!("liveness = \"off\"\n{GOOD}"), "a.toml");
+    assert_eq!(off.unwrap().liveness.config(), None);
+}
+
+#[test]
+fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
+    let said = |table: &str| complaint("[probing]", &format!("{table}\n[probing]"));
+    let impossible = said("[liveness]\ninterval = \"1 ms\"\nmisses = 1\nhold = \"2 min\"");
+    for expected in [
+        "a.toml:10:12: `interval` must be at least 10 ms; use for example \"25 ms\"",
+        "a.toml:11:10: `misses` must be 2 to 20; use for example 3",
+        "`longest_hold` must not be shorter than `hold`; use for example \"60 s\"",
+    ] {
+        assert!(impossible.contains(expected), "{impossible}");
+    }
+    let misspelt = said("[liveness]\nmises = 4");
+    assert!(
+        misspelt.contains("a.toml:10:1") && misspelt.contains("misses"),
+        "{misspelt}"
+    );
+    let word = errors(&format!("liveness = \"of\"\n{GOOD}"));
+    assert!(
+        word.contains("a.toml:1:12") && word.contains("off"),
+        "{word}"
+    );
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     let text = GOOD
         .replace("remote", "remot")
@@ -140,7 +181,7 @@ fn all_mistakes_are_told_at_once() {
 #[test]
 fn the_schema_names_every_table() {
     let schema = NodeConfig::schema();
-    for key in ["node", "peer", "policy", "probing", "path"] {
+    for key in ["node", "peer", "policy", "probing", "liveness", "path"] {
         assert!(schema["properties"].get(key).is_some(), "{key}");
     }
 }

@@ -1,12 +1,14 @@
 //! Paths that fall silent while others bring the peer's datagrams.
 //!
-//! Only where each packet leaves something on every path, as the policy of this end says, and that of the
+//! Only where no heartbeats tell it better ([`polypath_core::liveness`]), and each packet leaves something on every path, as the policy of this end says, and that of the
 //! peer if it is the same. A path that may be idle is not called silent; nor is one while the peer sends
 //! nothing at all, which the session notices where an answer is due.
 
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
+
+use crate::config::Watch;
 
 /// Silence after which the log is to say so.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -19,7 +21,7 @@ const MISSED: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Hearing {
     paths: Vec<Heard>,
-    /// Whether all paths carry something of each packet.
+    /// Whether silence is to be told: all paths carry something of each packet, and nothing else tells it.
     together: bool,
 }
 
@@ -41,12 +43,13 @@ pub(super) enum Change {
 }
 
 impl Hearing {
-    /// Of `paths` paths that `policy` uses.
-    pub(super) fn new(paths: usize, policy: PolicyConfig) -> Self {
-        let together = match policy {
+    /// Of `paths` paths that `policy` uses and that are watched like this.
+    pub(super) fn new(paths: usize, policy: PolicyConfig, watch: Watch) -> Self {
+        let on_all = match policy {
             PolicyConfig::DuplicateAll {} | PolicyConfig::ProbeAndSwitch { .. } => true,
             PolicyConfig::SinglePath { .. } | PolicyConfig::DuplicateAcks { .. } => false,
         };
+        let together = on_all && watch.config().is_none();
         let paths = vec![Heard::default(); paths];
         Self { paths, together }
     }
@@ -97,6 +100,7 @@ impl Heard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Off;
 
     const KEPT: PathId = PathId(0);
     const CUT: PathId = PathId(1);
@@ -107,7 +111,15 @@ mod tests {
 
     /// What is told when the paths are heard at these milliseconds.
     fn told(policy: PolicyConfig, heard: impl IntoIterator<Item = (PathId, u64)>) -> Vec<Change> {
-        let mut hearing = Hearing::new(2, policy);
+        told_under(Watch::Off(Off::Off), policy, heard)
+    }
+
+    fn told_under(
+        watch: Watch,
+        policy: PolicyConfig,
+        heard: impl IntoIterator<Item = (PathId, u64)>,
+    ) -> Vec<Change> {
+        let mut hearing = Hearing::new(2, policy, watch);
         let mut told = Vec::new();
         for (path, at) in heard {
             hearing.hear(path, ms(at), |change| told.push(change));
@@ -130,6 +142,8 @@ mod tests {
             PolicyConfig::ProbeAndSwitch { path: 0 },
         ] {
             assert_eq!(told(policy, heard()), expected);
+            // Heartbeats tell it.
+            assert_eq!(told_under(Watch::default(), policy, heard()), []);
         }
         // Under these a path may be idle.
         for policy in [

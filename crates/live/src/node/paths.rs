@@ -3,9 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 
-use polypath_core::frame::PathId;
-use polypath_core::policy::PolicyConfig;
-use polypath_core::time::Time;
+use polypath_core::event::Event;
+use polypath_core::frame::{FrameKind, PathId};
+use polypath_core::liveness::PathHealth;
+use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 use polypath_session::tunnel::Input;
 
@@ -14,7 +15,7 @@ use super::inbox::{Arrival, Inbox};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
-use crate::stats::PathStats;
+use crate::stats::{LivenessStats, PathStats};
 use crate::udp::PathSocket;
 
 /// A path's socket and the address of the peer there.
@@ -41,7 +42,7 @@ impl Paths {
         sockets: Vec<PathSocket>,
         max_datagram: usize,
         clock: Clock,
-        policy: PolicyConfig,
+        hearing: Hearing,
     ) -> Self {
         let paths = configs.iter().zip(sockets);
         Self {
@@ -49,7 +50,7 @@ impl Paths {
                 .map(|(path, socket)| Path::new(path, socket))
                 .collect(),
             inbox: Inbox::new(configs.len()),
-            hearing: Hearing::new(configs.len(), policy),
+            hearing,
             datagrams: PacketBuffer::new(max_datagram + 1),
             clock,
         }
@@ -107,11 +108,48 @@ impl Paths {
         }
     }
 
-    /// What was counted by `now`.
-    pub(super) fn stats(&self, now: Time) -> Vec<PathStats> {
+    /// Counts heartbeats, and logs what they tell.
+    pub(super) fn note(&mut self, event: Event) {
+        match event {
+            Event::FrameOut {
+                path,
+                kind: FrameKind::Heartbeat | FrameKind::HeartbeatReply,
+                len,
+            } => {
+                if let Some(path) = self.all.get_mut(path.index()) {
+                    path.stats.heartbeats.add(len as usize);
+                }
+            }
+            Event::PathSilent { path, silence, rtt } => tracing::warn!(
+                path = self.name(path),
+                silence_ms = milliseconds(silence),
+                rtt_ms = milliseconds(rtt),
+                "heartbeats are not answered here any more; packets take other paths, if any answers"
+            ),
+            Event::PathBack { path, outage, rtt } => tracing::info!(
+                path = self.name(path),
+                outage_ms = milliseconds(outage),
+                rtt_ms = milliseconds(rtt),
+                "heartbeats are answered here again; the path is used"
+            ),
+            _ => {}
+        }
+    }
+
+    fn name(&self, path: PathId) -> Option<&str> {
+        self.all.get(path.index()).map(|path| &*path.stats.name)
+    }
+
+    /// What was counted by `now`, with what `health` knows of each path.
+    pub(super) fn stats(
+        &self,
+        now: Time,
+        health: impl Fn(PathId) -> Option<PathHealth>,
+    ) -> Vec<PathStats> {
         let paths = (0..).map(PathId).zip(&self.all);
         let stats = paths.map(|(id, path)| PathStats {
             last_heard_s: self.hearing.last(id).map(|at| now.since(at).as_secs_f64()),
+            liveness: health(id).map(LivenessStats::from),
             ..path.stats.clone()
         });
         stats.collect()
@@ -181,6 +219,10 @@ impl Path {
     }
 }
 
+fn milliseconds(span: Duration) -> u64 {
+    span.as_nanos() / 1_000_000
+}
+
 /// Logs what has changed about one of `paths` at `at`.
 fn tell(paths: &[Path], change: Change, at: Time) {
     let name = |path: PathId| paths.get(path.index()).map(|path| &path.stats.name);
@@ -203,9 +245,11 @@ fn tell(paths: &[Path], change: Change, at: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Watch;
+    use polypath_core::policy::PolicyConfig;
     use std::net::UdpSocket;
     use std::thread::sleep;
-    use std::time::Duration;
+    use std::time;
 
     #[test]
     fn datagrams_of_all_paths_come_in_the_order_of_their_arrival() {
@@ -221,16 +265,18 @@ mod tests {
             .collect();
         let targets: Vec<_> = sockets.iter().map(|s| s.local().unwrap()).collect();
         let clock = Clock::starting_now();
-        let mut paths = Paths::new(&configs, sockets, 100, clock, PolicyConfig::DuplicateAll {});
+        let policy = PolicyConfig::DuplicateAll {};
+        let hearing = Hearing::new(2, policy, Watch::default());
+        let mut paths = Paths::new(&configs, sockets, 100, clock, hearing);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel begins to take times shortly after the first socket asks for them.
-        sleep(Duration::from_millis(50));
+        sleep(time::Duration::from_millis(50));
         // More on one path than are read at once, so that the other's must wait for the rest.
         let path_of = |number| usize::from(number == 5 || number == 33);
         for number in 0..42_u8 {
             peer.send_to(&[number; 10], targets[path_of(number)])
                 .unwrap();
-            sleep(Duration::from_millis(1));
+            sleep(time::Duration::from_millis(1));
         }
         let now = clock.now();
         let mut numbers = Vec::new();
@@ -242,7 +288,7 @@ mod tests {
                     assert_eq!(path.index(), path_of(datagram[0]));
                     numbers.push(datagram[0]);
                 }
-                Input::Packet(_) => unreachable!("paths carry datagrams"),
+                Input::Packet(_) | Input::Late(_) => unreachable!("paths carry datagrams"),
             }
         }
         assert_eq!(numbers, (0..42).collect::<Vec<_>>());

@@ -156,6 +156,7 @@ impl Surroundings for Ports {
                 if let Event::Dropped { reason, .. } = event {
                     self.count_dropped(reason);
                 }
+                self.paths.note(event);
                 if let Some(file) = &mut self.events {
                     file.write(occasion.at, event)?;
                 }

@@ -68,7 +68,7 @@ impl NodeStation {
             at: now,
             established: tunnel.is_established(),
             tun: self.ports.tun_stats,
-            paths: self.ports.paths.stats(now),
+            paths: self.ports.paths.stats(now, |path| tunnel.health(path)),
             peer_paths: tunnel.peer_paths(),
             dropped: self.ports.dropped.clone(),
             session: stats::session(tunnel.counters()),
@@ -132,6 +132,7 @@ impl Station for NodeStation {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
+        self.tunnel.tell_late(now, &mut self.ports)?;
         self.tunnel.catch_up(now, &mut self.ports)?;
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
@@ -144,6 +145,7 @@ impl Station for NodeStation {
     }
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
+        self.tunnel.tell_late(now, &mut self.ports)?;
         let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
         if token != TUN {
             return Ok(datagrams);

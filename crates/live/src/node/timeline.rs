@@ -20,6 +20,9 @@ use crate::drive::BUDGET;
 /// How far back deadlines are met at their own time.
 const CATCH_UP: Duration = Duration::from_secs(1);
 
+/// How late a deadline may be met as if it had been met in time.
+const LATE: Duration = Duration::from_millis(5);
+
 /// What a node's machine lives among.
 pub(super) trait Surroundings {
     /// When the next datagram came, if one had come by `until`.
@@ -63,6 +66,25 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
     /// Whether datagrams are left, which come before what is due.
     pub(super) fn has_backlog(&self) -> bool {
         self.left.is_some()
+    }
+
+    /// Tells the machine where it is behind, before it catches up: what it sends then does not leave at the times
+    /// at which it was due.
+    pub(super) fn tell_late(
+        &mut self,
+        now: Time,
+        around: &mut impl Surroundings,
+    ) -> io::Result<()> {
+        let due = self.machine.deadline();
+        if due.is_none_or(|due| due.at + LATE >= now) {
+            return Ok(());
+        }
+        let (at, source) = (self.last, None);
+        self.wake(
+            Occasion { at, source },
+            Wake::Input(Input::Late(now)),
+            around,
+        )
     }
 
     /// Takes datagrams and does what is due, in the order of their times, until `now` or the end of a

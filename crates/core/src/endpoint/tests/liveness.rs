@@ -4,8 +4,6 @@ use super::*;
 use crate::frame::Purpose;
 use crate::liveness::{LivenessConfig, LivenessError, PathState};
 
-const DELAY: Duration = Duration::from_millis(10);
-
 fn watched(policy: PolicyConfig) -> Endpoint<Packet> {
     let liveness = Some(LivenessConfig::default());
     let config = EndpointConfig {
@@ -15,10 +13,12 @@ fn watched(policy: PolicyConfig) -> Endpoint<Packet> {
     Endpoint::new(&config).unwrap()
 }
 
-/// Two endpoints with 10 ms of network between them, whose first path is cut for a while; every 20 ms the
+/// Two endpoints with a network between them, whose first path is cut for a while; every 20 ms the
 /// first sends a packet.
 struct Failover {
     ends: [Endpoint<Packet>; 2],
+    /// The delay of each path, one way.
+    delay: Duration,
     /// Frames under way, with the end that they go to.
     flying: VecDeque<(Time, usize, Frame<Packet>)>,
     /// When the first path carries nothing either way, in milliseconds.
@@ -34,6 +34,7 @@ impl Failover {
     fn new(policy: PolicyConfig, cut: core::ops::Range<u64>) -> Self {
         Self {
             ends: [watched(policy), watched(policy)],
+            delay: MS * 10,
             flying: VecDeque::new(),
             cut,
             unasked: false,
@@ -76,7 +77,7 @@ impl Failover {
                     let is_cut = frame.path == FIRST && self.cut.contains(&time);
                     let unheard = self.unasked && frame.body.kind() == FrameKind::Switch;
                     if !is_cut && !unheard {
-                        self.flying.push_back((now + DELAY, 1 - end, frame));
+                        self.flying.push_back((now + self.delay, 1 - end, frame));
                     }
                 }
                 Output::Deliver(packet) => self.arrived.push((now, packet.0)),
@@ -140,6 +141,38 @@ fn a_flow_goes_on_over_another_path_and_comes_back() {
             assert_eq!(failover.path(), FIRST, "back on the path that is named");
         }
     }
+}
+
+/// The outages of a flow of 50 packets a second whose path is cut, in turn at each of 200 ms, sorted, in ms.
+fn outages(delay: Duration) -> Vec<u64> {
+    let mut outages: Vec<u64> = (0..200)
+        .map(|ms| {
+            let cut = 5_000 + ms..10_000;
+            let mut failover = Failover::new(PolicyConfig::SinglePath { path: 0 }, cut);
+            failover.delay = delay;
+            failover.run(at(6_000));
+            failover.outage()
+        })
+        .collect();
+    outages.sort_unstable();
+    outages
+}
+
+/// The gap between two packets, 20 ms, is part of each. The round trip counts half: the answers to heartbeats that
+/// were on their way are lost, too.
+#[test]
+fn an_outage_is_as_short_as_the_round_trip_allows() {
+    let of = |delay: u64| {
+        let outages = outages(MS * delay);
+        [outages[0], outages[99], outages[197], outages[199]]
+    };
+    let found = [5, 20, 40].map(of);
+    let golden = [
+        [100, 120, 140, 140],
+        [120, 120, 140, 140],
+        [140, 140, 160, 160],
+    ];
+    assert_eq!(found, golden);
 }
 
 #[test]

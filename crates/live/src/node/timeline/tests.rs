@@ -29,8 +29,10 @@ impl Machine for Judge {
     type Output = Output;
 
     fn handle_input(&mut self, now: Time, input: Input, _: &mut impl FnMut(Output)) {
-        let Input::Datagram { path, .. } = input else {
-            return self.seen.push((now, "packet"));
+        let path = match input {
+            Input::Datagram { path, .. } => path,
+            Input::Packet(_) => return self.seen.push((now, "packet")),
+            Input::Late(_) => return self.seen.push((now, "late")),
         };
         if path == PathId(0) {
             self.seen.push((now, "data"));
@@ -241,4 +243,24 @@ fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
         let most = 2 + waiting.len();
         assert!((1..=most).contains(&begun.len()), "{begun:?}");
     }
+}
+
+#[test]
+fn a_machine_hears_that_it_is_behind_before_it_catches_up() {
+    let mut sockets = Sockets::new([VecDeque::from([ms(10)]), VecDeque::new()]);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    for now in [ms(10), ms(19)] {
+        timeline.tell_late(now, &mut sockets).unwrap();
+        timeline.catch_up(now, &mut sockets).unwrap();
+    }
+    // The deadline of 15 ms is met as if in time.
+    let expected = [(ms(10), "data"), (ms(15), "too late")];
+    assert_eq!(timeline.machine().seen, expected);
+    sockets.paths[0].push_back(ms(110));
+    timeline.catch_up(ms(111), &mut sockets).unwrap();
+    timeline.tell_late(ms(200), &mut sockets).unwrap();
+    timeline.catch_up(ms(200), &mut sockets).unwrap();
+    let (.., late) = timeline.machine().seen.split_at(2);
+    let expected = [(ms(110), "data"), (ms(110), "late"), (ms(115), "too late")];
+    assert_eq!(late, expected);
 }
