@@ -13,6 +13,7 @@ use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
+use polypath_live::config::Watch;
 use polypath_sim::Side;
 use serde::Serialize;
 
@@ -34,6 +35,8 @@ pub(crate) struct Overlay<'a> {
     pub(crate) policy: PolicyConfig,
     /// How paths are compared.
     pub(crate) probing: ProbingConfig,
+    /// How paths are watched.
+    pub(crate) liveness: Watch,
 }
 
 /// Where the files of a node stand.
@@ -170,6 +173,8 @@ impl Drop for Node {
 /// A node's configuration file.
 #[derive(Serialize)]
 struct Configuration<'a> {
+    // A word must stand before all tables.
+    liveness: Watch,
     node: NodeTable,
     peer: PeerTable<'a>,
     policy: PolicyConfig,
@@ -206,6 +211,7 @@ impl<'a> Configuration<'a> {
     fn new(side: Side, overlay: Overlay<'a>, peer: &'a str) -> Self {
         let paths = (0..).map(PathId).zip(overlay.paths);
         Self {
+            liveness: overlay.liveness,
             node: NodeTable {
                 key_file: format!("{}.key", side_name(side)).into(),
                 tun: TunTable {

@@ -247,6 +247,7 @@ fn start(
                 paths: &paths,
                 policy: endpoint.policy,
                 probing: endpoint.probing,
+                liveness: endpoint.liveness.into(),
             },
             tcp: &HostTcp::of(scenario),
             origin_ns: clock.origin_ns(),

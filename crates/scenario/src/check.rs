@@ -8,6 +8,7 @@ mod shared;
 use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_core::endpoint::LEAST_PAIR_LEN;
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -128,6 +129,15 @@ pub(crate) fn tcp_key(key: &str, leaf: &str, problems: &Problems) -> String {
 }
 
 fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
+    for problem in overlay.liveness.iter().flat_map(LivenessConfig::problems) {
+        let key = problem.key();
+        let remedy = "leave it out for the usual one";
+        problems.report(
+            &format!("overlay.liveness.{key}"),
+            problem.to_string(),
+            remedy,
+        );
+    }
     positive("overlay.pair_interval", overlay.pair_interval, problems);
     check_packet("overlay.pair_len", overlay.pair_len, problems);
     if overlay.pair_len < LEAST_PAIR {

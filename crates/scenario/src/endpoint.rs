@@ -11,7 +11,7 @@ impl Scenario {
     /// The endpoints' configuration under a scheme.
     ///
     /// Frames of a scenario with `encapsulation = "wire"` measure the same under every scheme, `tcp`
-    /// included, so that the schemes differ in their paths alone.
+    /// included, so that the schemes differ in their paths alone. Plain TCP has no overlay that could watch its path.
     #[must_use]
     pub fn endpoint(&self, scheme: Scheme) -> EndpointConfig {
         EndpointConfig {
@@ -22,7 +22,7 @@ impl Scenario {
             first_sequence: 0,
             probing: self.probing(),
             detector: None,
-            liveness: None,
+            liveness: self.overlay.liveness.filter(|_| scheme != Scheme::Tcp),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Settings of the multipath overlay and of the lab.
 
 use polypath_core::endpoint::ProbingConfig;
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 use schemars::JsonSchema;
@@ -33,6 +34,10 @@ pub struct Overlay {
     /// How many data sequence numbers back copies are still combined.
     #[schemars(range(min = 64, max = 1_048_576))]
     pub window: u32,
+    /// How paths are watched by heartbeats, so that one that goes silent is left. Without this table every path is
+    /// used always, as in the papers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liveness: Option<LivenessConfig>,
 }
 
 /// The congestion control that the kernel uses in the lab.
@@ -76,6 +81,7 @@ impl Default for Overlay {
             pair_interval: probing.pair_interval,
             pair_len: Bytes(probing.pair_len.into()),
             window: 4096,
+            liveness: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Background, Outage, Scenario};
@@ -152,6 +153,53 @@ fn a_path_that_goes_silent_in_mid_transfer_is_survived_by_those_that_have_anothe
         .map(|(scheme, _, _)| *scheme)
         .collect();
     assert_eq!(gave_up, [0, 1]);
+}
+
+#[test]
+fn a_path_that_goes_silent_costs_little_where_paths_are_watched_and_is_used_again() {
+    let watched = |liveness| {
+        scenario(|s| {
+            s.background = Background::Off;
+            s.transfer.count = 8;
+            s.overlay.liveness = liveness;
+            let (from, until) = (Duration::from_millis(5_900), Duration::from_secs(20));
+            let until = Some(until);
+            s.paths[0].links[0].outage = vec![Outage { from, until }];
+        })
+    };
+    let longest = |scenario: &Scenario| -> Vec<Duration> {
+        let (outcome, _) = logged(scenario, 1);
+        let times = |s: &polypath_sim::SchemeOutcome| s.transfers.iter().map(|t| t.unwrap()).max();
+        outcome.schemes.iter().map(|s| times(s).unwrap()).collect()
+    };
+    let (without, with) = (
+        longest(&watched(None)),
+        longest(&watched(Some(LivenessConfig::default()))),
+    );
+    assert!(without[1] > Duration::from_secs(14), "{without:?}");
+    assert!(with[1] < Duration::from_secs(6), "{with:?}");
+    assert_eq!(
+        with[0], without[0],
+        "plain TCP has no overlay that could watch"
+    );
+    let (_, log) = logged(&watched(Some(LivenessConfig::default())), 1);
+    let back = |event: &SimEvent| {
+        matches!(
+            event,
+            SimEvent::Overlay {
+                side: Side::Server,
+                event: Event::PathBack { .. }
+            }
+        )
+    };
+    for scheme in 1..4 {
+        assert_eq!(
+            log.iter()
+                .filter(|(s, _, e)| *s == scheme && back(e))
+                .count(),
+            1
+        );
+    }
 }
 
 /// What the client's endpoint of PPD-TCP3 says that `wanted` picks.

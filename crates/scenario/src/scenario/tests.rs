@@ -51,6 +51,34 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
+fn paths_are_watched_where_the_table_is_there_and_never_under_plain_tcp() {
+    let text = include_str!("../../../../scenarios/failover.toml");
+    let failover = Scenario::parse(text, "failover.toml", &[]).unwrap();
+    let usual = polypath_core::liveness::LivenessConfig::default();
+    for scheme in Scheme::ALL {
+        assert_eq!(demo(&[]).unwrap().endpoint(scheme).liveness, None);
+        let watched = failover.endpoint(scheme).liveness;
+        assert_eq!(watched, (scheme != Scheme::Tcp).then_some(usual));
+    }
+    let again = toml::to_string(&failover).unwrap();
+    assert_eq!(
+        Scenario::parse(&again, "again.toml", &[]).unwrap(),
+        failover
+    );
+    let found = problems(&["overlay.liveness.misses=1", "overlay.liveness.hold=0 s"]);
+    assert!(
+        found.iter().any(|p| p.contains("`misses` must be 2 to 20")),
+        "{found:?}"
+    );
+    assert!(
+        found
+            .iter()
+            .any(|p| p.contains("`hold` must be at least 1 ms")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn equal_link_names_count_on() {
     let mut path = demo(&[]).unwrap().paths.remove(0);
     let access = Link {
