@@ -5,8 +5,15 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use overlay::{Overlay, Site};
+use polypath_core::liveness::PathState;
+use polypath_core::time::Time;
+use polypath_live::clock::Clock;
 use relay::{Mischief, Relay};
 
+#[path = "nodes/blackholes.rs"]
+mod blackholes;
+#[path = "nodes/flow.rs"]
+mod flow;
 #[path = "nodes/overlay.rs"]
 mod overlay;
 #[path = "nodes/relay.rs"]
@@ -19,10 +26,16 @@ const BOTH_PATHS: [&str; 2] = ["10.1.1.2:7001", "10.1.2.2:7001"];
 /// Bytes that `ip -s link` counts more than the IP packet: the Ethernet header.
 const ETHERNET: u64 = 14;
 
+/// From the end that does not have the address.
 fn ping(site: &Site, address: &str) {
+    let from = if address == "10.77.0.2" {
+        &site.a
+    } else {
+        &site.b
+    };
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "5", "-i", "0.05", "-W", "3", address]);
-    let said = site.b.output(&mut command).unwrap();
+    let said = from.output(&mut command).unwrap();
     assert!(said.contains(" 0% packet loss"), "{said}");
 }
 
@@ -146,4 +159,44 @@ fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
     assert!(relay.is_silent());
     let [a, _] = overlay.finish();
     assert!(a.paths[1].sent.bytes > 2_000_000, "{a:?}");
+}
+
+/// Data on a path: what was sent there and is no heartbeat.
+fn data_bytes(stats: &polypath_live::stats::PathStats) -> usize {
+    usize::try_from(stats.sent.bytes - stats.heartbeats.bytes).unwrap()
+}
+
+#[test]
+fn a_flow_leaves_a_silent_path_and_uses_it_again_once_it_answers() {
+    let Some(site) = Site::new() else { return };
+    let relay = Relay::start(&site, Mischief::None);
+    let overlay = Overlay::start(&site, "single-path", [relay::ADDRESS, BOTH_PATHS[1]]);
+    ping(&site, "10.77.0.2");
+    // 2 s on the first path, 3 s of which it is silent, 5 s in which it returns, 2 s on it again.
+    let clock = Clock::starting_now();
+    let arrived = flow::run(&site, clock, 600, |number| match number {
+        100 => relay.fall_silent(),
+        250 => relay.speak(),
+        _ => {}
+    });
+    let [a, b] = overlay.finish();
+    let outage = flow::outage(&arrived, Time::ZERO, Time::MAX);
+    assert!(outage.as_secs_f64() < 0.5, "{outage}");
+    assert!(arrived.len() > 600 - 25, "{} of 600 arrived", arrived.len());
+    let last = arrived.last().unwrap().0;
+    assert!(last >= 598, "the last that arrived is {last}");
+    for stats in [&a, &b] {
+        let watched = stats.paths[0].liveness.unwrap();
+        assert_eq!(watched.state, PathState::Live);
+        assert!(watched.silences >= 1, "{watched:?}");
+    }
+    let (first, second) = (data_bytes(&a.paths[0]), data_bytes(&a.paths[1]));
+    assert!(
+        first >= (100 + 100) * flow::LEN,
+        "{first} B on the first path"
+    );
+    assert!(
+        second >= (150 - 25) * flow::LEN,
+        "{second} B on the second path"
+    );
 }

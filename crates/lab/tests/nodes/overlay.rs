@@ -90,12 +90,16 @@ fn path(name: &str, local: &str, remote: Option<&str>) -> String {
 impl Overlay {
     /// Starts a node at each end; the second learns the addresses of the first.
     pub(crate) fn start(site: &Site, policy: &str, remotes: [&str; 2]) -> Self {
-        let policy = format!("[policy]\nkind = \"{policy}\"\n");
+        Self::start_with(site, &format!("[policy]\nkind = \"{policy}\"\n"), remotes)
+    }
+
+    /// The same with these tables in both nodes' files.
+    pub(crate) fn start_with(site: &Site, tables: &str, remotes: [&str; 2]) -> Self {
         let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
             + &path("two", "10.1.2.1:7001", Some(remotes[1]));
         let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
-        let a = site.start(&site.a, ["a", "b"], 1, &(policy.clone() + &a));
-        let b = site.start(&site.b, ["b", "a"], 2, &(policy + &b));
+        let a = site.start(&site.a, ["a", "b"], 1, &(tables.to_owned() + &a));
+        let b = site.start(&site.b, ["b", "a"], 2, &(tables.to_owned() + &b));
         Self([a, b])
     }
 

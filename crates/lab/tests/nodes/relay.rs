@@ -72,9 +72,14 @@ impl Relay {
         }
     }
 
-    /// From now on nothing is forwarded, in either direction.
+    /// From now on nothing is forwarded, in either direction, until it is to speak.
     pub(crate) fn fall_silent(&self) {
         self.silent.store(true, Ordering::Relaxed);
+    }
+
+    /// Forwards again.
+    pub(crate) fn speak(&self) {
+        self.silent.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn is_silent(&self) -> bool {
