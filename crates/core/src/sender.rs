@@ -104,6 +104,12 @@ impl Sender {
                 .send(frame.carrying(path, Body::Probe { data_len }), out);
         }
         self.link.send_copies(plan.copies, frame, out);
+        // A path at rest that carries a packet is due for a heartbeat, and a packet may be sent at the end of a
+        // timeout, after which nothing may be due.
+        let due = self.liveness.as_ref().and_then(Liveness::next_deadline);
+        if due.is_some_and(|due| due.at <= now) {
+            self.watch(now, out);
+        }
     }
 
     /// Takes what the other end says: a request to switch, or the answer to a heartbeat of the policy.

@@ -235,6 +235,19 @@ fn a_heartbeat_is_answered_at_once_where_it_came_by_whoever_it_reaches() {
 }
 
 #[test]
+fn a_packet_on_a_path_at_rest_takes_a_heartbeat_along() {
+    let mut failover = Failover::new(PolicyConfig::SinglePath { path: 0 }, 0..0);
+    failover.run(at(5_000));
+    let [end, _] = &mut failover.ends;
+    // The last packets and heartbeats were 300 ms ago, and the next would be due in 200 ms.
+    let sent = send(end, at(5_300), 0, Kind::Data);
+    let kinds: Vec<_> = sent.iter().map(|f| (f.path, f.body.kind())).collect();
+    assert_eq!(kinds[0], (FIRST, FrameKind::Data));
+    assert!(kinds.contains(&(FIRST, FrameKind::Heartbeat)), "{kinds:?}");
+    assert!(end.deadline().is_some_and(|due| due.at > at(5_300)));
+}
+
+#[test]
 fn impossible_watches_are_refused() {
     let liveness = LivenessConfig {
         misses: 1,
