@@ -6,6 +6,8 @@ use crate::time::Duration;
 /// The shortest interval between heartbeats: the answers of as many as are remembered then take 2.5 s, which is
 /// longer than any path.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
+/// The shortest margin: on a path without any delay a heartbeat must not be overdue when it leaves.
+const LEAST_MARGIN: Duration = Duration::from_millis(1);
 /// The shortest hold: it has to be something that can double.
 const LEAST_HOLD: Duration = Duration::from_millis(1);
 
@@ -64,6 +66,9 @@ pub enum LivenessError {
     /// One miss is every lost heartbeat; and nobody waits for very many.
     #[error("`misses` must be 2 to {MOST_MISSES}")]
     Misses,
+    /// A heartbeat could be overdue when it leaves.
+    #[error("`margin` must be at least 1 ms")]
+    Margin,
     /// Retries would not grow apart.
     #[error("`retry` must not be shorter than `interval`")]
     Retry,
@@ -83,6 +88,7 @@ impl LivenessError {
             Self::Interval => "interval",
             Self::Standby => "standby",
             Self::Misses => "misses",
+            Self::Margin => "margin",
             Self::Retry => "retry",
             Self::Hold => "hold",
             Self::LongestHold => "longest_hold",
@@ -100,6 +106,7 @@ impl LivenessConfig {
                 !(2..=MOST_MISSES).contains(&self.misses),
                 LivenessError::Misses,
             ),
+            (self.margin < LEAST_MARGIN, LivenessError::Margin),
             (self.retry < self.interval, LivenessError::Retry),
             (self.hold < LEAST_HOLD, LivenessError::Hold),
             (self.longest_hold < self.hold, LivenessError::LongestHold),

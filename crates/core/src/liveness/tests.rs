@@ -225,7 +225,7 @@ fn impossible_configurations_are_told_with_their_keys() {
             .map(LivenessError::key)
             .collect::<Vec<_>>()
     };
-    assert_eq!(keys(broken), ["interval", "misses", "hold"]);
+    assert_eq!(keys(broken), ["interval", "misses", "margin", "hold"]);
     let inverted = LivenessConfig {
         standby: MS,
         retry: MS,

@@ -139,6 +139,7 @@ fn check_liveness(config: &NodeConfig, problems: &mut Problems) {
             LivenessError::Misses => format!("use for example {}", usual.misses),
             LivenessError::Interval => example(usual.interval),
             LivenessError::Standby => example(usual.standby),
+            LivenessError::Margin => example(usual.margin),
             LivenessError::Retry => example(usual.retry),
             LivenessError::Hold => example(usual.hold),
             LivenessError::LongestHold => example(usual.longest_hold),

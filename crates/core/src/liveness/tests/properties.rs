@@ -5,7 +5,7 @@ use super::*;
 
 fn configs() -> impl Strategy<Value = LivenessConfig> {
     let (interval, standby, misses) = (10_u64..100, 1_u64..20, 2_u32..6);
-    let (margin, retry, hold, longer) = (0_u64..100, 1_u64..50, 1_u64..3000, 1_u64..20);
+    let (margin, retry, hold, longer) = (1_u64..100, 1_u64..50, 1_u64..3000, 1_u64..20);
     (interval, standby, misses, margin, retry, hold, longer).prop_map(
         |(interval, standby, misses, margin, retry, hold, longer)| LivenessConfig {
             interval: MS * interval,
