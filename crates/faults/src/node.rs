@@ -138,6 +138,7 @@ fn endpoint(schedule: &Schedule, first_sequence: u64) -> EndpointConfig {
         first_sequence,
         probing: ProbingConfig::default(),
         detector: None,
+        liveness: None,
     }
 }
 

@@ -139,6 +139,7 @@ fn settings() -> Vec<(&'static str, Playing)> {
         ("last link of 5 Mb/s", with(5000)),
         ("last link of 4 Mb/s", with(4000)),
         ("last link of 3 Mb/s", with(3000)),
+        ("last link of 2.5 Mb/s", with(2500)),
         ("last link of 2 Mb/s", with(2000)),
         ("numbers stay for 5 s", stay(5.0)),
         ("numbers stay for 60 s", stay(60.0)),
@@ -256,7 +257,7 @@ fn reason(all: &[(&str, Runs)]) -> Reason {
         format!("{what}: {}", each.join(", "))
     };
     let tail = all.iter().position(|(what, _)| *what == DROP_TAIL);
-    let lines: Vec<String> = (0..5).chain(tail).map(said).collect();
+    let lines: Vec<String> = (0..6).chain(tail).map(said).collect();
     Reason {
         claim: CLAIM,
         text: format!(

@@ -26,11 +26,23 @@ fn key(name: &str) -> PrivateKey {
 }
 
 fn node(own: &str, peer: &str) -> Node {
-    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default(), None)
+    node_with(
+        own,
+        peer,
+        PolicyConfig::DuplicateAll {},
+        Limits::default(),
+        None,
+    )
 }
 
 fn watched(own: &str, peer: &str, liveness: Option<LivenessConfig>) -> Node {
-    node_with(own, peer, PolicyConfig::DuplicateAll {}, Limits::default(), liveness)
+    node_with(
+        own,
+        peer,
+        PolicyConfig::DuplicateAll {},
+        Limits::default(),
+        liveness,
+    )
 }
 
 fn node_with(
