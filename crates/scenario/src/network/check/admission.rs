@@ -19,15 +19,24 @@ struct Sent {
     back: bool,
 }
 
+/// Whether any queue is; told by the links as they are written, since the whole graph costs as much as all other checks.
+fn is_limited_in_bytes(network: &Network) -> bool {
+    let presets = network
+        .topology
+        .iter()
+        .flat_map(|topology| topology.link_kinds());
+    let presets = presets.map(|(_, link)| link);
+    let mut links = presets.chain(network.links.iter().map(|edge| &edge.link));
+    links.any(|link| matches!(link.queue.limit(), QueueLimit::Bytes(_)))
+}
+
 /// Reports the flows that meet a queue, limited in bytes, that admits none of their largest packets; the recordings
 /// have been read. What is the same for all flows, `[tcp].segment`, is checked with the links.
 pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
-    let graph = network.graph();
-    let in_bytes = |limit| matches!(limit, QueueLimit::Bytes(_));
-    let mut limits = graph.links.iter().map(|link| link.link.queue.limit());
-    if !limits.any(in_bytes) {
+    if !is_limited_in_bytes(network) {
         return;
     }
+    let graph = network.graph();
     let mut router = Router::new(&graph);
     for (index, flow) in network.flows.iter().enumerate() {
         for sent in sent(network, flow) {
