@@ -12,9 +12,10 @@
 //! ([`Reject::PassedOver`]).
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
-//! it did not; or after [`Limits::rekey_after_count`] datagrams. Old keys open what is under way for
-//! [`Limits::retire_after`] more, so that nothing is lost. A peer that started anew is known by its newer
-//! timestamp. Timestamps are remembered for the life of the session.
+//! it did not; or after [`Limits::rekey_after_count`] datagrams, unless it has just answered the peer's
+//! renewal. Old keys open what is under way for [`Limits::retire_after`] more, so that nothing is lost. A
+//! peer that started anew is known by its newer timestamp. Timestamps are remembered for the life of the
+//! session.
 //!
 //! **Paths.** A frame is sealed for one path, with that path's counter, and opens on no other. Frames that
 //! come before the session stands wait in a short queue.
@@ -241,7 +242,7 @@ impl Session {
         }
         let spent = |pair: &KeyPair| pair.sent() >= self.limits.rekey_after_count;
         if self.keys.current.as_ref().is_some_and(spent) {
-            self.attempts.hasten(now);
+            self.attempts.renew(now);
         }
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Attempts {
 struct Schedule {
     due: Time,
     tries: u32,
+    /// Until when renewal is left to a handshake of the peer that was answered.
+    answered_until: Time,
 }
 
 /// The wall clock, which this end never shows twice.
@@ -109,10 +111,21 @@ impl Attempts {
         }
     }
 
+    /// Keys are spent: a handshake is wanted now, unless one is under way, of this end's own or of the peer's. Spent keys
+    /// serve on meanwhile; a second handshake would only bring further keys into use while the first ends.
+    pub(super) fn renew(&mut self, now: Time) {
+        if now >= self.schedule.answered_until {
+            self.hasten(now);
+        }
+    }
+
     /// No handshake is wanted before `at`.
     pub(super) fn rest_until(&mut self, at: Time) {
         self.under_way = None;
-        self.schedule = Schedule { due: at, tries: 0 };
+        self.schedule = Schedule {
+            due: at,
+            ..Schedule::default()
+        };
         self.detour.forget();
     }
 
@@ -189,9 +202,13 @@ impl Attempts {
     ) -> Option<(u32, Bytes, Agreed)> {
         let own = self.introduce(taken).ok()?;
         let (response, agreed) = opened.answer(&mut self.theirs, own).ok()?;
+        let later = now + backoff(u32::MAX);
+        // Were each answer to count, a peer that hears none of them would keep this end from its own handshake.
+        if now >= self.schedule.answered_until {
+            self.schedule.answered_until = later;
+        }
         if !self.is_first() {
             self.under_way = None;
-            let later = now + backoff(u32::MAX);
             self.schedule.due = self.schedule.due.max(later);
         }
         Some((own.index, response, agreed))

@@ -8,6 +8,7 @@ use net::{DELAY, Fate, Net, PATHS, WALL, config, end, faithful};
 
 mod attacks;
 mod net;
+mod renewal;
 
 fn seconds(n: u64) -> Time {
     Time::ZERO + Duration::from_secs(n)
