@@ -12,10 +12,12 @@ use polypath_core::time::Time;
 use crate::keypair::KeyPair;
 use crate::session::Limits;
 
-/// Most key pairs that only open: those that sealed before, and those that waited.
-const MOST_PREVIOUS: usize = 2;
+/// Most key pairs that only open. A renewal leaves those that sealed before it, those that waited since an earlier answer was
+/// of no use, and where both ends renew at once those of the handshake that ended first. Were the oldest to give way to
+/// these, what was sealed before the renewal and is still under way would be lost.
+const MOST_PREVIOUS: usize = 3;
 
-/// Up to four key pairs by their part.
+/// Up to five key pairs by their part.
 #[derive(Default)]
 pub(crate) struct Keyring {
     pub(crate) current: Option<KeyPair>,
@@ -144,10 +146,29 @@ mod tests {
             [Slot::Previous, Slot::Previous, Slot::Current].map(Some)
         );
         ring.rotate(Time::ZERO, pair(4), &limits);
-        assert!(!ring.knows(1), "no more than two only open");
+        ring.rotate(Time::ZERO, pair(5), &limits);
+        assert!(!ring.knows(1), "no more than three only open");
         let later = Time::ZERO + limits.retire_after;
         assert_eq!(ring.deadline(&limits).map(|due| due.at), Some(later));
         assert!(!ring.expire(later, &limits));
-        assert!(!ring.knows(2) && !ring.knows(3) && ring.knows(4));
+        let known = [2, 3, 4, 5].map(|index| ring.knows(index));
+        assert_eq!(known, [false, false, false, true]);
+    }
+
+    /// An answer of no use left keys that waited; then both ends renewed, and the peer's handshake ended after this end's
+    /// own: what the peer sealed with the keys before both is still under way.
+    #[test]
+    fn keys_of_before_two_handshakes_at_once_open_what_is_under_way() {
+        let limits = Limits::default();
+        let mut ring = Keyring::default();
+        ring.rotate(Time::ZERO, pair(1), &limits);
+        ring.await_confirmation(pair(2));
+        let renewed = Time::ZERO + limits.rekey_after;
+        ring.rotate(renewed, pair(3), &limits);
+        ring.await_confirmation(pair(4));
+        ring.confirm(renewed, &limits);
+        ring.expire(renewed, &limits);
+        let opens = [1, 2, 3, 4].map(|index| ring.knows(index));
+        assert_eq!(opens, [true; 4]);
     }
 }
