@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, IpVersion, Kind};
 use crate::policy::PolicyConfig;
 use crate::time::Duration;
 
+mod configurations;
 mod liveness;
 mod marks;
 
@@ -392,88 +393,6 @@ fn what_is_not_of_this_overlay_is_dropped_with_its_reason() {
     let said = receive(&mut end, at(0), stray);
     let reason = DropReason::UnknownPath;
     assert_eq!(said, [Output::Event(Event::Dropped { reason, len: 100 })]);
-}
-
-#[test]
-fn impossible_configurations_are_refused() {
-    let policy = PolicyConfig::SinglePath { path: 2 };
-    let error = Endpoint::<Packet>::new(&config(policy)).unwrap_err();
-    assert_eq!(error, ConfigError::NoSuchPath { named: 2, last: 1 });
-    let all = config(PolicyConfig::DuplicateAll {});
-    for paths in [0, 65] {
-        let broken = EndpointConfig { paths, ..all };
-        assert_eq!(
-            Endpoint::<Packet>::new(&broken).unwrap_err(),
-            ConfigError::Paths(paths)
-        );
-    }
-    for threshold in [f64::NAN, -1.0, f64::INFINITY] {
-        let probing = ProbingConfig {
-            threshold,
-            ..all.probing
-        };
-        let broken = EndpointConfig { probing, ..all };
-        assert_eq!(
-            Endpoint::<Packet>::new(&broken).unwrap_err(),
-            ConfigError::Threshold
-        );
-    }
-}
-
-#[test]
-fn a_detector_needs_copies_of_everything_and_some_time() {
-    let with = |policy, paths, copies| {
-        let signature = SignatureConfig::default();
-        let detector = Some(DetectorConfig { signature, copies });
-        let config = EndpointConfig {
-            paths,
-            detector,
-            ..config(policy)
-        };
-        Endpoint::<Packet>::new(&config).map(|_| ())
-    };
-    let copies = CopiesConfig::default();
-    let refused = Err(ConfigError::DetectorWithoutCopies);
-    for path in [0, 1] {
-        assert_eq!(with(PolicyConfig::SinglePath { path }, 2, copies), refused);
-        assert_eq!(
-            with(PolicyConfig::DuplicateAcks { path }, 2, copies),
-            refused
-        );
-        assert_eq!(
-            with(PolicyConfig::ProbeAndSwitch { path }, 2, copies),
-            refused
-        );
-    }
-    assert_eq!(
-        with(PolicyConfig::SinglePath { path: 0 }, 1, copies),
-        Ok(())
-    );
-    let all = PolicyConfig::DuplicateAll {};
-    assert_eq!(with(all, 2, copies), Ok(()));
-    let zero = Duration::ZERO;
-    let broken = [
-        (
-            "window",
-            CopiesConfig {
-                window: zero,
-                ..copies
-            },
-        ),
-        ("later", CopiesConfig { later: 0, ..copies }),
-        (
-            "timeout",
-            CopiesConfig {
-                timeout: zero,
-                ..copies
-            },
-        ),
-    ];
-    for (name, copies) in broken {
-        let error = with(all, 2, copies).unwrap_err();
-        let text = alloc::format!("detector: copies: `{name}` must be more than 0");
-        assert_eq!(alloc::string::ToString::to_string(&error), text);
-    }
 }
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {

@@ -79,16 +79,23 @@ fn node_with(
     }
 }
 
+impl Node {
+    /// Wakes it, keeps what it delivers and tells, and returns the datagrams that it sends.
+    fn wake(&mut self, now: Time, wake: Wake<Input>) -> Vec<(PathId, Bytes)> {
+        let mut datagrams = Vec::new();
+        step(&mut self.tunnel, now, wake, &mut |said| match said {
+            Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
+            Output::Packet(packet) => self.packets.push(packet),
+            Output::Event(event) => self.events.push(event),
+            Output::Authenticated { .. } | Output::Session(_) => {}
+        });
+        datagrams
+    }
+}
+
 /// Wakes `nodes[who]` and carries what it says to the other end, `DELAY` later each way.
 fn exchange(nodes: &mut [Node; 2], now: Time, who: usize, wake: Wake<Input>) {
-    let mut datagrams = Vec::new();
-    let node = &mut nodes[who];
-    step(&mut node.tunnel, now, wake, &mut |said| match said {
-        Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
-        Output::Packet(packet) => node.packets.push(packet),
-        Output::Event(event) => node.events.push(event),
-        Output::Authenticated { .. } | Output::Session(_) => {}
-    });
+    let datagrams = nodes[who].wake(now, wake);
     for (path, datagram) in datagrams {
         nodes[who].wire += datagram.len() as u64 + 28;
         let input = Input::Datagram { path, datagram };

@@ -52,14 +52,7 @@ impl Pair {
     }
 
     fn wake(&mut self, now: Time, who: usize, wake: Wake<Input>) {
-        let mut datagrams = Vec::new();
-        let node = &mut self.nodes[who];
-        step(&mut node.tunnel, now, wake, &mut |said| match said {
-            Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
-            Output::Packet(packet) => node.packets.push(packet),
-            Output::Event(event) => node.events.push(event),
-            Output::Authenticated { .. } | Output::Session(_) => {}
-        });
+        let datagrams = self.nodes[who].wake(now, wake);
         for (path, datagram) in datagrams {
             self.sent += 1;
             if self.present && !(self.cut && path == FIRST) {
