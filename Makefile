@@ -6,10 +6,14 @@ CLIP ?=
 REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 10000
 SEED ?=
+# Seconds of fuzzing for each target.
+FUZZ ?= 60
+TARGET ?=
+INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race faults instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race faults fuzz instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -19,7 +23,7 @@ test: setup ## all tests; those that need privileges skip, with the reason, wher
 		|| echo "setup: going on without tshark: the tests that read captures with it skip" >&2
 	@scripts/test.sh
 
-check: fmt clippy doc wasm licences instructions test reproduce ## what CI runs
+check: fmt clippy doc wasm licences instructions test fuzz reproduce ## what CI runs
 
 reproduce: setup build ## the claims of the papers in the reduced form; each has to have a verdict, and a reason if it differs
 	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
@@ -41,6 +45,10 @@ instructions: setup ## what the simulator's hot path costs, by callgrind, agains
 faults: setup ## two whole nodes through SEEDS schedules of faults, or through that of SEED with all that happens
 	cargo build --release --quiet -p polypath-faults
 	@"$(dir $(POLYPATH))faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
+	@scripts/setup.sh c++:g++
+	@scripts/fuzz.sh "$(dir $(POLYPATH))../fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
 
 setup: ## install what is missing
 	@scripts/setup.sh

@@ -1,0 +1,33 @@
+//! Frames inside the seal, and the IP packets of applications.
+
+use polypath_core::frame::Body;
+use polypath_core::packet::{self, Ecn};
+use polypath_core::wire;
+
+/// What is read of a frame is written and read again as the same; an IP packet is read, and marked in the one field that
+/// a mark concerns.
+pub fn check(bytes: &[u8]) {
+    if let Ok(frame) = wire::decode(bytes) {
+        let mut written = Vec::new();
+        wire::encode(&frame, &mut written);
+        assert_eq!(wire::decode(&written), Ok(frame));
+        // What pads a pair means nothing, and is written as zeros.
+        if !matches!(wire::decode(bytes), Ok(frame) if matches!(frame.body, Body::Pair { .. })) {
+            assert_eq!(written, bytes);
+        }
+    }
+    check_packet(bytes);
+}
+
+fn check_packet(bytes: &[u8]) {
+    let Ok(meta) = packet::parse(bytes) else {
+        return;
+    };
+    let mut marked = bytes.to_vec();
+    if packet::mark_ce(&mut marked) {
+        assert_eq!(packet::ecn(&marked), Ecn::Ce);
+        assert_eq!(packet::parse(&marked).map(|meta| meta.flow), Ok(meta.flow));
+    } else {
+        assert_eq!(marked, bytes);
+    }
+}

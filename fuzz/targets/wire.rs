@@ -1,0 +1,5 @@
+//! Frames inside the seal, and IP packets.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| polypath_fuzz::wire::check(bytes));

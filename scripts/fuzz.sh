@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Fuzzes everything that reads what others wrote: SECONDS for each target, two at once, from the corpora of fuzz/corpus.
+# usage: fuzz.sh DIRECTORY SECONDS [keep | TARGET INPUT]
+#   keep           afterwards puts the smallest inputs that reach anything into fuzz/corpus
+#   TARGET INPUT   runs one input, to see a failure again
+# Exit code 1 where a target fails; its input is kept, and the command that repeats it printed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+directory=$1 seconds=$2 mode=${3:-}
+targets=(wire handshake node-file scenario trace)
+# The most that a corpus holds, in bytes: the inputs are kept as lines of base64.
+most=49152
+flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+  -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing'
+
+# With a target, build scripts and macros are not instrumented.
+host=$(rustc -vV | sed -n 's/^host: //p')
+RUSTFLAGS="$(echo $flags)" cargo build --quiet --release --locked --manifest-path fuzz/Cargo.toml \
+  --target "$host" --target-dir "$directory"
+programs=$directory/$host/release
+
+if [ -n "$mode" ] && [ "$mode" != keep ]; then
+  exec "$programs/$mode" "$4"
+fi
+
+unpack() { # TARGET FOLDER
+  mkdir -p "$2"
+  local number=0 line
+  while read -r line; do
+    number=$((number + 1))
+    base64 -d <<<"$line" >"$2/kept-$number"
+  done <"fuzz/corpus/$1.txt"
+  case $1 in
+    scenario) cp scenarios/*.toml "$2" ;;
+    node-file) cp docs/*/*.toml "$2" ;;
+  esac
+}
+
+pack() { # TARGET FOLDER
+  local all=0 size file
+  while read -r size file; do
+    all=$((all + size))
+    [ "$all" -le "$most" ] || break
+    base64 -w 0 "$file" && echo
+  done < <(find "$2" -type f -size +0 -printf '%s %p\n' | sort -n) | sort >"fuzz/corpus/$1.txt"
+}
+
+run() { # TARGET
+  local work=$directory/work/$1 log=$directory/work/$1.log
+  rm -rf "$work"
+  mkdir -p "$work/found" "$work/failed"
+  unpack "$1" "$work/kept"
+  local status=0
+  # Memory and time of one input are bounded too: a file of a few kB must be refused before it takes more.
+  "$programs/$1" "$work/found" "$work/kept" -max_total_time="$seconds" -max_len=8192 -len_control=50 \
+    -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$work/failed/" -print_final_stats=1 >"$log" 2>&1 || status=$?
+  local runs covered
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
+  printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered#cov: }" \
+    "$(find "$work/kept" -type f | wc -l)"
+  if [ "$status" -ne 0 ]; then
+    grep -E 'panicked|ERROR|^[^#]*assertion' -A 3 "$log" | head -20
+    for input in "$work"/failed/*; do
+      echo "$1: failed; again: make fuzz TARGET=$1 INPUT=$input"
+    done
+    return 1
+  fi
+  if [ "$mode" = keep ]; then
+    mkdir -p "$work/merged"
+    "$programs/$1" -merge=1 -max_len=8192 "$work/merged" "$work/kept" "$work/found" >>"$log" 2>&1
+    pack "$1" "$work/merged"
+  fi
+}
+
+mkdir -p fuzz/corpus
+echo "fuzz: ${#targets[@]} targets, $seconds s each, two at once"
+running=() failed=0
+for target in "${targets[@]}"; do
+  touch "fuzz/corpus/$target.txt"
+  if [ ${#running[@]} -eq 2 ]; then
+    wait "${running[0]}" || failed=1
+    running=("${running[1]}")
+  fi
+  run "$target" &
+  running+=($!)
+done
+for job in "${running[@]}"; do
+  wait "$job" || failed=1
+done
+exit "$failed"
