@@ -168,6 +168,12 @@ impl PolicyConfig {
         matches!(self, Self::DuplicateAll {})
     }
 
+    /// Whether it compares when copies and probes arrive: each then needs a time of its own.
+    #[must_use]
+    pub const fn probes(self) -> bool {
+        matches!(self, Self::ProbeAndSwitch { .. })
+    }
+
     /// The path that it names, if it names one.
     #[must_use]
     pub fn named_path(self) -> Option<PathId> {

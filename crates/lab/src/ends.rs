@@ -84,6 +84,8 @@ impl Ends {
             addresses: vec![path_address(port.path, port.side)],
             mtu: MTU,
             queue: DEVICE_QUEUE,
+            // Each packet is to have its time.
+            offload: false,
         };
         let opened = self.at(port.side).run(|| Ok(Tun::open(&config)));
         let device = opened.map_err(LabError::Namespace)??;

@@ -192,6 +192,8 @@ struct NodeTable {
 struct TunTable {
     name: &'static str,
     addresses: [String; 2],
+    /// Each packet is to have its time, as in the simulation.
+    offload: bool,
 }
 
 #[derive(Serialize)]
@@ -217,6 +219,7 @@ impl<'a> Configuration<'a> {
                 tun: TunTable {
                     name: OVERLAY_DEVICE,
                     addresses: overlay_addresses(side).map(|prefix| prefix.to_string()),
+                    offload: false,
                 },
             },
             peer: PeerTable { public_key: peer },

@@ -112,6 +112,11 @@ pub struct TunDevice {
     /// Packets that wait for the node when it is late.
     #[serde(default = "default_queue")]
     pub queue: u32,
+    /// Whether packets of a flow, and datagrams of a path, cross the kernel many in a call: several times the throughput,
+    /// in bursts with one time for all. By default where the policy does not compare when copies arrive, that is under all
+    /// but `probe-and-switch`, which allows no other.
+    #[serde(default)]
+    pub offload: Option<bool>,
 }
 
 /// The other end of the overlay.
@@ -183,6 +188,12 @@ impl NodeConfig {
     /// Reads `text`, which came from `file_name`; or all that is wrong with it.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
         document::read_checked(text, file_name, &[], check::check).map(|(config, _)| config)
+    }
+
+    /// Whether many packets and datagrams cross the kernel in a call.
+    #[must_use]
+    pub fn offload(&self) -> bool {
+        self.node.tun.offload.unwrap_or(!self.policy.probes())
     }
 
     /// The JSON schema of the file.

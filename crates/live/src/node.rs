@@ -26,6 +26,7 @@ use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::stats::{self, Stats, StatsFile};
+use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
 use events::EventFile;
@@ -144,8 +145,9 @@ impl Node {
             driver.watch(socket, Token(index))?;
         }
         let heard = Hearing::new(config.paths.len(), config.policy, config.liveness);
-        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard);
-        let ports = Ports::new(tun, paths, events);
+        let offload = config.offload();
+        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
+        let ports = Ports::new(Packets::new(tun, offload), paths, events);
         let station = NodeStation::new(tunnel, ports, stats, clock.now());
         Ok(Self { station, driver })
     }
@@ -251,6 +253,7 @@ fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
         addresses: tun.addresses.clone(),
         mtu,
         queue: tun.queue,
+        offload: config.offload(),
     })
 }
 

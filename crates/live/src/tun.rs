@@ -1,16 +1,19 @@
 //! TUN devices: whole IP packets in and out of the kernel.
 //!
-//! The plain path without offload: a packet per call, so that no packet is merged with its neighbour and
-//! each keeps its time. A device lives as long as its [`Tun`], and appears in the network namespace of
-//! the thread that opens it.
+//! A device without [offload] carries a packet per call, so that no packet is merged with its neighbour and each keeps its
+//! time. A device lives as long as its [`Tun`], and appears in the network namespace of the thread that opens it.
+
+pub mod batch;
+pub mod offload;
 
 mod prefix;
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::net::if_::if_nametoindex;
+use nix::sys::uio::writev;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 pub use prefix::{ParsePrefixError, Prefix};
@@ -26,6 +29,8 @@ pub struct TunConfig {
     pub mtu: u16,
     /// How many packets wait in it for a reader that is late; the kernel's 500 in a user namespace.
     pub queue: u32,
+    /// Whether what crosses has the header of [offload] in front, in both directions.
+    pub offload: bool,
 }
 
 /// Why a TUN device could not be had.
@@ -84,6 +89,9 @@ impl Tun {
         let device = DeviceBuilder::new()
             .name(&config.name)
             .mtu(config.mtu)
+            .with(|builder| {
+                builder.offload(config.offload);
+            })
             .build_sync()
             .map_err(error)?;
         device.set_nonblocking(true).map_err(error)?;
@@ -127,18 +135,26 @@ impl Tun {
         }
     }
 
+    /// Whether the device can split UDP; without offload it splits nothing.
+    #[must_use]
+    pub fn splits_udp(&self) -> bool {
+        self.device.udp_gso()
+    }
+
     /// Hands `packet` to the kernel as received; false if the kernel does not take it.
     ///
     /// It takes none that is not IP, and none while it is short of memory or the device is down.
     pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
-        use nix::libc::{EINVAL, EIO, ENOBUFS, ENOMEM};
-        match self.device.send(packet) {
+        self.write_slices(&[IoSlice::new(packet)])
+    }
+
+    /// Hands the packet that `slices` make up to the kernel, like [`Tun::write`].
+    pub fn write_slices(&self, slices: &[IoSlice<'_>]) -> io::Result<bool> {
+        use nix::errno::Errno::{EAGAIN, EINVAL, EIO, ENOBUFS, ENOMEM};
+        match writev(self, slices) {
             Ok(_) => Ok(true),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(e) => match e.raw_os_error() {
-                Some(EINVAL | EIO | ENOBUFS | ENOMEM) => Ok(false),
-                _ => Err(e),
-            },
+            Err(EAGAIN | EINVAL | EIO | ENOBUFS | ENOMEM) => Ok(false),
+            Err(errno) => Err(errno.into()),
         }
     }
 }

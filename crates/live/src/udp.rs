@@ -1,16 +1,18 @@
-//! The socket of a path: single datagrams, each with the time at which the kernel received it.
+//! The socket of a path: datagrams, each with the time at which the kernel received it.
 //!
-//! Neither segmentation nor receive offload is asked for: batches would leave as bursts and arrive with
-//! one time. The ECN field of the outer header is left alone (not ECN-capable: the compatibility mode of
+//! Where that is asked for, datagrams of one length leave and come many in a call ([`batch`]): they then leave as a burst
+//! and come with one time, which neither spacing nor a comparison of paths may suffer. The ECN field of the outer header is left alone (not ECN-capable: the compatibility mode of
 //! RFC 6040, section 4.3); that of the packet within stays as it was.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns, UdpGroSegment};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+};
 use nix::sys::time::TimeSpec;
 use polypath_core::frame::{OVER_IPV4, OVER_IPV6};
 use polypath_core::time::Time;
@@ -18,6 +20,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Clock;
 use crate::config::PathConfig;
+
+pub mod batch;
 
 mod interface;
 
@@ -84,6 +88,8 @@ pub enum UdpError {
 pub struct Received {
     /// Its length in bytes; the longest that fits the buffer where it was longer.
     pub len: usize,
+    /// The length of each of the datagrams that came together but the last, in bytes; that of the only one otherwise.
+    pub segment: usize,
     /// Where it came from.
     pub from: SocketAddr,
     /// When the kernel received it.
@@ -124,8 +130,14 @@ impl PathSocket {
                 OVER_IPV6
             },
             socket: socket.into(),
-            control: nix::cmsg_space!(TimeSpec),
+            control: nix::cmsg_space!(TimeSpec, i32),
         })
+    }
+
+    /// Takes datagrams that came together in one call, or one by one; false where the kernel cannot do the former.
+    #[must_use]
+    pub fn receive_together(&self, together: bool) -> bool {
+        setsockopt(&self.socket, UdpGroSegment, &together).is_ok()
     }
 
     /// The MTU of the path's interface in bytes; that of Ethernet where it is not known.
@@ -163,13 +175,20 @@ impl PathSocket {
             ) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         };
-        let stamp = message.cmsgs()?.find_map(|control| match control {
-            ControlMessageOwned::ScmTimestampns(stamp) => Some(nanoseconds(stamp)),
-            _ => None,
-        });
+        let (mut stamp, mut segment) = (None, message.bytes);
+        for control in message.cmsgs()? {
+            match control {
+                ControlMessageOwned::ScmTimestampns(at) => stamp = Some(nanoseconds(at)),
+                ControlMessageOwned::UdpGroSegments(len) => {
+                    segment = usize::try_from(len).unwrap_or(0).clamp(1, segment.max(1));
+                }
+                _ => {}
+            }
+        }
         let from = message.address.as_ref().and_then(address);
         Ok(Some(Received {
             len: message.bytes,
+            segment,
             from: from.ok_or(io::ErrorKind::InvalidData)?,
             at: stamp.map_or_else(|| clock.now(), |stamp| clock.at_wall(stamp)),
         }))
@@ -180,6 +199,24 @@ impl PathSocket {
     /// Any error concerns this datagram alone: a queue is full, or the network cannot be reached now.
     pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
         self.socket.send_to(datagram, to).map(|_| ())
+    }
+
+    /// Sends `datagrams` to `to` in one call: each `segment` bytes long, but for the last, which may be shorter.
+    ///
+    /// # Errors
+    /// As with [`PathSocket::send`], of all of them; or the network does not take datagrams so.
+    pub fn send_together(
+        &self,
+        datagrams: &[IoSlice<'_>],
+        segment: usize,
+        to: SocketAddr,
+    ) -> io::Result<()> {
+        let segment = u16::try_from(segment).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let control = [ControlMessage::UdpGsoSegments(&segment)];
+        let to = SockaddrStorage::from(to);
+        let fd = self.socket.as_raw_fd();
+        sendmsg(fd, datagrams, &control, MsgFlags::empty(), Some(&to))?;
+        Ok(())
     }
 
     /// The address that the socket is bound to.

@@ -20,6 +20,7 @@ const LEAST_MTU: u16 = 576;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_tun(&config.node.tun, problems);
+    check_offload(config, problems);
     check_probing(config, problems);
     check_liveness(config, problems);
     check_paths(&config.paths, problems);
@@ -62,6 +63,17 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
             "node.tun.queue",
             "a queue of 0 packets drops all",
             "use 1 or more",
+        );
+    }
+}
+
+fn check_offload(config: &NodeConfig, problems: &mut Problems) {
+    if config.policy.probes() && config.node.tun.offload == Some(true) {
+        let message = "offload gives many packets one time, and `probe-and-switch` compares times";
+        problems.report(
+            "node.tun.offload",
+            message,
+            "leave it out, or take another policy",
         );
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use bytes::Bytes;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
@@ -16,13 +17,19 @@ use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
 use crate::stats::{LivenessStats, PathStats};
-use crate::udp::PathSocket;
+use crate::udp::batch::{Incoming, Outgoing};
+use crate::udp::{PathSocket, Received};
+
+/// The longest that comes in one call, in bytes.
+const LONGEST: usize = 65_535;
 
 /// A path's socket and the address of the peer there.
 struct Path {
     socket: PathSocket,
     remote: PeerAddress<SocketAddr>,
     stats: PathStats,
+    incoming: Incoming,
+    outgoing: Outgoing,
 }
 
 /// The sockets of all paths.
@@ -32,18 +39,23 @@ pub(super) struct Paths {
     hearing: Hearing,
     datagrams: PacketBuffer,
     clock: Clock,
+    /// Whether datagrams are sent and received many in a call.
+    together: bool,
 }
 
 impl Paths {
     /// Datagrams of more than `max_datagram` bytes are cut to one byte more, so that they are seen to be
-    /// too long.
+    /// too long. With `together` many are sent and received in a call.
     pub(super) fn new(
         configs: &[PathConfig],
         sockets: Vec<PathSocket>,
         max_datagram: usize,
         clock: Clock,
         hearing: Hearing,
+        together: bool,
     ) -> Self {
+        let together = together && receive_together(&sockets);
+        let longest = if together { LONGEST } else { max_datagram + 1 };
         let paths = configs.iter().zip(sockets);
         Self {
             all: paths
@@ -51,8 +63,9 @@ impl Paths {
                 .collect(),
             inbox: Inbox::new(configs.len()),
             hearing,
-            datagrams: PacketBuffer::new(max_datagram + 1),
+            datagrams: PacketBuffer::new(longest),
             clock,
+            together,
         }
     }
 
@@ -61,11 +74,10 @@ impl Paths {
         let (all, datagrams, clock) = (&mut self.all, &mut self.datagrams, self.clock);
         self.inbox.next_at(until, |id| {
             let path = &mut all[id.index()];
-            let Some(received) = path.socket.receive(datagrams.space(), clock)? else {
+            let Some((received, datagram)) = path.receive(datagrams, clock)? else {
                 return Ok(None);
             };
             path.stats.received.add(path.size(received.len));
-            let datagram = datagrams.take(received.len);
             Ok(Some(Arrival {
                 at: received.at,
                 source: received.from,
@@ -81,13 +93,27 @@ impl Paths {
 
     /// Whether no datagram was read that is not yet taken.
     pub(super) fn is_empty(&self) -> bool {
-        self.inbox.is_empty()
+        self.inbox.is_empty() && self.all.iter().all(|path| path.incoming.is_empty())
     }
 
-    /// Sends `datagram` to the peer, if its address on the path is known.
-    pub(super) fn send(&mut self, path: PathId, datagram: &[u8]) {
-        if let Some(path) = self.all.get_mut(path.index()) {
-            path.send(datagram);
+    /// Sends `datagram` to the peer, if its address on the path is known; by the next [`Paths::flush`] at the latest.
+    pub(super) fn send(&mut self, path: PathId, datagram: Bytes) {
+        let Some(path) = self.all.get_mut(path.index()) else {
+            return;
+        };
+        if !path.outgoing.takes(&datagram) {
+            path.flush();
+        }
+        path.outgoing.push(datagram);
+        if !self.together {
+            path.flush();
+        }
+    }
+
+    /// Sends the datagrams that wait.
+    pub(super) fn flush(&mut self) {
+        for path in &mut self.all {
+            path.flush();
         }
     }
 
@@ -166,25 +192,46 @@ impl Path {
                 remote: config.remote,
                 ..PathStats::default()
             },
+            incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
         }
+    }
+
+    /// The next datagram, if one waits.
+    fn receive(
+        &mut self,
+        space: &mut PacketBuffer,
+        clock: Clock,
+    ) -> io::Result<Option<(Received, Bytes)>> {
+        if self.incoming.is_empty()
+            && let Some(received) = self.socket.receive(space.space(), clock)?
+        {
+            let bytes = space.take(received.len);
+            if received.segment >= received.len {
+                return Ok(Some((received, bytes)));
+            }
+            self.incoming.fill(received, bytes);
+        }
+        Ok(self.incoming.take())
     }
 
     fn size(&self, datagram: usize) -> usize {
         datagram + self.socket.headers() as usize
     }
 
-    fn send(&mut self, datagram: &[u8]) {
+    fn flush(&mut self) {
+        if self.outgoing.is_empty() {
+            return;
+        }
         let Some(remote) = self.remote.get() else {
-            self.stats.unaddressed += 1;
+            self.stats.unaddressed += self.outgoing.discard();
             return;
         };
-        match self.socket.send(datagram, remote) {
-            Ok(()) => self.stats.sent.add(self.size(datagram.len())),
-            Err(error) => {
-                self.stats.unsent += 1;
-                tracing::debug!(path = self.stats.name, %remote, %error, "datagram not sent");
-            }
-        }
+        let sent = self.outgoing.flush(&self.socket, remote);
+        self.stats.sent.packets += sent.datagrams as u64;
+        self.stats.sent.bytes +=
+            self.size(sent.bytes) as u64 + (sent.datagrams.saturating_sub(1) * self.size(0)) as u64;
+        self.stats.unsent += sent.unsent as u64;
     }
 
     fn hear(&mut self, source: SocketAddr) {
@@ -216,6 +263,20 @@ impl Path {
                 "the peer has not come yet: it must give this end's address as its `remote`"
             );
         }
+    }
+}
+
+/// Has all sockets receive many datagrams in a call; or none, where one cannot.
+fn receive_together(sockets: &[PathSocket]) -> bool {
+    let set = |together| {
+        sockets
+            .iter()
+            .all(|socket| socket.receive_together(together))
+    };
+    set(true) || {
+        set(false);
+        tracing::warn!("the kernel gives datagrams one by one only: throughput is lower");
+        false
     }
 }
 
@@ -253,6 +314,11 @@ mod tests {
 
     #[test]
     fn datagrams_of_all_paths_come_in_the_order_of_their_arrival() {
+        come_in_order(false);
+        come_in_order(true);
+    }
+
+    fn come_in_order(together: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),
             local: "127.0.0.1:0".parse().unwrap(),
@@ -267,7 +333,7 @@ mod tests {
         let clock = Clock::starting_now();
         let policy = PolicyConfig::DuplicateAll {};
         let hearing = Hearing::new(2, policy, Watch::default());
-        let mut paths = Paths::new(&configs, sockets, 100, clock, hearing);
+        let mut paths = Paths::new(&configs, sockets, 100, clock, hearing, together);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel begins to take times shortly after the first socket asks for them.
         sleep(time::Duration::from_millis(50));

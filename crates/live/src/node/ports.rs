@@ -1,6 +1,6 @@
 //! The descriptors of a node: where its machines' outputs go, and what was counted there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 
@@ -16,19 +16,17 @@ use super::events::EventFile;
 use super::inbox::Arrival;
 use super::paths::Paths;
 use super::timeline::Surroundings;
-use crate::buffer::PacketBuffer;
-use crate::stats::TunStats;
-use crate::tun::Tun;
+use crate::tun::batch::Packets;
 
 /// The TUN device and the sockets.
 pub(super) struct Ports {
-    pub(super) tun: Tun,
-    pub(super) tun_stats: TunStats,
+    pub(super) tun: Packets,
     pub(super) paths: Paths,
     pub(super) events: Option<EventFile>,
     /// Packets that the endpoint dropped.
     pub(super) dropped: BTreeMap<DropReason, u64>,
-    packets: PacketBuffer,
+    /// Packets that were read in one call and are not yet taken.
+    packets: VecDeque<Bytes>,
     /// The reasons of rejection that the log has already.
     told: Vec<Reject>,
 }
@@ -42,11 +40,10 @@ pub(super) struct Occasion {
 }
 
 impl Ports {
-    pub(super) fn new(tun: Tun, paths: Paths, events: Option<EventFile>) -> Self {
+    pub(super) fn new(tun: Packets, paths: Paths, events: Option<EventFile>) -> Self {
         Self {
-            packets: PacketBuffer::new(usize::from(tun.mtu())),
+            packets: VecDeque::new(),
             tun,
-            tun_stats: TunStats::default(),
             paths,
             events,
             dropped: BTreeMap::new(),
@@ -61,11 +58,21 @@ impl Ports {
 
     /// The next packet of an application, if one waits.
     pub(super) fn read_packet(&mut self) -> io::Result<Option<Bytes>> {
-        let Some(len) = self.tun.read(self.packets.space())? else {
-            return Ok(None);
-        };
-        self.tun_stats.from_applications.add(len);
-        Ok(Some(self.packets.take(len)))
+        if self.packets.is_empty() {
+            self.tun.read(&mut self.packets)?;
+        }
+        Ok(self.packets.pop_front())
+    }
+
+    /// Whether packets were read and are not yet taken.
+    pub(super) fn has_packets(&self) -> bool {
+        !self.packets.is_empty()
+    }
+
+    /// Hands on all packets and datagrams that wait for others to follow them.
+    pub(super) fn send_off(&mut self) -> io::Result<()> {
+        self.paths.flush();
+        self.tun.flush()
     }
 
     /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
@@ -119,15 +126,6 @@ impl Ports {
             );
         }
     }
-
-    fn write_packet(&mut self, packet: &[u8]) -> io::Result<()> {
-        if self.tun.write(packet)? {
-            self.tun_stats.to_applications.add(packet.len());
-        } else {
-            self.tun_stats.refused += 1;
-        }
-        Ok(())
-    }
 }
 
 impl Surroundings for Ports {
@@ -145,8 +143,8 @@ impl Surroundings for Ports {
 
     fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
         match said {
-            Output::Packet(packet) => self.write_packet(&packet)?,
-            Output::Datagram { path, datagram } => self.paths.send(path, &datagram),
+            Output::Packet(packet) => self.tun.write(packet)?,
+            Output::Datagram { path, datagram } => self.paths.send(path, datagram),
             Output::Authenticated { path } => {
                 if let Some(source) = occasion.source {
                     self.paths.hear(path, source, occasion.at);

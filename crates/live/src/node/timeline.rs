@@ -15,7 +15,6 @@ use polypath_session::tunnel::{Input, Output};
 
 use super::inbox::Arrival;
 use super::ports::Occasion;
-use crate::drive::BUDGET;
 
 /// How far back deadlines are met at their own time.
 const CATCH_UP: Duration = Duration::from_secs(1);
@@ -42,15 +41,18 @@ pub(super) struct Timeline<M> {
     last: Time,
     /// The time of the last turn, where it left datagrams that were read.
     left: Option<Time>,
+    /// Datagrams of a turn at most.
+    turn: usize,
 }
 
 impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
-    /// A machine that is not woken before `start`.
-    pub(super) fn new(machine: M, start: Time) -> Self {
+    /// A machine that is not woken before `start`, and takes `turn` datagrams at most in a turn.
+    pub(super) fn new(machine: M, start: Time, turn: usize) -> Self {
         Self {
             machine,
             last: start,
             left: None,
+            turn,
         }
     }
 
@@ -101,7 +103,7 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
             let Some(next) = around.next_at(now)? else {
                 break now;
             };
-            if taken == BUDGET || self.left == Some(now) {
+            if taken == self.turn || self.left == Some(now) {
                 break next;
             }
             let Some(arrival) = around.take() else {

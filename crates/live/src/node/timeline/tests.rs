@@ -1,4 +1,5 @@
 use super::*;
+use crate::drive::BUDGET;
 use crate::node::inbox::Inbox;
 use bytes::Bytes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
@@ -112,7 +113,7 @@ fn ms(n: u64) -> Time {
 fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
     let mut pending = paths.map(VecDeque::from);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
     let mut turns = 0;
     for wake in wakes {
         let mut now = *wake;
@@ -171,7 +172,7 @@ fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
 #[test]
 fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
     let mut sockets = Sockets::new([vec![ms(1), ms(9)].into(), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
     // The datagram of ms 9 is read by a turn of ms 4.
     assert_eq!(timeline.catch_up(ms(4), &mut sockets).unwrap(), (1, ms(4)));
     assert!(timeline.has_backlog(), "it wants to be woken at once");
@@ -186,7 +187,7 @@ fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
 #[test]
 fn what_falls_due_while_a_packet_waits_is_done_before_it() {
     let mut sockets = Sockets::new([vec![ms(1)].into(), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
     timeline.catch_up(ms(2), &mut sockets).unwrap();
     let packet = Input::Packet(Bytes::new());
     timeline.take_input(ms(7), packet, &mut sockets).unwrap();
@@ -222,7 +223,7 @@ fn lonely() -> Tunnel {
 fn a_node_begins_at_its_start_and_not_at_the_origin() {
     let start = ms(18_000);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = Timeline::new(lonely(), start);
+    let mut timeline = Timeline::new(lonely(), start, BUDGET);
     timeline.catch_up(start, &mut sockets).unwrap();
     assert_eq!(sockets.begun, [start]);
     timeline.catch_up(ms(18_499), &mut sockets).unwrap();
@@ -235,7 +236,7 @@ fn a_node_begins_at_its_start_and_not_at_the_origin() {
 fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
     for waiting in [VecDeque::new(), vec![ms(1_000), ms(2_000_000)].into()] {
         let mut sockets = Sockets::new([waiting.clone(), VecDeque::new()]);
-        let mut timeline = Timeline::new(lonely(), Time::ZERO);
+        let mut timeline = Timeline::new(lonely(), Time::ZERO, BUDGET);
         timeline.catch_up(Time::ZERO, &mut sockets).unwrap();
         sockets.begun.clear();
         timeline.catch_up(ms(3_600_000), &mut sockets).unwrap();
@@ -248,7 +249,7 @@ fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
 #[test]
 fn a_machine_hears_that_it_is_behind_before_it_catches_up() {
     let mut sockets = Sockets::new([VecDeque::from([ms(10)]), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO);
+    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
     for now in [ms(10), ms(19)] {
         timeline.tell_late(now, &mut sockets).unwrap();
         timeline.catch_up(now, &mut sockets).unwrap();

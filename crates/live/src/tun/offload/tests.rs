@@ -1,0 +1,245 @@
+use super::join::{Go, Joiner};
+use super::split::split;
+use super::*;
+use bytes::Bytes;
+use etherparse::PacketBuilder;
+use proptest::prelude::*;
+
+/// One end of a flow that sends packets.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    is_v4: bool,
+    is_tcp: bool,
+    port: u16,
+}
+
+impl Flow {
+    /// A packet of `payload` bytes, the first of which is number `at` of the flow.
+    fn packet(self, at: u32, payload: u16, flags: u8) -> Bytes {
+        self.numbered(0, at, payload, flags)
+    }
+
+    /// The same with an identification.
+    fn numbered(self, id: u16, at: u32, payload: u16, flags: u8) -> Bytes {
+        let payload: Vec<u8> = (0..payload)
+            .map(|n| at.wrapping_add(n.into()).to_le_bytes()[0])
+            .collect();
+        let mut packet = Vec::new();
+        let ip = if self.is_v4 {
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        } else {
+            PacketBuilder::ipv6([1; 16], [2; 16], 64)
+        };
+        if self.is_tcp {
+            let mut tcp = ip.tcp(self.port, 80, at, 1000).ack(77);
+            if flags & 8 != 0 {
+                tcp = tcp.psh();
+            }
+            if flags & 1 != 0 {
+                tcp = tcp.fin();
+            }
+            tcp.write(&mut packet, &payload).unwrap();
+        } else {
+            ip.udp(self.port, 80).write(&mut packet, &payload).unwrap();
+        }
+        if self.is_v4 {
+            packet[4..6].copy_from_slice(&id.to_be_bytes());
+            let headers = super::headers::Headers::of(&packet).unwrap();
+            let len = packet.len();
+            headers.set_len(&mut packet, len);
+        }
+        packet.into()
+    }
+}
+
+/// What the kernel gets of `packets`, go by go.
+fn join(packets: &[Bytes]) -> Vec<(Go, Vec<u8>)> {
+    let mut joiner = Joiner::new(true);
+    for packet in packets {
+        joiner.push(packet.clone());
+    }
+    let mut goes = Vec::new();
+    joiner.drain(|slices, go| {
+        let bytes = slices.iter().flat_map(|slice| slice.iter().copied());
+        goes.push((go, bytes.collect()));
+    });
+    assert!(joiner.is_empty());
+    goes
+}
+
+fn split_go(bytes: &[u8]) -> Vec<Bytes> {
+    let mut bytes = bytes.to_vec();
+    let (header, packet) = bytes.split_first_chunk_mut::<HEADER_LEN>().unwrap();
+    let mut packets = Vec::new();
+    split(Header::decode(header).unwrap(), packet, |len, fill| {
+        let mut packet = vec![0; len];
+        fill(&mut packet);
+        packets.push(packet.into());
+    })
+    .unwrap();
+    packets
+}
+
+fn flow(is_v4: bool, is_tcp: bool) -> Flow {
+    Flow {
+        is_v4,
+        is_tcp,
+        port: 5000,
+    }
+}
+
+#[test]
+fn a_stream_goes_in_one_go_and_comes_apart_as_it_was() {
+    for (is_v4, is_tcp) in [(true, true), (true, false), (false, true), (false, false)] {
+        let flow = flow(is_v4, is_tcp);
+        let lens = [1000_u16, 1000, 1000, 300];
+        let at = |n: usize| lens[..n].iter().map(|len| u32::from(*len)).sum::<u32>();
+        let packets: Vec<Bytes> = (9_u16..)
+            .zip(0..4)
+            .map(|(id, n)| flow.numbered(id, at(n), lens[n], if n == 3 { 8 } else { 0 }))
+            .collect();
+        let goes = join(&packets);
+        assert_eq!(goes.len(), 1, "{flow:?}");
+        let bytes = packets.iter().map(Bytes::len).sum();
+        assert_eq!(goes[0].0, Go { packets: 4, bytes });
+        assert_eq!(split_go(&goes[0].1), packets, "{flow:?}");
+    }
+}
+
+#[test]
+fn what_does_not_follow_stays_apart() {
+    let tcp = flow(true, true);
+    let goes = |packets: &[Bytes]| {
+        join(packets)
+            .iter()
+            .map(|(go, _)| go.packets)
+            .collect::<Vec<_>>()
+    };
+    let first = tcp.packet(0, 500, 0);
+    assert_eq!(
+        goes(&[first.clone(), tcp.packet(501, 500, 0)]),
+        [1, 1],
+        "a gap"
+    );
+    assert_eq!(
+        goes(&[first.clone(), tcp.packet(500, 501, 0)]),
+        [1, 1],
+        "longer"
+    );
+    assert_eq!(
+        goes(&[first.clone(), tcp.packet(500, 500, 1)]),
+        [1, 1],
+        "the end"
+    );
+    assert_eq!(
+        goes(&[tcp.packet(0, 500, 8), tcp.packet(500, 500, 0)]),
+        [1, 1],
+        "pushed"
+    );
+    let short = [
+        first.clone(),
+        tcp.packet(500, 400, 0),
+        tcp.packet(900, 400, 0),
+    ];
+    assert_eq!(goes(&short), [2, 1], "behind a shorter one");
+    let mut broken = tcp.packet(500, 500, 0).to_vec();
+    broken[60] ^= 1;
+    assert_eq!(
+        goes(&[first.clone(), broken.into()]),
+        [1, 1],
+        "a wrong checksum stays wrong"
+    );
+    let mut other = tcp.packet(500, 500, 0).to_vec();
+    other[1] = 3;
+    super::headers::Headers::of(&other)
+        .unwrap()
+        .set_len(&mut other, 540);
+    assert_eq!(
+        goes(&[first.clone(), other.into()]),
+        [1, 1],
+        "another mark of congestion"
+    );
+    let barrier = [first, tcp.packet(500, 0, 1), tcp.packet(500, 500, 0)];
+    assert_eq!(
+        goes(&barrier),
+        [1, 1, 1],
+        "nothing overtakes what was sent before"
+    );
+}
+
+#[test]
+fn no_more_than_a_packet_holds_goes_at_once() {
+    let udp = flow(false, false);
+    let packets: Vec<Bytes> = (0..100).map(|n| udp.packet(n * 1400, 1400, 0)).collect();
+    let goes = join(&packets);
+    assert!(goes.len() > 1 && goes.iter().all(|(_, bytes)| bytes.len() <= LONGEST));
+    let again: Vec<Bytes> = goes.iter().flat_map(|(_, bytes)| split_go(bytes)).collect();
+    assert_eq!(again, packets);
+}
+
+#[test]
+fn a_checksum_that_the_kernel_left_is_completed() {
+    let whole = flow(true, true).packet(9, 31, 0);
+    let mut packet = whole.to_vec();
+    let headers = super::headers::Headers::of(&whole).unwrap();
+    let pseudo = checksum::fold(headers.pseudo_sum(&packet, packet.len()));
+    packet[36..38].copy_from_slice(&pseudo);
+    let header = Header {
+        needs_checksum: true,
+        checksum_start: 20,
+        checksum_offset: 16,
+        ..Header::default()
+    };
+    let bytes = [&header.encode()[..], &packet].concat();
+    assert_eq!(split_go(&bytes), [whole]);
+}
+
+proptest! {
+    /// Whatever comes in whatever order: all comes out, as it was, each flow in its order.
+    #[test]
+    fn joining_changes_nothing_that_an_end_sees(
+        sends in prop::collection::vec((0..4_u16, 1..3_u16, 0..10_u8, 0..20_u8), 1..80)
+    ) {
+        let (mut sent, mut ids) = ([0_u32; 4], [0_u16; 4]);
+        let mut packets = Vec::new();
+        for (which, hundreds, flags, gap) in sends {
+            let flow = Flow { is_v4: which < 2, is_tcp: which % 2 == 0, port: which };
+            let at = &mut sent[usize::from(which)];
+            *at += u32::from(gap == 0);
+            let id = &mut ids[usize::from(which)];
+            *id += 1;
+            packets.push(flow.numbered(*id, *at, hundreds * 100, if flags > 7 { flags } else { 0 }));
+            *at += u32::from(hundreds) * 100;
+        }
+        let goes = join(&packets);
+        let again: Vec<Bytes> = goes.iter().flat_map(|(_, bytes)| split_go(bytes)).collect();
+        prop_assert_eq!(again.len(), packets.len());
+        let port = |packet: &Bytes| {
+            let ip = if packet[0] >> 4 == 4 { 20 } else { 40 };
+            (ip, packet[ip + 1])
+        };
+        for packet in &packets {
+            let of_flow = |all: &[Bytes]| -> Vec<Bytes> {
+                all.iter().filter(|other| port(other) == port(packet)).cloned().collect()
+            };
+            prop_assert_eq!(of_flow(&again), of_flow(&packets));
+        }
+    }
+
+    /// The peer's packets are as they like.
+    #[test]
+    fn any_bytes_are_joined_and_split_without_panic(
+        packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..6),
+        header: [u8; HEADER_LEN],
+    ) {
+        let packets: Vec<Bytes> = packets.into_iter().map(Bytes::from).collect();
+        for (_, bytes) in join(&packets) {
+            split_go(&bytes);
+        }
+        for packet in &packets {
+            if let Ok(header) = Header::decode(&header) {
+                let _ = split(header, &mut packet.to_vec(), |len, fill| fill(&mut vec![0; len]));
+            }
+        }
+    }
+}

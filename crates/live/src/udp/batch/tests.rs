@@ -1,0 +1,108 @@
+use super::*;
+use crate::clock::Clock;
+use crate::config::PathConfig;
+use std::thread::sleep;
+use std::time::Duration;
+
+fn socket() -> PathSocket {
+    let path = PathConfig {
+        name: "test".to_owned(),
+        local: "127.0.0.1:0".parse().unwrap(),
+        remote: None,
+        interface: None,
+    };
+    PathSocket::open(&path).unwrap()
+}
+
+fn datagram(n: u8, len: usize) -> Bytes {
+    vec![n; len].into()
+}
+
+#[test]
+fn datagrams_go_in_one_call_and_come_as_they_were() {
+    let (from, mut to) = (socket(), socket());
+    assert!(to.receive_together(true));
+    let mut outgoing = Outgoing::default();
+    let sent: Vec<Bytes> = (0..9)
+        .map(|n| datagram(n, if n == 8 { 70 } else { 900 }))
+        .collect();
+    for datagram in &sent {
+        assert!(outgoing.takes(datagram));
+        outgoing.push(datagram.clone());
+    }
+    let report = outgoing.flush(&from, to.local().unwrap());
+    assert_eq!(
+        report,
+        Sent {
+            datagrams: 9,
+            bytes: 8 * 900 + 70,
+            unsent: 0
+        }
+    );
+    assert!(outgoing.is_empty() && !outgoing.refuses);
+    sleep(Duration::from_millis(20));
+    let (mut incoming, mut buffer) = (Incoming::default(), vec![0; 65_535]);
+    let clock = Clock::starting_now();
+    let mut calls = 0;
+    while let Some(received) = to.receive(&mut buffer, clock).unwrap() {
+        incoming.fill(received, Bytes::copy_from_slice(&buffer[..received.len]));
+        calls += 1;
+    }
+    assert_eq!(calls, 1, "over loopback nothing takes them apart");
+    for expected in sent {
+        let (received, datagram) = incoming.take().unwrap();
+        assert_eq!((received.len, &datagram), (expected.len(), &expected));
+        assert_eq!(received.from, from.local().unwrap());
+    }
+    assert!(incoming.is_empty());
+}
+
+#[test]
+fn only_what_one_call_can_carry_waits_together() {
+    let mut outgoing = Outgoing::default();
+    outgoing.push(datagram(0, 900));
+    assert!(!outgoing.takes(&datagram(1, 901)), "longer");
+    assert!(outgoing.takes(&datagram(1, 900)));
+    outgoing.push(datagram(1, 500));
+    assert!(!outgoing.takes(&datagram(2, 500)), "behind a shorter one");
+    let mut outgoing = Outgoing::default();
+    for n in 0..64 {
+        assert!(outgoing.takes(&datagram(n, 100)));
+        outgoing.push(datagram(n, 100));
+    }
+    assert!(
+        !outgoing.takes(&datagram(64, 100)),
+        "more than the kernel splits"
+    );
+    assert_eq!(outgoing.discard(), 64);
+    for _ in 0..43 {
+        outgoing.push(datagram(0, 1500));
+    }
+    assert!(
+        !outgoing.takes(&datagram(0, 1500)),
+        "more than a packet holds"
+    );
+}
+
+#[test]
+fn where_the_network_takes_none_together_each_goes_alone() {
+    let (from, mut to) = (socket(), socket());
+    let mut outgoing = Outgoing::default();
+    // More than the kernel splits.
+    for n in 0..200 {
+        outgoing.push(datagram(n, 10));
+    }
+    let report = outgoing.flush(&from, to.local().unwrap());
+    sleep(Duration::from_millis(20));
+    let mut buffer = [0; 100];
+    let mut arrived = 0;
+    while to
+        .receive(&mut buffer, Clock::starting_now())
+        .unwrap()
+        .is_some()
+    {
+        arrived += 1;
+    }
+    assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
+    assert!(outgoing.refuses);
+}
