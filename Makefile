@@ -13,7 +13,7 @@ INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race faults fuzz instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race faults fuzz instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -31,12 +31,15 @@ reproduce: setup build ## the claims of the papers in the reduced form; each has
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
 	cargo run --release --quiet -p polypath-lab --example link_accuracy
-	cargo run --release --quiet -p polypath-lab --example tunnel_throughput
 
 race: ## the simulator against ns-2, which is installed from Debian
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(dir $(POLYPATH))examples/race"
+
+tunnel-race: ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
+	@scripts/setup.sh wireguard-go:wireguard-go
+	cargo run --release --quiet -p polypath-lab --example tunnel_race
 
 instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race

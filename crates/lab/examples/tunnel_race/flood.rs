@@ -1,0 +1,88 @@
+//! Datagrams that are nobody's, at a steady rate.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Duration;
+
+use polypath_live::clock::Clock;
+
+use crate::Ends;
+
+/// Datagrams a second.
+pub(crate) const RATE: u64 = 100_000;
+/// The pause between bursts: as short as a sleep can be without much more work.
+const TICK: Duration = Duration::from_millis(1);
+const LEN: usize = 100;
+
+/// Where a flood goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Nothing,
+    AnotherPort,
+    Node,
+}
+
+impl Target {
+    pub(crate) const ALL: [Self; 3] = [Self::Nothing, Self::AnotherPort, Self::Node];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "no flood",
+            Self::AnotherPort => "to a port that is not read",
+            Self::Node => "to the node",
+        }
+    }
+}
+
+/// A flood that goes on.
+pub(crate) struct Flood {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<f64>,
+    /// The port that is not read; its queue is full from the first moments on.
+    _sink: UdpSocket,
+}
+
+impl Flood {
+    pub(crate) fn start(ends: &Ends, target: Target) -> io::Result<Self> {
+        let sink = ends.b.run(|| UdpSocket::bind("10.1.1.2:9"))?;
+        let socket = ends.a.run(|| UdpSocket::bind("10.1.1.1:0"))?;
+        socket.connect(match target {
+            Target::Node => "10.1.1.2:7001",
+            Target::AnotherPort | Target::Nothing => "10.1.1.2:9",
+        })?;
+        let stop = Arc::new(AtomicBool::new(target == Target::Nothing));
+        let flag = Arc::clone(&stop);
+        let thread = thread::spawn(move || flood(&socket, &flag));
+        Ok(Self {
+            stop,
+            thread,
+            _sink: sink,
+        })
+    }
+
+    /// Ends it, and says how many datagrams a second there were.
+    pub(crate) fn stop(self) -> f64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or(0.0)
+    }
+}
+
+/// Sends what a sealed frame looks like until it is told to stop.
+fn flood(socket: &UdpSocket, stop: &AtomicBool) -> f64 {
+    let (clock, mut sent, mut junk) = (Clock::starting_now(), 0_u64, [0; LEN]);
+    junk[0] = 3;
+    while !stop.load(Ordering::Relaxed) {
+        let due = clock.now().as_secs_f64() * RATE as f64;
+        while (sent as f64) < due {
+            junk[1..9].copy_from_slice(&sent.to_be_bytes());
+            // What the kernel does not take does not arrive either.
+            let _ = socket.send(&junk);
+            sent += 1;
+        }
+        sleep(TICK);
+    }
+    sent as f64 / clock.now().as_secs_f64().max(1e-3)
+}

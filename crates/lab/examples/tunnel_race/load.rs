@@ -1,0 +1,78 @@
+//! What crosses a tunnel: one TCP connection, or as many small packets as one sender can offer.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use polypath_live::clock::Clock;
+
+use crate::Ends;
+
+const TCP: &str = "10.77.0.1:5000";
+const UDP: &str = "10.77.0.2:5001";
+/// Payload of an IPv4 packet of 64 bytes over UDP.
+const SMALL: usize = 36;
+/// What goes before the measurement: slow start, and wake-ups.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// Patience with a tunnel that is being set up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bits of TCP payload a second from `a` to `b`.
+pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
+    let listener = ends.a.run(|| TcpListener::bind(TCP))?;
+    let server = thread::spawn(move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        let bytes = vec![7; 65_536];
+        loop {
+            stream.write_all(&bytes)?;
+        }
+    });
+    let address = TCP.parse().map_err(io::Error::other)?;
+    let mut stream = ends
+        .b
+        .run(|| TcpStream::connect_timeout(&address, PATIENCE))?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut read = |span: Duration| -> io::Result<f64> {
+        let (clock, mut bytes) = (Clock::starting_now(), 0);
+        while clock.now().as_secs_f64() < span.as_secs_f64() {
+            bytes += stream.read(&mut buffer)?;
+        }
+        Ok(bytes as f64 * 8.0 / clock.now().as_secs_f64())
+    };
+    read(WARM_UP)?;
+    let rate = read(span)?;
+    // The server ends when its connection does.
+    drop(stream);
+    let _ = server.join();
+    Ok(rate)
+}
+
+/// Packets of 64 bytes a second that arrive at `b`.
+pub(crate) fn packets(ends: &Ends, span: Duration) -> io::Result<f64> {
+    let receiver = ends.b.run(|| UdpSocket::bind(UDP))?;
+    receiver.set_read_timeout(Some(Duration::from_millis(200)))?;
+    let sender = ends.a.run(|| UdpSocket::bind("10.77.0.1:0"))?;
+    sender.connect(UDP)?;
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                // A full queue is what is looked for.
+                let _ = sender.send(&[0; SMALL]);
+            }
+        });
+        let count = |span: Duration| {
+            let (clock, mut count, mut buffer) = (Clock::starting_now(), 0_u64, [0; 64]);
+            while clock.now().as_secs_f64() < span.as_secs_f64() {
+                count += u64::from(receiver.recv(&mut buffer).is_ok_and(|len| len == SMALL));
+            }
+            count as f64 / clock.now().as_secs_f64()
+        };
+        count(WARM_UP);
+        let rate = count(span);
+        stop.store(true, Ordering::Relaxed);
+        Ok(rate)
+    })
+}

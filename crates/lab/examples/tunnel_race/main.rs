@@ -1,0 +1,177 @@
+//! One encrypted tunnel between two namespaces, polypath's and wireguard-go's in turn:
+//! `make tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS]`, as root.
+//!
+//! Of each tunnel: the payload of one TCP connection, and how many packets of 64 bytes arrive in a second where one
+//! sender offers as many as it can. Then what 100 000 datagrams a second that are nobody's cost polypath's tunnel, beside
+//! as many that go to another port of the same machine.
+
+mod flood;
+mod load;
+mod polypath;
+mod wireguard;
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use polypath_lab::namespace::Namespace;
+use polypath_lab::preflight;
+use polypath_report::statistics::{Estimate, quantile};
+
+use flood::{Flood, Target};
+
+/// A tunnel that carries 10.77.0.1 in one namespace to 10.77.0.2 in the other; it ends when it is dropped.
+trait Tunnel {}
+
+/// Who races.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Racer {
+    WireguardGo,
+    Polypath,
+    PolypathPlain,
+}
+
+const RACERS: [Racer; 3] = [Racer::WireguardGo, Racer::Polypath, Racer::PolypathPlain];
+
+impl Racer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::WireguardGo => "wireguard-go",
+            Self::Polypath => "polypath",
+            Self::PolypathPlain => "polypath, offload = false",
+        }
+    }
+
+    fn start(self, ends: &Ends) -> Result<Box<dyn Tunnel>, Box<dyn Error>> {
+        Ok(match self {
+            Self::WireguardGo => Box::new(wireguard::start(ends)?),
+            Self::Polypath => Box::new(polypath::start(ends, true)?),
+            Self::PolypathPlain => Box::new(polypath::start(ends, false)?),
+        })
+    }
+}
+
+/// The namespaces, joined by a pair of virtual Ethernet interfaces: 10.1.1.1 and 10.1.1.2.
+struct Ends {
+    a: Namespace,
+    b: Namespace,
+}
+
+impl Ends {
+    fn new() -> io::Result<Self> {
+        let (a, b) = (Namespace::new()?, Namespace::new()?);
+        a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"])?;
+        Ok(Self { a, b })
+    }
+}
+
+/// What one racer did, round by round.
+#[derive(Debug, Default)]
+struct Course {
+    /// Bits of TCP payload a second.
+    goodput: Vec<f64>,
+    /// Packets of 64 bytes a second.
+    packets: Vec<f64>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    preflight()?;
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
+    let (rounds, span) = (next(5)?.max(1), Duration::from_secs(next(5)?.max(1)));
+    let mut courses = [(); RACERS.len()].map(|()| Course::default());
+    for round in 1..=rounds {
+        for (racer, course) in RACERS.iter().zip(&mut courses) {
+            let ends = Ends::new()?;
+            let tunnel = racer.start(&ends)?;
+            course.goodput.push(load::tcp(&ends, span)?);
+            course.packets.push(load::packets(&ends, span)?);
+            drop(tunnel);
+            eprintln!("round {round} of {rounds}: {} done", racer.name());
+        }
+    }
+    tell(&courses);
+    let floods = (0..rounds).map(|round| flooded(round, rounds, span));
+    tell_flood(&floods.collect::<Result<Vec<_>, _>>()?);
+    Ok(())
+}
+
+/// The goodput without a flood, beside one to another port, and with one to the node, in bits a second.
+fn flooded(round: u64, rounds: u64, span: Duration) -> Result<[f64; 3], Box<dyn Error>> {
+    let ends = Ends::new()?;
+    let _tunnel = Racer::Polypath.start(&ends)?;
+    let mut goodput = [0.0; 3];
+    for (target, goodput) in Target::ALL.into_iter().zip(&mut goodput) {
+        let flood = Flood::start(&ends, target)?;
+        *goodput = load::tcp(&ends, span)?;
+        let sent = flood.stop();
+        eprintln!(
+            "flood, round {} of {rounds}: {} {sent:.0} datagrams/s",
+            round + 1,
+            target.name()
+        );
+    }
+    Ok(goodput)
+}
+
+fn tell(courses: &[Course]) {
+    let base = &courses[0];
+    println!(
+        "{:<28}{:>26}{:>10}{:>28}{:>10}",
+        "", "one TCP flow, Mbit/s", "ratio", "64 B packets, 1000/s", "ratio"
+    );
+    for (racer, course) in RACERS.iter().zip(courses) {
+        println!(
+            "{:<28}{:>26}{:>10}{:>28}{:>10}",
+            racer.name(),
+            spread(&course.goodput, 1e6),
+            ratio(&course.goodput, &base.goodput),
+            spread(&course.packets, 1e3),
+            ratio(&course.packets, &base.packets),
+        );
+    }
+    println!(
+        "medians of {} rounds (least to most); ratios of means, to {}",
+        base.goodput.len(),
+        RACERS[0].name()
+    );
+}
+
+fn tell_flood(rounds: &[[f64; 3]]) {
+    let of = |target: usize| rounds.iter().map(|round| round[target]).collect::<Vec<_>>();
+    let none = of(0);
+    println!(
+        "\none TCP flow through polypath, beside {} datagrams/s that are nobody's",
+        flood::RATE
+    );
+    for (n, target) in Target::ALL.into_iter().enumerate() {
+        println!(
+            "{:<28}{:>26}{:>18}",
+            target.name(),
+            spread(&of(n), 1e6),
+            ratio(&of(n), &none)
+        );
+    }
+    println!(
+        "Mbit/s, medians of {} rounds (least to most); ratios of means, with 95 % intervals",
+        rounds.len()
+    );
+}
+
+/// Median, least and most.
+fn spread(values: &[f64], unit: f64) -> String {
+    let at = |q: f64| quantile(values, q).unwrap_or(f64::NAN) / unit;
+    format!("{:.0} ({:.0} to {:.0})", at(0.5), at(0.0), at(1.0))
+}
+
+/// The ratio of two that were measured in the same rounds, with its 95 % interval.
+fn ratio(values: &[f64], base: &[f64]) -> String {
+    let pairs: Vec<(f64, f64)> = values.iter().copied().zip(base.iter().copied()).collect();
+    Estimate::of_ratio(&pairs).map_or_else(
+        || "?".to_owned(),
+        |ratio| match ratio.ci95 {
+            Some(half) => format!("{:.2} +- {half:.2}", ratio.mean),
+            None => format!("{:.2}", ratio.mean),
+        },
+    )
+}

@@ -1,0 +1,87 @@
+//! Two nodes of this project, each on a thread of its own.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use polypath_lab::namespace::Namespace;
+use polypath_live::config::NodeConfig;
+use polypath_live::drive::StopHandle;
+use polypath_live::keys;
+use polypath_live::node::{Node, Options};
+use tempfile::TempDir;
+
+use crate::{Ends, Tunnel};
+
+struct Nodes {
+    running: Vec<(StopHandle, JoinHandle<()>)>,
+    _directory: TempDir,
+}
+
+impl Tunnel for Nodes {}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for (stop, thread) in self.running.drain(..) {
+            stop.stop();
+            let _ = thread.join();
+        }
+    }
+}
+
+pub(crate) fn start(ends: &Ends, offload: bool) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let key = |name: &str| keys::generate(&directory.path().join(name));
+    let (key_a, key_b) = (key("a.key")?.to_string(), key("b.key")?.to_string());
+    let nodes = [
+        open(
+            &ends.a,
+            directory.path(),
+            [("a", 1), ("b", 2)],
+            &key_b,
+            offload,
+        )?,
+        open(
+            &ends.b,
+            directory.path(),
+            [("b", 2), ("a", 1)],
+            &key_a,
+            offload,
+        )?,
+    ];
+    let running = nodes.map(|mut node| {
+        let stop = node.stop_handle();
+        let run = move || {
+            if let Err(error) = node.run() {
+                eprintln!("{error}");
+            }
+        };
+        (stop, std::thread::spawn(run))
+    });
+    Ok(Nodes {
+        running: running.into(),
+        _directory: directory,
+    })
+}
+
+/// A node called `ends[0]` with one path to `ends[1]`; each has a name and a digit of its addresses.
+fn open(
+    namespace: &Namespace,
+    directory: &Path,
+    ends: [(&str, u8); 2],
+    peer_key: &str,
+    offload: bool,
+) -> io::Result<Node> {
+    let [(name, digit), (_, peer)] = ends;
+    let text = format!(
+        "[node]\nkey_file = \"{name}.key\"\n\
+         tun = {{ name = \"pp0\", addresses = [\"10.77.0.{digit}/24\"], offload = {offload} }}\n\
+         [peer]\npublic_key = \"{peer_key}\"\n[policy]\nkind = \"single-path\"\n\
+         [[path]]\nname = \"one\"\nlocal = \"10.1.1.{digit}:7001\"\nremote = \"10.1.1.{peer}:7001\"\n"
+    );
+    let path = directory.join(format!("{name}.toml"));
+    std::fs::write(&path, text)?;
+    let config = NodeConfig::load(&path).map_err(io::Error::other)?;
+    namespace.run(|| Node::open(&config, &Options::default()).map_err(io::Error::other))
+}
