@@ -69,7 +69,7 @@ fn paths_may_run_over_ipv6() {
     let Some(site) = Site::new() else { return };
     let overlay = Overlay::over_ipv6(&site);
     ping(&site, "10.77.0.1");
-    transfer::run(&site, "[fd77::1]:5000", 1_000_000, |_| {});
+    transfer::run(&site, "[fd77::1]:5000", 4_000_000, |_| {});
     for stats in overlay.finish() {
         assert!(stats.established);
         assert!(
