@@ -1,5 +1,6 @@
 //! One encrypted tunnel between two namespaces, polypath's and wireguard-go's in turn:
-//! `make tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS]`, as root.
+//! `make tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS] [race|flood]`, as
+//! root.
 //!
 //! Of each tunnel: the payload of one TCP connection, and how many packets of 64 bytes arrive in a second where one
 //! sender offers as many as it can. Then what 100 000 datagrams a second that are nobody's cost polypath's tunnel, beside
@@ -79,6 +80,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut next = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
     let (rounds, span) = (next(5)?.max(1), Duration::from_secs(next(5)?.max(1)));
+    let part = std::env::args().nth(3);
+    if part.as_deref() != Some("flood") {
+        race(rounds, span)?;
+    }
+    if part.as_deref() != Some("race") {
+        let floods = (0..rounds).map(|round| flooded(round, rounds, span));
+        tell_flood(&floods.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(())
+}
+
+/// Each racer in turn, round by round.
+fn race(rounds: u64, span: Duration) -> Result<(), Box<dyn Error>> {
     let mut courses = [(); RACERS.len()].map(|()| Course::default());
     for round in 1..=rounds {
         for (racer, course) in RACERS.iter().zip(&mut courses) {
@@ -91,8 +105,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     tell(&courses);
-    let floods = (0..rounds).map(|round| flooded(round, rounds, span));
-    tell_flood(&floods.collect::<Result<Vec<_>, _>>()?);
     Ok(())
 }
 

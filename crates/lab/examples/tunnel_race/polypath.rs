@@ -57,10 +57,12 @@ pub(crate) fn start(ends: &Ends, offload: bool) -> Result<impl Tunnel + use<>, B
                 eprintln!("{error}");
             }
         };
-        (stop, std::thread::spawn(run))
+        let thread = std::thread::Builder::new().name("node".to_owned());
+        thread.spawn(run).map(|thread| (stop, thread))
     });
+    let running = running.into_iter().collect::<io::Result<_>>()?;
     Ok(Nodes {
-        running: running.into(),
+        running,
         _directory: directory,
     })
 }
