@@ -9,11 +9,13 @@ SEED ?=
 # Seconds of fuzzing for each target.
 FUZZ ?= 60
 TARGET ?=
+# Minutes of the soak; an hour is the whole of it.
+MINUTES ?= 60
 INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race tunnel-race faults fuzz instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race soak faults fuzz instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -40,6 +42,10 @@ race: ## the simulator against ns-2, which is installed from Debian
 tunnel-race: ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
 	@scripts/setup.sh wireguard-go:wireguard-go
 	cargo run --release --quiet -p polypath-lab --example tunnel_race
+
+soak: setup build ## two nodes for MINUTES at half load: every packet arrives, and the memory does not grow
+	cargo build --release --quiet -p polypath-lab --example soak
+	@"$(dir $(POLYPATH))examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race
