@@ -108,7 +108,7 @@ impl Pair {
             self.now,
             wake,
             &mut |said| match said {
-                Output::Send { path, datagram } => {
+                Output::Send { path, datagram } | Output::Reply { path, datagram } => {
                     outcome.sent += 1;
                     if under_way.len() == UNDER_WAY {
                         under_way.pop_front();

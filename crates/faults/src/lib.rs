@@ -13,8 +13,10 @@
 //! * No packet is delivered twice, and none that the peer's applications did not send, bit for bit.
 //! * Every packet arrives that is sent after a path that carries data has lived in both directions for
 //!   [`settled_after`](schedule::settled_after) and that goes on to, while nothing befalls either node.
-//! * Nothing follows from a datagram that is forged, changed or taken before: no reply, no delivery, no new address.
-//! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run.
+//! * Nothing follows from a datagram that is forged, changed or taken before: no reply, no delivery, no new address. A
+//!   handshake that was taken before the node started anew is answered, and nothing else.
+//! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run; but for
+//!   the answer to a handshake, which goes to where that came from.
 //! * A node holds no more than [`MOST_HELD`](polypath_session::tunnel::MOST_HELD), whatever comes.
 //! * The deadline of a machine that was woken for it moves on.
 //!

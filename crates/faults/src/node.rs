@@ -123,6 +123,12 @@ impl Node {
         self.peer[path.index()].get()
     }
 
+    /// Where it answers a datagram that does not tell where the peer is.
+    #[must_use]
+    pub fn answer(&self, source: Address) -> Address {
+        self.peer[source.path.index()].answer(source)
+    }
+
     /// Takes the source of a datagram that the tunnel calls authentic; true where the peer moved.
     pub fn hear(&mut self, source: Address) -> bool {
         self.peer[source.path.index()].hear(source)

@@ -80,6 +80,8 @@ pub enum Truth {
     Genuine,
     /// The network changed them.
     Changed,
+    /// A node wrote them before its peer started anew, which cannot know that it had taken them; a stranger replays them.
+    Old,
     /// A stranger made or replayed them, or a node wrote them with a key that is not its own.
     Forged,
 }

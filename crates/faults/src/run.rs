@@ -15,7 +15,7 @@ use crate::node::Stuck;
 use crate::packet;
 use crate::parcel::{Address, End, Host, Parcel, Truth};
 use crate::sabotage::Sabotage;
-use crate::schedule::{Attack, Incident, Schedule};
+use crate::schedule::{Attack, Incident, Ruse, Schedule};
 use crate::stranger::Stranger;
 use crate::tally::Tally;
 use crate::trace::{Entry, Trace};
@@ -260,6 +260,11 @@ impl<'a> Run<'a> {
                 datagram: Bytes::from_static(b"what is that?"),
             });
         }
+        let is_answer = |output: &Output| matches!(output, Output::Reply { .. });
+        if self.sabotage == Sabotage::BelievesHandshakes && said.iter().any(is_answer) {
+            let path = parcel.to.path;
+            said.push(Output::Authenticated { path });
+        }
     }
 
     /// Nothing may follow from a datagram that is forged, changed or taken before.
@@ -268,6 +273,11 @@ impl<'a> Run<'a> {
         let rejected = said.iter().find_map(rejection);
         let is_old = self.site(end).taken.contains(&id);
         if parcel.truth != Truth::Genuine || is_old {
+            let acts = if parcel.truth == Truth::Old && !is_old {
+                believes
+            } else {
+                acts
+            };
             if said.iter().any(acts) {
                 return Err(Violation::Acted { end, id });
             }
@@ -308,6 +318,11 @@ impl<'a> Run<'a> {
                     self.send(end, to, datagram)?;
                 }
             }
+            Output::Reply { datagram, .. } => {
+                if let Some(parcel) = parcel {
+                    self.reply(end, parcel.source, datagram);
+                }
+            }
             Output::Authenticated { .. } => {
                 if let Some(parcel) = parcel {
                     self.follow(end, parcel.source);
@@ -317,6 +332,14 @@ impl<'a> Run<'a> {
             Output::Session(said) => self.trace.note(self.now, &Entry::Said(end, &said)),
         }
         Ok(())
+    }
+
+    /// Answers a handshake, which may be an old one: where it came from, or where the configuration says that the peer is.
+    fn reply(&mut self, end: End, source: Address, bytes: Bytes) {
+        let node = self.site(end).node.as_ref();
+        if let Some(to) = node.map(|node| node.answer(source)) {
+            self.carry(end, to, bytes);
+        }
     }
 
     fn follow(&mut self, end: End, source: Address) {
@@ -360,10 +383,15 @@ impl<'a> Run<'a> {
 
     /// Sends a datagram of a node, if that may go there.
     fn send(&mut self, end: End, to: Address, bytes: Bytes) -> Result<(), Violation> {
-        let site = self.site(end);
-        if !site.may_send_to(to) {
+        if !self.site(end).may_send_to(to) {
             return Err(Violation::Unproven { end, to });
         }
+        self.carry(end, to, bytes);
+        Ok(())
+    }
+
+    fn carry(&mut self, end: End, to: Address, bytes: Bytes) {
+        let site = self.site(end);
         let source = site.address(to.path);
         let is_impostor = site.node.as_ref().is_some_and(|node| node.is_impostor);
         let truth = if is_impostor && self.sabotage != Sabotage::SharesKeys {
@@ -376,7 +404,6 @@ impl<'a> Run<'a> {
         self.stranger.overhear(end, &parcel);
         self.trace.note(self.now, &Entry::Sent(&parcel));
         self.network.send(self.now, parcel, &mut self.tally);
-        Ok(())
     }
 
     fn parcel(&mut self, source: Address, to: Address, truth: Truth, bytes: Bytes) -> Parcel {
@@ -423,6 +450,11 @@ impl<'a> Run<'a> {
 
     fn strike(&mut self, attack: &Attack) -> Result<(), Violation> {
         let (ruse, bytes) = self.stranger.forge(attack);
+        let truth = if ruse == Ruse::OldHandshake {
+            Truth::Old
+        } else {
+            Truth::Forged
+        };
         *self.tally.ruses.entry(ruse).or_default() += 1;
         let peer = self.site(attack.target.other()).address(attack.path);
         let stranger = Address {
@@ -432,7 +464,7 @@ impl<'a> Run<'a> {
         };
         let source = if attack.is_spoofed { peer } else { stranger };
         let to = self.site(attack.target).address(attack.path);
-        let parcel = self.parcel(source, to, Truth::Forged, bytes);
+        let parcel = self.parcel(source, to, truth, bytes);
         self.trace.note(self.now, &Entry::Sent(&parcel));
         self.take(&parcel)
     }
@@ -455,8 +487,13 @@ fn rejection(output: &Output) -> Option<&'static str> {
 
 /// Whether anybody outside hears of it.
 fn acts(output: &Output) -> bool {
-    use Output::{Authenticated, Datagram, Packet};
-    matches!(output, Packet(_) | Datagram { .. } | Authenticated { .. })
+    use Output::{Datagram, Reply};
+    matches!(output, Datagram { .. } | Reply { .. }) || believes(output)
+}
+
+/// Whether the datagram just taken counts as the peer's own and new.
+fn believes(output: &Output) -> bool {
+    matches!(output, Output::Packet(_) | Output::Authenticated { .. })
 }
 
 /// The length of the next packet, and the time to the one after it; one in four is an ACK.

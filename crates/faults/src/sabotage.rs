@@ -22,6 +22,8 @@ pub enum Sabotage {
     Oversleeps,
     /// A node takes the source of any datagram for its peer's address.
     FollowsAnybody,
+    /// A node takes the source of a handshake that it answers for its peer's address.
+    BelievesHandshakes,
     /// A node that starts anew counts its packets from 0 again.
     CountsFromZero,
     /// A node that has moved is not followed.

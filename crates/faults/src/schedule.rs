@@ -133,6 +133,8 @@ pub enum Ruse {
     Junk,
     /// A datagram that the node has taken before.
     Replay,
+    /// A handshake that it has taken before it started anew.
+    OldHandshake,
     /// One that it has taken, on another path.
     OtherPath,
     /// A node's own datagram, back to it.
@@ -151,9 +153,10 @@ pub enum Ruse {
 
 impl Ruse {
     /// All of them.
-    pub const ALL: [Ruse; 9] = [
+    pub const ALL: [Ruse; 10] = [
         Ruse::Junk,
         Ruse::Replay,
+        Ruse::OldHandshake,
         Ruse::OtherPath,
         Ruse::Reflection,
         Ruse::Truncated,

@@ -22,6 +22,8 @@ use crate::schedule::{Attack, Ruse};
 
 /// Datagrams that it remembers of each node.
 const MEMORY: usize = 128;
+/// The type of an initiation.
+const INITIATION: u8 = 1;
 /// Tries to find a datagram that a ruse needs among those remembered.
 const TRIES: u32 = 8;
 
@@ -35,6 +37,8 @@ pub struct Stranger {
     sent: [VecDeque<(PathId, Bytes)>; 2],
     /// What each node took since its start.
     taken: [VecDeque<(PathId, Bytes)>; 2],
+    /// The initiations that each node took before that.
+    old: [VecDeque<(PathId, Bytes)>; 2],
 }
 
 impl Stranger {
@@ -51,22 +55,28 @@ impl Stranger {
             key: key.expect("a stream never fails"),
             sent: Default::default(),
             taken: Default::default(),
+            old: Default::default(),
         }
     }
 
     /// Hears a datagram that a node sends.
     pub fn overhear(&mut self, from: End, parcel: &Parcel) {
-        remember(&mut self.sent[from.index()], parcel);
+        remember(&mut self.sent[from.index()], parcel.to.path, &parcel.bytes);
     }
 
     /// Hears that a node takes a datagram.
     pub fn see_taken(&mut self, at: End, parcel: &Parcel) {
-        remember(&mut self.taken[at.index()], parcel);
+        remember(&mut self.taken[at.index()], parcel.to.path, &parcel.bytes);
     }
 
     /// Hears that a node starts anew.
     pub fn see_start(&mut self, end: End) {
-        self.taken[end.index()].clear();
+        let old = &mut self.old[end.index()];
+        for (path, bytes) in self.taken[end.index()].drain(..) {
+            if bytes.first() == Some(&INITIATION) {
+                remember(old, path, &bytes);
+            }
+        }
     }
 
     /// The datagram of an attack; junk where it has heard none that the ruse needs.
@@ -76,19 +86,20 @@ impl Stranger {
         let on_path = |of: PathId| of == path;
         let found = match attack.ruse {
             Ruse::Junk => None,
-            Ruse::Replay => self.find(own, true, on_path),
-            Ruse::OtherPath => self.find(own, true, |of| of != path),
-            Ruse::Reflection => self.find(own, false, |_| true),
+            Ruse::Replay => find(&mut self.stream, &self.taken[own], on_path),
+            Ruse::OldHandshake => find(&mut self.stream, &self.old[own], on_path),
+            Ruse::OtherPath => find(&mut self.stream, &self.taken[own], |of| of != path),
+            Ruse::Reflection => find(&mut self.stream, &self.sent[own], |_| true),
             Ruse::Truncated => {
-                let found = self.find(peers, false, on_path);
+                let found = find(&mut self.stream, &self.sent[peers], on_path);
                 found.map(|bytes| truncate(&mut self.stream, &bytes))
             }
             Ruse::Flipped => {
-                let found = self.find(peers, false, on_path);
+                let found = find(&mut self.stream, &self.sent[peers], on_path);
                 found.map(|bytes| flip(&mut self.stream, &bytes))
             }
             Ruse::Extended => {
-                let found = self.find(peers, false, on_path);
+                let found = find(&mut self.stream, &self.sent[peers], on_path);
                 found.map(|bytes| extend(&mut self.stream, &bytes))
             }
             Ruse::WrongKey => self.handshake(attack.at, public_key(self.seed, target)),
@@ -98,23 +109,6 @@ impl Stranger {
             Some(bytes) => (attack.ruse, bytes),
             None => (Ruse::Junk, self.junk()),
         }
-    }
-
-    /// A datagram that a node sent, or took, on a path that is wanted.
-    fn find(&mut self, of: usize, taken: bool, wanted: impl Fn(PathId) -> bool) -> Option<Bytes> {
-        let heard = if taken {
-            &self.taken[of]
-        } else {
-            &self.sent[of]
-        };
-        for _ in 0..TRIES {
-            let index = self.stream.below(heard.len() as u64);
-            let (path, bytes) = heard.get(usize::try_from(index).ok()?)?;
-            if wanted(*path) {
-                return Some(bytes.clone());
-            }
-        }
-        None
     }
 
     /// An initiation by the stranger's own key.
@@ -154,9 +148,25 @@ impl Stranger {
     }
 }
 
-fn remember(heard: &mut VecDeque<(PathId, Bytes)>, parcel: &Parcel) {
+/// One of the datagrams that were heard, on a path that is wanted.
+fn find(
+    stream: &mut Stream,
+    heard: &VecDeque<(PathId, Bytes)>,
+    wanted: impl Fn(PathId) -> bool,
+) -> Option<Bytes> {
+    for _ in 0..TRIES {
+        let index = stream.below(heard.len() as u64);
+        let (path, bytes) = heard.get(usize::try_from(index).ok()?)?;
+        if wanted(*path) {
+            return Some(bytes.clone());
+        }
+    }
+    None
+}
+
+fn remember(heard: &mut VecDeque<(PathId, Bytes)>, path: PathId, bytes: &Bytes) {
     if heard.len() == MEMORY {
         heard.pop_front();
     }
-    heard.push_back((parcel.to.path, parcel.bytes.clone()));
+    heard.push_back((path, bytes.clone()));
 }

@@ -142,6 +142,7 @@ impl fmt::Display for Words<'_> {
         let truth = match truth {
             Truth::Genuine => "",
             Truth::Changed => ", changed",
+            Truth::Old => ", of an earlier run",
             Truth::Forged => ", forged",
         };
         write!(

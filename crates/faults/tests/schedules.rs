@@ -82,6 +82,7 @@ fn broken_nodes_are_found_out() {
     });
     found(Sabotage::Oversleeps, |v| matches!(v, Stuck { .. }));
     found(Sabotage::FollowsAnybody, |v| matches!(v, Unproven { .. }));
+    found(Sabotage::BelievesHandshakes, |v| matches!(v, Acted { .. }));
     found(Sabotage::CountsFromZero, |v| matches!(v, Missing { .. }));
     found(Sabotage::FollowsNobody, |v| matches!(v, Missing { .. }));
     found(Sabotage::Hoards, |v| matches!(v, Hoarded { .. }));

@@ -29,7 +29,9 @@ fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
     let mut datagrams = Vec::new();
     let mut opened = 0;
     step(&mut ends[who], Time::ZERO, wake, &mut |said| match said {
-        Output::Send { path, datagram } => datagrams.push((path, datagram)),
+        Output::Send { path, datagram } | Output::Reply { path, datagram } => {
+            datagrams.push((path, datagram));
+        }
         Output::Opened { .. } => opened += 1,
         Output::Authenticated { .. } | Output::Event(_) => {}
     });

@@ -27,6 +27,16 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         self.address
     }
 
+    /// Where to answer a datagram that came from `source` and does not tell where the peer is.
+    #[must_use]
+    pub fn answer(&self, source: A) -> A {
+        if self.learns {
+            source
+        } else {
+            self.address.unwrap_or(source)
+        }
+    }
+
     /// Takes the source of an authentic datagram; true where the peer is now at another address than before.
     pub fn hear(&mut self, source: A) -> bool {
         let moved = self.learns && self.address != Some(source);
@@ -45,6 +55,8 @@ mod tests {
     fn an_address_that_is_not_configured_follows_the_peer() {
         let mut peer = PeerAddress::configured(None);
         assert_eq!(peer.get(), None);
+        assert_eq!(peer.answer(3), 3);
+        assert_eq!(peer.get(), None);
         assert!(peer.hear(1));
         assert!(!peer.hear(1));
         assert!(peer.hear(2));
@@ -56,5 +68,6 @@ mod tests {
         let mut peer = PeerAddress::configured(Some(1));
         assert!(!peer.hear(2));
         assert_eq!(peer.get(), Some(1));
+        assert_eq!(peer.answer(2), 1);
     }
 }

@@ -8,6 +8,7 @@ use crate::datagram::{
     RESPONSE_PAYLOAD,
 };
 use crate::event::Reject;
+use crate::key::PublicKey;
 use crate::noise::{Ephemeral, Identity, MAC_LEN, Mac};
 
 /// What an end says of itself in a handshake, sealed.
@@ -72,15 +73,17 @@ impl Initiation {
     }
 }
 
-/// An initiation that the configured peer has proved to be its own.
+/// An initiation that whoever wrote it has proved to be its own.
 pub(crate) struct Opened {
     pub(crate) timestamp: u64,
+    /// Its ephemeral key, which names it.
+    pub(crate) ephemeral: [u8; 32],
     remote: Introduction,
     state: HandshakeState,
 }
 
 impl Opened {
-    /// Opens an initiation and checks that it is the peer's.
+    /// Opens an initiation, of whomever it is.
     pub(crate) fn read(
         identity: &Identity,
         ephemeral: Ephemeral,
@@ -92,9 +95,6 @@ impl Opened {
         let len = state
             .read_message(message.noise, &mut payload)
             .map_err(undecryptable)?;
-        if state.get_remote_static() != Some(&identity.peer.0[..]) {
-            return Err(Reject::WrongKey);
-        }
         if len != INITIATION_PAYLOAD {
             return Err(Reject::Truncated);
         }
@@ -102,9 +102,15 @@ impl Opened {
         timestamp.copy_from_slice(&payload[..8]);
         Ok(Self {
             timestamp: u64::from_be_bytes(timestamp),
+            ephemeral: message.ephemeral(),
             remote: Introduction::read(&payload[8..]),
             state,
         })
+    }
+
+    /// Whether it is that of `peer`.
+    pub(crate) fn is_of(&self, peer: &PublicKey) -> bool {
+        self.state.get_remote_static() == Some(&peer.0[..])
     }
 
     /// Writes the response, which introduces this end, and takes the keys.

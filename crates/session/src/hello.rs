@@ -77,6 +77,13 @@ impl Hellos {
         }
     }
 
+    /// Asks no more until something is sent or keys are new.
+    pub(crate) fn rest(&mut self) {
+        self.unanswered = None;
+        self.asked = false;
+        self.again = None;
+    }
+
     /// The paths that wait for a hello.
     pub(crate) fn unheard(&self) -> impl Iterator<Item = PathId> {
         (0_u8..)

@@ -18,6 +18,7 @@ pub mod session;
 pub mod tunnel;
 
 mod arena;
+mod gcra;
 mod handshake;
 mod hello;
 mod keypair;

@@ -2,7 +2,7 @@
 //!
 //! **Handshake.** An initiation goes out on every path whose far end is known, the first answer wins, and
 //! it is begun anew with growing intervals until one comes. Either end may begin; where both do, the end
-//! with the smaller public key ignores the other's initiation during its own first tries. A datagram is
+//! with the smaller public key ignores the other's initiation during its own first tries. An initiation is
 //! answered only if it proves the peer's static key and its timestamp is newer than all before. A check
 //! that costs one hash heads off those who do not know this end's public key; older initiations that were
 //! read before are known again; and beyond that few are read in a time ([`Reject::Throttled`]). There are
@@ -16,6 +16,10 @@
 //! renewal. Old keys open what is under way for [`Limits::retire_after`] more, so that nothing is lost. A
 //! peer that started anew is known by its newer timestamp. Timestamps are remembered for the life of the
 //! session.
+//!
+//! **Addresses.** An initiation is answered where it came from, and where the peer is known to be. Only what opens under
+//! agreed keys tells where the peer is: an initiation may be an old one, which an end that started anew takes for
+//! the first. The initiator's hellos tell it on every path.
 //!
 //! **Paths.** A frame is sealed for one path, with that path's counter, and opens on no other. Frames that
 //! come before the session stands wait in a short queue.
@@ -40,6 +44,7 @@ use crate::key::{PrivateKey, PublicKey};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
+pub(crate) use attempts::Refusal;
 pub use limits::Limits;
 
 mod attempts;
@@ -101,8 +106,16 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// The datagram just taken is the peer's own and new: its source is the peer's address on this path.
-    /// It comes before what follows from the datagram.
+    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is: the
+    /// answer to an initiation, which may be an old one that somebody replays.
+    Reply {
+        /// The path.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+    /// The datagram just taken was sealed with keys agreed on with the peer, or ends a handshake, and is new: its source is
+    /// the peer's address on this path. It comes before what follows from the datagram.
     Authenticated {
         /// The path.
         path: PathId,
@@ -121,6 +134,7 @@ pub enum Output {
 /// One end of a session.
 pub struct Session {
     limits: Limits,
+    begins: bool,
     max_datagram: usize,
     reachable: Vec<bool>,
     attempts: Attempts,
@@ -142,6 +156,7 @@ impl Session {
         let paths = u8::try_from(config.reachable.len()).unwrap_or(u8::MAX);
         Self {
             limits: config.limits,
+            begins: true,
             max_datagram: config.max_datagram,
             reachable: config.reachable,
             attempts: Attempts::new(
@@ -157,6 +172,16 @@ impl Session {
             arena: Arena::new(),
             counters: Counters::default(),
             peer_paths: None,
+        }
+    }
+
+    /// A session that begins no handshake: it answers those of the peer, and sends nothing more to one that has answered
+    /// nothing for [`SILENT_AFTER`] until it is heard again.
+    #[must_use]
+    pub fn answering(config: SessionConfig, entropy: BoxedEntropy) -> Self {
+        Self {
+            begins: false,
+            ..Self::new(config, entropy)
         }
     }
 
@@ -228,7 +253,8 @@ impl Session {
             .push_back((path, Bytes::copy_from_slice(frame)));
     }
 
-    fn discard(&mut self, out: &mut impl FnMut(Output)) {
+    /// Counts a frame that is dropped.
+    pub(crate) fn discard(&mut self, out: &mut impl FnMut(Output)) {
         self.counters.discarded += 1;
         out(Output::Event(SessionEvent::Discarded));
     }
@@ -317,27 +343,57 @@ impl Session {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        let opened = match self.attempts.open(now, path, message) {
-            Err(attempts::Refusal::Rejected(reason)) => return Err(reason),
-            Err(attempts::Refusal::NoEntropy) => {
-                out(Output::Event(SessionEvent::NoEntropy));
-                return Ok(());
+        match self.read_initiation(now, path, message) {
+            Ok(opened) => {
+                let ephemeral = opened.ephemeral;
+                let taken = self.take_initiation(now, path, opened, out);
+                if taken == Err(Reject::StaleTimestamp) {
+                    self.remember_stale(ephemeral);
+                }
+                taken
             }
-            Ok(opened) => opened,
-        };
-        self.authenticated(path, out);
-        self.respond(now, opened, out);
-        Ok(())
+            Err(Refusal::Rejected(reason)) => Err(reason),
+            Err(Refusal::NoEntropy) => {
+                out(Output::Event(SessionEvent::NoEntropy));
+                Ok(())
+            }
+        }
     }
 
-    fn respond(&mut self, now: Time, opened: Opened, out: &mut impl FnMut(Output)) {
+    /// Reads an initiation, of whomever it is.
+    pub(crate) fn read_initiation(
+        &mut self,
+        now: Time,
+        path: PathId,
+        message: &Handshake<'_>,
+    ) -> Result<Opened, Refusal> {
+        self.attempts.read(now, path, message)
+    }
+
+    /// Knows an old initiation again from now on, before it is read.
+    pub(crate) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
+        self.attempts.remember_stale(ephemeral);
+    }
+
+    /// Answers an initiation, if it is the peer's and new.
+    pub(crate) fn take_initiation(
+        &mut self,
+        now: Time,
+        path: PathId,
+        opened: Opened,
+        out: &mut impl FnMut(Output),
+    ) -> Result<(), Reject> {
+        self.attempts.judge(path, &opened)?;
         let taken = |index| self.keys.knows(index);
-        let Some((index, response, agreed)) = self.attempts.answer(now, opened, taken) else {
-            return out(Output::Event(SessionEvent::NoEntropy));
+        let Some((index, datagram, agreed)) = self.attempts.answer(now, opened, taken) else {
+            out(Output::Event(SessionEvent::NoEntropy));
+            return Ok(());
         };
         let pair = self.pair(now, agreed, index, out);
         self.keys.await_confirmation(pair);
-        self.send_everywhere(&response, out);
+        self.send_everywhere(&datagram, Some(path), out);
+        out(Output::Reply { path, datagram });
+        Ok(())
     }
 
     fn on_response(
@@ -398,6 +454,9 @@ impl Session {
         let due = self.hellos.take_due(now);
         if due.handshake {
             out(Output::Event(SessionEvent::Silent));
+            if !self.begins {
+                return self.hellos.rest();
+            }
             self.attempts.hasten(now);
         }
         if due.hello {
@@ -430,12 +489,18 @@ impl Session {
         };
         self.counters.initiated += 1;
         out(Output::Event(SessionEvent::Initiated { attempt }));
-        self.send_everywhere(&datagram, out);
+        self.send_everywhere(&datagram, None, out);
     }
 
-    fn send_everywhere(&self, datagram: &Bytes, out: &mut impl FnMut(Output)) {
+    fn send_everywhere(
+        &self,
+        datagram: &Bytes,
+        except: Option<PathId>,
+        out: &mut impl FnMut(Output),
+    ) {
         let reachable = (0_u8..).map(PathId).zip(&self.reachable);
-        for (path, _) in reachable.filter(|(_, reachable)| **reachable) {
+        let wanted = reachable.filter(|(path, reachable)| **reachable && except != Some(*path));
+        for (path, _) in wanted {
             out(Output::Send {
                 path,
                 datagram: datagram.clone(),
@@ -461,16 +526,16 @@ impl Machine for Session {
             out(Output::Event(SessionEvent::Expired));
         }
         self.on_hellos(now, out);
-        self.initiate(now, out);
+        if self.begins {
+            self.initiate(now, out);
+        }
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let keys = self.keys.deadline(&self.limits);
         let hellos = self.hellos.deadline();
-        Deadline::earlier(
-            Some(self.attempts.deadline()),
-            Deadline::earlier(keys, hellos),
-        )
+        let attempts = self.begins.then(|| self.attempts.deadline());
+        Deadline::earlier(attempts, Deadline::earlier(keys, hellos))
     }
 }
 

@@ -56,6 +56,13 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
+    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is.
+    Reply {
+        /// The path.
+        path: PathId,
+        /// Its bytes.
+        datagram: Bytes,
+    },
     /// The source of the datagram just taken is the peer's address on this path.
     Authenticated {
         /// The path.
@@ -220,6 +227,7 @@ fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
 fn forward(said: session::Output, out: &mut impl FnMut(Output)) {
     match said {
         session::Output::Send { path, datagram } => out(Output::Datagram { path, datagram }),
+        session::Output::Reply { path, datagram } => out(Output::Reply { path, datagram }),
         session::Output::Authenticated { path } => out(Output::Authenticated { path }),
         session::Output::Event(event) => out(Output::Session(event)),
         session::Output::Opened { .. } => {}

@@ -117,6 +117,16 @@ impl Paths {
         }
     }
 
+    /// Answers a datagram that came from `source` and does not tell where the peer is.
+    pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            let to = path.remote.answer(source);
+            path.flush();
+            path.outgoing.push(datagram);
+            path.flush_to(to);
+        }
+    }
+
     /// Notes an authentic datagram of the peer that came at `at`, whose `source` is its address on a path
     /// whose configuration does not give it.
     pub(super) fn hear(&mut self, path: PathId, source: SocketAddr, at: Time) {
@@ -227,6 +237,10 @@ impl Path {
             self.stats.unaddressed += self.outgoing.discard();
             return;
         };
+        self.flush_to(remote);
+    }
+
+    fn flush_to(&mut self, remote: SocketAddr) {
         let sent = self.outgoing.flush(&self.socket, remote);
         self.stats.sent.packets += sent.datagrams as u64;
         self.stats.sent.bytes +=

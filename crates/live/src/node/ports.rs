@@ -145,6 +145,11 @@ impl Surroundings for Ports {
         match said {
             Output::Packet(packet) => self.tun.write(packet)?,
             Output::Datagram { path, datagram } => self.paths.send(path, datagram),
+            Output::Reply { path, datagram } => {
+                if let Some(source) = occasion.source {
+                    self.paths.reply(path, source, datagram);
+                }
+            }
             Output::Authenticated { path } => {
                 if let Some(source) = occasion.source {
                     self.paths.hear(path, source, occasion.at);

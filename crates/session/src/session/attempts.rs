@@ -21,8 +21,8 @@ const STUBBORN_TRIES: u32 = 2;
 /// Draws of an index that nothing goes by yet; a source that takes more is not random.
 const DRAWS: u32 = 8;
 
-/// Why an initiation is not answered.
-pub(super) enum Refusal {
+/// Why an initiation is not read.
+pub(crate) enum Refusal {
     Rejected(Reject),
     NoEntropy,
 }
@@ -145,8 +145,8 @@ impl Attempts {
         Some(initiation.datagram.clone())
     }
 
-    /// Reads the peer's initiation, from the cheapest check to the dearest.
-    pub(super) fn open(
+    /// Reads an initiation, from the cheapest check to the dearest; of whom it is remains to be seen.
+    pub(super) fn read(
         &mut self,
         now: Time,
         path: PathId,
@@ -154,22 +154,38 @@ impl Attempts {
     ) -> Result<Opened, Refusal> {
         self.admit(now, path, message).map_err(Refusal::Rejected)?;
         let ephemeral = self.draw_ephemeral().map_err(|_| Refusal::NoEntropy)?;
-        let opened = Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)?;
+        Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)
+    }
+
+    /// Whether an initiation that came on `path` is the peer's and to be answered.
+    pub(super) fn judge(&mut self, path: PathId, opened: &Opened) -> Result<(), Reject> {
+        if !opened.is_of(&self.identity.peer) {
+            return Err(Reject::WrongKey);
+        }
         if opened.timestamp <= self.seen.timestamp {
-            self.guard.remember_stale(message.ephemeral());
-            return Err(Refusal::Rejected(Reject::StaleTimestamp));
+            return Err(Reject::StaleTimestamp);
         }
         let insists = self.insists();
         if !insists && self.detour.passes_over(path, opened.timestamp) {
-            return Err(Refusal::Rejected(Reject::PassedOver));
+            return Err(Reject::PassedOver);
         }
         self.seen.timestamp = opened.timestamp;
-        self.seen.initiation = Some(message.ephemeral());
+        self.seen.initiation = Some(opened.ephemeral);
         // It counts as seen, or a replay of it would be answered later.
         if insists {
-            return Err(Refusal::Rejected(Reject::Simultaneous));
+            return Err(Reject::Simultaneous);
         }
-        Ok(opened)
+        Ok(())
+    }
+
+    /// Knows an old initiation again from now on.
+    pub(super) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
+        self.guard.remember_stale(ephemeral);
+    }
+
+    /// Whether this is the initiation that was taken last.
+    pub(super) fn is_copy(&self, message: &Handshake<'_>) -> bool {
+        self.seen.initiation == Some(message.ephemeral())
     }
 
     /// Whether this end's own initiation takes precedence over the peer's.
@@ -185,7 +201,7 @@ impl Attempts {
         if !self.mine.fits(message.covered, message.mac) {
             return Err(Reject::BadMac);
         }
-        if self.seen.initiation == Some(message.ephemeral()) {
+        if self.is_copy(message) {
             return Err(Reject::HandshakeCopy);
         }
         self.guard.admit(now, path, &message.ephemeral())

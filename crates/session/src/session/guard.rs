@@ -13,6 +13,7 @@ use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
 use crate::event::Reject;
+use crate::gcra::Gcra;
 
 /// Initiations a second that are read on a path.
 const RATE: u64 = 20;
@@ -29,16 +30,15 @@ type Ephemeral = [u8; 32];
 /// What initiations may cost on each path, and which need not be read again.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// For each path when all that it spent is earned again (the generic cell rate algorithm of ITU-T
-    /// I.371).
-    earned: Vec<Time>,
+    /// For each path what it spent.
+    spent: Vec<Gcra>,
     stale: VecDeque<Ephemeral>,
 }
 
 impl Guard {
     pub(super) fn new(paths: usize) -> Self {
         Self {
-            earned: vec![Time::ZERO; paths],
+            spent: vec![Gcra::default(); paths],
             stale: VecDeque::new(),
         }
     }
@@ -58,16 +58,13 @@ impl Guard {
         if self.stale.contains(ephemeral) {
             return Err(Reject::StaleTimestamp);
         }
-        let earned = self
-            .earned
-            .get_mut(path.index())
-            .ok_or(Reject::UnknownPath)?;
-        let spent = (*earned).max(now) + INTERVAL;
-        if spent.since(now) > INTERVAL * BURST {
-            return Err(Reject::Throttled);
+        let path = self.spent.get_mut(path.index());
+        let spent = path.ok_or(Reject::UnknownPath)?;
+        if spent.spend(now, INTERVAL, INTERVAL * BURST) {
+            Ok(())
+        } else {
+            Err(Reject::Throttled)
         }
-        *earned = spent;
-        Ok(())
     }
 
     /// Remembers an initiation that was read and is old; the oldest gives way.

@@ -84,7 +84,9 @@ impl Node {
     fn wake(&mut self, now: Time, wake: Wake<Input>) -> Vec<(PathId, Bytes)> {
         let mut datagrams = Vec::new();
         step(&mut self.tunnel, now, wake, &mut |said| match said {
-            Output::Datagram { path, datagram } => datagrams.push((path, datagram)),
+            Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+                datagrams.push((path, datagram));
+            }
             Output::Packet(packet) => self.packets.push(packet),
             Output::Event(event) => self.events.push(event),
             Output::Authenticated { .. } | Output::Session(_) => {}

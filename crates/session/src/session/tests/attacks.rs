@@ -1,6 +1,7 @@
 //! Handshake messages by people who know this end's public key, or who kept what they saw.
 
 use bytes::Bytes;
+use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
 use super::net::{DELAY, Net, WALL, config, end, faithful, key};
@@ -110,6 +111,29 @@ fn a_flood_of_old_initiations_keeps_no_peer_out() {
     let replayed = 150 * 2 * (old.len() as u64 - 1);
     let counted = net.rejected(1, Reject::StaleTimestamp) + net.rejected(1, Reject::Throttled);
     assert_eq!(counted, replayed, "each is counted");
+}
+
+/// A node that starts anew cannot know which initiations are old: the answer goes to where one came from, and nothing else.
+#[test]
+fn an_old_initiation_tells_no_address_to_an_end_that_started_anew() {
+    let mut quiet = config("b", "a", WALL);
+    quiet.reachable.fill(false);
+    let mut net = Net::new(config("a", "b", WALL), quiet.clone());
+    net.run(seconds(1));
+    let (path, old) = net.last(0, INITIATION);
+    net.ends[1] = end(quiet, 7);
+    net.fate = Box::new(|_, _, _| vec![]);
+    net.inject(1, path.0, old);
+    assert_eq!(net.ends[1].sent, 1, "the answer, on the path where it came");
+    assert_eq!(net.ends[1].located, []);
+    let reachable = [0, 1].map(|path| net.ends[1].session.reachable[path]);
+    assert_eq!(reachable, [false; 2]);
+    net.fate = faithful();
+    net.offer(0, 0, "to b");
+    net.run(seconds(30));
+    assert!(net.established());
+    let located = [0, 1].map(|path| net.ends[1].located.contains(&PathId(path)));
+    assert_eq!(located, [true; 2], "the peer itself does");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(super) struct End {
     pub(super) session: Session,
     pub(super) opened: Vec<(PathId, Bytes)>,
     pub(super) events: Vec<SessionEvent>,
+    /// The paths on which the peer's address was told, as often as it was.
+    pub(super) located: Vec<PathId>,
     pub(super) sent: usize,
 }
 
@@ -59,6 +61,7 @@ pub(super) fn end(config: SessionConfig, seed: u64) -> End {
         session: Session::new(config, Box::new(Seed(seed).stream("entropy"))),
         opened: Vec::new(),
         events: Vec::new(),
+        located: Vec::new(),
         sent: 0,
     }
 }
@@ -85,13 +88,21 @@ impl Net {
 
     pub(super) fn wake(&mut self, who: usize, wake: Wake<Input>) {
         let end = &mut self.ends[who];
-        let (opened, events) = (&mut end.opened, &mut end.events);
+        let End {
+            session,
+            opened,
+            events,
+            located,
+            ..
+        } = end;
         let mut sent = Vec::new();
-        step(&mut end.session, self.now, wake, &mut |said| match said {
-            Output::Send { path, datagram } => sent.push((path, datagram)),
+        step(session, self.now, wake, &mut |said| match said {
+            Output::Send { path, datagram } | Output::Reply { path, datagram } => {
+                sent.push((path, datagram));
+            }
             Output::Opened { path, frame } => opened.push((path, frame)),
             Output::Event(event) => events.push(event),
-            Output::Authenticated { .. } => {}
+            Output::Authenticated { path } => located.push(path),
         });
         end.sent += sent.len();
         for (path, datagram) in sent {
