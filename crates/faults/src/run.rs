@@ -330,6 +330,7 @@ impl<'a> Run<'a> {
             }
             Output::Event(said) => self.trace.note(self.now, &Entry::Said(end, &said)),
             Output::Session(said) => self.trace.note(self.now, &Entry::Said(end, &said)),
+            Output::RelayHeard { .. } | Output::Relay { .. } => {}
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! A [`session::Session`] joins two nodes that know each other's static public keys. It agrees on keys by
 //! the Noise protocol (pattern IK), seals each frame for the path on which it goes, opens what arrives,
 //! and renews its keys without a gap. A [`tunnel::Tunnel`] puts the endpoint of `polypath-core` on top: IP
-//! packets on one side, datagrams on the other.
+//! packets on one side, datagrams on the other. A [`relay::Relay`] joins two nodes on a path that goes by a third
+//! machine, which holds sessions with both and cannot read what they say.
 //!
 //! Keys, entropy and the wall clock are arguments ([`session::SessionConfig`], [`entropy::Entropy`]), so
 //! that two whole nodes run over a simulated network from one seed. The form of the datagrams is in
@@ -14,6 +15,7 @@ pub mod datagram;
 pub mod entropy;
 pub mod event;
 pub mod key;
+pub mod relay;
 pub mod session;
 pub mod tunnel;
 

@@ -40,17 +40,18 @@ use crate::event::{Counters, Reject, SessionEvent};
 use crate::handshake::{Agreed, Opened};
 use crate::hello::Hellos;
 pub use crate::hello::{LONGEST_RETRY, SILENT_AFTER};
-use crate::key::{PrivateKey, PublicKey};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
 pub(crate) use attempts::Refusal;
 pub use limits::Limits;
+pub use seam::{Input, Output, SessionConfig};
 
 mod attempts;
 mod detour;
 mod guard;
 mod limits;
+mod seam;
 
 /// Frames that wait for a session; the oldest gives way.
 const QUEUE_LEN: usize = 64;
@@ -59,77 +60,6 @@ const QUEUE_LEN: usize = 64;
 pub const MOST_HELD: usize = QUEUE_LEN + guard::KNOWN;
 /// Answers a hello.
 const HELLO_ANSWER: &[u8] = &[1];
-
-/// How a session is set up.
-#[derive(Clone, Debug)]
-pub struct SessionConfig {
-    /// This end's static key.
-    pub private_key: PrivateKey,
-    /// The peer's static key; nobody else is answered.
-    pub peer: PublicKey,
-    /// For each path whether the peer's address is known from the start.
-    pub reachable: Vec<bool>,
-    /// The longest datagram that is taken, in bytes.
-    pub max_datagram: usize,
-    /// The wall clock at [`Time::ZERO`], in nanoseconds since 1970; it must not go back between runs.
-    pub wall_clock: u64,
-    /// When keys are renewed and dropped.
-    pub limits: Limits,
-}
-
-/// What comes to a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A datagram from the network.
-    Datagram {
-        /// The path on which it came.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// A frame for the peer, of at least two bytes.
-    Seal {
-        /// The path on which it is to go.
-        path: PathId,
-        /// Its bytes.
-        frame: Bytes,
-    },
-}
-
-/// What a session says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Send this datagram on this path.
-    Send {
-        /// The path.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is: the
-    /// answer to an initiation, which may be an old one that somebody replays.
-    Reply {
-        /// The path.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// The datagram just taken was sealed with keys agreed on with the peer, or ends a handshake, and is new: its source is
-    /// the peer's address on this path. It comes before what follows from the datagram.
-    Authenticated {
-        /// The path.
-        path: PathId,
-    },
-    /// A frame of the peer.
-    Opened {
-        /// The path on which it came.
-        path: PathId,
-        /// Its bytes.
-        frame: Bytes,
-    },
-    /// Something happened.
-    Event(SessionEvent),
-}
 
 /// One end of a session.
 pub struct Session {
@@ -195,6 +125,11 @@ impl Session {
     pub(crate) fn carries(&self, path: PathId) -> bool {
         let reachable = self.reachable.get(path.index());
         self.is_established() && reachable.is_some_and(|reachable| *reachable)
+    }
+
+    /// Whether the peer names keys of this end by `index`.
+    pub(crate) fn knows(&self, index: u32) -> bool {
+        self.keys.knows(index)
     }
 
     /// How many paths the peer has, as it said in the last handshake; none before the first.
@@ -370,9 +305,19 @@ impl Session {
         self.attempts.read(now, path, message)
     }
 
+    /// Whether this is the initiation that was taken last.
+    pub(crate) fn is_copy(&self, message: &Handshake<'_>) -> bool {
+        self.attempts.is_copy(message)
+    }
+
     /// Knows an old initiation again from now on, before it is read.
     pub(crate) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
         self.attempts.remember_stale(ephemeral);
+    }
+
+    /// Whether an initiation is the peer's.
+    pub(crate) fn is_with(&self, opened: &Opened) -> bool {
+        self.attempts.is_with(opened)
     }
 
     /// Answers an initiation, if it is the peer's and new.

@@ -5,6 +5,8 @@
 //!
 //! IP packets of applications on one side, datagrams of paths on the other. The live node gives it a TUN
 //! device and UDP sockets; a simulation gives it the ports of a network.
+//!
+//! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
@@ -20,11 +22,14 @@ use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::session::{self, Session, SessionConfig};
+use relayed::Relays;
+
+mod relayed;
 
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
 
-/// Most of what a tunnel holds at once beside what its configuration says ([`Tunnel::held`]).
+/// Most of what a tunnel without relays holds at once beside what its configuration says ([`Tunnel::held`]).
 pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
 
 /// What comes to a tunnel.
@@ -63,8 +68,13 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// The source of the datagram just taken is the peer's address on this path.
+    /// The datagram just taken is the peer's own and new; its source is the peer's address on this path, or its relay's.
     Authenticated {
+        /// The path.
+        path: PathId,
+    },
+    /// The datagram just taken is of the relay by which this path goes, and new.
+    RelayHeard {
         /// The path.
         path: PathId,
     },
@@ -72,12 +82,20 @@ pub enum Output {
     Event(Event),
     /// Something happened in the session.
     Session(SessionEvent),
+    /// Something happened in the session with the relay of a path.
+    Relay {
+        /// The path.
+        path: PathId,
+        /// What.
+        event: SessionEvent,
+    },
 }
 
 /// An endpoint over a session.
 pub struct Tunnel {
     endpoint: Endpoint<Bytes>,
     session: Session,
+    relays: Relays,
     scratch: Vec<u8>,
 }
 
@@ -94,9 +112,15 @@ impl Tunnel {
     ) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(endpoint)?,
+            relays: Relays::none(session.reachable.len()),
             session: Session::new(session, entropy),
             scratch: Vec::new(),
         })
+    }
+
+    /// Lets `path` go by a relay, with which `session` is held ([`SessionConfig::with_relay`]).
+    pub fn go_by_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
+        self.relays.add(path, Session::new(session, entropy));
     }
 
     /// Whether packets can cross now.
@@ -111,11 +135,23 @@ impl Tunnel {
         self.session.peer_paths()
     }
 
-    /// How much is held of what comes and goes, in frames, handshakes, timers and windows: at most [`MOST_HELD`],
-    /// whatever the network brings.
+    /// How much is held of what comes and goes, in frames, handshakes, timers and windows: at most
+    /// [`most_held`](Self::most_held), whatever the network brings.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.endpoint.held() + self.session.held()
+        self.endpoint.held() + self.session.held() + self.relays.held()
+    }
+
+    /// The most that [`held`](Self::held) can be, which depends on how many paths go by a relay.
+    #[must_use]
+    pub fn most_held(&self) -> usize {
+        MOST_HELD + self.relays.most_held()
+    }
+
+    /// The session with the relay of `path`; nothing where it goes by none.
+    #[must_use]
+    pub fn relay(&self, path: PathId) -> Option<&Session> {
+        self.relays.session(path)
     }
 
     /// What was observed of `path`; nothing where paths are not watched.
@@ -144,6 +180,7 @@ impl Tunnel {
         }
     }
 
+    /// Takes a datagram of the network: the peer's, or on a path by a relay the relay's, in which the peer's may be.
     fn on_datagram(
         &mut self,
         now: Time,
@@ -151,28 +188,47 @@ impl Tunnel {
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
+        let Some(heard) = self.relays.receive(now, path, datagram, out) else {
+            return self.on_sealed(now, path, datagram, out);
+        };
+        if heard.is_new && self.session.is_established() {
+            self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
+        }
+        if let Some(datagram) = heard.datagram {
+            self.on_sealed(now, path, &datagram, out);
+        }
+    }
+
+    fn on_sealed(
+        &mut self,
+        now: Time,
+        path: PathId,
+        datagram: &[u8],
+        out: &mut impl FnMut(Output),
+    ) {
         let (mut opened, mut established) = (None, false);
-        self.session.receive(now, path, datagram, &mut |said| {
+        let (session, relays) = (&mut self.session, &mut self.relays);
+        session.receive(now, path, datagram, &mut |said| {
             if let session::Output::Event(SessionEvent::Established { .. }) = said {
                 established = true;
             }
             match said {
                 session::Output::Opened { frame, .. } => opened = Some(frame),
-                said => forward(said, out),
+                said => forward(now, said, relays, out),
             }
         });
         if established {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }
         let Some(bytes) = opened else { return };
-        match decode(path, &bytes) {
-            Some(frame) => {
-                let input = endpoint::Input::Frame(frame);
-                self.wake_endpoint(now, Wake::Input(input), out);
-            }
-            None => self
-                .session
-                .reject(path, Reject::Malformed, &mut |said| forward(said, out)),
+        if let Some(frame) = decode(path, &bytes) {
+            let input = endpoint::Input::Frame(frame);
+            self.wake_endpoint(now, Wake::Input(input), out);
+        } else {
+            let (session, relays) = (&mut self.session, &mut self.relays);
+            session.reject(path, Reject::Malformed, &mut |said| {
+                forward(now, said, relays, out);
+            });
         }
     }
 
@@ -183,15 +239,21 @@ impl Tunnel {
         out: &mut impl FnMut(Output),
     ) {
         let (session, scratch) = (&mut self.session, &mut self.scratch);
+        let relays = &mut self.relays;
+        let carries = |session: &Session, relays: &Relays, path| {
+            session.carries(path) && relays.carries(path)
+        };
         step(&mut self.endpoint, now, wake, &mut |said| match said {
             endpoint::Output::Transmit(frame)
-                if is_heartbeat(frame.body.kind()) && !session.carries(frame.path) => {}
+                if is_heartbeat(frame.body.kind()) && !carries(session, relays, frame.path) => {}
             endpoint::Output::Event(Event::FrameOut { path, kind, .. })
-                if is_heartbeat(kind) && !session.carries(path) => {}
+                if is_heartbeat(kind) && !carries(session, relays, path) => {}
             endpoint::Output::Transmit(frame) => {
                 scratch.clear();
                 wire::encode(&frame, scratch);
-                session.seal(now, frame.path, scratch, &mut |said| forward(said, out));
+                session.seal(now, frame.path, scratch, &mut |said| {
+                    forward(now, said, relays, out);
+                });
             }
             endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
             endpoint::Output::Event(event) => out(Output::Event(event)),
@@ -224,8 +286,14 @@ fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
     })
 }
 
-fn forward(said: session::Output, out: &mut impl FnMut(Output)) {
+/// What the session with the peer says, of paths by a relay to that.
+fn forward(now: Time, said: session::Output, relays: &mut Relays, out: &mut impl FnMut(Output)) {
     match said {
+        session::Output::Send { path, datagram } | session::Output::Reply { path, datagram }
+            if relays.has(path) =>
+        {
+            relays.send(now, path, &datagram, out);
+        }
         session::Output::Send { path, datagram } => out(Output::Datagram { path, datagram }),
         session::Output::Reply { path, datagram } => out(Output::Reply { path, datagram }),
         session::Output::Authenticated { path } => out(Output::Authenticated { path }),
@@ -256,14 +324,18 @@ impl Machine for Tunnel {
             self.wake_endpoint(now, Wake::Timeout, out);
         }
         if due(self.session.deadline()) {
-            step(&mut self.session, now, Wake::Timeout, &mut |said| {
-                forward(said, out);
+            let (session, relays) = (&mut self.session, &mut self.relays);
+            step(session, now, Wake::Timeout, &mut |said| {
+                forward(now, said, relays, out);
             });
         }
+        // What the others sent may be that after which a handshake with a relay is due at once.
+        self.relays.handle_timeout(now, out);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.session.deadline(), self.endpoint.deadline())
+        let own = Deadline::earlier(self.session.deadline(), self.endpoint.deadline());
+        Deadline::earlier(own, self.relays.deadline())
     }
 }
 

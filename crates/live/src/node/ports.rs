@@ -168,6 +168,7 @@ impl Surroundings for Ports {
                 self.tell_rejected(path, reason, occasion.source);
             }
             Output::Session(event) => log(event),
+            Output::RelayHeard { .. } | Output::Relay { .. } => {}
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ impl Attempts {
 
     /// Whether an initiation that came on `path` is the peer's and to be answered.
     pub(super) fn judge(&mut self, path: PathId, opened: &Opened) -> Result<(), Reject> {
-        if !opened.is_of(&self.identity.peer) {
+        if !self.is_with(opened) {
             return Err(Reject::WrongKey);
         }
         if opened.timestamp <= self.seen.timestamp {
@@ -176,6 +176,11 @@ impl Attempts {
             return Err(Reject::Simultaneous);
         }
         Ok(())
+    }
+
+    /// Whether an initiation is the peer's.
+    pub(super) fn is_with(&self, opened: &Opened) -> bool {
+        opened.is_of(&self.identity.peer)
     }
 
     /// Knows an old initiation again from now on.

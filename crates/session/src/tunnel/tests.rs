@@ -11,6 +11,7 @@ use crate::key::PrivateKey;
 use crate::session::Limits;
 
 mod liveness;
+mod relayed;
 
 const DELAY: Duration = Duration::from_millis(10);
 
@@ -89,7 +90,10 @@ impl Node {
             }
             Output::Packet(packet) => self.packets.push(packet),
             Output::Event(event) => self.events.push(event),
-            Output::Authenticated { .. } | Output::Session(_) => {}
+            Output::Authenticated { .. }
+            | Output::RelayHeard { .. }
+            | Output::Session(_)
+            | Output::Relay { .. } => {}
         });
         datagrams
     }

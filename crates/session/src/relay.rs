@@ -1,0 +1,388 @@
+//! A relay: what a path goes by where no direct one is to be had, or is not good (the overlay node of the PPD
+//! paper), as a machine.
+//!
+//! **One path, one relay.** Two nodes, known by their public keys, have one path through it, and it has a [`Session`] of one
+//! path with each. Each begins its own; the relay answers and never begins, so that nothing goes to where no node is
+//! any more. Where they are it learns from what opens under agreed keys, and follows.
+//!
+//! **What is forwarded.** What one node sealed for the relay, and nothing else, is sealed for the other and sent to where that
+//! is. In the seal are the nodes' own datagrams, handshakes included, sealed end to end: the relay cannot read them, change
+//! them unnoticed or make any. Nothing waits: where the other node has no session here, or has answered nothing for
+//! [`SILENT_AFTER`](crate::session::SILENT_AFTER), a datagram is dropped, and counted.
+//!
+//! **What it cannot be used for.** A datagram leaves for one that opened and is no longer than that; beside these leave only
+//! answers to handshakes, which are shorter, and hellos under agreed keys. So nobody who proves nothing gets more than
+//! they sent, or has anything sent to others. What each node may have forwarded is bounded by a rate. What
+//! handshakes of strangers may cost is bounded, too ([`Reject::Throttled`]); what is held, by [`MOST_HELD`].
+
+use bytes::Bytes;
+use polypath_core::frame::PathId;
+use polypath_core::machine::{Deadline, Machine};
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::{self, Rate};
+
+use crate::datagram::{self, Datagram, Handshake};
+use crate::entropy::BoxedEntropy;
+use crate::event::{Counters, Reject, SessionEvent};
+use crate::key::{PrivateKey, PublicKey};
+use crate::session::{self, Limits, Refusal, Session, SessionConfig};
+use place::Place;
+pub use place::{Traffic, Undelivered};
+
+mod place;
+
+/// How long a node may send faster than the rate, which it has to have sent slower before: the round trip within which
+/// a sender that probes for bandwidth spreads a window.
+pub const BURST: Duration = Duration::from_millis(50);
+/// A burst is at least so long, whatever the rate: an initial window of ten segments (RFC 6928) and what a policy adds.
+pub const LEAST_BURST: units::Bytes = units::Bytes(16 * 1500);
+
+/// Most of what a relay holds at once, whatever comes ([`Relay::held`]).
+pub const MOST_HELD: usize = 2 * session::MOST_HELD;
+
+/// The path of either session.
+const PATH: PathId = PathId(0);
+
+/// How a relay is set up.
+#[derive(Clone, Debug)]
+pub struct RelayConfig {
+    /// The relay's static key.
+    pub private_key: PrivateKey,
+    /// The static keys of the two nodes; nobody else is answered.
+    pub nodes: [PublicKey; 2],
+    /// The longest datagram that is taken, in bytes.
+    pub max_datagram: usize,
+    /// What each node may have forwarded, UDP payload as it comes; it is more than zero.
+    pub rate: Rate,
+    /// When keys are dropped; the nodes renew them.
+    pub limits: Limits,
+}
+
+/// One of the two nodes of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The first in the configuration.
+    First,
+    /// The second.
+    Second,
+}
+
+impl Side {
+    /// Both.
+    pub const ALL: [Side; 2] = [Side::First, Side::Second];
+
+    /// The node at the other end of the path.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    /// The position in an array of both.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What comes to a relay: a datagram from the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input<A> {
+    /// Where it came from.
+    pub source: A,
+    /// Its bytes.
+    pub datagram: Bytes,
+}
+
+/// What a relay says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output<A> {
+    /// Send this datagram.
+    Send {
+        /// Where.
+        to: A,
+        /// Its bytes.
+        datagram: Bytes,
+    },
+    /// Something happened.
+    Event(RelayEvent<A>),
+}
+
+/// What happened at a relay, for logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelayEvent<A> {
+    /// A node proved to be at another address than before, or to be there at all.
+    Located {
+        /// Which.
+        side: Side,
+        /// Where.
+        at: A,
+    },
+    /// A datagram of a node was not forwarded.
+    Undelivered {
+        /// Whose it was.
+        side: Side,
+        /// Why.
+        reason: Undelivered,
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// Something happened in the session with a node.
+    Session {
+        /// Which.
+        side: Side,
+        /// What.
+        event: SessionEvent,
+    },
+    /// A datagram was dropped that belongs to the session of neither.
+    Rejected(Reject),
+    /// The random source failed, so that a handshake could not be read.
+    NoEntropy,
+}
+
+/// A relay of one path.
+pub struct Relay<A> {
+    places: [Place<A>; 2],
+    rate: Rate,
+    burst: Duration,
+    max_datagram: usize,
+    strangers: Counters,
+}
+
+impl<A: Copy + PartialEq> Relay<A> {
+    /// A relay at rest, with entropy for each of the two sessions.
+    #[must_use]
+    pub fn new(config: &RelayConfig, entropy: [BoxedEntropy; 2]) -> Self {
+        let mut nodes = config.nodes.into_iter();
+        let mut place = |entropy| {
+            let session = SessionConfig {
+                private_key: config.private_key.clone(),
+                // There are as many as sources of entropy.
+                peer: nodes.next().unwrap_or(config.nodes[0]),
+                reachable: vec![false],
+                max_datagram: config.max_datagram,
+                // A relay begins no handshake, and so shows nobody its clock.
+                wall_clock: 0,
+                limits: config.limits,
+            };
+            Place::new(Session::answering(session, entropy))
+        };
+        let [first, second] = entropy;
+        let least = config.rate.transmission_time(LEAST_BURST);
+        Self {
+            places: [place(first), place(second)],
+            rate: config.rate,
+            burst: BURST.max(least),
+            max_datagram: config.max_datagram,
+            strangers: Counters::default(),
+        }
+    }
+
+    /// Where a node is, if it has come.
+    #[must_use]
+    pub fn address(&self, side: Side) -> Option<A> {
+        self.place(side).address.get()
+    }
+
+    /// Whether there is a session with a node.
+    #[must_use]
+    pub fn is_established(&self, side: Side) -> bool {
+        self.place(side).session.is_established()
+    }
+
+    /// What happened in the session with a node, in numbers.
+    #[must_use]
+    pub fn counters(&self, side: Side) -> &Counters {
+        self.place(side).session.counters()
+    }
+
+    /// What became of a node's datagrams.
+    #[must_use]
+    pub fn traffic(&self, side: Side) -> &Traffic {
+        &self.place(side).traffic
+    }
+
+    /// How many datagrams were dropped for `reason` that belong to the session of neither node.
+    #[must_use]
+    pub fn rejected(&self, reason: Reject) -> u64 {
+        self.strangers.rejected(reason)
+    }
+
+    /// How much is held of what comes and goes: at most [`MOST_HELD`].
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.places.iter().map(|place| place.session.held()).sum()
+    }
+
+    fn place(&self, side: Side) -> &Place<A> {
+        &self.places[side.index()]
+    }
+
+    fn place_mut(&mut self, side: Side) -> &mut Place<A> {
+        &mut self.places[side.index()]
+    }
+
+    fn receive(&mut self, now: Time, source: A, bytes: &[u8], out: &mut impl FnMut(Output<A>)) {
+        if let Err(reason) = self.try_receive(now, source, bytes, out) {
+            self.strangers.count_rejected(reason);
+            out(Output::Event(RelayEvent::Rejected(reason)));
+        }
+    }
+
+    fn try_receive(
+        &mut self,
+        now: Time,
+        source: A,
+        bytes: &[u8],
+        out: &mut impl FnMut(Output<A>),
+    ) -> Result<(), Reject> {
+        if bytes.len() > self.max_datagram {
+            return Err(Reject::Oversized);
+        }
+        match datagram::parse(bytes)? {
+            Datagram::Transport(transport) => {
+                self.on_transport(now, source, transport.receiver, bytes, out)
+            }
+            Datagram::Initiation(message) => self.on_initiation(now, source, &message, out),
+            // It answers nothing, for a relay begins no handshake.
+            Datagram::Response { .. } => Err(Reject::UnknownIndex),
+        }
+    }
+
+    fn on_transport(
+        &mut self,
+        now: Time,
+        source: A,
+        index: u32,
+        bytes: &[u8],
+        out: &mut impl FnMut(Output<A>),
+    ) -> Result<(), Reject> {
+        let mut is_known = false;
+        for side in Side::ALL {
+            let place = self.place_mut(side);
+            if !place.session.knows(index) {
+                continue;
+            }
+            is_known = true;
+            // Both may have drawn one index: then it opens at one of them.
+            let mut tell = |said| out(told(side, said));
+            let receipt = place.receive(now, source, bytes, &mut tell);
+            if let Some(frame) = receipt.frame {
+                self.forward(now, side, &frame, bytes.len(), out);
+            }
+            if receipt.is_authentic {
+                break;
+            }
+        }
+        if is_known {
+            Ok(())
+        } else {
+            Err(Reject::UnknownIndex)
+        }
+    }
+
+    /// Reads an initiation once, and hands it to the session of whoever wrote it.
+    fn on_initiation(
+        &mut self,
+        now: Time,
+        source: A,
+        message: &Handshake<'_>,
+        out: &mut impl FnMut(Output<A>),
+    ) -> Result<(), Reject> {
+        if self
+            .places
+            .iter()
+            .any(|place| place.session.is_copy(message))
+        {
+            return Err(Reject::HandshakeCopy);
+        }
+        let [reader, _] = &mut self.places;
+        let opened = match reader.session.read_initiation(now, PATH, message) {
+            Ok(opened) => opened,
+            Err(Refusal::Rejected(reason)) => return Err(reason),
+            Err(Refusal::NoEntropy) => {
+                out(Output::Event(RelayEvent::NoEntropy));
+                return Ok(());
+            }
+        };
+        let mut sides = Side::ALL.into_iter();
+        let is_writer = |side: &Side| self.place(*side).session.is_with(&opened);
+        let side = sides.find(is_writer).ok_or(Reject::WrongKey)?;
+        let ephemeral = opened.ephemeral;
+        let mut tell = |said| out(told(side, said));
+        let greeted = self.place_mut(side).greet(now, source, opened, &mut tell);
+        if greeted == Err(Reject::StaleTimestamp) {
+            // It is the first session that reads them.
+            self.place_mut(Side::First)
+                .session
+                .remember_stale(ephemeral);
+        }
+        greeted
+    }
+
+    /// Sends what a node sealed for the relay on to the other, if that is there and the rate allows it.
+    fn forward(
+        &mut self,
+        now: Time,
+        side: Side,
+        frame: &[u8],
+        len: usize,
+        out: &mut impl FnMut(Output<A>),
+    ) {
+        let (rate, burst) = (self.rate, self.burst);
+        let obstacle = self.place(side.other()).obstacle();
+        let from = self.place_mut(side);
+        let reason = obstacle.or_else(|| from.exceeds(now, len, rate, burst));
+        if let Some(reason) = reason {
+            from.traffic.count(reason);
+            return out(Output::Event(RelayEvent::Undelivered { side, reason, len }));
+        }
+        let mut sent = None;
+        let to = side.other();
+        self.place_mut(to).seal(now, frame, &mut |said| {
+            if let place::Said::Send { datagram, .. } = &said {
+                sent = Some(datagram.len());
+            }
+            out(told(to, said));
+        });
+        if let Some(len) = sent {
+            self.place_mut(side).traffic.forward(len);
+        }
+    }
+}
+
+fn told<A>(side: Side, said: place::Said<A>) -> Output<A> {
+    match said {
+        place::Said::Send { to, datagram } => Output::Send { to, datagram },
+        place::Said::Located(at) => Output::Event(RelayEvent::Located { side, at }),
+        place::Said::Session(event) => Output::Event(RelayEvent::Session { side, event }),
+    }
+}
+
+impl<A: Copy + PartialEq> Machine for Relay<A> {
+    type Input = Input<A>;
+    type Output = Output<A>;
+
+    fn handle_input(&mut self, now: Time, input: Input<A>, out: &mut impl FnMut(Output<A>)) {
+        self.receive(now, input.source, &input.datagram, out);
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<A>)) {
+        for side in Side::ALL {
+            let place = self.place_mut(side);
+            if place.session.deadline().is_some_and(|due| due.at <= now) {
+                place.expire(now, &mut |said| out(told(side, said)));
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let [first, second] = &self.places;
+        Deadline::earlier(first.session.deadline(), second.session.deadline())
+    }
+}
+
+#[cfg(test)]
+mod tests;
