@@ -3,9 +3,9 @@
 //! # The model
 //!
 //! A node is what `polypath node` is but for its sockets: a [`Tunnel`](polypath_session::tunnel::Tunnel), and the address
-//! of the peer on each path. Datagrams cross a [`World`](polypath_sim::World), and what leaves that is lost, changed,
+//! of the peer on each path. Some paths go by a [`Relay`](polypath_session::relay::Relay). Datagrams cross a [`World`](polypath_sim::World), and what leaves that is lost, changed,
 //! copied or held back as the [`schedule`] says. Nodes stop and start anew, with clocks that were set and keys that are
-//! not theirs, and move to other addresses. A [`stranger`] hears all and sends what it likes. The schedule is drawn from
+//! not theirs, and move to other addresses; relays stop and start, too. A [`stranger`] hears all and sends what it likes. The schedule is drawn from
 //! the seed before it begins, so that what is promised is known without asking those who have to keep it.
 //!
 //! # What must hold
@@ -17,7 +17,9 @@
 //!   handshake that was taken before the node started anew is answered, and nothing else.
 //! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run; but for
 //!   the answer to a handshake, which goes to where that came from.
-//! * A node holds no more than [`MOST_HELD`](polypath_session::tunnel::MOST_HELD), whatever comes.
+//! * A relay sends only to addresses from which a node proved its key in this run, and on to others no more than came.
+//! * A node holds no more than [it may](polypath_session::tunnel::Tunnel::most_held), and a relay no more than
+//!   [`MOST_HELD`](polypath_session::relay::MOST_HELD), whatever comes.
 //! * The deadline of a machine that was woken for it moves on.
 //!
 //! They are checked as it goes, against what the harness knows and the nodes do not. That they can fail is shown by nodes

@@ -30,6 +30,8 @@ pub enum Passage {
 /// The network.
 pub struct Network {
     world: World<Parcel>,
+    /// For each path the simulated ones of both ends' hops; without a relay these are one.
+    hops: Vec<[PathId; 2]>,
     plans: Vec<PathPlan>,
     spells: Vec<Spell>,
     /// What draws for each path, and each end whose parcels it carries.
@@ -49,13 +51,14 @@ impl Network {
     /// # Errors
     /// Where no simulated network is like that.
     pub fn new(schedule: &Schedule) -> Result<Self, NetworkError> {
-        let text = scenario(&schedule.paths);
+        let (text, hops) = scenario(&schedule.paths);
         let wrong = |error: &dyn std::fmt::Display| NetworkError(error.to_string());
         let scenario = Scenario::parse(&text, "schedule", &[]).map_err(|error| wrong(&error))?;
         let world = network::build(&scenario, schedule.seed).map_err(|error| wrong(&error))?;
         let streams = schedule.path_ids().map(|path| streams(schedule.seed, path));
         Ok(Self {
             world,
+            hops,
             plans: schedule.paths.clone(),
             spells: schedule.spells.clone(),
             streams: streams.collect(),
@@ -72,15 +75,17 @@ impl Network {
         [world, held].into_iter().flatten().min()
     }
 
-    /// Takes a parcel of a node.
+    /// Takes a parcel of a node or a relay.
     pub fn send(&mut self, now: Time, parcel: Parcel, tally: &mut Tally) {
-        let Host::Node(from) = parcel.source.host else {
-            return;
+        let hops = self.hops[parcel.to.path.index()];
+        let (path, side) = match (parcel.source.host, parcel.to.host) {
+            (Host::Node(from), _) => (hops[from.index()], side(from)),
+            // At the end of the hop at which the other node would be.
+            (Host::Relay, Host::Node(to)) => (hops[to.index()], side(to.other())),
+            // Of strangers nothing is asked here, and what they are sent nobody looks for.
+            _ => return,
         };
-        let port = PortId {
-            path: parcel.to.path,
-            side: side(from),
-        };
+        let port = PortId { path, side };
         let input = PortInput {
             port,
             payload: parcel,
@@ -95,7 +100,7 @@ impl Network {
         }
         while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
             let ((at, _), parcel) = entry.remove_entry();
-            let end = sender(&parcel);
+            let end = parcel.from();
             let is_down = self.troubles(at, &parcel).any(|t| t == Trouble::Down);
             let share = |t| {
                 if let Trouble::Loss(share) = t {
@@ -133,7 +138,7 @@ impl Network {
 
     /// A parcel leaves the simulated network: it is changed, copied and held back as its path has it now.
     fn leave(&mut self, now: Time, mut parcel: Parcel, tally: &mut Tally) {
-        let end = sender(&parcel);
+        let end = parcel.from();
         let lag = self.plans[parcel.to.path.index()].lag[end.index()];
         let mut arrivals = vec![now + lag];
         let troubles: Vec<Trouble> = self.troubles(now, &parcel).collect();
@@ -167,7 +172,7 @@ impl Network {
     }
 
     fn troubles(&self, at: Time, parcel: &Parcel) -> impl Iterator<Item = Trouble> {
-        let (path, end) = (parcel.to.path, sender(parcel));
+        let (path, end) = (parcel.to.path, parcel.from());
         let applies = move |spell: &&Spell| {
             spell.path == path
                 && spell.from.is_none_or(|from| from == end)
@@ -186,14 +191,6 @@ impl Network {
 
 /// Copies that the network makes come within this time after the first.
 const DUPLICATED_WITHIN: Duration = Duration::from_millis(300);
-
-/// Who sent a parcel: only nodes send through the network.
-fn sender(parcel: &Parcel) -> End {
-    match parcel.source.host {
-        Host::Node(end) => end,
-        Host::Stranger => End::A,
-    }
-}
 
 const fn side(end: End) -> Side {
     match end {
@@ -250,17 +247,26 @@ fn index(stream: &mut Stream, len: usize) -> usize {
     usize::try_from(stream.below(len as u64)).unwrap_or(0)
 }
 
-/// A scenario of these paths, in the form of a file.
-fn scenario(paths: &[PathPlan]) -> String {
+/// A scenario of these paths, in the form of a file, and which of its paths the hops of each are.
+fn scenario(paths: &[PathPlan]) -> (String, Vec<[PathId; 2]>) {
     let head = "schema = 1\nname = \"faults\"\nschemes = [\"tcp\"]\n\
                 transfer = { size = \"1 kB\", count = 1 }\n";
-    let path = |(n, plan): (usize, &PathPlan)| {
-        let (rate, delay) = (plan.kbits, plan.delay_ms);
-        format!(
-            "[[path]]\nname = \"path{n}\"\n[[path.link]]\nrate = \"{rate} kbit/s\"\n\
-             delay = \"{delay} ms\"\nqueue = \"10000 packets\"\n"
-        )
-    };
-    let paths = paths.iter().enumerate().map(path);
-    head.to_owned() + &paths.collect::<String>()
+    let (mut links, mut hops) = (vec![head.to_owned()], Vec::new());
+    let mut count = 0;
+    for plan in paths {
+        let mut hop = || {
+            let id = PathId(count);
+            count += 1;
+            let (rate, delay) = (plan.kbits, plan.delay_ms);
+            links.push(format!(
+                "[[path]]\nname = \"path{count}\"\n[[path.link]]\nrate = \"{rate} kbit/s\"\n\
+                 delay = \"{delay} ms\"\nqueue = \"10000 packets\"\n"
+            ));
+            id
+        };
+        let first = hop();
+        let second = if plan.by_relay { hop() } else { first };
+        hops.push([first, second]);
+    }
+    (links.concat(), hops)
 }

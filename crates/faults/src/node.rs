@@ -15,7 +15,7 @@ use crate::sabotage::Sabotage;
 use crate::schedule::Schedule;
 
 /// The longest datagram that a node takes, in bytes.
-const MAX_DATAGRAM: usize = 1500;
+pub(crate) const MAX_DATAGRAM: usize = 1500;
 
 /// One run of a node, from its start to its end.
 pub struct Node {
@@ -73,9 +73,15 @@ impl Node {
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
         let entropy = Box::new(schedule.seed.stream(&name));
         let endpoint = endpoint(schedule, sabotage.first_sequence(start.wall));
-        let tunnel = Tunnel::new(&endpoint, session, entropy);
+        let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
+        let mut tunnel = tunnel.expect("a schedule draws what an endpoint can be");
+        for path in schedule.relayed() {
+            let relay = relay_key(schedule.seed, path).public();
+            let entropy = schedule.seed.stream(&format!("{name}/{}", path.0));
+            tunnel.go_by_relay(path, session.with_relay(relay), Box::new(entropy));
+        }
         Self {
-            tunnel: tunnel.expect("a schedule draws what an endpoint can be"),
+            tunnel,
             started: start.at,
             peer,
             is_impostor: start.is_impostor,
@@ -156,6 +162,16 @@ fn endpoint(schedule: &Schedule, first_sequence: u64) -> EndpointConfig {
 pub fn key(seed: Seed, end: End, is_impostor: bool) -> PrivateKey {
     let whose = if is_impostor { "impostor" } else { end.name() };
     let stream = &mut seed.stream(&format!("faults/key/{whose}"));
+    PrivateKey::generate(stream).expect("a stream never fails")
+}
+
+/// The static key of the relay of a path.
+///
+/// # Panics
+/// Never: a stream gives as many bytes as a key has.
+#[must_use]
+pub fn relay_key(seed: Seed, path: PathId) -> PrivateKey {
+    let stream = &mut seed.stream(&format!("faults/key/relay/{}", path.0));
     PrivateKey::generate(stream).expect("a stream never fails")
 }
 

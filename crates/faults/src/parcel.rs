@@ -43,13 +43,27 @@ impl End {
     }
 }
 
-/// Who is at an address. A relay would be one more.
+/// Who is at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// A node.
     Node(End),
+    /// The relay by which the path goes.
+    Relay,
     /// Somebody who has no key that either node takes.
     Stranger,
+}
+
+impl Host {
+    /// The name in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Node(end) => end.name(),
+            Self::Relay => "r",
+            Self::Stranger => "x",
+        }
+    }
 }
 
 /// An address on a path; a node that moves gets another number.
@@ -65,18 +79,14 @@ pub struct Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = match self.host {
-            Host::Node(end) => end.name(),
-            Host::Stranger => "x",
-        };
-        write!(f, "{host}{}.{}", self.path.0, self.number)
+        write!(f, "{}{}.{}", self.host.name(), self.path.0, self.number)
     }
 }
 
 /// What a datagram truly is, whatever it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Truth {
-    /// A node with its own key wrote these bytes.
+    /// A node or a relay with its own key wrote these bytes.
     Genuine,
     /// The network changed them.
     Changed,
@@ -99,6 +109,18 @@ pub struct Parcel {
     pub truth: Truth,
     /// Its bytes.
     pub bytes: Bytes,
+}
+
+impl Parcel {
+    /// From which node it leads away: its sender, or of what a relay sends the node that it does not go to.
+    #[must_use]
+    pub const fn from(&self) -> End {
+        match (self.source.host, self.to.host) {
+            (Host::Node(end), _) => end,
+            (_, Host::Node(end)) => end.other(),
+            _ => End::A,
+        }
+    }
 }
 
 impl Payload for Parcel {

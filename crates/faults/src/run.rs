@@ -1,5 +1,6 @@
 //! One schedule from start to end.
 
+mod relays;
 mod site;
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use polypath_core::machine::Wake;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 use polypath_session::event::SessionEvent;
-use polypath_session::tunnel::{Input, MOST_HELD, Output};
+use polypath_session::tunnel::{Input, Output};
 
 use crate::ledger::Ledger;
 use crate::network::{Network, NetworkError, Passage};
@@ -20,6 +21,7 @@ use crate::stranger::Stranger;
 use crate::tally::Tally;
 use crate::trace::{Entry, Trace};
 use crate::violation::Violation;
+use relays::RelaySite;
 use site::Site;
 
 /// How a schedule is run.
@@ -80,12 +82,13 @@ pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
     }
 }
 
-/// Two nodes, the network and a stranger.
+/// Two nodes, the relays, the network and a stranger.
 struct Run<'a> {
     schedule: &'a Schedule,
     sabotage: Sabotage,
     now: Time,
     sites: [Site; 2],
+    relays: Vec<RelaySite>,
     network: Network,
     stranger: Stranger,
     ledger: Ledger,
@@ -109,6 +112,7 @@ impl<'a> Run<'a> {
             sabotage: options.sabotage,
             now: Time::ZERO,
             sites: End::ALL.map(|end| Site::new(end, schedule)),
+            relays: schedule.relayed().map(RelaySite::new).collect(),
             network: Network::new(schedule)?,
             stranger: Stranger::new(schedule.seed),
             ledger: Ledger::default(),
@@ -131,7 +135,8 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Does everything in order of time; at equal times incidents, arrivals, timers, packets and attacks, in this order.
+    /// Does everything in order of time; at equal times incidents, arrivals, timers, packets, relays and attacks, in this
+    /// order.
     fn play(&mut self) -> Result<(), Violation> {
         while let Some(next) = self.next_at().filter(|at| *at <= self.schedule.end) {
             self.now = next.max(self.now);
@@ -143,6 +148,7 @@ impl<'a> Run<'a> {
                 }
                 self.offer(end)?;
             }
+            self.wake_relays()?;
             self.attack()?;
         }
         Ok(())
@@ -152,13 +158,15 @@ impl<'a> Run<'a> {
         let incident = self.schedule.incidents.get(self.plan.incidents);
         let attack = self.schedule.attacks.get(self.plan.attacks);
         let nodes = self.sites.iter().filter_map(Site::next_at);
+        let relays = self.relays.iter().filter_map(RelaySite::next_at);
         let apps = self.sites.iter().map(|site| site.next_packet);
         let rest = [
             incident.map(|(at, _)| *at),
             attack.map(|attack| attack.at),
             self.network.next_at(),
         ];
-        nodes.chain(apps).chain(rest.into_iter().flatten()).min()
+        let machines = nodes.chain(relays);
+        machines.chain(apps).chain(rest.into_iter().flatten()).min()
     }
 
     fn site(&mut self, end: End) -> &mut Site {
@@ -175,7 +183,7 @@ impl<'a> Run<'a> {
             let (now, sabotage) = (self.now, self.sabotage);
             match *incident {
                 Incident::Start { end, .. } => {
-                    self.stranger.see_start(end);
+                    self.stranger.see_start(Host::Node(end), None);
                     let site = &mut self.sites[end.index()];
                     site.start(now, incident, schedule, sabotage, &mut self.tally);
                 }
@@ -184,6 +192,8 @@ impl<'a> Run<'a> {
                     self.sites[end.index()].relocate(path);
                     self.tally.moves += 1;
                 }
+                Incident::StopRelay(path) => self.stop_relay(path),
+                Incident::StartRelay(path) => self.start_relay(path),
             }
         }
     }
@@ -205,8 +215,10 @@ impl<'a> Run<'a> {
 
     /// Hands a parcel to whoever is at its address.
     fn take(&mut self, parcel: &Parcel) -> Result<(), Violation> {
-        let Host::Node(end) = parcel.to.host else {
-            return Ok(());
+        let end = match parcel.to.host {
+            Host::Node(end) => end,
+            Host::Relay => return self.take_at_relay(parcel),
+            Host::Stranger => return Ok(()),
         };
         if !self.site(end).is_at(parcel.to) {
             self.tally.unreached += 1;
@@ -235,16 +247,17 @@ impl<'a> Run<'a> {
         };
         let mut said = Vec::new();
         let woken = node.wake(now, wake, &mut |output| said.push(output));
-        let held = node.tunnel().held();
-        woken.map_err(|Stuck(why)| Violation::Stuck { end, why })?;
+        let (held, most_held) = (node.tunnel().held(), node.tunnel().most_held());
+        let host = Host::Node(end);
+        woken.map_err(|Stuck(why)| Violation::Stuck { host, why })?;
         if let Some(parcel) = parcel {
             self.provoke(parcel, &mut said);
             self.judge(end, parcel, &said)?;
         }
         let held = self.sabotage.held(held);
         self.tally.most_held = self.tally.most_held.max(held);
-        if held > MOST_HELD {
-            return Err(Violation::Hoarded { end, held });
+        if held > most_held {
+            return Err(Violation::Hoarded { host, held });
         }
         for output in said {
             self.hear(end, output, parcel)?;
@@ -279,14 +292,16 @@ impl<'a> Run<'a> {
                 acts
             };
             if said.iter().any(acts) {
-                return Err(Violation::Acted { end, id });
+                let host = Host::Node(end);
+                return Err(Violation::Acted { host, id });
             }
-        } else if rejected.is_none() {
+        } else if rejected.is_none() || said.iter().any(is_relayed) {
             self.site(end).take(parcel);
-            self.stranger.see_taken(end, parcel);
+            self.stranger.see_taken(Host::Node(end), parcel);
         }
         if let Some(reason) = rejected {
-            self.trace.note(self.now, &Entry::Rejected(end, reason));
+            let entry = Entry::Rejected(Host::Node(end), reason);
+            self.trace.note(self.now, &entry);
         }
         self.sabotage_address(end, parcel, rejected.is_some())
     }
@@ -328,9 +343,15 @@ impl<'a> Run<'a> {
                     self.follow(end, parcel.source);
                 }
             }
-            Output::Event(said) => self.trace.note(self.now, &Entry::Said(end, &said)),
-            Output::Session(said) => self.trace.note(self.now, &Entry::Said(end, &said)),
-            Output::RelayHeard { .. } | Output::Relay { .. } => {}
+            Output::Event(said) => {
+                let entry = Entry::Said(Host::Node(end), &said);
+                self.trace.note(self.now, &entry);
+            }
+            Output::Session(event) | Output::Relay { event, .. } => {
+                let entry = Entry::Said(Host::Node(end), &event);
+                self.trace.note(self.now, &entry);
+            }
+            Output::RelayHeard { .. } => {}
         }
         Ok(())
     }
@@ -339,7 +360,7 @@ impl<'a> Run<'a> {
     fn reply(&mut self, end: End, source: Address, bytes: Bytes) {
         let node = self.site(end).node.as_ref();
         if let Some(to) = node.map(|node| node.answer(source)) {
-            self.carry(end, to, bytes);
+            self.carry_own(end, to, bytes);
         }
     }
 
@@ -351,7 +372,8 @@ impl<'a> Run<'a> {
         let is_known = node.peer(source.path).is_some();
         if !(is_deaf && is_known) && node.hear(source) {
             self.tally.followed += u64::from(is_known);
-            self.trace.note(self.now, &Entry::Followed(end, source));
+            let entry = Entry::Followed(Host::Node(end), source);
+            self.trace.note(self.now, &entry);
         }
     }
 
@@ -385,13 +407,14 @@ impl<'a> Run<'a> {
     /// Sends a datagram of a node, if that may go there.
     fn send(&mut self, end: End, to: Address, bytes: Bytes) -> Result<(), Violation> {
         if !self.site(end).may_send_to(to) {
-            return Err(Violation::Unproven { end, to });
+            let host = Host::Node(end);
+            return Err(Violation::Unproven { host, to });
         }
-        self.carry(end, to, bytes);
+        self.carry_own(end, to, bytes);
         Ok(())
     }
 
-    fn carry(&mut self, end: End, to: Address, bytes: Bytes) {
+    fn carry_own(&mut self, end: End, to: Address, bytes: Bytes) {
         let site = self.site(end);
         let source = site.address(to.path);
         let is_impostor = site.node.as_ref().is_some_and(|node| node.is_impostor);
@@ -400,9 +423,13 @@ impl<'a> Run<'a> {
         } else {
             Truth::Genuine
         };
+        self.carry(source, to, truth, bytes);
+    }
+
+    fn carry(&mut self, source: Address, to: Address, truth: Truth, bytes: Bytes) {
         let parcel = self.parcel(source, to, truth, bytes);
         self.tally.datagrams += 1;
-        self.stranger.overhear(end, &parcel);
+        self.stranger.overhear(source.host, &parcel);
         self.trace.note(self.now, &Entry::Sent(&parcel));
         self.network.send(self.now, parcel, &mut self.tally);
     }
@@ -450,21 +477,29 @@ impl<'a> Run<'a> {
     }
 
     fn strike(&mut self, attack: &Attack) -> Result<(), Violation> {
-        let (ruse, bytes) = self.stranger.forge(attack);
+        let (ruse, bytes) = self.stranger.forge(attack, self.schedule);
         let truth = if ruse == Ruse::OldHandshake {
             Truth::Old
         } else {
             Truth::Forged
         };
         *self.tally.ruses.entry(ruse).or_default() += 1;
-        let peer = self.site(attack.target.other()).address(attack.path);
+        let path = attack.path;
+        let node = self.site(attack.target).address(path);
+        let by_relay = self.schedule.paths[path.index()].by_relay;
+        let (to, peer) = if attack.at_relay {
+            (RelaySite::address(path), node)
+        } else if by_relay {
+            (node, RelaySite::address(path))
+        } else {
+            (node, self.site(attack.target.other()).address(path))
+        };
         let stranger = Address {
             host: Host::Stranger,
-            path: attack.path,
+            path,
             number: 0,
         };
         let source = if attack.is_spoofed { peer } else { stranger };
-        let to = self.site(attack.target).address(attack.path);
         let parcel = self.parcel(source, to, truth, bytes);
         self.trace.note(self.now, &Entry::Sent(&parcel));
         self.take(&parcel)
@@ -475,13 +510,20 @@ impl<'a> Run<'a> {
         for site in &mut self.sites {
             site.stop(&mut self.tally);
         }
+        for site in &mut self.relays {
+            site.stop(&mut self.tally);
+        }
         self.ledger.close(self.schedule, &mut self.tally)
     }
 }
 
 fn rejection(output: &Output) -> Option<&'static str> {
     match output {
-        Output::Session(SessionEvent::Rejected { reason, .. }) => Some(reason.name()),
+        Output::Session(SessionEvent::Rejected { reason, .. })
+        | Output::Relay {
+            event: SessionEvent::Rejected { reason, .. },
+            ..
+        } => Some(reason.name()),
         _ => None,
     }
 }
@@ -494,7 +536,12 @@ fn acts(output: &Output) -> bool {
 
 /// Whether the datagram just taken counts as the peer's own and new.
 fn believes(output: &Output) -> bool {
-    matches!(output, Output::Packet(_) | Output::Authenticated { .. })
+    matches!(output, Output::Packet(_) | Output::Authenticated { .. }) || is_relayed(output)
+}
+
+/// Whether the datagram just taken opened as one of a relay, whatever it brought of the peer.
+fn is_relayed(output: &Output) -> bool {
+    matches!(output, Output::RelayHeard { .. })
 }
 
 /// The length of the next packet, and the time to the one after it; one in four is an ACK.

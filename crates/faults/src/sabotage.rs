@@ -28,6 +28,12 @@ pub enum Sabotage {
     CountsFromZero,
     /// A node that has moved is not followed.
     FollowsNobody,
+    /// A relay sends on what it could not open.
+    RelaysUnopened,
+    /// A relay answers what it rejects.
+    RelayAnswersStrangers,
+    /// A relay sends on twice.
+    RelaysTwice,
     /// What a node holds counts as more than it may hold.
     Hoards,
 }

@@ -25,6 +25,13 @@ pub fn settled_after(paths: usize) -> Duration {
     SILENT_AFTER + LONGEST_RETRY * (2 * paths as u64) + Duration::from_secs(2)
 }
 
+/// How much longer that takes where a path goes by a relay.
+///
+/// A node whose keys the relay does not know finds that out as it does with its peer, and then joins the relay with the next
+/// try: the relay begins no handshake to which one could give way, and its answer has one path. Until then
+/// nothing that is sent to the peer leaves it.
+pub const JOINED_AFTER: Duration = Duration(SILENT_AFTER.0 + LONGEST_RETRY.0);
+
 /// How long a packet may take on a path that lives: longer than any delay that is drawn, queues included.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -67,6 +74,8 @@ pub struct PathPlan {
     pub lag: [Duration; 2],
     /// The end that learns where its peer is; both know where neither does.
     pub learner: Option<End>,
+    /// Whether it goes by a relay: each hop is like this, both nodes know where the relay is, and it learns where they are.
+    pub by_relay: bool,
 }
 
 /// An application: packets at intervals, from once to twice `every`.
@@ -124,6 +133,10 @@ pub enum Incident {
     },
     /// It gets another address on a path.
     Move(End, PathId),
+    /// The relay of a path ends without a word.
+    StopRelay(PathId),
+    /// The relay of a path starts, and knows nothing of before.
+    StartRelay(PathId),
 }
 
 /// What a stranger sends.
@@ -174,6 +187,8 @@ pub struct Attack {
     pub at: Time,
     /// Where.
     pub target: End,
+    /// Whether at the relay instead of the node itself, as if it were the node's.
+    pub at_relay: bool,
     /// On which path.
     pub path: PathId,
     /// What it is.
@@ -267,10 +282,22 @@ impl Schedule {
         (0..u8::try_from(self.paths.len()).unwrap_or(u8::MAX)).map(PathId)
     }
 
-    /// [`settled_after`] with its paths.
+    /// [`settled_after`] with its paths, and [`JOINED_AFTER`] if one goes by a relay.
     #[must_use]
     pub fn settled_after(&self) -> Duration {
-        settled_after(self.paths.len())
+        let by_relay = self.paths.iter().any(|path| path.by_relay);
+        let joined = if by_relay {
+            JOINED_AFTER
+        } else {
+            Duration::ZERO
+        };
+        settled_after(self.paths.len()) + joined
+    }
+
+    /// The paths that go by a relay.
+    pub fn relayed(&self) -> impl Iterator<Item = PathId> + '_ {
+        self.path_ids()
+            .filter(|path| self.paths[path.index()].by_relay)
     }
 
     /// Whether the packets of an application arrive if only `alive` paths live.
@@ -309,11 +336,14 @@ impl Schedule {
 
 fn draw_path(stream: &mut Stream) -> PathPlan {
     let lag = |stream: &mut Stream| Duration::from_micros(stream.below(50_000));
+    let by_relay = stream.chance(0.3);
+    let learner = pick(stream, &[None, Some(End::A), Some(End::B), Some(End::B)]);
     PathPlan {
         kbits: pick(stream, &[2_000, 5_000, 10_000, 50_000]),
         delay_ms: 1 + stream.below(150),
         lag: [lag(stream), lag(stream)],
-        learner: pick(stream, &[None, Some(End::A), Some(End::B), Some(End::B)]),
+        learner: learner.filter(|_| !by_relay),
+        by_relay,
     }
 }
 

@@ -16,9 +16,9 @@ use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::session::{Limits, Output, Session, SessionConfig};
 
 use crate::network::{extend, flip, truncate};
-use crate::node::public_key;
-use crate::parcel::{End, Parcel};
-use crate::schedule::{Attack, Ruse};
+use crate::node::{public_key, relay_key};
+use crate::parcel::{Host, Parcel};
+use crate::schedule::{Attack, Ruse, Schedule};
 
 /// Datagrams that it remembers of each node.
 const MEMORY: usize = 128;
@@ -33,12 +33,12 @@ pub struct Stranger {
     seed: Seed,
     stream: Stream,
     key: PrivateKey,
-    /// What each node sent.
-    sent: [VecDeque<(PathId, Bytes)>; 2],
-    /// What each node took since its start.
-    taken: [VecDeque<(PathId, Bytes)>; 2],
-    /// The initiations that each node took before that.
-    old: [VecDeque<(PathId, Bytes)>; 2],
+    /// What each node sent, and the relays.
+    sent: [VecDeque<(PathId, Bytes)>; 3],
+    /// What each took since its start.
+    taken: [VecDeque<(PathId, Bytes)>; 3],
+    /// The initiations that each took before that.
+    old: [VecDeque<(PathId, Bytes)>; 3],
 }
 
 impl Stranger {
@@ -59,30 +59,41 @@ impl Stranger {
         }
     }
 
-    /// Hears a datagram that a node sends.
-    pub fn overhear(&mut self, from: End, parcel: &Parcel) {
-        remember(&mut self.sent[from.index()], parcel.to.path, &parcel.bytes);
+    /// Hears a datagram that somebody sends.
+    pub fn overhear(&mut self, from: Host, parcel: &Parcel) {
+        remember(&mut self.sent[place(from)], parcel.to.path, &parcel.bytes);
     }
 
-    /// Hears that a node takes a datagram.
-    pub fn see_taken(&mut self, at: End, parcel: &Parcel) {
-        remember(&mut self.taken[at.index()], parcel.to.path, &parcel.bytes);
+    /// Hears that somebody takes a datagram.
+    pub fn see_taken(&mut self, at: Host, parcel: &Parcel) {
+        remember(&mut self.taken[place(at)], parcel.to.path, &parcel.bytes);
     }
 
-    /// Hears that a node starts anew.
-    pub fn see_start(&mut self, end: End) {
-        let old = &mut self.old[end.index()];
-        for (path, bytes) in self.taken[end.index()].drain(..) {
-            if bytes.first() == Some(&INITIATION) {
+    /// Hears that somebody starts anew, on a path or on all.
+    pub fn see_start(&mut self, host: Host, on: Option<PathId>) {
+        let (taken, old) = (&mut self.taken[place(host)], &mut self.old[place(host)]);
+        for (path, bytes) in std::mem::take(taken) {
+            if on.is_some_and(|on| on != path) {
+                taken.push_back((path, bytes));
+            } else if bytes.first() == Some(&INITIATION) {
                 remember(old, path, &bytes);
             }
         }
     }
 
     /// The datagram of an attack; junk where it has heard none that the ruse needs.
-    pub fn forge(&mut self, attack: &Attack) -> (Ruse, Bytes) {
+    pub fn forge(&mut self, attack: &Attack, schedule: &Schedule) -> (Ruse, Bytes) {
         let Attack { target, path, .. } = *attack;
-        let (own, peers) = (target.index(), target.other().index());
+        let by_relay = schedule.paths[path.index()].by_relay;
+        let (own, peers, key) = if attack.at_relay {
+            let key = relay_key(self.seed, path).public();
+            (Host::Relay, Host::Node(target), key)
+        } else {
+            let peer = Host::Node(target.other());
+            let peer = if by_relay { Host::Relay } else { peer };
+            (Host::Node(target), peer, public_key(self.seed, target))
+        };
+        let (own, peers) = (place(own), place(peers));
         let on_path = |of: PathId| of == path;
         let found = match attack.ruse {
             Ruse::Junk => None,
@@ -102,7 +113,7 @@ impl Stranger {
                 let found = find(&mut self.stream, &self.sent[peers], on_path);
                 found.map(|bytes| extend(&mut self.stream, &bytes))
             }
-            Ruse::WrongKey => self.handshake(attack.at, public_key(self.seed, target)),
+            Ruse::WrongKey => self.handshake(attack.at, key),
             Ruse::WrongTarget => self.handshake(attack.at, self.key.public()),
         };
         match found {
@@ -145,6 +156,14 @@ impl Stranger {
             *kind = stream.below(5).to_le_bytes()[0];
         }
         bytes.into()
+    }
+}
+
+/// The position in what is remembered.
+const fn place(of: Host) -> usize {
+    match of {
+        Host::Node(end) => end.index(),
+        Host::Relay | Host::Stranger => 2,
     }
 }
 

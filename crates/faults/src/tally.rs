@@ -5,6 +5,7 @@ use std::fmt;
 
 use polypath_core::time::Duration;
 use polypath_session::event::{Counters, Reject};
+use polypath_session::relay::{Relay, Side, Undelivered};
 
 use crate::schedule::Ruse;
 
@@ -51,6 +52,16 @@ pub struct Tally {
     pub handshakes: u64,
     /// Rejected datagrams by reason.
     pub rejected: BTreeMap<Reject, u64>,
+    /// Starts of a relay, the first of each aside.
+    pub relay_restarts: u64,
+    /// Datagrams that relays sent on.
+    pub relayed: u64,
+    /// Those that they did not, by reason.
+    pub undelivered: BTreeMap<Undelivered, u64>,
+    /// Handshakes between relays and nodes that ended in keys in use, at both ends.
+    pub joins: u64,
+    /// Datagrams rejected at relays, and of relays, by reason.
+    pub rejected_by_relays: BTreeMap<Reject, u64>,
     /// The most that a node held at once.
     pub most_held: usize,
     /// The longest time from the beginning of the calm to the sending of the last packet that did not arrive.
@@ -66,10 +77,34 @@ impl Tally {
     pub fn add_session(&mut self, counters: &Counters) {
         self.handshakes += counters.established;
         for &reason in Reject::ALL {
-            let count = counters.rejected(reason);
-            if count > 0 {
-                *self.rejected.entry(reason).or_default() += count;
+            count(&mut self.rejected, reason, counters.rejected(reason));
+        }
+    }
+
+    /// Adds what a session between a node and a relay counted.
+    pub fn add_relay_session(&mut self, counters: &Counters) {
+        self.joins += counters.established;
+        for &reason in Reject::ALL {
+            count(
+                &mut self.rejected_by_relays,
+                reason,
+                counters.rejected(reason),
+            );
+        }
+    }
+
+    /// Adds what a relay counted in one run of it.
+    pub fn add_relay<A: Copy + PartialEq>(&mut self, relay: &Relay<A>) {
+        for side in Side::ALL {
+            self.add_relay_session(relay.counters(side));
+            self.relayed += relay.traffic(side).forwarded;
+            for reason in Undelivered::ALL {
+                let dropped = relay.traffic(side).undelivered(reason);
+                count(&mut self.undelivered, reason, dropped);
             }
+        }
+        for &reason in Reject::ALL {
+            count(&mut self.rejected_by_relays, reason, relay.rejected(reason));
         }
     }
 
@@ -78,12 +113,10 @@ impl Tally {
         for (mine, theirs) in self.sums().into_iter().zip(other.clone().sums()) {
             *mine += *theirs;
         }
-        for (ruse, count) in &other.ruses {
-            *self.ruses.entry(*ruse).or_default() += count;
-        }
-        for (reason, count) in &other.rejected {
-            *self.rejected.entry(*reason).or_default() += count;
-        }
+        add_counts(&mut self.ruses, &other.ruses);
+        add_counts(&mut self.rejected, &other.rejected);
+        add_counts(&mut self.undelivered, &other.undelivered);
+        add_counts(&mut self.rejected_by_relays, &other.rejected_by_relays);
         self.most_held = self.most_held.max(other.most_held);
         self.longest_outage = self.longest_outage.max(other.longest_outage);
         if other.slowest_recovery > self.slowest_recovery {
@@ -92,7 +125,7 @@ impl Tally {
         }
     }
 
-    fn sums(&mut self) -> [&mut u64; 18] {
+    fn sums(&mut self) -> [&mut u64; 21] {
         [
             &mut self.schedules,
             &mut self.offered,
@@ -112,8 +145,30 @@ impl Tally {
             &mut self.moves,
             &mut self.followed,
             &mut self.handshakes,
+            &mut self.relay_restarts,
+            &mut self.relayed,
+            &mut self.joins,
         ]
     }
+}
+
+fn count<K: Ord>(counts: &mut BTreeMap<K, u64>, what: K, times: u64) {
+    if times > 0 {
+        *counts.entry(what).or_default() += times;
+    }
+}
+
+fn add_counts<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, others: &BTreeMap<K, u64>) {
+    for (what, times) in others {
+        count(counts, *what, *times);
+    }
+}
+
+fn list<K>(counts: &BTreeMap<K, u64>, name: impl Fn(&K) -> &'static str) -> String {
+    let counts = counts
+        .iter()
+        .map(|(what, times)| format!("{} {times}", name(what)));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Tally {
@@ -154,9 +209,20 @@ impl fmt::Display for Tally {
         )?;
         let ruses = self.ruses.iter().map(|(ruse, n)| format!("{ruse:?} {n}"));
         writeln!(f, "strangers: {}", ruses.collect::<Vec<_>>().join(", "))?;
-        let rejected = self.rejected.iter();
-        let rejected = rejected.map(|(reason, n)| format!("{} {n}", reason.name()));
-        writeln!(f, "rejected: {}", rejected.collect::<Vec<_>>().join(", "))?;
+        writeln!(
+            f,
+            "rejected: {}",
+            list(&self.rejected, |reason| reason.name())
+        )?;
+        writeln!(
+            f,
+            "relays: {} restarts, {} joins, {} sent on, not {}; rejected: {}",
+            self.relay_restarts,
+            self.joins,
+            self.relayed,
+            list(&self.undelivered, |reason| reason.name()),
+            list(&self.rejected_by_relays, |reason| reason.name())
+        )?;
         write!(
             f,
             "slowest recovery {:.1} s (seed {}), longest outage {:.1} s, at most {} held",

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use polypath_core::time::Time;
 
-use crate::parcel::{Address, End, Parcel, Truth};
+use crate::parcel::{Address, End, Host, Parcel, Truth};
 use crate::schedule::{Incident, Trouble};
 
 /// Something that happened.
@@ -18,7 +18,7 @@ pub enum Entry<'a> {
     /// The network lost a datagram.
     Lost(&'a Parcel, &'static str),
     /// A node dropped the datagram that it took.
-    Rejected(End, &'static str),
+    Rejected(Host, &'static str),
     /// A node gave a packet to its applications.
     Packet(End, u64),
     /// An application sent a packet.
@@ -26,9 +26,9 @@ pub enum Entry<'a> {
     /// Something befell a node.
     Incident(&'a Incident),
     /// What a node's session or endpoint said; only for readers.
-    Said(End, &'a dyn fmt::Debug),
-    /// A node follows its peer to another address.
-    Followed(End, Address),
+    Said(Host, &'a dyn fmt::Debug),
+    /// A node follows its peer to another address, or a relay a node.
+    Followed(Host, Address),
     /// The network's trouble begins.
     Trouble(Option<End>, u8, &'a Trouble),
 }
@@ -94,9 +94,9 @@ impl Entry<'_> {
                 parcel.bytes[tail..].hash(digest);
             }
             Self::Arrived(parcel) | Self::Lost(parcel, _) => parcel.id.hash(digest),
-            Self::Rejected(end, reason) => (end, reason).hash(digest),
+            Self::Rejected(host, reason) => (host, reason).hash(digest),
             Self::Packet(end, id) | Self::Offered(end, id) => (end, id).hash(digest),
-            Self::Followed(end, to) => (end, to).hash(digest),
+            Self::Followed(host, to) => (host, to).hash(digest),
             Self::Incident(_) | Self::Said(..) | Self::Trouble(..) => {}
         }
     }
@@ -108,12 +108,12 @@ impl fmt::Display for Entry<'_> {
             Self::Sent(parcel) => write!(f, "sent     {}", Words(parcel)),
             Self::Arrived(parcel) => write!(f, "arrived  {}", Words(parcel)),
             Self::Lost(parcel, why) => write!(f, "lost     {}: {why}", Words(parcel)),
-            Self::Rejected(end, reason) => write!(f, "rejected {}: {reason}", end.name()),
+            Self::Rejected(host, reason) => write!(f, "rejected {}: {reason}", host.name()),
             Self::Packet(end, id) => write!(f, "packet   {id} is delivered at {}", end.name()),
             Self::Offered(end, id) => write!(f, "packet   {id} is offered at {}", end.name()),
             Self::Incident(incident) => write!(f, "incident {incident:?}"),
-            Self::Said(end, said) => write!(f, "said     {}: {said:?}", end.name()),
-            Self::Followed(end, to) => write!(f, "followed {}: the peer is at {to}", end.name()),
+            Self::Said(host, said) => write!(f, "said     {}: {said:?}", host.name()),
+            Self::Followed(host, to) => write!(f, "followed {}: to {to}", host.name()),
             Self::Trouble(from, path, trouble) => {
                 let from = from.map_or("both ends", End::name);
                 write!(f, "trouble  on path {path} from {from}: {trouble:?}")

@@ -2,7 +2,7 @@
 
 use polypath_core::time::{Duration, Time};
 
-use crate::parcel::{Address, End};
+use crate::parcel::{Address, End, Host};
 use crate::schedule::DELIVERED_WITHIN;
 
 /// An invariant that does not hold.
@@ -46,35 +46,45 @@ pub enum Violation {
         /// How long a path had lived by then at least.
         settled: Duration,
     },
-    /// A node did something because of a datagram that was forged, changed or taken before.
-    #[error("{end} acted on datagram #{id}, which is forged, changed or taken before", end = end.name())]
+    /// A node or a relay did something because of a datagram that was forged, changed or taken before.
+    #[error("{host} acted on datagram #{id}, which is forged, changed or taken before", host = host.name())]
     Acted {
-        /// Which node.
-        end: End,
+        /// Who did.
+        host: Host,
         /// The datagram.
         id: u64,
     },
-    /// A node sent to an address that is neither configured nor has proved the peer's key.
-    #[error("{end} sent to {to}, which has not proved the peer's key", end = end.name())]
+    /// A node or a relay sent to an address that is neither configured nor has proved a key.
+    #[error("{host} sent to {to}, which has not proved its key", host = host.name())]
     Unproven {
-        /// Which node.
-        end: End,
+        /// Who did.
+        host: Host,
         /// Where it sent.
         to: Address,
     },
-    /// A node holds more than it may.
-    #[error("{end} holds {held} things, more than it may", end = end.name())]
+    /// A relay sent on more than came.
+    #[error("a relay sent on {sent} B for the {came} B of datagram #{id}")]
+    Amplified {
+        /// The datagram.
+        id: u64,
+        /// Its length in bytes.
+        came: usize,
+        /// Length of what was sent on.
+        sent: usize,
+    },
+    /// A node or a relay holds more than it may.
+    #[error("{host} holds {held} things, more than it may", host = host.name())]
     Hoarded {
-        /// Which node.
-        end: End,
+        /// Who does.
+        host: Host,
         /// How much.
         held: usize,
     },
-    /// A node's deadline did not move on.
-    #[error("the deadline of {end} does not move on: {why}", end = end.name())]
+    /// The deadline of a node or a relay did not move on.
+    #[error("the deadline of {host} does not move on: {why}", host = host.name())]
     Stuck {
-        /// Which node.
-        end: End,
+        /// Whose.
+        host: Host,
         /// What the deadline is for.
         why: &'static str,
     },

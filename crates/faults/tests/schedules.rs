@@ -1,10 +1,12 @@
 //! The reduced form of `make faults`, and that what it asserts can fail.
 
+use polypath_faults::parcel::Host;
 use polypath_faults::sabotage::Sabotage;
 use polypath_faults::schedule::Ruse;
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
 use polypath_session::event::Reject;
+use polypath_session::relay::Undelivered;
 
 /// Schedules of the reduced form.
 const REDUCED: u64 = 200;
@@ -30,6 +32,9 @@ fn what_must_hold_holds_and_everything_is_exercised() {
         tally.moves,
         tally.followed,
         tally.handshakes / REDUCED,
+        tally.relay_restarts,
+        tally.relayed / REDUCED,
+        tally.joins / REDUCED,
     ];
     assert!(exercised.iter().all(|count| *count > 0), "{tally}");
     assert_eq!(tally.overflows, 0, "the network itself loses nothing");
@@ -42,6 +47,11 @@ fn what_must_hold_holds_and_everything_is_exercised() {
             Reject::UnknownPath | Reject::Malformed | Reject::BehindWindow
         );
         assert_eq!(is_exercised, is_possible, "{}: {tally}", reason.name());
+    }
+    for reason in Undelivered::ALL {
+        // Applications send less than a relay sends on.
+        let is_exercised = tally.undelivered.contains_key(&reason);
+        assert_eq!(is_exercised, reason != Undelivered::Rate, "{tally}");
     }
 }
 
@@ -68,7 +78,7 @@ fn violation(sabotage: Sabotage) -> Violation {
 
 #[test]
 fn broken_nodes_are_found_out() {
-    use Violation::{Acted, Forged, Hoarded, Missing, Read, Stuck, Twice, Unproven};
+    use Violation::{Acted, Amplified, Forged, Hoarded, Missing, Read, Stuck, Twice, Unproven};
     let found = |sabotage, is_expected: fn(&Violation) -> bool| {
         let violation = violation(sabotage);
         assert!(is_expected(&violation), "{sabotage:?}: {violation}");
@@ -85,5 +95,20 @@ fn broken_nodes_are_found_out() {
     found(Sabotage::BelievesHandshakes, |v| matches!(v, Acted { .. }));
     found(Sabotage::CountsFromZero, |v| matches!(v, Missing { .. }));
     found(Sabotage::FollowsNobody, |v| matches!(v, Missing { .. }));
+    let at_relay = |v: &Violation| {
+        matches!(
+            v,
+            Acted {
+                host: Host::Relay,
+                ..
+            }
+        )
+    };
+    found(Sabotage::RelaysUnopened, at_relay);
+    found(Sabotage::RelayAnswersStrangers, |v| {
+        let host = Host::Relay;
+        matches!(v, Acted { host: h, .. } | Unproven { host: h, .. } if *h == host)
+    });
+    found(Sabotage::RelaysTwice, |v| matches!(v, Amplified { .. }));
     found(Sabotage::Hoards, |v| matches!(v, Hoarded { .. }));
 }

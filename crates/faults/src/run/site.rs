@@ -110,17 +110,24 @@ impl Site {
     /// What the configuration says of the peer's address: whoever is learned never moves back to it.
     fn configured(&self, path: PathId, schedule: &Schedule) -> PeerAddress<Address> {
         let learns = schedule.paths[path.index()].learner == Some(self.end);
-        let address = Address {
-            host: Host::Node(self.end.other()),
-            path,
-            number: 0,
+        let host = if schedule.paths[path.index()].by_relay {
+            Host::Relay
+        } else {
+            Host::Node(self.end.other())
         };
+        let number = 0;
+        let address = Address { host, path, number };
         PeerAddress::configured((!learns).then_some(address))
     }
 
     pub(super) fn stop(&mut self, tally: &mut Tally) {
         if let Some(node) = self.node.take() {
             tally.add_session(node.tunnel().counters());
+            for path in (0..).map(PathId).take(self.numbers.len()) {
+                if let Some(session) = node.tunnel().relay(path) {
+                    tally.add_relay_session(session.counters());
+                }
+            }
         }
         self.taken.clear();
         self.proven.clear();

@@ -45,10 +45,13 @@ fn send(schedule: &mut Schedule, stream: &mut Stream, span: Span, rate: f64) {
 }
 
 fn draw_attack(schedule: &Schedule, stream: &mut Stream, at: Time, ruse: Ruse) -> Attack {
+    let target = pick(stream, &End::ALL);
+    let path = pick(stream, &schedule.path_ids().collect::<Vec<_>>());
     Attack {
         at,
-        target: pick(stream, &End::ALL),
-        path: pick(stream, &schedule.path_ids().collect::<Vec<_>>()),
+        target,
+        at_relay: schedule.paths[path.index()].by_relay && stream.chance(0.5),
+        path,
         ruse,
         is_spoofed: stream.chance(0.4),
     }

@@ -1,5 +1,6 @@
 //! When nodes run, with which clock and key, and where.
 
+use polypath_core::frame::PathId;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
@@ -21,6 +22,7 @@ pub(super) fn draw(schedule: &mut Schedule, until: Time) -> Time {
         life.run(until);
         calm_from = calm_from.max(life.at);
     }
+    calm_from = calm_from.max(draw_relays(schedule, until));
     draw_moves(schedule, until);
     schedule.incidents.sort_by_key(|(at, _)| *at);
     calm_from
@@ -161,12 +163,46 @@ impl<'a> Life<'a> {
     }
 }
 
-/// A node moves on a path only where its peer learns its address.
+/// Starts and restarts of the relays, all of which have begun by `until`; gives when the last has started.
+fn draw_relays(schedule: &mut Schedule, until: Time) -> Time {
+    let mut stream = schedule.seed.stream("faults/relays");
+    let mut last = Time::ZERO;
+    for path in schedule.relayed().collect::<Vec<_>>() {
+        let restarts = pick(&mut stream, &[0, 0, 1, 1, 2]);
+        let mut stops: Vec<Time> = (0..restarts).map(|_| Time(stream.below(until.0))).collect();
+        stops.sort();
+        let mut started = start_relay(schedule, &mut stream, path, Time::ZERO);
+        for stop in stops {
+            let stop = stop.max(started + Duration(1));
+            schedule.incidents.push((stop, Incident::StopRelay(path)));
+            started = start_relay(schedule, &mut stream, path, stop);
+        }
+        last = last.max(started);
+    }
+    last
+}
+
+/// Starts the relay of `path` that is down since `from`, and gives when.
+fn start_relay(schedule: &mut Schedule, stream: &mut Stream, path: PathId, from: Time) -> Time {
+    let most_ms = pick(stream, &[1, 50, 5_000, 15_000]);
+    let until = from + Duration::from_micros(10 + stream.below(most_ms * 1000));
+    schedule.incidents.push((until, Incident::StartRelay(path)));
+    let (path, span) = (Some(path), Span { from, until });
+    schedule.disturbances.push(Disturbance { path, span });
+    until
+}
+
+/// A node moves on a path only where its peer learns its address, or a relay does.
 fn draw_moves(schedule: &mut Schedule, until: Time) {
     let mut stream = schedule.seed.stream("faults/moves");
     for path in schedule.path_ids() {
-        let learner = schedule.paths[path.index()].learner;
-        let Some(mover) = learner.map(End::other) else {
+        let plan = schedule.paths[path.index()];
+        let mover = if plan.by_relay {
+            Some(pick(&mut stream, &End::ALL))
+        } else {
+            plan.learner.map(End::other)
+        };
+        let Some(mover) = mover else {
             continue;
         };
         for _ in 0..pick(&mut stream, &[0, 0, 1, 1, 3]) {

@@ -19,7 +19,8 @@ fn nothing_is_promised_around_what_befalls_a_node() {
     for seed in 0..300 {
         let schedule = Schedule::draw(seed);
         for (at, incident) in &schedule.incidents {
-            let concerns_all = !matches!(incident, Incident::Move(..));
+            use Incident::{Start, Stop};
+            let concerns_all = matches!(incident, Start { .. } | Stop(_));
             if concerns_all && *at < schedule.calm_from {
                 assert!(!schedule.promises(*at), "seed {seed}, {incident:?}");
             }
