@@ -13,6 +13,7 @@ mod outcome;
 mod output;
 mod progress;
 mod recording;
+mod relay;
 mod reproduce;
 mod scenario;
 mod schema;
@@ -53,7 +54,9 @@ enum Command {
     Lab(lab::Args),
     /// Carry the packets of a TUN device to a peer over every configured path.
     Node(node::Args),
-    /// Make a key pair for a node, or show its public half.
+    /// Forward what two nodes send each other, on paths that go by this machine.
+    Relay(relay::Args),
+    /// Make a key pair for a node or a relay, or show its public half.
     Key(key::Args),
     /// Print the JSON schema of a file that polypath reads.
     Schema(schema::Args),
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Node(args) => node::run(&args),
+        Command::Relay(args) => relay::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),
     };

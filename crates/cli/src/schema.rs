@@ -22,6 +22,8 @@ enum File {
     Network,
     /// What `polypath node` reads.
     Node,
+    /// What `polypath relay` reads.
+    Relay,
 }
 
 /// Prints the schema.
@@ -30,6 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         File::Scenario => polypath_scenario::Scenario::schema(),
         File::Network => polypath_scenario::Network::schema(),
         File::Node => polypath_live::config::NodeConfig::schema(),
+        File::Relay => polypath_live::config::relay::RelayFile::schema(),
     };
     let mut text = serde_json::to_string_pretty(&schema).context("writing the schema")?;
     text.push('\n');

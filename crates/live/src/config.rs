@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::tun::Prefix;
 
 mod check;
+pub mod relay;
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const LEAST_MTU_V6: u16 = 1280;
@@ -146,9 +147,35 @@ pub struct PathConfig {
     #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
+    /// The relay by which the path goes, instead of a `remote`.
+    #[serde(default)]
+    pub relay: Option<PathRelay>,
     /// The interface that the path is bound to, whatever the routing table says.
     #[serde(default)]
     pub interface: Option<String>,
+}
+
+impl PathConfig {
+    /// Where the path leads to, if that is known: the peer's address or its relay's.
+    #[must_use]
+    pub fn target(&self) -> Option<SocketAddr> {
+        let relay = self.relay.as_ref().map(|relay| relay.address);
+        self.remote.or(relay)
+    }
+}
+
+/// The relay by which a path goes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathRelay {
+    /// Its public key, as `polypath key` printed it there.
+    #[serde(deserialize_with = "public_key")]
+    #[schemars(with = "String")]
+    pub public_key: PublicKey,
+    /// The address and port where it receives for this path: `"192.0.2.9:7101"`.
+    #[serde(deserialize_with = "address")]
+    #[schemars(with = "String")]
+    pub address: SocketAddr,
 }
 
 /// Why a configuration could not be loaded.

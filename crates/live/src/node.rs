@@ -14,8 +14,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
-use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
+use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6, PathId};
 use polypath_core::time::Time;
+use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PrivateKey;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
@@ -135,9 +136,9 @@ impl Node {
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
-        let max_datagram = longest.max(usize::from(mtu) + PACKET_OVERHEAD);
+        let max_datagram = longest.max(usize::from(mtu) + PACKET_OVERHEAD + OVERHEAD);
         let session = session(config, private_key, max_datagram, clock);
-        let tunnel = Tunnel::new(&endpoint(config), session, Box::new(SystemEntropy))?;
+        let tunnel = tunnel(config, &session)?;
         let tun = open_tun(config, mtu)?;
         let driver = Driver::new(clock)?;
         driver.watch(&tun, station::TUN)?;
@@ -191,7 +192,7 @@ fn session(
     max_datagram: usize,
     clock: Clock,
 ) -> SessionConfig {
-    let known = |path: &PathConfig| path.remote.is_some();
+    let known = |path: &PathConfig| path.target().is_some();
     SessionConfig {
         private_key,
         peer: config.peer.public_key,
@@ -200,6 +201,18 @@ fn session(
         wall_clock: wall_ns().saturating_sub(clock.now().0),
         limits: Limits::default(),
     }
+}
+
+fn tunnel(config: &NodeConfig, session: &SessionConfig) -> Result<Tunnel, ConfigError> {
+    let entropy = Box::new(SystemEntropy);
+    let mut tunnel = Tunnel::new(&endpoint(config), session.clone(), entropy)?;
+    for (id, path) in (0..).map(PathId).zip(&config.paths) {
+        if let Some(relay) = &path.relay {
+            let session = session.with_relay(relay.public_key);
+            tunnel.go_by_relay(id, session, Box::new(SystemEntropy));
+        }
+    }
+    Ok(tunnel)
 }
 
 fn endpoint(config: &NodeConfig) -> EndpointConfig {
@@ -221,11 +234,14 @@ fn endpoint(config: &NodeConfig) -> EndpointConfig {
 
 /// The TUN device's MTU: what the smallest path leaves, unless the configuration says otherwise.
 fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
-    let room = |socket: &PathSocket| {
+    let room = |(path, socket): (&PathConfig, &PathSocket)| {
         let room = socket.mtu().saturating_sub(socket.headers()) as usize;
-        room.saturating_sub(PACKET_OVERHEAD)
+        // What goes by a relay is sealed for that, too.
+        let relay = if path.relay.is_some() { OVERHEAD } else { 0 };
+        room.saturating_sub(PACKET_OVERHEAD + relay)
     };
-    let room = sockets.iter().map(room).min().unwrap_or(0);
+    let paths = config.paths.iter().zip(sockets);
+    let room = paths.map(room).min().unwrap_or(0);
     let room = u16::try_from(room).unwrap_or(u16::MAX);
     let mtu = config.node.tun.mtu.unwrap_or(room);
     if mtu > room {
@@ -258,7 +274,7 @@ fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
 }
 
 /// The start of the second after `now`.
-fn next_second(now: Time) -> Time {
+pub(crate) fn next_second(now: Time) -> Time {
     const SECOND: u64 = 1_000_000_000;
     Time((now.0 / SECOND + 1).saturating_mul(SECOND))
 }

@@ -9,6 +9,7 @@ use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
+use polypath_session::session::Session;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -52,7 +53,7 @@ pub struct TunStats {
 pub struct PathStats {
     /// The path's name.
     pub name: String,
-    /// Where the peer is, if that is known.
+    /// Where the peer is, if that is known, or the relay.
     pub remote: Option<SocketAddr>,
     /// Sent.
     pub sent: Volume,
@@ -70,6 +71,26 @@ pub struct PathStats {
     pub heartbeats: Volume,
     /// What the answers to this end's heartbeats tell; nothing where paths are not watched.
     pub liveness: Option<LivenessStats>,
+    /// The session with the relay by which the path goes; nothing where it goes by none.
+    pub relay: Option<RelayStats>,
+}
+
+/// The session with the relay of a path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RelayStats {
+    /// Whether datagrams can go by it now.
+    pub established: bool,
+    /// Frames sealed and opened, handshakes, and datagrams rejected by reason.
+    pub session: Value,
+}
+
+impl From<&Session> for RelayStats {
+    fn from(relay: &Session) -> Self {
+        Self {
+            established: relay.is_established(),
+            session: session(relay.counters()),
+        }
+    }
 }
 
 /// What heartbeats tell of a path.

@@ -306,6 +306,7 @@ mod tests {
             name: "test".to_owned(),
             local: local.parse().unwrap(),
             remote: None,
+            relay: None,
             interface: interface.map(str::to_owned),
         }
     }

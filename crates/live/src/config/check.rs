@@ -9,10 +9,12 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_scenario::document::Problems;
 
-use super::{LEAST_MTU_V6, NodeConfig, PathConfig, TunDevice};
+use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice};
 use crate::keys;
 use crate::tun::Prefix;
 
+/// What to do about a key that is not a relay's.
+const RELAY_KEY: &str = "give that which `polypath key` printed for the relay";
 /// The longest interface name (`IFNAMSIZ` less the terminating zero), in bytes.
 const LONGEST_NAME: usize = 15;
 /// Least MTU of an IPv4 link that everybody can use (RFC 791), in bytes.
@@ -24,6 +26,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_probing(config, problems);
     check_liveness(config, problems);
     check_paths(&config.paths, problems);
+    check_relays(config, problems);
     if let Some(path) = config.policy.named_path()
         && path.index() >= config.paths.len().max(1)
     {
@@ -36,9 +39,43 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
 /// Reports a peer's key that is this node's own, which is in the file `own`. Whether that can be read at
 /// all is told when the node opens it.
 pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems) {
-    if keys::load(own).is_ok_and(|own| own.public() == config.peer.public_key) {
+    let Ok(own) = keys::load(own).map(|own| own.public()) else {
+        return;
+    };
+    if own == config.peer.public_key {
         let remedy = "give that which `polypath key` printed for the peer";
         problems.report("peer.public_key", "this is the node's own key", remedy);
+    }
+    for (index, relay) in relays(&config.paths) {
+        if own == relay.public_key {
+            let key = format!("path.{index}.relay.public_key");
+            problems.report(&key, "this is the node's own key", RELAY_KEY);
+        }
+    }
+}
+
+/// The paths that go by a relay, with their numbers.
+fn relays(paths: &[PathConfig]) -> impl Iterator<Item = (usize, &PathRelay)> {
+    let paths = paths.iter().enumerate();
+    paths.filter_map(|(index, path)| Some((index, path.relay.as_ref()?)))
+}
+
+fn check_relays(config: &NodeConfig, problems: &mut Problems) {
+    let mut seen = BTreeSet::new();
+    for (index, relay) in relays(&config.paths) {
+        let key = |field: &str| format!("path.{index}.relay{field}");
+        if config.paths[index].remote.is_some() {
+            let message = "the path leads to a `remote` and by a relay";
+            problems.report(&key(""), message, "leave one of them out");
+        }
+        if relay.public_key == config.peer.public_key {
+            problems.report(&key(".public_key"), "this is the peer's key", RELAY_KEY);
+        }
+        if !seen.insert(relay.address) {
+            let message = format!("two paths go by the relay at {}", relay.address);
+            let remedy = "give each its own, another port of one machine for example";
+            problems.report(&key(".address"), message, remedy);
+        }
     }
 }
 
@@ -106,7 +143,7 @@ fn least_mtu(tun: &TunDevice) -> u16 {
     }
 }
 
-fn check_interface(key: &str, name: &str, problems: &mut Problems) {
+pub(super) fn check_interface(key: &str, name: &str, problems: &mut Problems) {
     let odd = |c: char| c == '/' || c.is_whitespace() || !c.is_ascii();
     if name.is_empty() || name.len() > LONGEST_NAME || name.contains(odd) {
         let message = format!("`{name}` is no interface name");
@@ -195,28 +232,28 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
 }
 
 fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &mut Problems) {
-    let Some(remote) = path.remote else {
+    let (field, whose) = match path.relay {
+        Some(_) if path.remote.is_none() => ("relay.address", "relay"),
+        _ => ("remote", "peer"),
+    };
+    let Some(remote) = path.target() else {
         if path.local.port() == 0 {
-            let remedy = "give a port, or the `remote` to send to";
+            let remedy = "give a port, or the `remote` or the `relay` to send to";
             problems.report(&key("local"), "the peer cannot know this port", remedy);
         }
         return;
     };
     if remote.port() == 0 || remote.ip().is_unspecified() {
-        let remedy = "give the address and port where the peer receives";
-        problems.report(&key("remote"), format!("nobody is at {remote}"), remedy);
+        let remedy = format!("give the address and port where the {whose} receives");
+        problems.report(&key(field), format!("nobody is at {remote}"), remedy);
     }
     if remote == path.local {
-        let remedy = "give the address and port where the peer receives";
-        problems.report(
-            &key("remote"),
-            format!("{remote} is this end itself"),
-            remedy,
-        );
+        let remedy = format!("give the address and port where the {whose} receives");
+        problems.report(&key(field), format!("{remote} is this end itself"), remedy);
     }
     if remote.is_ipv4() != path.local.is_ipv4() {
         let remedy = "use IPv4 for both or IPv6 for both";
         let message = format!("{} cannot send to {remote}", path.local);
-        problems.report(&key("remote"), message, remedy);
+        problems.report(&key(field), message, remedy);
     }
 }

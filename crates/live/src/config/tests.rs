@@ -224,3 +224,56 @@ fn the_documented_files_are_valid_once_the_keys_are_in() {
         assert_eq!((a.remote, b.remote), (Some(b.local), Some(a.local)));
     }
 }
+
+const BY_RELAY: &str = "relay = { public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\", \
+                        address = \"192.0.2.9:7101\" }";
+
+#[test]
+fn a_path_may_go_by_a_relay() {
+    let text = GOOD.replacen("remote = \"10.1.1.2:7001\"", BY_RELAY, 1);
+    let config = NodeConfig::parse(&text, "a.toml").unwrap();
+    let path = &config.paths[0];
+    assert_eq!(path.remote, None);
+    assert_eq!(path.target(), Some("192.0.2.9:7101".parse().unwrap()));
+}
+
+#[test]
+fn what_is_wrong_with_a_relay_is_told_with_its_line() {
+    let remote = "remote = \"10.1.1.2:7001\"";
+    let said = complaint(remote, &format!("{remote}\n{BY_RELAY}"));
+    assert!(
+        said.contains("a.toml:15:") && said.contains("leave one"),
+        "{said}"
+    );
+    let with = |old: &str, new: &str| complaint(remote, &BY_RELAY.replacen(old, new, 1));
+    let own = with("3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=", KEY);
+    assert!(
+        own.contains("a.toml:14:") && own.contains("the peer's key"),
+        "{own}"
+    );
+    let cases = [
+        ("192.0.2.9:7101", "192.0.2.9:0", "nobody is at"),
+        ("192.0.2.9:7101", "[2001:db8::9]:7101", "cannot send to"),
+        ("192.0.2.9:7101", "10.1.1.1:7001", "is this end itself"),
+        ("192.0.2.9:7101", "192.0.2.9", "not an address"),
+        ("3p7b", "3p7", "not a key"),
+        ("public_key", "publik_key", "`public_key`"),
+    ];
+    for (old, new, words) in cases {
+        let said = with(old, new);
+        assert!(
+            said.contains("a.toml:14:") && said.contains(words),
+            "{new}: {said}"
+        );
+    }
+    let twice = GOOD.replacen(remote, BY_RELAY, 1).replacen(
+        "local = \"[fd01::1]:7001\"",
+        &format!("local = \"10.1.2.1:7001\"\n{BY_RELAY}"),
+        1,
+    );
+    let said = errors(&twice);
+    assert!(
+        said.contains("a.toml:18:") && said.contains("two paths go by"),
+        "{said}"
+    );
+}

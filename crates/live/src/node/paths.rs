@@ -27,6 +27,8 @@ const LONGEST: usize = 65_535;
 struct Path {
     socket: PathSocket,
     remote: PeerAddress<SocketAddr>,
+    /// Whether its relay has been heard; nothing where it goes by none.
+    relay_heard: Option<bool>,
     stats: PathStats,
     incoming: Incoming,
     outgoing: Outgoing,
@@ -137,6 +139,15 @@ impl Paths {
         self.hearing.hear(path, at, |change| tell(all, change, at));
     }
 
+    /// Notes an authentic datagram of the relay by which a path goes.
+    pub(super) fn hear_relay(&mut self, path: PathId) {
+        if let Some(path) = self.all.get_mut(path.index())
+            && path.relay_heard.replace(true) == Some(false)
+        {
+            tracing::info!(path = path.stats.name, relay = ?path.stats.remote, "the relay answers");
+        }
+    }
+
     /// Logs which paths have brought nothing of the peer yet.
     pub(super) fn tell_silent(&self) {
         for path in self.all.iter().filter(|path| path.stats.authentic == 0) {
@@ -172,7 +183,7 @@ impl Paths {
         }
     }
 
-    fn name(&self, path: PathId) -> Option<&str> {
+    pub(super) fn name(&self, path: PathId) -> Option<&str> {
         self.all.get(path.index()).map(|path| &*path.stats.name)
     }
 
@@ -196,10 +207,11 @@ impl Path {
     fn new(config: &PathConfig, socket: PathSocket) -> Self {
         Self {
             socket,
-            remote: PeerAddress::configured(config.remote),
+            remote: PeerAddress::configured(config.target()),
+            relay_heard: config.relay.as_ref().map(|_| false),
             stats: PathStats {
                 name: config.name.clone(),
-                remote: config.remote,
+                remote: config.target(),
                 ..PathStats::default()
             },
             incoming: Incoming::default(),
@@ -263,6 +275,20 @@ impl Path {
 
     fn tell_silent(&self) {
         let (path, received) = (&self.stats.name, self.stats.received.packets);
+        if let (Some(heard), Some(relay)) = (self.relay_heard, self.remote.get()) {
+            if heard {
+                tracing::warn!(path, %relay, "the relay answers, and the peer has not come there yet");
+            } else {
+                tracing::warn!(
+                    path,
+                    %relay,
+                    received,
+                    "no answer from the relay yet: does it run, does it know this node's key, and does a firewall \
+                     let UDP through?"
+                );
+            }
+            return;
+        }
         if let Some(remote) = self.remote.get() {
             tracing::warn!(
                 path,
@@ -337,6 +363,7 @@ mod tests {
             name: name.to_owned(),
             local: "127.0.0.1:0".parse().unwrap(),
             remote: None,
+            relay: None,
             interface: None,
         });
         let sockets: Vec<_> = configs

@@ -28,7 +28,7 @@ pub(super) struct Ports {
     /// Packets that were read in one call and are not yet taken.
     packets: VecDeque<Bytes>,
     /// The reasons of rejection that the log has already.
-    told: Vec<Reject>,
+    told: Vec<(Party, Reject)>,
 }
 
 /// When and from where what a tunnel says comes about.
@@ -77,12 +77,21 @@ impl Ports {
 
     /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
     /// and a flood must not fill the log.
-    fn tell_rejected(&mut self, path: PathId, reason: Reject, source: Option<SocketAddr>) {
-        if self.told.contains(&reason) {
+    fn tell_rejected(
+        &mut self,
+        of: Party,
+        path: PathId,
+        reason: Reject,
+        source: Option<SocketAddr>,
+    ) {
+        if self.told.contains(&(of, reason)) {
             return;
         }
-        self.told.push(reason);
+        self.told.push((of, reason));
         let remedy = match reason {
+            Reject::WrongKey | Reject::BadMac if of == Party::Relay => {
+                "; compare the keys in the node's and the relay's files"
+            }
             Reject::WrongKey | Reject::BadMac => "; compare the keys in both nodes' files",
             Reject::StaleTimestamp => "; is the peer's clock set back?",
             Reject::WrongPath => {
@@ -165,13 +174,25 @@ impl Surroundings for Ports {
                 }
             }
             Output::Session(SessionEvent::Rejected { path, reason }) => {
-                self.tell_rejected(path, reason, occasion.source);
+                self.tell_rejected(Party::Peer, path, reason, occasion.source);
             }
             Output::Session(event) => log(event),
-            Output::RelayHeard { .. } | Output::Relay { .. } => {}
+            Output::RelayHeard { path } => self.paths.hear_relay(path),
+            Output::Relay {
+                path,
+                event: SessionEvent::Rejected { reason, .. },
+            } => self.tell_rejected(Party::Relay, path, reason, occasion.source),
+            Output::Relay { path, event } => log_relay(self.paths.name(path), event),
         }
         Ok(())
     }
+}
+
+/// With whom a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Party {
+    Peer,
+    Relay,
 }
 
 /// Whether datagrams are rejected for `reason` between two healthy nodes, too: handshake messages go over
@@ -199,5 +220,22 @@ fn log(event: SessionEvent) {
         SessionEvent::Initiated { attempt } => tracing::debug!(attempt, "handshake begun"),
         SessionEvent::Discarded => tracing::debug!("frame dropped while no session stands"),
         SessionEvent::Rejected { .. } => {}
+    }
+}
+
+/// What happens in the session with the relay of `path`.
+fn log_relay(path: Option<&str>, event: SessionEvent) {
+    match event {
+        SessionEvent::Established { .. } => tracing::debug!(path, "joined the relay"),
+        SessionEvent::Expired => tracing::warn!(path, "keys for the relay ran out"),
+        SessionEvent::Silent => {
+            tracing::warn!(path, "the relay does not answer; it is joined anew");
+        }
+        SessionEvent::NoEntropy => tracing::error!("the random source failed"),
+        SessionEvent::Initiated { attempt } => {
+            tracing::debug!(path, attempt, "handshake with the relay begun");
+        }
+        SessionEvent::Discarded => tracing::debug!(path, "not sent: the relay is not joined yet"),
+        SessionEvent::PathsDiffer { .. } | SessionEvent::Rejected { .. } => {}
     }
 }

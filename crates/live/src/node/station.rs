@@ -2,6 +2,7 @@
 
 use std::io;
 
+use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Tunnel};
@@ -11,7 +12,7 @@ use super::next_second;
 use super::ports::Ports;
 use super::timeline::Timeline;
 use crate::drive::{BUDGET, Station, Token};
-use crate::stats::{self, Stats, StatsFile};
+use crate::stats::{self, PathStats, RelayStats, Stats, StatsFile};
 
 /// The TUN device; the paths have their numbers.
 pub(super) const TUN: Token = Token(u32::MAX);
@@ -70,12 +71,22 @@ impl NodeStation {
             at: now,
             established: tunnel.is_established(),
             tun: self.ports.tun.stats(),
-            paths: self.ports.paths.stats(now, |path| tunnel.health(path)),
+            paths: self.count_paths(now),
             peer_paths: tunnel.peer_paths(),
             dropped: self.ports.dropped.clone(),
             session: stats::session(tunnel.counters()),
             drive: None,
         }
+    }
+
+    fn count_paths(&self, now: Time) -> Vec<PathStats> {
+        let tunnel = self.tunnel.machine();
+        let paths = self.ports.paths.stats(now, |path| tunnel.health(path));
+        let with_relay = |(id, stats): (PathId, PathStats)| PathStats {
+            relay: tunnel.relay(id).map(RelayStats::from),
+            ..stats
+        };
+        (0..).map(PathId).zip(paths).map(with_relay).collect()
     }
 
     fn write(&self, stats: &Stats) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::O_NONBLOCK;
 
-use super::Stats;
+use serde::Serialize;
 
 /// How many symbolic links are followed, as by the kernel.
 const MOST_LINKS: u32 = 40;
@@ -86,7 +86,7 @@ impl StatsFile {
     }
 
     /// Replaces the file.
-    pub fn write(&self, stats: &Stats) -> io::Result<()> {
+    pub fn write(&self, stats: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(stats)?;
         text.push(b'\n');
         match &self.target {
@@ -139,7 +139,7 @@ fn refusal(why: &str) -> io::Error {
 mod tests {
     use super::*;
     use crate::drive::DriveReport;
-    use crate::stats::{PathStats, TunStats, VERSION, drive, session};
+    use crate::stats::{PathStats, Stats, TunStats, VERSION, drive, session};
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
     use polypath_core::event::DropReason;

@@ -9,6 +9,7 @@ fn socket() -> PathSocket {
         name: "test".to_owned(),
         local: "127.0.0.1:0".parse().unwrap(),
         remote: None,
+        relay: None,
         interface: None,
     };
     PathSocket::open(&path).unwrap()

@@ -1,0 +1,29 @@
+//! `polypath relay`: what a path goes by where there is no direct one.
+
+use std::path::PathBuf;
+
+use polypath_live::config::relay::RelayFile;
+use polypath_live::relay::{self, RelayError};
+
+use crate::failure::Failure;
+
+/// Arguments of `polypath relay`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The relay's file; `polypath schema relay` prints its schema.
+    config: PathBuf,
+    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+}
+
+/// Runs the relay until it is told to stop.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let file = RelayFile::load(&args.config).map_err(Failure::input)?;
+    match relay::run(&file, args.stats.as_deref()) {
+        Ok(_) => Ok(()),
+        Err(error @ RelayError::Drive(_)) => Err(Failure::Run(error.into())),
+        Err(error @ RelayError::Udp(_)) => Err(Failure::Machine(error.into())),
+        Err(error) => Err(Failure::Input(error.into())),
+    }
+}

@@ -1,0 +1,276 @@
+//! The configuration of a relay: a TOML file, validated whole before anything is opened.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use polypath_core::units::Rate;
+use polypath_scenario::document::{self, Errors, Problems};
+use polypath_session::key::PublicKey;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::check::check_interface;
+use super::{LoadError, PathConfig, address, public_key};
+use crate::keys;
+
+/// Nodes of a path.
+const NODES: usize = 2;
+
+/// A relay: for each path a port, and the two nodes that it joins.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayFile {
+    /// The relay itself.
+    pub relay: RelayOwn,
+    /// The paths that go by it.
+    #[serde(rename = "path")]
+    pub paths: Vec<RelayedPath>,
+}
+
+/// The relay itself.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayOwn {
+    /// The file of its private key, relative to the configuration file.
+    pub key_file: PathBuf,
+}
+
+/// A path that goes by the relay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayedPath {
+    /// Its name in logs and statistics.
+    pub name: String,
+    /// The address and port at which the relay receives from both nodes: `"192.0.2.9:7101"`.
+    #[serde(deserialize_with = "address")]
+    #[schemars(with = "String")]
+    pub local: SocketAddr,
+    /// What each of the two nodes may have forwarded: `"100 Mbit/s"`, of datagrams without IP and UDP headers.
+    pub rate: Rate,
+    /// The two nodes.
+    pub nodes: Vec<RelayedNode>,
+    /// The interface that the path is bound to, whatever the routing table says.
+    #[serde(default)]
+    pub interface: Option<String>,
+}
+
+/// A node of a path.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayedNode {
+    /// Its name in logs and statistics.
+    pub name: String,
+    /// Its public key, as `polypath key` printed it there.
+    #[serde(deserialize_with = "public_key")]
+    #[schemars(with = "String")]
+    pub public_key: PublicKey,
+}
+
+impl RelayFile {
+    /// Loads the file `path`, and finds the key file beside it, whose key must not be a node's.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let name = path.display().to_string();
+        let check_all = |file: &Self, problems: &mut Problems| {
+            check(file, problems);
+            check_key(file, &directory.join(&file.relay.key_file), problems);
+        };
+        let (mut file, _) = document::read_checked(&text, &name, &[], check_all)?;
+        file.relay.key_file = directory.join(&file.relay.key_file);
+        Ok(file)
+    }
+
+    /// Reads `text`, which came from `file_name`; or all that is wrong with it.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
+        document::read_checked(text, file_name, &[], check).map(|(file, _)| file)
+    }
+
+    /// The JSON schema of the file.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(RelayFile).to_value()
+    }
+}
+
+impl RelayedPath {
+    /// What the socket of the path is opened by.
+    #[must_use]
+    pub fn socket(&self) -> PathConfig {
+        PathConfig {
+            name: self.name.clone(),
+            local: self.local,
+            remote: None,
+            relay: None,
+            interface: self.interface.clone(),
+        }
+    }
+}
+
+fn check(file: &RelayFile, problems: &mut Problems) {
+    if file.paths.is_empty() {
+        problems.report("path", "there is no path", "give a `[[path]]` table");
+    }
+    let (mut names, mut locals) = (BTreeSet::new(), BTreeSet::new());
+    for (index, path) in file.paths.iter().enumerate() {
+        let key = |field: &str| format!("path.{index}.{field}");
+        if path.name.is_empty() {
+            problems.report(&key("name"), "the name is empty", "give the path a name");
+        } else if !names.insert(&path.name) {
+            let message = format!("path name `{}` is used twice", path.name);
+            problems.report(&key("name"), message, "rename one of them");
+        }
+        if path.local.port() == 0 {
+            let remedy = "give the port to which the nodes send";
+            problems.report(&key("local"), "the nodes cannot know this port", remedy);
+        } else if !locals.insert((path.local, &path.interface)) {
+            let message = format!("two paths receive at {}", path.local);
+            problems.report(&key("local"), message, "give each its own address or port");
+        }
+        if path.rate.0 == 0 {
+            let remedy = "use for example \"100 Mbit/s\"";
+            problems.report(&key("rate"), "nothing would be forwarded", remedy);
+        }
+        if let Some(name) = &path.interface {
+            check_interface(&key("interface"), name, problems);
+        }
+        check_nodes(&path.nodes, &key("nodes"), problems);
+    }
+}
+
+fn check_nodes(nodes: &[RelayedNode], key: &str, problems: &mut Problems) {
+    if nodes.len() != NODES {
+        let message = format!("a path joins two nodes, and there are {}", nodes.len());
+        let remedy = "give two: nodes = [{ name = \"a\", public_key = \"...\" }, { ... }]";
+        problems.report(key, message, remedy);
+    }
+    let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    for (index, node) in nodes.iter().enumerate() {
+        if node.name.is_empty() || !names.insert(&node.name) {
+            let message = format!("node name `{}` is empty or used twice", node.name);
+            let key = format!("{key}.{index}.name");
+            problems.report(&key, message, "give each its own name");
+        }
+        if !keys.insert(node.public_key) {
+            let key = format!("{key}.{index}.public_key");
+            let remedy = "give that which `polypath key` printed for the other node";
+            problems.report(&key, "both nodes have this key", remedy);
+        }
+    }
+}
+
+/// Reports a node's key that is the relay's own, which is in the file `own`.
+fn check_key(file: &RelayFile, own: &Path, problems: &mut Problems) {
+    let Ok(own) = keys::load(own).map(|own| own.public()) else {
+        return;
+    };
+    for (index, path) in file.paths.iter().enumerate() {
+        for (number, node) in path.nodes.iter().enumerate() {
+            if node.public_key == own {
+                let key = format!("path.{index}.nodes.{number}.public_key");
+                let remedy = "give that which `polypath key` printed for the node";
+                problems.report(&key, "this is the relay's own key", remedy);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+[relay]
+key_file = "relay.key"
+[[path]]
+name = "one"
+local = "192.0.2.9:7101"
+rate = "100 Mbit/s"
+nodes = [
+  { name = "a", public_key = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=" },
+  { name = "b", public_key = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=" },
+]
+[[path]]
+name = "two"
+local = "192.0.2.9:7102"
+rate = "1 Mbit/s"
+nodes = [
+  { name = "a", public_key = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=" },
+  { name = "b", public_key = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=" },
+]
+"#;
+
+    #[test]
+    fn reads_a_whole_file() {
+        let file = RelayFile::parse(GOOD, "relay.toml").unwrap();
+        assert_eq!(file.paths.len(), 2);
+        assert_eq!(file.paths[0].rate, Rate::from_mbits(100));
+        assert_eq!(file.paths[1].nodes[1].name, "b");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line_and_the_remedy() {
+        let cases = [
+            ("192.0.2.9:7101", "192.0.2.9:0", "relay.toml:6:", "port"),
+            (
+                "192.0.2.9:7102",
+                "192.0.2.9:7101",
+                "relay.toml:14:",
+                "two paths receive",
+            ),
+            ("100 Mbit/s", "0 Mbit/s", "relay.toml:7:", "100 Mbit/s"),
+            ("100 Mbit/s", "fast", "relay.toml:7:", "Mbit/s"),
+            ("\"two\"", "\"one\"", "relay.toml:13:", "rename"),
+            (
+                "rate = \"1 Mbit/s\"",
+                "rat = \"1 Mbit/s\"",
+                "relay.toml:15:",
+                "`rate`",
+            ),
+            ("name = \"b\"", "name = \"a\"", "relay.toml:10:", "own name"),
+            (
+                "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=",
+                "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=",
+                "relay.toml:10:",
+                "both nodes",
+            ),
+            (
+                "  { name = \"b\", public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\" },\n",
+                "",
+                "relay.toml:8:",
+                "two nodes",
+            ),
+        ];
+        for (old, new, line, words) in cases {
+            let text = GOOD.replacen(old, new, 1);
+            assert_ne!(text, GOOD, "{old}");
+            let said = RelayFile::parse(&text, "relay.toml")
+                .unwrap_err()
+                .to_string();
+            assert!(said.contains(line) && said.contains(words), "{new}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_node_with_the_key_of_the_relay_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = keys::generate(&directory.path().join("relay.key")).unwrap();
+        let file = directory.path().join("relay.toml");
+        let old = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
+        std::fs::write(&file, GOOD.replacen(old, &key.to_string(), 1)).unwrap();
+        let said = RelayFile::load(&file).unwrap_err().to_string();
+        assert!(
+            said.contains("relay.toml:9:") && said.contains("own key"),
+            "{said}"
+        );
+        std::fs::write(&file, GOOD).unwrap();
+        assert_eq!(
+            RelayFile::load(&file).unwrap().relay.key_file,
+            directory.path().join("relay.key")
+        );
+    }
+}
