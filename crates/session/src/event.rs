@@ -17,7 +17,7 @@ pub enum SessionEvent {
     },
     /// Keys ran out before new ones were agreed on; frames wait.
     Expired,
-    /// Nothing authentic came back for a while after frames had been sent; a handshake follows.
+    /// Nothing authentic came back for a while after frames had been sent; a handshake follows, where this end begins any.
     Silent,
     /// A frame was dropped: it waited for a session and gave way to a newer one, or was too long.
     Discarded,

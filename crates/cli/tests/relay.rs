@@ -1,0 +1,148 @@
+//! `polypath relay` as its users run it.
+
+mod common;
+
+use std::fs::{self, File};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{polypath, printed};
+use tempfile::TempDir;
+
+/// A relay's file with keys that are made for it.
+struct Files {
+    directory: TempDir,
+    config: PathBuf,
+    stats: PathBuf,
+    log: PathBuf,
+}
+
+impl Files {
+    /// A relay that receives at `local`.
+    fn new(local: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let key = |name: &str| {
+            let file = directory.path().join(name);
+            let key = printed(&polypath().arg("key").arg(file).output().unwrap());
+            key.trim().to_owned()
+        };
+        let (_, a, b) = (key("relay.key"), key("a.key"), key("b.key"));
+        let text = format!(
+            "[relay]\nkey_file = \"relay.key\"\n[[path]]\nname = \"one\"\nlocal = \"{local}\"\nrate = \"10 Mbit/s\"\n\
+             nodes = [{{ name = \"a\", public_key = \"{a}\" }}, {{ name = \"b\", public_key = \"{b}\" }}]\n"
+        );
+        let [config, stats, log] =
+            ["relay.toml", "relay.json", "relay.log"].map(|name| directory.path().join(name));
+        fs::write(&config, text).unwrap();
+        Self {
+            directory,
+            config,
+            stats,
+            log,
+        }
+    }
+
+    fn start(&self) -> Child {
+        let mut command = polypath();
+        command.arg("relay").arg(&self.config);
+        command.arg("--stats").arg(&self.stats);
+        command
+            .stdin(Stdio::null())
+            .stderr(File::create(&self.log).unwrap());
+        command.env("POLYPATH_LOG", "info");
+        command.spawn().unwrap()
+    }
+
+    /// Waits until the log says `what`, at most 20 s.
+    fn await_log(&self, what: &str) -> String {
+        let mut log = String::new();
+        for _ in 0..200 {
+            log = fs::read_to_string(&self.log).unwrap();
+            if log.contains(what) {
+                return log;
+            }
+            sleep(Duration::from_millis(100));
+        }
+        panic!("`{what}` is not said: {log}");
+    }
+}
+
+/// An address of this machine at which nobody receives.
+fn free_address() -> String {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap().to_string()
+}
+
+/// What the relay of `file` says that ends with `code`.
+fn refusal(file: &Path, code: i32) -> String {
+    let output = polypath().arg("relay").arg(file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+#[test]
+fn it_answers_nobody_without_a_key_counts_that_and_ends_when_told_to() {
+    let address = free_address();
+    let files = Files::new(&address);
+    for signal in ["TERM", "INT"] {
+        let mut relay = files.start();
+        files.await_log("ready");
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for bytes in [&[1; 126][..], &[3; 100], b"junk"] {
+            stranger.send_to(bytes, &address).unwrap();
+        }
+        files.await_log("bad-mac");
+        stranger
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        stranger.recv(&mut [0; 2000]).unwrap_err();
+        let pid = relay.id().to_string();
+        let killed = Command::new("kill").args(["-s", signal, &pid]).status();
+        assert!(killed.unwrap().success());
+        assert!(relay.wait().unwrap().success(), "{signal}");
+        let stats: serde_json::Value =
+            serde_json::from_slice(&fs::read(&files.stats).unwrap()).unwrap();
+        assert_eq!(stats["version"], 1);
+        let path = &stats["paths"][0];
+        assert_eq!(path["name"], "one");
+        assert_eq!(path["received"]["packets"], 3);
+        assert_eq!(path["sent"]["packets"], 0);
+        assert_eq!(path["rejected"]["bad-mac"], 1);
+        assert_eq!(path["rejected"]["unknown-index"], 1);
+        assert_eq!(path["nodes"][0]["name"], "a");
+        assert_eq!(path["nodes"][1]["established"], false);
+        assert_eq!(path["nodes"][1]["dropped"]["rate"], 0);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_the_exit_code() {
+    let address = free_address();
+    let files = Files::new(&address);
+    let text = fs::read_to_string(&files.config).unwrap();
+    let wrong = files.directory.path().join("wrong.toml");
+    fs::write(&wrong, text.replace("rate =", "rat =")).unwrap();
+    let said = refusal(&wrong, 2);
+    assert!(
+        said.contains("wrong.toml:6:") && said.contains("`rate`"),
+        "{said}"
+    );
+    fs::write(&wrong, text.replace("relay.key", "none.key")).unwrap();
+    let said = refusal(&wrong, 2);
+    assert!(said.contains("polypath key"), "{said}");
+    refusal(&files.directory.path().join("none.toml"), 2);
+    let _held = UdpSocket::bind(&address).unwrap();
+    let said = refusal(&files.config, 3);
+    assert!(said.contains("ss -ulpn"), "{said}");
+}
+
+#[test]
+fn the_schema_of_its_file_is_printed() {
+    let output = polypath().args(["schema", "relay"]).output().unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&printed(&output)).unwrap();
+    assert!(schema["properties"]["path"].is_object(), "{schema}");
+}

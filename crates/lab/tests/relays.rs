@@ -1,0 +1,266 @@
+//! Two nodes and a relay in three network namespaces: a direct link between the nodes, and one from each to the relay.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+use polypath_core::liveness::PathState;
+use polypath_lab::can_test;
+use polypath_lab::namespace::Namespace;
+use polypath_live::config::NodeConfig;
+use polypath_live::config::relay::RelayFile;
+use polypath_live::drive::StopHandle;
+use polypath_live::keys;
+use polypath_live::node::{Node, Options};
+use polypath_live::relay::{self, RelayServer};
+use polypath_live::stats::Stats;
+use tempfile::TempDir;
+
+/// The direct path of each node, and that by the relay.
+const DIRECT: [&str; 2] = [
+    "name = \"direct\"\nlocal = \"10.1.1.1:7001\"\nremote = \"10.1.1.2:7001\"\n",
+    "name = \"direct\"\nlocal = \"10.1.1.2:7001\"\nremote = \"10.1.1.1:7001\"\n",
+];
+const LOCAL: [&str; 2] = ["10.2.1.1:7002", "10.2.2.2:7002"];
+const RELAY: [&str; 2] = ["10.2.1.9:7101", "10.2.2.9:7101"];
+
+/// The namespaces, and a directory for keys and configurations.
+struct Site {
+    nodes: [Namespace; 2],
+    relay: Namespace,
+    directory: TempDir,
+}
+
+/// Something that runs on a thread of its own.
+struct Running<T> {
+    stop: StopHandle,
+    thread: JoinHandle<T>,
+}
+
+impl<T> Running<T> {
+    /// Stops it and says what it counted.
+    fn finish(self) -> T {
+        self.stop.stop();
+        self.thread.join().unwrap()
+    }
+}
+
+impl Site {
+    /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
+    fn new() -> Option<Self> {
+        if !can_test() {
+            return None;
+        }
+        let namespace = || Namespace::new().unwrap();
+        let (a, b, relay) = (namespace(), namespace(), namespace());
+        a.join(&b, "direct", ["10.1.1.1/24", "10.1.1.2/24"])
+            .unwrap();
+        a.join(&relay, "r1", ["10.2.1.1/24", "10.2.1.9/24"])
+            .unwrap();
+        b.join(&relay, "r2", ["10.2.2.2/24", "10.2.2.9/24"])
+            .unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c", "relay"] {
+            keys::generate(&directory.path().join(format!("{name}.key"))).unwrap();
+        }
+        Some(Self {
+            nodes: [a, b],
+            relay,
+            directory,
+        })
+    }
+
+    fn public_key(&self, name: &str) -> String {
+        let key = keys::load(&self.directory.path().join(format!("{name}.key")));
+        key.unwrap().public().to_string()
+    }
+
+    fn start_relay(&self) -> Running<relay::Stats> {
+        let text = format!(
+            "[relay]\nkey_file = \"relay.key\"\n\
+             [[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7101\"\nrate = \"200 Mbit/s\"\n\
+             nodes = [{{ name = \"a\", public_key = \"{}\" }}, {{ name = \"b\", public_key = \"{}\" }}]\n",
+            self.public_key("a"),
+            self.public_key("b")
+        );
+        let path = self.directory.path().join("relay.toml");
+        fs::write(&path, text).unwrap();
+        let file = RelayFile::load(&path).unwrap();
+        let open = || RelayServer::open(&file, None).map_err(io::Error::other);
+        let mut relay = self.relay.run(open).unwrap();
+        Running {
+            stop: relay.stop_handle(),
+            thread: std::thread::spawn(move || relay.run().unwrap()),
+        }
+    }
+
+    /// The table of the path by the relay of this end.
+    fn by_relay(&self, end: usize) -> String {
+        let key = self.public_key("relay");
+        format!(
+            "name = \"by relay\"\nlocal = \"{}\"\nrelay = {{ public_key = \"{key}\", address = \"{}\" }}\n",
+            LOCAL[end], RELAY[end]
+        )
+    }
+
+    /// Starts the node of `names` at `end` with these paths.
+    fn start(&self, end: usize, names: [&str; 2], policy: &str, paths: &[&str]) -> Running<Stats> {
+        let ([name, peer], digit) = (names, end + 1);
+        let mut text = format!(
+            "[node]\nkey_file = \"{name}.key\"\ntun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\"] }}\n\
+             [peer]\npublic_key = \"{}\"\n[policy]\n{policy}\n",
+            self.public_key(peer)
+        );
+        for path in paths {
+            text += "[[path]]\n";
+            text += path;
+        }
+        let path = self.directory.path().join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        let config = NodeConfig::load(&path).unwrap();
+        let open = || Node::open(&config, &Options::default()).map_err(io::Error::other);
+        let mut node = self.nodes[end].run(open).unwrap();
+        Running {
+            stop: node.stop_handle(),
+            thread: std::thread::spawn(move || node.run().unwrap()),
+        }
+    }
+
+    /// Pings the first node from the second, and gives how many of `count` were answered.
+    fn ping(&self, count: u32) -> u32 {
+        let mut command = Command::new("ping");
+        let count = count.to_string();
+        command.args([
+            "-n",
+            "-q",
+            "-i",
+            "0.05",
+            "-W",
+            "2",
+            "-c",
+            &count,
+            "10.77.0.1",
+        ]);
+        // Ping fails where it hears no answer at all.
+        let said = self.nodes[1].output(&mut command).unwrap_or_default();
+        let received = said.split(" transmitted, ").nth(1);
+        let received = received.and_then(|rest| rest.split(' ').next());
+        received.map_or(0, |count| count.parse().unwrap())
+    }
+
+    fn await_answer(&self) {
+        assert!((0..20).any(|_| self.ping(1) == 1), "no answer");
+    }
+
+    fn set_direct(&self, state: &str) {
+        let link = ["link", "set", "direct", state];
+        self.nodes[0].ip(&link).unwrap();
+    }
+
+    /// Carries `len` bytes from the first node to the second, and compares them.
+    fn transfer(&self, len: usize) {
+        // A period that divides no buffer, so that a part that is missing or doubled shows.
+        let sent: Vec<u8> = (0..=250).cycle().take(len).collect();
+        let bind = || TcpListener::bind("10.77.0.1:5000");
+        let listener = self.nodes[0].run(bind).unwrap();
+        let bytes = sent.clone();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(&bytes).unwrap();
+        });
+        let connect = || TcpStream::connect("10.77.0.1:5000");
+        let mut stream = self.nodes[1].run(connect).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        let mut received = Vec::with_capacity(len);
+        stream.read_to_end(&mut received).unwrap();
+        server.join().unwrap();
+        assert!(received == sent, "{} of {len} bytes", received.len());
+    }
+}
+
+const BOTH: [&str; 2] = ["a", "b"];
+
+#[test]
+fn a_transfer_crosses_where_the_relay_is_the_only_way() {
+    let Some(site) = Site::new() else { return };
+    let relay = site.start_relay();
+    let policy = "kind = \"duplicate-all\"";
+    let a = site.start(0, BOTH, policy, &[&site.by_relay(0)]);
+    let b = site.start(1, ["b", "a"], policy, &[&site.by_relay(1)]);
+    site.await_answer();
+    site.transfer(2_000_000);
+    // 79 B as on any path over IPv4, and the relay's seal.
+    let link = site.nodes[0].ip(&["link", "show", "pp1"]).unwrap();
+    assert!(link.contains(&format!("mtu {} ", 1500 - 79 - 29)), "{link}");
+    let [a, b] = [a, b].map(Running::finish);
+    let relay = relay.finish();
+    for stats in [&a, &b] {
+        assert!(stats.established);
+        let session = stats.paths[0].relay.as_ref().unwrap();
+        assert!(session.established);
+        let authentic = stats.paths[0].authentic;
+        assert!(authentic > 20, "{authentic} of the peer's");
+    }
+    let path = &relay.paths[0];
+    let names: Vec<_> = path.nodes.iter().map(|node| &*node.name).collect();
+    assert_eq!(names, BOTH);
+    assert!(path.nodes[0].forwarded.bytes > 2_000_000, "{path:?}");
+    assert!(path.sent.bytes <= path.received.bytes, "{path:?}");
+    assert_eq!(path.nodes[0].address, Some(LOCAL[0].parse().unwrap()));
+    assert_eq!(path.nodes[0].dropped["rate"], 0);
+}
+
+#[test]
+fn packets_go_by_the_relay_while_the_direct_path_is_cut_and_come_back() {
+    let Some(site) = Site::new() else { return };
+    let relay = site.start_relay();
+    let policy = "kind = \"single-path\"\npath = 0";
+    let a = site.start(0, BOTH, policy, &[DIRECT[0], &site.by_relay(0)]);
+    let b = site.start(1, ["b", "a"], policy, &[DIRECT[1], &site.by_relay(1)]);
+    site.await_answer();
+    assert_eq!(site.ping(20), 20);
+    site.set_direct("down");
+    let answered = site.ping(100);
+    assert!(answered >= 85, "{answered} of 100 while it is cut");
+    site.set_direct("up");
+    // It is not used again until it has answered for a second.
+    sleep(Duration::from_secs(6));
+    assert_eq!(site.ping(20), 20);
+    let [a, b] = [a, b].map(Running::finish);
+    let relay = relay.finish();
+    for stats in [&a, &b] {
+        let [direct, by_relay] = [0, 1].map(|path| stats.paths[path].liveness.unwrap());
+        assert_eq!((direct.state, direct.silences), (PathState::Live, 1));
+        assert_eq!((by_relay.state, by_relay.silences), (PathState::Live, 0));
+    }
+    assert!(
+        relay.paths[0]
+            .nodes
+            .iter()
+            .all(|node| node.forwarded.packets > 85)
+    );
+}
+
+#[test]
+fn a_node_whose_key_the_relay_does_not_know_gets_nothing() {
+    let Some(site) = Site::new() else { return };
+    let relay = site.start_relay();
+    let policy = "kind = \"duplicate-all\"";
+    let a = site.start(0, BOTH, policy, &[&site.by_relay(0)]);
+    let stranger = site.start(1, ["c", "a"], policy, &[&site.by_relay(1)]);
+    assert_eq!(site.ping(40), 0);
+    let [a, stranger] = [a, stranger].map(Running::finish);
+    let relay = relay.finish();
+    assert!(stranger.paths[0].sent.packets > 0);
+    assert_eq!(stranger.paths[0].received.packets, 0);
+    assert!(a.paths[0].relay.as_ref().unwrap().established && !a.established);
+    let path = &relay.paths[0];
+    assert!(path.rejected["wrong-key"] > 0, "{path:?}");
+    assert_eq!(path.nodes[1].address, None);
+    assert!(path.nodes[0].dropped["no-session"] > 0, "{path:?}");
+}
