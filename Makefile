@@ -6,6 +6,8 @@ CLIP ?=
 REPRODUCTION ?= out/reproduce-check
 SEEDS ?= 10000
 SEED ?=
+COUNT ?= 200
+FORMAT ?=
 # Seconds of fuzzing for each target.
 FUZZ ?= 60
 TARGET ?=
@@ -15,7 +17,7 @@ INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race tunnel-race soak faults fuzz instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race soak faults fuzz instructions setup build fmt clippy doc wasm licences clean failover
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -33,6 +35,10 @@ reproduce: setup build ## the claims of the papers in the reduced form; each has
 bench: setup build ## the figures of docs/BENCHMARKS.md
 	cargo bench --workspace --benches
 	cargo run --release --quiet -p polypath-lab --example link_accuracy
+
+failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP, in a quarter of an hour
+	@cargo build --release --quiet -p polypath-lab --example failover
+	@"$(dir $(POLYPATH))examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
 race: ## the simulator against ns-2, which is installed from Debian
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time

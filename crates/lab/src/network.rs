@@ -20,6 +20,7 @@ use polypath_sim::{PortInput, World, WorldOutput, network};
 use crate::LabError;
 use crate::emulation::Snapshot;
 use crate::ends::{Ends, Gate};
+use crate::silence::Silence;
 
 /// How long inner events wait at most, so that a world's backlog stays small.
 const MOST_SLACK: Duration = Duration::from_millis(1);
@@ -30,6 +31,7 @@ pub struct Network {
     world: World<Bytes>,
     gates: Vec<Gate>,
     slack: Duration,
+    silence: Silence,
     counters: Counters,
 }
 
@@ -44,6 +46,8 @@ pub struct Counters {
     pub dropped: u64,
     /// Packets that left it and that the kernel would not take.
     pub refused: u64,
+    /// Packets that a silent path lost where they entered or left.
+    pub silenced: u64,
 }
 
 impl Network {
@@ -60,9 +64,16 @@ impl Network {
             world,
             gates,
             slack,
+            silence: Silence::default(),
             counters,
         };
         Ok((network, ends))
+    }
+
+    /// Silences its paths while it runs.
+    #[must_use]
+    pub fn silence(&self) -> Silence {
+        self.silence.clone()
     }
 
     /// Runs the background alone, in virtual time, until `until`.
@@ -127,9 +138,9 @@ impl Network {
         let mut result = Ok(());
         loop {
             let left = self.counters.left;
-            let (gates, counters) = (&self.gates, &mut self.counters);
+            let (gates, silence, counters) = (&self.gates, &self.silence, &mut self.counters);
             let mut emit = |output| {
-                let emitted = emit(gates, counters, output);
+                let emitted = emit(gates, silence, counters, output);
                 result = std::mem::replace(&mut result, Ok(())).and(emitted);
             };
             // By outputs and not by foreseen departures: after a stall packets have entered the last link
@@ -160,16 +171,20 @@ impl Network {
             let payload = Bytes::copy_from_slice(&buffer[..len]);
             let port = *port;
             self.counters.entered += 1;
+            if self.silence.covers(port.path) {
+                self.counters.silenced += 1;
+                continue;
+            }
             self.step(now, Wake::Input(PortInput { port, payload }))?;
         }
         Ok(budget)
     }
 
     fn step(&mut self, now: Time, wake: Wake<PortInput<Bytes>>) -> io::Result<()> {
-        let (gates, counters) = (&self.gates, &mut self.counters);
+        let (gates, silence, counters) = (&self.gates, &self.silence, &mut self.counters);
         let mut result = Ok(());
         step(&mut self.world, now, wake, &mut |output| {
-            let emitted = emit(gates, counters, output);
+            let emitted = emit(gates, silence, counters, output);
             result = std::mem::replace(&mut result, Ok(())).and(emitted);
         });
         result
@@ -177,8 +192,17 @@ impl Network {
 }
 
 /// Gives a packet that leaves the simulated network to the device at its port.
-fn emit(gates: &[Gate], counters: &mut Counters, output: WorldOutput<Bytes>) -> io::Result<()> {
+fn emit(
+    gates: &[Gate],
+    silence: &Silence,
+    counters: &mut Counters,
+    output: WorldOutput<Bytes>,
+) -> io::Result<()> {
     match output {
+        WorldOutput::Deliver { port, .. } if silence.covers(port.path) => {
+            counters.left += 1;
+            counters.silenced += 1;
+        }
         WorldOutput::Deliver { port, payload } => {
             counters.left += 1;
             let gate = gates.iter().find(|gate| gate.port == port);

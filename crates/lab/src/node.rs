@@ -88,7 +88,8 @@ impl Files {
         self.with_suffix("log")
     }
 
-    fn configuration(&self) -> PathBuf {
+    /// Its configuration.
+    pub(crate) fn configuration(&self) -> PathBuf {
         self.with_suffix("toml")
     }
 

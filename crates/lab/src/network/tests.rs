@@ -1,5 +1,6 @@
 use std::net::UdpSocket;
 
+use polypath_core::frame::PathId;
 use polypath_sim::Side;
 
 use super::*;
@@ -51,4 +52,51 @@ fn a_stall_counts_for_every_packet_that_left_late() {
     assert_eq!(network.counters().left, entered);
     assert_eq!(lateness.count(), entered);
     assert!(lateness.quantile(0.0) > Duration::from_millis(15));
+}
+
+#[test]
+fn a_silent_path_loses_what_enters_and_what_would_leave() {
+    let Some((mut network, ends)) = open() else {
+        return;
+    };
+    let clock = Clock::starting_now();
+    let bind = || UdpSocket::bind("10.128.0.1:9");
+    let socket = ends.at(Side::Server).run(bind).unwrap();
+    let mut carry = |silenced_before: bool, silenced_within: bool| {
+        let silence = network.silence();
+        let set = |is: bool| {
+            if is {
+                silence.begin(PathId(0));
+            } else {
+                silence.end();
+            }
+        };
+        let before = network.counters();
+        set(silenced_before);
+        socket.send_to(&[0; 100], "10.128.0.2:9").unwrap();
+        while network.take(0, clock.now(), 1, &mut vec![0; 2048]).unwrap() > 0 {}
+        set(silenced_within);
+        std::thread::sleep(std::time::Duration::from_millis(15));
+        let mut lateness = Lateness::default();
+        network.advance(clock.now(), clock, &mut lateness).unwrap();
+        let after = network.counters();
+        let entered = after.entered - before.entered;
+        assert!(entered > 0);
+        (after.silenced - before.silenced) / entered
+    };
+    assert_eq!(carry(false, false), 0);
+    assert_eq!(carry(true, false), 1);
+    assert_eq!(carry(false, true), 1);
+    assert_eq!(carry(false, false), 0);
+}
+
+#[test]
+fn a_silence_covers_the_path_that_it_is_of() {
+    let silence = Silence::default();
+    silence.begin(PathId(1));
+    assert!(silence.covers(PathId(1)) && !silence.covers(PathId(0)));
+    silence.begin(PathId(0));
+    assert!(silence.covers(PathId(0)) && !silence.covers(PathId(1)));
+    silence.end();
+    assert!(!silence.covers(PathId(0)));
 }

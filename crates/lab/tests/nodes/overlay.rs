@@ -1,15 +1,12 @@
 //! The namespaces, and the nodes in them.
 
 use std::fs;
-use std::io;
-use std::thread::JoinHandle;
 
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
-use polypath_live::config::NodeConfig;
-use polypath_live::drive::StopHandle;
+use polypath_lab::node_thread::NodeThread;
 use polypath_live::keys;
-use polypath_live::node::{Node, Options};
+use polypath_live::node::Options;
 use polypath_live::stats::Stats;
 use tempfile::TempDir;
 
@@ -20,14 +17,8 @@ pub(crate) struct Site {
     directory: TempDir,
 }
 
-/// A node on a thread of its own.
-pub(crate) struct Running {
-    stop: StopHandle,
-    thread: JoinHandle<Stats>,
-}
-
 /// The nodes of both ends.
-pub(crate) struct Overlay([Running; 2]);
+pub(crate) struct Overlay([NodeThread; 2]);
 
 impl Site {
     /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
@@ -62,7 +53,7 @@ impl Site {
 
     /// Starts node `name` with peer `peer` in `namespace`, with the address of its TUN device given by
     /// the last digit, and these `[[path]]` tables.
-    fn start(&self, namespace: &Namespace, who: [&str; 2], digit: u8, rest: &str) -> Running {
+    fn start(&self, namespace: &Namespace, who: [&str; 2], digit: u8, rest: &str) -> NodeThread {
         let [name, peer] = who;
         let text = format!(
             "[node]\nkey_file = \"{name}.key\"\n\
@@ -72,13 +63,7 @@ impl Site {
         );
         let path = self.directory.path().join(format!("{name}.toml"));
         fs::write(&path, text).unwrap();
-        let config = NodeConfig::load(&path).unwrap();
-        let open = || Node::open(&config, &Options::default()).map_err(io::Error::other);
-        let mut node = namespace.run(open).unwrap();
-        Running {
-            stop: node.stop_handle(),
-            thread: std::thread::spawn(move || node.run().unwrap()),
-        }
+        NodeThread::start(namespace, &path, &Options::default()).unwrap()
     }
 }
 
@@ -90,16 +75,12 @@ fn path(name: &str, local: &str, remote: Option<&str>) -> String {
 impl Overlay {
     /// Starts a node at each end; the second learns the addresses of the first.
     pub(crate) fn start(site: &Site, policy: &str, remotes: [&str; 2]) -> Self {
-        Self::start_with(site, &format!("[policy]\nkind = \"{policy}\"\n"), remotes)
-    }
-
-    /// The same with these tables in both nodes' files.
-    pub(crate) fn start_with(site: &Site, tables: &str, remotes: [&str; 2]) -> Self {
+        let tables = format!("[policy]\nkind = \"{policy}\"\n");
         let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
             + &path("two", "10.1.2.1:7001", Some(remotes[1]));
         let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
-        let a = site.start(&site.a, ["a", "b"], 1, &(tables.to_owned() + &a));
-        let b = site.start(&site.b, ["b", "a"], 2, &(tables.to_owned() + &b));
+        let a = site.start(&site.a, ["a", "b"], 1, &(tables.clone() + &a));
+        let b = site.start(&site.b, ["b", "a"], 2, &(tables + &b));
         Self([a, b])
     }
 
@@ -134,7 +115,7 @@ impl Overlay {
     }
 
     /// Starts a node at the second end whose key the first does not expect.
-    pub(crate) fn stranger(site: &Site) -> Running {
+    pub(crate) fn stranger(site: &Site) -> NodeThread {
         let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()
             + &path("one", "10.1.1.2:7009", Some("10.1.1.1:7001"));
         site.start(&site.b, ["c", "a"], 3, &rest)
@@ -142,14 +123,6 @@ impl Overlay {
 
     /// Stops both and says what they counted.
     pub(crate) fn finish(self) -> [Stats; 2] {
-        self.0.map(Running::finish)
-    }
-}
-
-impl Running {
-    /// Stops the node and says what it counted.
-    pub(crate) fn finish(self) -> Stats {
-        self.stop.stop();
-        self.thread.join().unwrap()
+        self.0.map(|node| node.finish().unwrap())
     }
 }

@@ -1,0 +1,103 @@
+//! How long a flow of 50 packets a second stands still when the path that carries it goes silent, over two nodes and
+//! over kernel MPTCP in the same run: `make failover`, or
+//! `cargo run --release -p polypath-lab --example failover -- [--count N] [--seed S] [--rtt MS] [--format json]`, as root.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
+use polypath_lab::enter_user_namespace;
+use polypath_lab::failover::{self, FailoverError, Options, Outcome, Progress, render};
+
+/// Silences the path that carries a flow again and again, and prints how long the flow stood still.
+#[derive(Debug, Parser)]
+#[command(
+    name = "failover",
+    max_term_width = 100,
+    after_help = "Exit codes: 0 measured; 1 something failed or was interrupted, or the nodes' outages are beyond \
+                  the bound; 2 the command line is wrong; 3 this machine lacks something needed."
+)]
+struct Args {
+    /// How many silences.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    count: u32,
+    /// From which pauses and lengths are drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The round-trip time of both links in milliseconds.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(0..=1000))]
+    rtt: u64,
+    /// The 99th percentile of the nodes' outages must lie below so many milliseconds.
+    #[arg(long, default_value_t = 200)]
+    bound: u32,
+    /// How to print what came of it.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    /// With each silence.
+    Json,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match measure(&args) {
+        Ok(outcome) => print(&args, &outcome),
+        Err(error) => {
+            say(&with_causes(&error));
+            ExitCode::from(if error.is_refusal() { 3 } else { 1 })
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<Outcome, FailoverError> {
+    enter_user_namespace().map_err(polypath_lab::LabError::from)?;
+    let options = Options {
+        silences: args.count,
+        seed: Seed(args.seed),
+        rtt: Duration::from_millis(args.rtt),
+    };
+    let step = (args.count / 20).max(1);
+    let progress = |Progress { done, of, left }: Progress| {
+        if done % step == 0 || done == of {
+            let left = left.as_nanos() / 1_000_000_000;
+            say(&format!("{done} of {of} silences, {left} s left"));
+        }
+    };
+    say(&format!("{} silences, seed {}", args.count, args.seed));
+    failover::run(&options, progress)
+}
+
+fn print(args: &Args, outcome: &Outcome) -> ExitCode {
+    let text = match args.format {
+        Format::Text => render(outcome),
+        Format::Json => format!("{:#}\n", serde_json::json!(outcome)),
+    };
+    let written = write!(std::io::stdout(), "{text}");
+    // The first is that of the nodes.
+    let p99 = outcome.contenders[0].outage.p99.value;
+    let is_within = p99 < f64::from(args.bound);
+    if !is_within {
+        let bound = args.bound;
+        say(&format!(
+            "1 % of the nodes' outages last {p99:.0} ms or longer, and {bound} ms is the bound"
+        ));
+    }
+    ExitCode::from(u8::from(written.is_err() || !is_within))
+}
+
+fn say(words: &str) {
+    let _ = writeln!(std::io::stderr(), "failover: {words}");
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |words, cause| {
+        format!("{words}: {cause}")
+    })
+}

@@ -1,0 +1,155 @@
+//! Multipath TCP of the running kernel (RFC 8684), over two links.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use polypath_core::frame::PathId;
+use polypath_sim::Side;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::contender::LINKS;
+use super::{FailoverError, TURN};
+use crate::ends::Ends;
+use crate::namespace::Namespace;
+use crate::plan::{path_address, path_device};
+use crate::program;
+
+const PORT: u16 = 5300;
+/// The congestion control of both ends. A namespace's default cannot be set to each, a socket's can.
+const CONGESTION_CONTROL: &str = "cubic";
+/// The parameters that are compared.
+const ENABLED: &str = "mptcp/enabled";
+const STALE: &str = "mptcp/stale_loss_cnt";
+/// How long a connection may take, to be made and to be taken.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A connection between two ends.
+pub(super) struct Mptcp {
+    /// Where subflows join, too, after the connection was taken.
+    listener: Socket,
+}
+
+/// Refuses, with the remedy, where the kernel has no MPTCP or `ip` cannot configure it.
+pub(super) fn preflight() -> Result<(), FailoverError> {
+    for parameter in [ENABLED, STALE] {
+        if !Path::new("/proc/sys/net").join(parameter).exists() {
+            return Err(FailoverError::Mptcp(format!(
+                "the kernel has no net/{parameter}: boot one of Linux 5.15 or newer with CONFIG_MPTCP (Debian's has it)"
+            )));
+        }
+    }
+    let namespace = Namespace::new()?;
+    namespace.ip(&["mptcp", "limits", "show"]).map_err(|e| {
+        FailoverError::Mptcp(format!(
+            "`ip` does not know MPTCP ({e}): apt-get install iproute2, 5.8 or newer"
+        ))
+    })?;
+    namespace.run(|| socket().map(drop)).map_err(|e| {
+        FailoverError::Mptcp(format!(
+            "no MPTCP socket with {CONGESTION_CONTROL} ({e}): run as root, after `modprobe tcp_{CONGESTION_CONTROL}`"
+        ))
+    })
+}
+
+impl Mptcp {
+    /// Connects the server's side to the client's with a subflow on each link, and gives the sender and the receiver.
+    pub(super) fn start(ends: &Ends, quick: bool) -> io::Result<(Self, [Socket; 2])> {
+        for side in crate::plan::SIDES {
+            let namespace = ends.at(side);
+            namespace.set(ENABLED, "1")?;
+            if quick {
+                namespace.set(STALE, "1")?;
+            }
+            let limits = ["mptcp", "limits", "set", "subflow", "1"];
+            namespace.ip(&[&limits[..], &["add_addr_accepted", "1"]].concat())?;
+        }
+        // The second link's address is announced, and joined from the source that the route says; an endpoint at
+        // the other side as well would add a third subflow.
+        let (address, device) = (
+            path_address(PathId(1), Side::Client).address(),
+            path_device(PathId(1)),
+        );
+        let announce = ["mptcp", "endpoint", "add", &address.to_string()];
+        let rest = ["dev", &device, "id", "2", "signal"];
+        ends.at(Side::Client)
+            .ip(&[&announce[..], &rest[..]].concat())?;
+        let (listener, sockets) = connect(ends)?;
+        Ok((Self { listener }, sockets))
+    }
+
+    /// From now on no subflow joins.
+    pub(super) fn finish(self) {
+        drop(self.listener);
+    }
+
+    /// Why a silence now would find it unprepared, if it would: a subflow that is missing, that waits for a
+    /// retransmission timer that backed off, or that the kernel deems stale.
+    pub(super) fn unsettled(ends: &Ends) -> io::Result<Option<String>> {
+        let mut command = Command::new(program::SS.path());
+        command.args(["-H", "-t", "-i", "-n", "-O", "state", "established"]);
+        command.args(["dport", "=", &format!(":{PORT}")]);
+        let sockets = ends.at(Side::Server).output(&mut command)?;
+        let subflows = sockets.lines().count();
+        if subflows != LINKS {
+            return Ok(Some(format!("there are {subflows} subflows")));
+        }
+        if sockets.contains("backoff:") {
+            return Ok(Some("a subflow's retransmission timer backed off".into()));
+        }
+        let read = || std::fs::read_to_string("/proc/thread-self/net/netstat");
+        let table = ends.at(Side::Server).run(read)?;
+        let [stale, recovered] = ["SubflowStale", "SubflowRecover"].map(|n| counter(&table, n));
+        Ok((stale != recovered).then(|| "a subflow is stale".into()))
+    }
+}
+
+/// A counter of the table of extended protocol counters: a line with names, and one with values, a protocol.
+fn counter(table: &str, name: &str) -> Option<u64> {
+    let mut lines = table.lines().filter(|line| line.starts_with("MPTcpExt:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+    pairs.find(|(n, _)| *n == name)?.1.parse().ok()
+}
+
+fn socket() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP))?;
+    socket.set_tcp_congestion(CONGESTION_CONTROL.as_bytes())?;
+    Ok(socket)
+}
+
+fn connect(ends: &Ends) -> io::Result<(Socket, [Socket; 2])> {
+    let listener = ends.at(Side::Client).run(|| {
+        let socket = socket()?;
+        // A join comes to the other link's address, which a listener at one address would not take.
+        socket.bind(&SocketAddr::from(([0, 0, 0, 0], PORT)).into())?;
+        socket.listen(1)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(socket)
+    })?;
+    let address = SocketAddr::new(path_address(PathId(0), Side::Client).address(), PORT);
+    let sender = ends.at(Side::Server).run(|| {
+        let socket = socket()?;
+        socket.connect_timeout(&address.into(), PATIENCE)?;
+        Ok(socket)
+    })?;
+    sender.set_tcp_nodelay(true)?;
+    let (receiver, _) = listener.accept()?;
+    receiver.set_read_timeout(Some(TURN))?;
+    Ok((listener, [sender, receiver]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_found_by_its_name() {
+        let table = "TcpExt: SyncookiesSent SubflowStale\nTcpExt: 1 2\n\
+                     MPTcpExt: MPCapableSYNRX SubflowStale SubflowRecover\nMPTcpExt: 3 4 5\n";
+        assert_eq!(counter(table, "SubflowStale"), Some(4));
+        assert_eq!(counter(table, "SubflowRecover"), Some(5));
+        assert_eq!(counter(table, "Nonesuch"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Two nodes that send on one path at a time, as they do by default.
+
+use std::fs;
+use std::io;
+use std::net::UdpSocket;
+
+use polypath_core::endpoint::ProbingConfig;
+use polypath_core::liveness::PathState;
+use polypath_core::policy::PolicyConfig;
+use polypath_live::config::Watch;
+use polypath_live::keys;
+use polypath_live::node::Options;
+use polypath_live::stats::Stats;
+use polypath_sim::Side;
+use tempfile::TempDir;
+
+use super::TURN;
+use super::contender::{LINKS, PRIORITY};
+use crate::ends::Ends;
+use crate::node::{self, Files};
+use crate::node_thread::NodeThread;
+use crate::plan::{SIDES, overlay_addresses, side_name};
+
+const PORT: u16 = 6000;
+const MEMORY: &str = "/dev/shm";
+
+/// The nodes, with their files.
+pub(super) struct Overlay {
+    nodes: [NodeThread; 2],
+    files: [Files; 2],
+    _directory: TempDir,
+}
+
+impl Overlay {
+    /// Starts the nodes, and opens the sockets of sender and receiver.
+    pub(super) fn start(ends: &Ends) -> io::Result<(Self, [UdpSocket; 2])> {
+        let directory = scratch()?;
+        let files = SIDES.map(|side| Files::new(directory.path(), side));
+        let mut public = Vec::new();
+        for files in &files {
+            let key = keys::generate(&files.key()).map_err(io::Error::other)?;
+            public.push(key.to_string());
+        }
+        let names = ["one", "two"].map(String::from);
+        let overlay = node::Overlay {
+            paths: &names,
+            policy: PolicyConfig::SinglePath { path: 0 },
+            probing: ProbingConfig::default(),
+            liveness: Watch::default(),
+        };
+        let start = |at: usize| {
+            files[at].configure(overlay, &public[1 - at])?;
+            let options = Options {
+                stats: Some(files[at].stats()),
+                ..Options::default()
+            };
+            let (namespace, file) = (ends.at(SIDES[at]), files[at].configuration());
+            NodeThread::start_realtime(namespace, &file, &options, PRIORITY)
+        };
+        let nodes = [start(0)?, start(1)?];
+        let sockets = [
+            open(ends, Side::Server, Side::Client)?,
+            open(ends, Side::Client, Side::Server)?,
+        ];
+        let overlay = Self {
+            nodes,
+            files,
+            _directory: directory,
+        };
+        Ok((overlay, sockets))
+    }
+
+    /// Why a silence now would find it unprepared, if it would: a node that knows less than two paths to carry.
+    pub(super) fn unsettled(&self) -> io::Result<Option<String>> {
+        for (files, side) in self.files.iter().zip(SIDES) {
+            let states = states(files)?;
+            let ready = |state: &&String| is_ready(state);
+            if states.iter().filter(ready).count() < LINKS {
+                let side = side_name(side);
+                return Ok(Some(format!("the {side}'s paths are {states:?}")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends the nodes and says what they counted.
+    pub(super) fn finish(self) -> io::Result<[Stats; 2]> {
+        let [server, client] = self.nodes;
+        Ok([server.finish()?, client.finish()?])
+    }
+}
+
+/// A directory in memory, where there is one: a node writes its statistics between packets, and a disk that others keep
+/// busy would hold it up.
+fn scratch() -> io::Result<TempDir> {
+    tempfile::tempdir_in(MEMORY).or_else(|_| tempfile::tempdir())
+}
+
+/// What the node deems its paths to be, as of the last second.
+fn states(files: &Files) -> io::Result<Vec<String>> {
+    let bytes = match fs::read(files.stats()) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        bytes => bytes?,
+    };
+    let stats: serde_json::Value = serde_json::from_slice(&bytes)?;
+    let paths = stats["paths"].as_array().into_iter().flatten();
+    let words = paths.filter_map(|path| path["liveness"]["state"].as_str());
+    Ok(words.map(str::to_owned).collect())
+}
+
+fn is_ready(state: &str) -> bool {
+    [PathState::Live, PathState::Returning]
+        .iter()
+        .any(|ready| serde_json::json!(ready) == state)
+}
+
+fn open(ends: &Ends, from: Side, to: Side) -> io::Result<UdpSocket> {
+    let address = |side| (overlay_addresses(side)[0].address(), PORT);
+    let socket = ends.at(from).run(|| {
+        let socket = UdpSocket::bind(address(from))?;
+        socket.connect(address(to))?;
+        Ok(socket)
+    })?;
+    socket.set_read_timeout(Some(TURN))?;
+    Ok(socket)
+}

@@ -1,0 +1,57 @@
+//! `make failover`, reduced.
+
+use std::io::Write;
+
+use polypath_core::rng::Seed;
+use polypath_core::time::Duration;
+use polypath_lab::can_test;
+use polypath_lab::failover::{self, Options, render};
+
+#[test]
+fn a_flow_is_carried_past_silences_by_nodes_and_by_mptcp() {
+    if !can_test() {
+        return;
+    }
+    let options = Options {
+        silences: 3,
+        seed: Seed(1),
+        rtt: Duration::from_millis(20),
+    };
+    let outcome = match failover::run(&options, |_| {}) {
+        Err(error) if error.is_refusal() => {
+            // Past the test harness, which would swallow it.
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            return;
+        }
+        outcome => outcome.unwrap(),
+    };
+    let table = render(&outcome);
+    let [nodes, mptcp @ ..] = &outcome.contenders[..] else {
+        panic!("{table}");
+    };
+    assert!(nodes.outage.max < 500.0, "{table}");
+    assert_eq!(nodes.unbridged, 0, "{table}");
+    assert!(nodes.samples.iter().all(|s| s.share > 0.9), "{table}");
+    assert!((1..500).contains(&nodes.lost), "{table}");
+    let links = nodes.heartbeats.unwrap().concat();
+    assert!(
+        links.iter().all(|rate| (100.0..10_000.0).contains(rate)),
+        "{table}"
+    );
+    assert_eq!(mptcp.len(), 2, "{table}");
+    for measured in mptcp {
+        assert_eq!(measured.samples.len(), 3, "{table}");
+        assert_eq!(measured.lost, 0, "{table}");
+        // A silence of the subflow that carries the stream holds it up at least until a first retransmission.
+        assert!(measured.outage.max > 100.0, "{table}");
+        assert!(measured.wire.iter().all(|rate| *rate > 0.0), "{table}");
+    }
+    for word in [
+        "polypath",
+        "mptcp stale_loss_cnt=1",
+        "p99",
+        "none got through",
+    ] {
+        assert!(table.contains(word), "{table}");
+    }
+}

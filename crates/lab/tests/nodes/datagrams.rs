@@ -1,0 +1,35 @@
+//! The flow over the overlay, in datagrams, from the first namespace to the second.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use polypath_lab::flow::{self, Arrival};
+use polypath_live::clock::Clock;
+
+use crate::overlay::Site;
+
+/// How long the last datagrams are waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Sends `count` datagrams, and says when which arrived by `clock`; `before` is told the number of each before it
+/// leaves.
+pub(crate) fn run(
+    site: &Site,
+    clock: Clock,
+    count: u32,
+    mut before: impl FnMut(u32),
+) -> Vec<Arrival> {
+    let bind = |address| move || UdpSocket::bind(address);
+    let receiver = site.b.run(bind("10.77.0.2:6000")).unwrap();
+    receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+    let arrivals =
+        std::thread::spawn(move || flow::receive(clock, |buffer| receiver.recv(buffer), || true));
+    let sender = site.a.run(bind("10.77.0.1:6000")).unwrap();
+    let wanted = |number| {
+        before(number);
+        number < count
+    };
+    let send = |message: &[u8; flow::LEN]| sender.send_to(message, "10.77.0.2:6000").map(drop);
+    flow::send(clock, wanted, send).unwrap();
+    arrivals.join().unwrap().unwrap()
+}
