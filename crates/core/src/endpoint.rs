@@ -22,6 +22,8 @@ use crate::time::Time;
 
 /// What comes to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Input<P> {
     /// A packet of an application, to be carried to the other end.
     Packet {

@@ -129,6 +129,8 @@ pub enum FrameKind {
 
 /// What a heartbeat is for: each purpose counts its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Purpose {
     /// To know whether the path lives ([`crate::liveness`]).
     Liveness,
@@ -139,6 +141,7 @@ pub enum Purpose {
 /// What an endpoint's frames measure on the wire, link by link: the packet sizes of a simulation, or the
 /// outer headers, seal and frame header of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Encapsulation {
     /// Bytes that a frame adds to the packet that it carries or imitates.
     pub data: u32,
@@ -186,6 +189,7 @@ impl Encapsulation {
 
 /// A frame on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame<P> {
     /// The path it was sent on.
     pub path: PathId,
@@ -217,6 +221,8 @@ impl<P> Frame<P> {
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Body<P> {
     /// One IP packet.
     Data(P),

@@ -30,6 +30,8 @@ impl Deadline {
 
 /// Why a machine is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Wake<I> {
     /// Something arrived.
     Input(I),

@@ -9,6 +9,7 @@ use crate::time::Duration;
 
 /// How an endpoint is set up; both ends of an overlay agree on all but the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EndpointConfig {
     /// The number of paths, 1 to [`PathSet::CAPACITY`].
     pub paths: u8,
@@ -158,6 +159,8 @@ impl EndpointConfig {
 
 /// What an endpoint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Output<P> {
     /// Send this frame on its path.
     Transmit(Frame<P>),

@@ -24,6 +24,8 @@ pub enum Kind {
 
 /// The IP version of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum IpVersion {
     /// RFC 791.
     V4,
@@ -33,6 +35,8 @@ pub enum IpVersion {
 
 /// The ECN field of an IP header (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Ecn {
     /// The transport does not take marks.
     #[default]
@@ -47,10 +51,12 @@ pub enum Ecn {
 
 /// A flow: the same for all packets of one connection in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowId(pub u64);
 
 /// What a policy may know of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PacketMeta {
     /// The IP version.
     pub version: IpVersion,

@@ -15,6 +15,7 @@ pub mod datagram;
 pub mod entropy;
 pub mod event;
 pub mod key;
+pub mod record;
 pub mod relay;
 pub mod session;
 pub mod tunnel;

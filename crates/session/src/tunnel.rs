@@ -21,6 +21,7 @@ use polypath_core::wire;
 use crate::datagram::OVERHEAD;
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
+use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use relayed::Relays;
 
@@ -97,6 +98,7 @@ pub struct Tunnel {
     session: Session,
     relays: Relays,
     scratch: Vec<u8>,
+    recorder: Option<Recorder>,
 }
 
 // The simulator takes the sizes from the core, so that both mean the same deployment.
@@ -115,12 +117,20 @@ impl Tunnel {
             relays: Relays::none(session.reachable.len()),
             session: Session::new(session, entropy),
             scratch: Vec::new(),
+            recorder: None,
         })
     }
 
     /// Lets `path` go by a relay, with which `session` is held ([`SessionConfig::with_relay`]).
     pub fn go_by_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
         self.relays.add(path, Session::new(session, entropy));
+    }
+
+    /// Has `recorder` take all that comes to the endpoint and all that it decides, from its first wake on.
+    #[must_use]
+    pub fn recorded_by(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(recorder);
+        self
     }
 
     /// Whether packets can cross now.
@@ -243,21 +253,37 @@ impl Tunnel {
         let carries = |session: &Session, relays: &Relays, path| {
             session.carries(path) && relays.carries(path)
         };
-        step(&mut self.endpoint, now, wake, &mut |said| match said {
-            endpoint::Output::Transmit(frame)
-                if is_heartbeat(frame.body.kind()) && !carries(session, relays, frame.path) => {}
-            endpoint::Output::Event(Event::FrameOut { path, kind, .. })
-                if is_heartbeat(kind) && !carries(session, relays, path) => {}
-            endpoint::Output::Transmit(frame) => {
-                scratch.clear();
-                wire::encode(&frame, scratch);
-                session.seal(now, frame.path, scratch, &mut |said| {
-                    forward(now, said, relays, out);
-                });
-            }
-            endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
-            endpoint::Output::Event(event) => out(Output::Event(event)),
+        let mut entry = self.recorder.is_some().then(|| Entry {
+            at: now,
+            wake: shape_of_wake(&wake),
+            said: Vec::new(),
+            next: None,
         });
+        let next = step(&mut self.endpoint, now, wake, &mut |said| {
+            if let Some(entry) = &mut entry {
+                entry.said.push(shape_of_output(&said));
+            }
+            match said {
+                endpoint::Output::Transmit(frame)
+                    if is_heartbeat(frame.body.kind()) && !carries(session, relays, frame.path) => {
+                }
+                endpoint::Output::Event(Event::FrameOut { path, kind, .. })
+                    if is_heartbeat(kind) && !carries(session, relays, path) => {}
+                endpoint::Output::Transmit(frame) => {
+                    scratch.clear();
+                    wire::encode(&frame, scratch);
+                    session.seal(now, frame.path, scratch, &mut |said| {
+                        forward(now, said, relays, out);
+                    });
+                }
+                endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
+                endpoint::Output::Event(event) => out(Output::Event(event)),
+            }
+        });
+        if let Some((recorder, mut entry)) = self.recorder.as_mut().zip(entry) {
+            entry.next = next.map(|deadline| deadline.at);
+            recorder(entry);
+        }
     }
 }
 

@@ -1,0 +1,91 @@
+//! What a packet of 1400 bytes costs two tunnels, from one's applications to the other's: as it is, and with a recorder
+//! that takes what there is to be recorded and does nothing with it.
+
+use bytes::Bytes;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use etherparse::PacketBuilder;
+use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::frame::{Encapsulation, OVER_IPV4};
+use polypath_core::machine::{Wake, step};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_session::key::PrivateKey;
+use polypath_session::session::{Limits, SessionConfig};
+use polypath_session::tunnel::{Input, Output, Tunnel};
+
+const PACKET_LEN: usize = 1400;
+
+fn tunnel(own: &str, peer: &str) -> Tunnel {
+    let key = |name: &str| PrivateKey::generate(&mut Seed(1).stream(name)).expect("never fails");
+    let endpoint = EndpointConfig {
+        paths: 1,
+        policy: PolicyConfig::SinglePath { path: 0 },
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 8192,
+        first_sequence: 0,
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: None,
+    };
+    let session = SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true],
+        max_datagram: 1500,
+        wall_clock: 1,
+        limits: Limits::default(),
+    };
+    let entropy = Box::new(Seed(2).stream(own));
+    Tunnel::new(&endpoint, session, entropy).expect("the configuration is sound")
+}
+
+/// Wakes `ends[who]` and carries what it says to the other end at once; the packets that came out.
+fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
+    let mut datagrams = Vec::new();
+    let mut packets = 0;
+    step(&mut ends[who], Time::ZERO, wake, &mut |said| match said {
+        Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+            datagrams.push((path, datagram));
+        }
+        Output::Packet(_) => packets += 1,
+        Output::Authenticated { .. }
+        | Output::RelayHeard { .. }
+        | Output::Event(_)
+        | Output::Session(_)
+        | Output::Relay { .. } => {}
+    });
+    for (path, datagram) in datagrams {
+        let input = Input::Datagram { path, datagram };
+        packets += exchange(ends, 1 - who, Wake::Input(input));
+    }
+    packets
+}
+
+fn carry(criterion: &mut Criterion) {
+    let mut packet = Vec::new();
+    let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64).udp(1000, 2000);
+    let written = builder.write(&mut packet, &[7; PACKET_LEN - 28]);
+    written.expect("a vector takes everything");
+    let packet = Bytes::from(packet);
+    let mut group = criterion.benchmark_group("tunnel");
+    group.throughput(Throughput::Bytes(PACKET_LEN as u64));
+    for name in ["carry", "carry and record"] {
+        let mut ends = [tunnel("a", "b"), tunnel("b", "a")];
+        if name == "carry and record" {
+            ends = ends.map(|end| end.recorded_by(Box::new(drop)));
+        }
+        exchange(&mut ends, 0, Wake::Timeout);
+        assert!(ends.iter().all(Tunnel::is_established));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let input = Input::Packet(packet.clone());
+                assert_eq!(exchange(&mut ends, 0, Wake::Input(input)), 1);
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, carry);
+criterion_main!(benches);

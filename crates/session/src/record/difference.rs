@@ -1,0 +1,96 @@
+//! Where a replay parts from its recording.
+
+use std::fmt;
+
+use polypath_core::endpoint::Output;
+use polypath_core::machine::Deadline;
+use polypath_core::time::Time;
+use serde::Serialize;
+
+use super::Shape;
+
+/// The first decision that differs from what was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "decision", rename_all = "kebab-case")]
+pub enum Difference {
+    /// Something that the endpoint said.
+    Said {
+        /// When it was woken.
+        at: Time,
+        /// Which of the things that it said then, from 1.
+        number: usize,
+        /// What was recorded; nothing where the replay says more.
+        recorded: Option<Output<Shape>>,
+        /// What the replay says; nothing where it says less.
+        replayed: Option<Output<Shape>>,
+    },
+    /// When it wants to be woken next.
+    Next {
+        /// When it was woken.
+        at: Time,
+        /// What was recorded.
+        recorded: Option<Time>,
+        /// What the replay wants.
+        replayed: Option<Time>,
+        /// For what.
+        why: Option<&'static str>,
+    },
+}
+
+impl Difference {
+    /// When the endpoint was woken.
+    #[must_use]
+    pub const fn at(&self) -> Time {
+        match self {
+            Self::Said { at, .. } | Self::Next { at, .. } => *at,
+        }
+    }
+
+    pub(super) fn next(at: Time, recorded: Option<Time>, replayed: Option<Deadline>) -> Self {
+        Self::Next {
+            at,
+            recorded,
+            replayed: replayed.map(|deadline| deadline.at),
+            why: replayed.map(|deadline| deadline.why),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said {
+                number,
+                recorded,
+                replayed,
+                ..
+            } => {
+                let said = |said: &Option<Output<Shape>>| {
+                    said.as_ref()
+                        .map_or("nothing".to_owned(), |s| format!("{s:?}"))
+                };
+                let (recorded, replayed) = (said(recorded), said(replayed));
+                write!(
+                    f,
+                    "decision {number}: recorded {recorded}, replayed {replayed}"
+                )
+            }
+            Self::Next {
+                recorded,
+                replayed,
+                why,
+                ..
+            } => {
+                let time = |time: &Option<Time>| {
+                    time.map_or("never".to_owned(), |at| at.0.to_string() + " ns")
+                };
+                let (recorded, replayed) = (time(recorded), time(replayed));
+                let why = why.map_or(String::new(), |why| format!(" ({why})"));
+                write!(
+                    f,
+                    "the next deadline: recorded {recorded}, replayed {replayed}{why}"
+                )
+            }
+        }
+    }
+}

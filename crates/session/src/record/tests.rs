@@ -1,0 +1,251 @@
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, channel};
+
+use etherparse::PacketBuilder;
+use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::event::Event;
+use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
+use polypath_core::liveness::LivenessConfig;
+use polypath_core::machine::{Machine, step};
+use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::{Seed, Stream};
+use polypath_core::time::Duration;
+use proptest::prelude::*;
+
+use super::*;
+use crate::key::PrivateKey;
+use crate::session::{Limits, SessionConfig};
+use crate::tunnel::{self, Tunnel};
+
+const LEN: Duration = Duration::from_secs(4);
+
+fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
+    EndpointConfig {
+        paths: 2,
+        policy,
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 64,
+        first_sequence: 7,
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: liveness.then(LivenessConfig::default),
+    }
+}
+
+fn key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
+}
+
+/// A tunnel, and where its entries come out.
+fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver<Entry>) {
+    let session = SessionConfig {
+        private_key: key(own),
+        peer: key(peer).public(),
+        reachable: vec![true; 2],
+        max_datagram: 1500,
+        wall_clock: 1,
+        limits: Limits::default(),
+    };
+    let (entries, recording) = channel();
+    let entropy = Box::new(Seed(2).stream(own));
+    let tunnel = Tunnel::new(config, session, entropy).unwrap();
+    let tunnel = tunnel.recorded_by(Box::new(move |entry| entries.send(entry).unwrap()));
+    (tunnel, recording)
+}
+
+/// Two tunnels over a network that loses, delays and reorders, with packets of applications at both.
+struct Run {
+    tunnels: [Tunnel; 2],
+    flying: BTreeMap<(Time, u64), (usize, tunnel::Input)>,
+    sent: u64,
+    loss: f64,
+    stream: Stream,
+}
+
+impl Run {
+    fn go(&mut self) {
+        for who in [0, 1] {
+            for _ in 0..self.stream.below(150) {
+                let packet = packet(&mut self.stream);
+                let at = Time(self.stream.below(LEN.0));
+                self.fly(at, who, tunnel::Input::Packet(packet));
+            }
+            let late = Time(self.stream.below(LEN.0));
+            let input = tunnel::Input::Late(late + Duration::from_millis(30));
+            self.fly(late, who, input);
+        }
+        loop {
+            let due = |who: usize| self.tunnels[who].deadline().map_or(Time::MAX, |d| d.at);
+            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
+            let next = due(0).min(due(1)).min(arrival);
+            if next > Time::ZERO + LEN {
+                return;
+            }
+            if arrival == next {
+                let (_, (to, input)) = self.flying.pop_first().unwrap();
+                self.wake(next, to, Wake::Input(input));
+            } else {
+                self.wake(next, usize::from(due(1) == next), Wake::Timeout);
+            }
+        }
+    }
+
+    fn fly(&mut self, at: Time, to: usize, input: tunnel::Input) {
+        self.sent += 1;
+        self.flying.insert((at, self.sent), (to, input));
+    }
+
+    fn wake(&mut self, now: Time, who: usize, wake: Wake<tunnel::Input>) {
+        let mut datagrams = Vec::new();
+        step(&mut self.tunnels[who], now, wake, &mut |said| {
+            if let tunnel::Output::Datagram { path, datagram } = said {
+                datagrams.push((path, datagram));
+            }
+        });
+        for (path, datagram) in datagrams {
+            // The second path goes silent halfway.
+            let is_cut = path == PathId(1) && now > Time::ZERO + LEN.scale(1, 2);
+            if is_cut || self.stream.chance(self.loss) {
+                continue;
+            }
+            let delay = Duration::from_millis(10) + Duration(self.stream.below(20_000_000));
+            let input = tunnel::Input::Datagram { path, datagram };
+            self.fly(now + delay, 1 - who, input);
+        }
+    }
+}
+
+/// Of TCP, with or without payload, or of UDP; one in two can be marked.
+fn packet(stream: &mut Stream) -> Bytes {
+    let mut bytes = Vec::new();
+    let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64);
+    let payload = vec![0; usize::try_from(stream.below(1000)).unwrap()];
+    match stream.below(3) {
+        0 => builder.udp(1000, 2000).write(&mut bytes, &payload),
+        1 => builder.tcp(1, 2, 3, 4).ack(5).write(&mut bytes, &[]),
+        _ => builder.tcp(1, 2, 3, 4).ack(5).write(&mut bytes, &payload),
+    }
+    .unwrap();
+    bytes[1] = u8::try_from(stream.below(2)).unwrap() * 2;
+    bytes.into()
+}
+
+fn record(policy: PolicyConfig, liveness: bool, loss: f64, seed: u64) -> [Vec<Entry>; 2] {
+    let config = config(policy, liveness);
+    let (a, of_a) = recorded(&config, "a", "b");
+    let (b, of_b) = recorded(&config, "b", "a");
+    let mut run = Run {
+        tunnels: [a, b],
+        flying: BTreeMap::new(),
+        sent: 0,
+        loss,
+        stream: Seed(seed).stream("run"),
+    };
+    run.go();
+    drop(run);
+    [of_a, of_b].map(|entries| entries.iter().collect())
+}
+
+fn policies() -> impl Strategy<Value = PolicyConfig> {
+    prop::sample::select(vec![
+        PolicyConfig::SinglePath { path: 1 },
+        PolicyConfig::DuplicateAcks { path: 0 },
+        PolicyConfig::DuplicateAll {},
+        PolicyConfig::ProbeAndSwitch { path: 0 },
+    ])
+}
+
+fn replay(config: &EndpointConfig, entries: &[Entry]) -> Result<(), (usize, Box<Difference>)> {
+    let mut replay = Replay::new(config).unwrap();
+    let mut checked = (0..).zip(entries);
+    checked.try_for_each(|(number, entry)| replay.check(entry).map_err(|e| (number, e)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_was_recorded_is_decided_again(
+        policy in policies(),
+        liveness in any::<bool>(),
+        loss in 0.0_f64..0.3,
+        seed in any::<u64>(),
+    ) {
+        for entries in record(policy, liveness, loss, seed) {
+            prop_assert!(!entries.is_empty());
+            // By way of the form in which a file has it.
+            let lines: Vec<String> = entries.iter().map(|e| serde_json::to_string(e).unwrap()).collect();
+            let read: Vec<Entry> = lines.iter().map(|l| serde_json::from_str(l).unwrap()).collect();
+            prop_assert_eq!(&read, &entries);
+            prop_assert_eq!(replay(&config(policy, liveness), &read), Ok(()));
+        }
+    }
+
+    #[test]
+    fn whatever_decision_is_altered_is_found_where_it_is(seed in any::<u64>(), pick in any::<u64>()) {
+        let policy = PolicyConfig::SinglePath { path: 0 };
+        let [mut entries, _] = record(policy, true, 0.1, seed);
+        let decided = (0..entries.len()).filter(|n| !entries[*n].said.is_empty());
+        let decided: Vec<usize> = decided.collect();
+        let altered = decided[usize::try_from(pick).unwrap_or(0) % decided.len()];
+        let said = &mut entries[altered].said;
+        let number = usize::try_from(pick >> 32).unwrap() % said.len();
+        match &mut said[number] {
+            Output::Transmit(frame) => frame.path = PathId(1 - frame.path.0),
+            Output::Deliver(packet) => packet.len += 1,
+            event @ Output::Event(_) => *event = Output::Event(Event::Delivered { path: PathId(9), len: 0 }),
+        }
+        let (found, difference) = replay(&config(policy, true), &entries).unwrap_err();
+        prop_assert_eq!(found, altered);
+        let is_there = matches!(*difference, Difference::Said { number: n, .. } if n == number + 1);
+        prop_assert!(is_there, "{}", difference);
+    }
+}
+
+#[test]
+fn a_wake_at_another_time_and_a_missing_one_are_found() {
+    let policy = PolicyConfig::SinglePath { path: 0 };
+    let [entries, _] = record(policy, true, 0.0, 1);
+    let config = config(policy, true);
+    let timeout = |entry: &Entry| entry.wake == Wake::Timeout && !entry.said.is_empty();
+    let at = entries.iter().position(timeout).unwrap();
+    // What a timer does is done at its own time, however late the wake; a packet leaves when it came.
+    let is_packet = |entry: &Entry| matches!(entry.wake, Wake::Input(Input::Packet { .. }));
+    let packet = entries.iter().position(is_packet).unwrap();
+    let mut later = entries.clone();
+    later[packet].at += Duration::from_nanos(1);
+    assert_eq!(replay(&config, &later).unwrap_err().0, packet);
+    let mut fewer = entries.clone();
+    fewer.remove(at);
+    let (found, difference) = replay(&config, &fewer).unwrap_err();
+    assert!(found >= at, "{difference}");
+    let mut other = entries;
+    other[at].next = None;
+    let (found, difference) = replay(&config, &other).unwrap_err();
+    assert_eq!(found, at);
+    let words = difference.to_string();
+    assert!(
+        words.contains("next deadline: recorded never, replayed"),
+        "{words}"
+    );
+}
+
+#[test]
+fn another_configuration_decides_otherwise() {
+    let [entries, _] = record(PolicyConfig::DuplicateAll {}, true, 0.0, 3);
+    let other = config(PolicyConfig::SinglePath { path: 0 }, true);
+    assert!(replay(&other, &entries).is_err());
+}
+
+#[test]
+fn an_entry_has_nothing_of_a_packet_but_its_shape() {
+    let [_, entries] = record(PolicyConfig::DuplicateAll {}, false, 0.0, 4);
+    let text = entries.iter().map(|e| serde_json::to_string(e).unwrap());
+    let text: String = text.collect();
+    // The inner addresses, in either notation; and no list of bytes.
+    assert!(
+        !text.contains("10.77") && !text.contains("[10,77"),
+        "an address"
+    );
+    assert!(text.contains("\"deliver\":{\"len\":"));
+}
