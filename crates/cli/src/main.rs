@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod recording;
 mod relay;
+mod replay;
 mod reproduce;
 mod scenario;
 mod schema;
@@ -56,6 +57,8 @@ enum Command {
     Node(node::Args),
     /// Forward what two nodes send each other, on paths that go by this machine.
     Relay(relay::Args),
+    /// Go through a recording of `node --record` again; exit code 1 at the first decision that differs.
+    Replay(replay::Args),
     /// Make a key pair for a node or a relay, or show its public half.
     Key(key::Args),
     /// Print the JSON schema of a file that polypath reads.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Relay(args) => relay::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),
     };

@@ -19,6 +19,10 @@ pub(crate) struct Args {
     /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    /// Record what comes to the node's endpoint and what it decides in this file, which is replaced, for `polypath
+    /// replay`. It has neither payloads nor keys.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one experiment;
     /// it must have passed.
     #[arg(long, value_name = "NS")]
@@ -31,6 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = node::Options {
         events: args.events.clone(),
         stats: args.stats.clone(),
+        record: args.record.clone(),
         origin_ns: args.origin_ns,
     };
     match node::run(&config, &options) {

@@ -6,12 +6,14 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{polypath, printed};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
 use tempfile::TempDir;
@@ -32,16 +34,14 @@ impl Drop for Node {
 impl Node {
     /// Starts the node of `file`, whose log goes beside it.
     fn start(namespace: &Namespace, file: &Path) -> Self {
-        Self::start_with(namespace, file, None)
+        Self::start_with(namespace, file, &[])
     }
 
-    /// Starts the node of `file`, and lets it write statistics.
-    fn start_with(namespace: &Namespace, file: &Path, stats: Option<&Path>) -> Self {
+    /// Starts the node of `file` with options.
+    fn start_with(namespace: &Namespace, file: &Path, options: &[&OsStr]) -> Self {
         let mut command = polypath();
         command.arg("node").arg(file).stdin(Stdio::null());
-        if let Some(stats) = stats {
-            command.arg("--stats").arg(stats);
-        }
+        command.args(options);
         command.env("POLYPATH_LOG", "info");
         command.stderr(File::create(log_of(file)).unwrap());
         Self(namespace.spawn(&mut command).unwrap())
@@ -199,6 +199,26 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
 }
 
 #[test]
+fn what_a_node_decided_is_decided_again() {
+    let Some(site) = Site::new() else { return };
+    let recording = site.files.path("a.recording");
+    let options = ["--record".as_ref(), recording.as_ref()];
+    let mut a = Node::start_with(&site.a, &site.files.a, &options);
+    let _b = site.start_b();
+    await_answer(&site.b, "10.77.0.1");
+    site.a.ip(&["link", "set", "p1", "down"]).unwrap();
+    await_answer(&site.b, "fd77::1");
+    let pid = Pid::from_raw(i32::try_from(a.0.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert!(a.0.wait().unwrap().success());
+    let mode = fs::metadata(&recording).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let output = polypath().arg("replay").arg(&recording).output().unwrap();
+    assert!(printed(&output).contains("decisions over"));
+    assert!(output.stderr.is_empty(), "it ended in order");
+}
+
+#[test]
 fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
     let Some(site) = Site::new() else { return };
     for file in [&site.files.a, &site.files.b] {
@@ -260,7 +280,7 @@ fn a_node_goes_on_while_its_statistics_cannot_be_written() {
     let folder = site.files.path("statistics");
     let stats = folder.join("a.json");
     fs::create_dir(&folder).unwrap();
-    let _a = Node::start_with(&site.a, file, Some(&stats));
+    let _a = Node::start_with(&site.a, file, &["--stats".as_ref(), stats.as_ref()]);
     await_log(file, "ready", 1);
     fs::rename(&folder, site.files.path("elsewhere")).unwrap();
     let log = await_log(file, "tries again each second", 1);
@@ -298,6 +318,8 @@ fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
         ("--stats", &fifo),
         ("--events", &nowhere),
         ("--events", &fifo),
+        ("--record", &nowhere),
+        ("--record", &fifo),
     ] {
         let said = refusal(&files.a, &[option.as_ref(), path.as_ref()], 2);
         let named = format!("{option} {}", path.display());

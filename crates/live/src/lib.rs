@@ -8,6 +8,7 @@ pub mod drive;
 pub mod keys;
 pub mod node;
 pub mod priority;
+pub mod recording;
 pub mod relay;
 pub mod stats;
 pub mod tun;

@@ -18,6 +18,7 @@ use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6, PathId};
 use polypath_core::time::Time;
 use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PrivateKey;
+use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -26,6 +27,7 @@ use crate::clock::{Clock, wall_ns};
 use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
+use crate::recording::{self, Header};
 use crate::stats::{self, Stats, StatsFile};
 use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
@@ -55,6 +57,8 @@ pub struct Options {
     pub events: Option<PathBuf>,
     /// Where to write counters ([`Stats`]), each second and at the end.
     pub stats: Option<PathBuf>,
+    /// Where to record what comes to the endpoint and what it decides ([`crate::recording`]).
+    pub record: Option<PathBuf>,
     /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the future.
     pub origin_ns: Option<u64>,
 }
@@ -131,6 +135,9 @@ impl Node {
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(stats_file).transpose()?;
+        let endpoint = endpoint(config);
+        let record = |path: &PathBuf| recorder(path, endpoint);
+        let recorder = options.record.as_ref().map(record).transpose()?;
         let sockets = config.paths.iter().map(PathSocket::open);
         let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
         let mtu = tun_mtu(config, &sockets)?;
@@ -138,7 +145,10 @@ impl Node {
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
         let max_datagram = longest.max(usize::from(mtu) + PACKET_OVERHEAD + OVERHEAD);
         let session = session(config, private_key, max_datagram, clock);
-        let tunnel = tunnel(config, &session)?;
+        let mut tunnel = tunnel(config, endpoint, &session)?;
+        if let Some(recorder) = recorder {
+            tunnel = tunnel.recorded_by(recorder);
+        }
         let tun = open_tun(config, mtu)?;
         let driver = Driver::new(clock)?;
         driver.watch(&tun, station::TUN)?;
@@ -178,6 +188,14 @@ fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
     Ok(Clock::starting_at(origin))
 }
 
+fn recorder(path: &Path, endpoint: EndpointConfig) -> Result<Recorder, NodeError> {
+    recording::start(path, &Header::new(endpoint)).map_err(|source| NodeError::File {
+        option: "--record",
+        path: path.to_owned(),
+        source,
+    })
+}
+
 fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
     StatsFile::new(path).map_err(|source| NodeError::File {
         option: "--stats",
@@ -203,9 +221,13 @@ fn session(
     }
 }
 
-fn tunnel(config: &NodeConfig, session: &SessionConfig) -> Result<Tunnel, ConfigError> {
+fn tunnel(
+    config: &NodeConfig,
+    endpoint: EndpointConfig,
+    session: &SessionConfig,
+) -> Result<Tunnel, ConfigError> {
     let entropy = Box::new(SystemEntropy);
-    let mut tunnel = Tunnel::new(&endpoint(config), session.clone(), entropy)?;
+    let mut tunnel = Tunnel::new(&endpoint, session.clone(), entropy)?;
     for (id, path) in (0..).map(PathId).zip(&config.paths) {
         if let Some(relay) = &path.relay {
             let session = session.with_relay(relay.public_key);

@@ -1,0 +1,217 @@
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+
+use polypath_core::endpoint::{Input, Output, ProbingConfig};
+use polypath_core::event::Event;
+use polypath_core::frame::{Encapsulation, PathId};
+use polypath_core::liveness::LivenessConfig;
+use polypath_core::machine::Wake;
+use polypath_core::packet::Ecn;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::time::{Duration, Time};
+use polypath_session::record::Shape;
+
+use super::*;
+
+fn header() -> Header {
+    Header::new(EndpointConfig {
+        paths: 2,
+        policy: PolicyConfig::ProbeAndSwitch { path: 1 },
+        encapsulation: Encapsulation::deployed(28),
+        window: 8192,
+        first_sequence: u64::MAX - 5,
+        probing: ProbingConfig {
+            // The nearest number to it has 17 digits.
+            threshold: 0.1 + 0.2,
+            pair_interval: Duration::from_nanos(1_234_567_891),
+            ..ProbingConfig::default()
+        },
+        detector: None,
+        liveness: Some(LivenessConfig::default()),
+    })
+}
+
+fn entry(number: u64) -> Entry {
+    let (len, ecn) = (1000, Ecn::Ect0);
+    Entry {
+        at: Time(number),
+        wake: match number % 3 {
+            0 => Wake::Timeout,
+            1 => Wake::Input(Input::Reachable),
+            _ => Wake::Input(Input::Late(Time(number + 1))),
+        },
+        said: vec![
+            Output::Deliver(Shape { len, ecn }),
+            Output::Event(Event::Delivered {
+                path: PathId(1),
+                len,
+            }),
+        ],
+        next: number.is_multiple_of(2).then_some(Time(number + 7)),
+    }
+}
+
+/// A recording of so many entries.
+fn recording(entries: u64) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("recording");
+    let mut recorder = start(&path, &header()).unwrap();
+    (0..entries).for_each(|number| recorder(entry(number)));
+    drop(recorder);
+    std::fs::read(path).unwrap()
+}
+
+fn read(bytes: &[u8]) -> Result<(Vec<Entry>, bool), RecordingError> {
+    let (_, mut reader) = Reader::new(bytes)?;
+    let lines: Result<Vec<Line>, RecordingError> = reader.by_ref().collect();
+    let lines = lines?;
+    assert!(
+        (2..)
+            .zip(&lines)
+            .all(|(number, line)| line.number == number)
+    );
+    let entries = lines.into_iter().map(|line| line.entry).collect();
+    Ok((entries, reader.is_truncated()))
+}
+
+#[test]
+fn what_is_written_is_read_as_it_was() {
+    let bytes = recording(100);
+    let (read_header, _) = Reader::new(&bytes[..]).unwrap();
+    assert_eq!(read_header.endpoint, header().endpoint);
+    assert_eq!(read_header.software, SOFTWARE);
+    let expected: Vec<Entry> = (0..100).map(entry).collect();
+    let (entries, truncated) = read(&bytes).unwrap();
+    assert!(entries == expected && !truncated);
+}
+
+#[test]
+fn wherever_it_is_cut_off_the_lines_before_are_read() {
+    let bytes = recording(5);
+    let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    for len in 0..bytes.len() {
+        let whole = bytes[..len].split(|byte| *byte == b'\n').count() - 1;
+        match read(&bytes[..len]) {
+            Ok((entries, truncated)) => {
+                // A last line that lacks but its end is whole.
+                let cut = bytes[len] == b'\n' || bytes[len - 1] == b'\n';
+                assert_eq!(truncated, !cut, "{len}");
+                let more = usize::from(bytes[len] == b'\n') + whole;
+                assert_eq!(entries.len(), more - 1, "{len}");
+            }
+            Err(RecordingError::Foreign(_)) => assert!(len < first, "{len}"),
+            Err(error) => panic!("{len}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_broken_line_is_named_and_so_is_a_foreign_file() {
+    let text = String::from_utf8(recording(5)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let broken = [&lines[..3], &["{\"at\":1}"], &lines[4..]]
+        .concat()
+        .join("\n");
+    let error = read(broken.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("line 4: missing field `wake`"), "{error}");
+    assert!(error.ends_with("head -n 3"), "{error}");
+    let other = text.replacen("\"recording\":1", "\"recording\":2", 1);
+    let error = read(other.as_bytes()).unwrap_err().to_string();
+    assert!(
+        error.contains("version 2") && error.contains("reads version 1"),
+        "{error}"
+    );
+    let large = text.replacen("\"window\":8192", "\"window\":4000000000", 1);
+    for foreign in [
+        "",
+        "\n",
+        "[1]\n",
+        "a,b\n",
+        "{\"version\":1}\n",
+        &lines[1..].join("\n"),
+        &large,
+    ] {
+        let error = read(foreign.as_bytes()).unwrap_err();
+        assert!(
+            matches!(error, RecordingError::Foreign(_)),
+            "{foreign}: {error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .starts_with("line 1: this is no recording")
+        );
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_refused_before_it_fills_memory() {
+    let header = serde_json::to_vec(&header()).unwrap();
+    let endless = io::repeat(b' ');
+    let chained = io::Read::chain(io::Read::chain(&header[..], &b"\n"[..]), endless);
+    let (_, mut reader) = Reader::new(io::BufReader::new(chained)).unwrap();
+    let error = reader.next().unwrap().unwrap_err().to_string();
+    assert!(error.contains("line 2: it is longer"), "{error}");
+}
+
+#[test]
+fn a_recording_is_its_owners_alone_even_where_there_was_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["new", "old"] {
+        let path = directory.path().join(name);
+        if name == "old" {
+            std::fs::write(&path, "what was there\n".repeat(1000)).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        drop(start(&path, &header()).unwrap());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+        assert_eq!(
+            read(&std::fs::read(&path).unwrap()).unwrap(),
+            (vec![], false)
+        );
+    }
+    let error = start(directory.path(), &header()).err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    let full = start("/dev/full".as_ref(), &header()).err().unwrap();
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+}
+
+/// A disk with room for so many bytes.
+#[derive(Clone)]
+struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut disk = self.0.lock().unwrap();
+        let len = bytes.len().min(disk.1 - disk.0.len());
+        disk.0.extend_from_slice(&bytes[..len]);
+        match len {
+            0 => Err(io::ErrorKind::StorageFull.into()),
+            len => Ok(len),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_node() {
+    let disk = Disk(Arc::new(Mutex::new((Vec::new(), 20_000))));
+    let mut recording = write::Recording::start(disk.clone()).unwrap();
+    for number in 0..1000 {
+        recording.take(entry(number));
+    }
+    drop(recording);
+    let written = disk.0.lock().unwrap().0.clone();
+    assert_eq!(written.len(), 20_000);
+    let header = serde_json::to_vec(&header()).unwrap();
+    let bytes = [&header[..], b"\n", &written].concat();
+    let (entries, truncated) = read(&bytes).unwrap();
+    assert!(truncated);
+    let expected: Vec<Entry> = (0..).map(entry).take(entries.len()).collect();
+    assert!(entries.len() > 50 && entries == expected);
+}
