@@ -1,13 +1,16 @@
 //! The namespaces, and the nodes in them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use polypath_lab::can_test;
 use polypath_lab::namespace::Namespace;
 use polypath_lab::node_thread::NodeThread;
 use polypath_live::keys;
 use polypath_live::node::Options;
+use polypath_live::recording::Reader;
 use polypath_live::stats::Stats;
+use polypath_session::record::Replay;
 use tempfile::TempDir;
 
 /// Two namespaces, joined twice, and a directory for keys and configurations.
@@ -17,8 +20,8 @@ pub(crate) struct Site {
     directory: TempDir,
 }
 
-/// The nodes of both ends.
-pub(crate) struct Overlay([NodeThread; 2]);
+/// The nodes of both ends, each with its recording.
+pub(crate) struct Overlay([(NodeThread, PathBuf); 2]);
 
 impl Site {
     /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
@@ -53,7 +56,13 @@ impl Site {
 
     /// Starts node `name` with peer `peer` in `namespace`, with the address of its TUN device given by
     /// the last digit, and these `[[path]]` tables.
-    fn start(&self, namespace: &Namespace, who: [&str; 2], digit: u8, rest: &str) -> NodeThread {
+    fn start(
+        &self,
+        namespace: &Namespace,
+        who: [&str; 2],
+        digit: u8,
+        rest: &str,
+    ) -> (NodeThread, PathBuf) {
         let [name, peer] = who;
         let text = format!(
             "[node]\nkey_file = \"{name}.key\"\n\
@@ -63,7 +72,13 @@ impl Site {
         );
         let path = self.directory.path().join(format!("{name}.toml"));
         fs::write(&path, text).unwrap();
-        NodeThread::start(namespace, &path, &Options::default()).unwrap()
+        let recording = path.with_extension("recording");
+        let options = Options {
+            record: Some(recording.clone()),
+            ..Options::default()
+        };
+        let node = NodeThread::start(namespace, &path, &options).unwrap();
+        (node, recording)
     }
 }
 
@@ -118,11 +133,30 @@ impl Overlay {
     pub(crate) fn stranger(site: &Site) -> NodeThread {
         let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()
             + &path("one", "10.1.1.2:7009", Some("10.1.1.1:7001"));
-        site.start(&site.b, ["c", "a"], 3, &rest)
+        site.start(&site.b, ["c", "a"], 3, &rest).0
     }
 
-    /// Stops both and says what they counted.
+    /// Stops both, lets each decide again what it decided, and says what they counted.
     pub(crate) fn finish(self) -> [Stats; 2] {
-        self.0.map(|node| node.finish().unwrap())
+        self.0.map(|(node, recording)| {
+            let stats = node.finish().unwrap();
+            replay(&recording);
+            stats
+        })
     }
+}
+
+/// What a real node decided, another endpoint decides in the same way.
+fn replay(recording: &Path) {
+    let (header, mut lines) = Reader::open(recording).unwrap();
+    let mut replay = Replay::new(&header.endpoint).unwrap();
+    let mut decisions = 0;
+    for line in lines.by_ref() {
+        let line = line.unwrap();
+        if let Err(difference) = replay.check(&line.entry) {
+            panic!("line {}: {difference}", line.number);
+        }
+        decisions += line.entry.said.len();
+    }
+    assert!(decisions > 100 && !lines.is_truncated());
 }
