@@ -98,7 +98,9 @@ impl Run {
     fn wake(&mut self, now: Time, who: usize, wake: Wake<tunnel::Input>) {
         let mut datagrams = Vec::new();
         step(&mut self.tunnels[who], now, wake, &mut |said| {
-            if let tunnel::Output::Datagram { path, datagram } = said {
+            if let tunnel::Output::Datagram { path, datagram }
+            | tunnel::Output::Reply { path, datagram } = said
+            {
                 datagrams.push((path, datagram));
             }
         });
