@@ -13,15 +13,17 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
-pub use crate::overlay::{ConfigError, EndpointConfig, LEAST_PAIR_LEN, Output, ProbingConfig};
+pub use crate::overlay::{
+    Adjustment, ConfigError, EndpointConfig, LEAST_PAIR_LEN, Output, ProbingConfig,
+};
 use crate::packet::PacketMeta;
-use crate::policy::{Feedback, PathSet};
+use crate::policy::{Feedback, PathSet, PolicyConfig};
 use crate::receiver::{Header, Receiver};
 use crate::sender::Sender;
 use crate::time::Time;
 
 /// What comes to an endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Input<P> {
@@ -40,6 +42,8 @@ pub enum Input<P> {
     /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
     /// this time at the earliest.
     Late(Time),
+    /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
+    Adjust(Adjustment),
 }
 
 /// Most of what an endpoint holds at once beside what its configuration says, whatever comes: timers of probes, and
@@ -82,6 +86,24 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.sender.health(path)
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> PolicyConfig {
+        self.sender.policy()
+    }
+
+    /// The path that carries data now; none where several do, or where each packet has its own.
+    #[must_use]
+    pub fn active(&self) -> Option<PathId> {
+        self.sender.active()
+    }
+
+    /// How often data went to another path because the policy said so.
+    #[must_use]
+    pub fn switches(&self) -> u64 {
+        self.sender.switches()
     }
 
     fn on_frame(&mut self, now: Time, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
@@ -141,6 +163,10 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now),
             Input::Late(present) => self.sender.on_late(present),
+            Input::Adjust(to) => {
+                self.receiver.adjust(&to.probing);
+                self.sender.adjust(now, &to, out);
+            }
         }
     }
 

@@ -85,6 +85,8 @@ pub struct PathHealth {
     pub state: PathState,
     /// Its smoothed round-trip time.
     pub rtt: Option<Duration>,
+    /// The mean deviation of its round-trip time: RTTVAR of RFC 6298.
+    pub rttvar: Option<Duration>,
     /// The share of heartbeats that got lost while it lived, 0 to 1.
     pub loss: f64,
     /// How often it fell silent.
@@ -117,6 +119,15 @@ impl Liveness {
             paths: vec![Path::new(config); usize::from(paths)],
             now: Time::ZERO,
             present: Time::ZERO,
+        }
+    }
+
+    /// Watches by the checked `config` from now on; what was learnt of the paths stays.
+    pub(crate) fn adjust(&mut self, now: Time, config: &LivenessConfig) {
+        self.now = now;
+        self.config = *config;
+        for path in &mut self.paths {
+            path.adjust(config);
         }
     }
 

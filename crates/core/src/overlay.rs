@@ -157,6 +157,30 @@ impl EndpointConfig {
     }
 }
 
+/// What may change while an endpoint runs: policy, probing and the watch over its paths. Checked with the rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Adjustment {
+    pub(crate) policy: PolicyConfig,
+    pub(crate) probing: ProbingConfig,
+    pub(crate) liveness: Option<LivenessConfig>,
+}
+
+impl Adjustment {
+    /// To what `config` says; the rest of it must be as the endpoint has it.
+    ///
+    /// # Errors
+    /// Where the configuration contradicts itself.
+    pub fn to(config: &EndpointConfig) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            policy: config.policy,
+            probing: config.probing,
+            liveness: config.liveness,
+        })
+    }
+}
+
 /// What an endpoint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

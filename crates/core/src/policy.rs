@@ -108,6 +108,11 @@ pub trait PathPolicy: core::fmt::Debug + Send {
     /// Acts on a deadline that has come.
     fn on_deadline(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
 
+    /// The path that carries data as long as it can be used, where one does.
+    fn active(&self) -> Option<PathId> {
+        None
+    }
+
     /// The number of switches so far, which every frame carries.
     fn epoch(&self) -> Epoch {
         Epoch::default()
@@ -152,13 +157,41 @@ impl PolicyConfig {
     /// The policy, with a packet pair every `pair_interval` where it sends any.
     #[must_use]
     pub fn build(self, pair_interval: Duration) -> Box<dyn PathPolicy> {
+        self.build_in(Epoch::default(), pair_interval)
+    }
+
+    /// The same, in an epoch that another policy left it.
+    pub(crate) fn build_in(self, epoch: Epoch, pair_interval: Duration) -> Box<dyn PathPolicy> {
         match self {
             Self::SinglePath { path } => Box::new(SinglePath::new(PathId(path))),
             Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(PathId(path))),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
             Self::ProbeAndSwitch { path } => {
-                Box::new(ProbeAndSwitch::new(PathId(path), pair_interval))
+                Box::new(ProbeAndSwitch::new(PathId(path), pair_interval).in_epoch(epoch))
             }
+        }
+    }
+
+    /// The name by which files and statistics know it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SinglePath { .. } => "single-path",
+            Self::DuplicateAcks { .. } => "duplicate-acks",
+            Self::DuplicateAll {} => "duplicate-all",
+            Self::ProbeAndSwitch { .. } => "probe-and-switch",
+        }
+    }
+
+    /// The same, with data on `first` to begin with where it names a path.
+    #[must_use]
+    pub(crate) const fn beginning_on(self, first: PathId) -> Self {
+        let path = first.0;
+        match self {
+            Self::SinglePath { .. } => Self::SinglePath { path },
+            Self::DuplicateAcks { .. } => Self::DuplicateAcks { path },
+            Self::DuplicateAll {} => Self::DuplicateAll {},
+            Self::ProbeAndSwitch { .. } => Self::ProbeAndSwitch { path },
         }
     }
 

@@ -14,7 +14,7 @@ use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
-use crate::overlay::{EndpointConfig, Output};
+use crate::overlay::{EndpointConfig, Output, ProbingConfig};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
@@ -47,6 +47,11 @@ impl Receiver {
                 .detector
                 .map(|detector| Detector::new(&detector, config.paths)),
         }
+    }
+
+    /// Compares paths by `probing` from now on.
+    pub(crate) fn adjust(&mut self, probing: &ProbingConfig) {
+        self.comparison.set_threshold(probing.threshold);
     }
 
     /// Takes a data frame: delivers the first copy, drops the others.

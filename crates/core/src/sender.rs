@@ -1,7 +1,6 @@
 //! The sending half of an endpoint: numbers packets, sends copies, probes and pairs as its policy says over the
 //! paths that live, and heartbeats to know which do.
 
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -9,18 +8,20 @@ use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
 use crate::liveness::{Liveness, PathHealth, Wanted};
 use crate::machine::Deadline;
-use crate::overlay::{EndpointConfig, Output};
+use crate::overlay::{Adjustment, EndpointConfig, Output};
 use crate::packet::PacketMeta;
-use crate::policy::{Action, Feedback, PathPolicy, PathSet, Paths};
+use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
 use crate::time::Time;
+use choice::Choice;
 use outgoing::Outgoing;
 
+mod choice;
 mod outgoing;
 
 /// Numbers an application's packets and sends them over the paths that the policy picks.
 #[derive(Debug)]
 pub struct Sender {
-    policy: Box<dyn PathPolicy>,
+    choice: Choice,
     link: Outgoing,
     sequence: u64,
     pair_len: u16,
@@ -43,7 +44,7 @@ impl Sender {
     /// A sender for a checked configuration.
     pub(crate) fn new(config: &EndpointConfig) -> Self {
         Self {
-            policy: config.policy.build(config.probing.pair_interval),
+            choice: Choice::new(config.policy, config.probing.pair_interval),
             link: Outgoing {
                 paths: Paths {
                     usable: PathSet::first(config.paths),
@@ -74,6 +75,7 @@ impl Sender {
         }));
         let mut asked = Asked::default();
         let plan = self
+            .choice
             .policy
             .route(now, meta, &self.link.paths, &mut |action| {
                 asked.note(action);
@@ -93,7 +95,7 @@ impl Sender {
         self.sequence += 1;
         let frame = Frame {
             path: PathId::default(),
-            epoch: self.policy.epoch(),
+            epoch: self.choice.epoch(),
             sequence,
             sent: now,
             body: Body::Data(payload),
@@ -129,7 +131,7 @@ impl Sender {
             return;
         }
         let mut asked = Asked::default();
-        self.policy.feedback(now, feedback, &mut |action| {
+        self.choice.policy.feedback(now, feedback, &mut |action| {
             asked.note(action);
         });
         self.act(now, asked, out);
@@ -187,11 +189,53 @@ impl Sender {
         self.liveness.as_ref()?.health(path)
     }
 
+    /// Goes on by another policy, or watches the paths in another way.
+    pub(crate) fn adjust<P: Payload>(
+        &mut self,
+        now: Time,
+        to: &Adjustment,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let switched = self.choice.adjust(to.policy, to.probing.pair_interval);
+        self.pair_len = to.probing.pair_len;
+        match (&mut self.liveness, &to.liveness) {
+            (Some(liveness), Some(config)) => liveness.adjust(now, config),
+            (liveness, config) => {
+                let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
+                *liveness = config.map(|config| Liveness::new(&config, paths));
+                self.link.paths.usable = self.all;
+            }
+        }
+        let asked = Asked {
+            switched,
+            ..Asked::default()
+        };
+        self.act(now, asked, out);
+        self.watch(now, out);
+    }
+
+    /// The policy.
+    pub(crate) fn policy(&self) -> PolicyConfig {
+        self.choice.config()
+    }
+
+    /// The path that carries data now.
+    pub(crate) fn active(&self) -> Option<PathId> {
+        let active = self.choice.policy.active()?;
+        self.link.paths.usable.one(active).into_iter().next()
+    }
+
+    /// How often data went to another path because the policy said so.
+    pub(crate) fn switches(&self) -> u64 {
+        self.choice.switches
+    }
+
     /// Does what the policy and the watch over the paths have due.
     pub fn on_deadline<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         self.watch(now, out);
         let mut asked = Asked::default();
-        self.policy
+        self.choice
+            .policy
             .on_deadline(now, &self.link.paths, &mut |action| {
                 asked.note(action);
             });
@@ -202,7 +246,7 @@ impl Sender {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {
         let liveness = self.liveness.as_ref().and_then(Liveness::next_deadline);
-        Deadline::earlier(self.policy.next_deadline(), liveness)
+        Deadline::earlier(self.choice.policy.next_deadline(), liveness)
     }
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
@@ -227,7 +271,8 @@ impl Sender {
 
     fn act<P: Payload>(&mut self, now: Time, asked: Asked, out: &mut impl FnMut(Output<P>)) {
         if let Some((from, to)) = asked.switched {
-            let epoch = self.policy.epoch();
+            let epoch = self.choice.epoch();
+            self.choice.switches += 1;
             out(Output::Event(Event::Switched { from, to, epoch }));
         }
         self.send_pairs(now, asked.pairs, out);
@@ -246,7 +291,7 @@ impl Sender {
     ) {
         let frame = Frame {
             path,
-            epoch: self.policy.epoch(),
+            epoch: self.choice.epoch(),
             sequence: id,
             sent: now,
             body,
@@ -260,7 +305,7 @@ impl Sender {
             let sequence = core::mem::replace(number, *number + 1);
             for (trailing, len) in [(false, PROBE_LEN), (true, self.pair_len)] {
                 let body = Body::Pair { trailing, len };
-                let epoch = self.policy.epoch();
+                let epoch = self.choice.epoch();
                 self.link.send(
                     Frame {
                         path,

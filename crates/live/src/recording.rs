@@ -46,7 +46,7 @@ impl Header {
 }
 
 /// A line of a recording after the first, with its number from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Its number.
     pub number: u64,

@@ -33,7 +33,7 @@ pub struct Shape {
 }
 
 /// An endpoint that was woken, and what it said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// When.
@@ -87,6 +87,7 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::Late(present) => Input::Late(*present),
+        Input::Adjust(to) => Input::Adjust(*to),
     })
 }
 

@@ -121,6 +121,22 @@ impl Session {
         self.keys.current.is_some()
     }
 
+    /// Since when the keys that seal now are in use.
+    pub(crate) fn established_at(&self) -> Option<Time> {
+        self.keys.current.as_ref().map(|pair| pair.established)
+    }
+
+    /// Notes that the peer's address on `path` is known; where it was known on none, a handshake follows at once.
+    pub(crate) fn reach(&mut self, now: Time, path: PathId) {
+        let first = !self.reachable.contains(&true);
+        if let Some(reachable) = self.reachable.get_mut(path.index()) {
+            *reachable = true;
+        }
+        if first && !self.is_established() {
+            self.attempts.hasten(now);
+        }
+    }
+
     /// Whether a frame for `path` would leave now, rather than wait for keys or for the peer's address.
     pub(crate) fn carries(&self, path: PathId) -> bool {
         let reachable = self.reachable.get(path.index());
@@ -130,6 +146,12 @@ impl Session {
     /// Whether the peer names keys of this end by `index`.
     pub(crate) fn knows(&self, index: u32) -> bool {
         self.keys.knows(index)
+    }
+
+    /// As if no address of the peer had been configured.
+    #[cfg(test)]
+    pub(crate) fn forget_addresses(&mut self) {
+        self.reachable.fill(false);
     }
 
     /// How many paths the peer has, as it said in the last handshake; none before the first.

@@ -9,7 +9,7 @@
 //! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
 
 use bytes::Bytes;
-use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
+use polypath_core::endpoint::{self, Adjustment, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
 use polypath_core::frame::{Body, Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
@@ -34,7 +34,7 @@ pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
 pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
 
 /// What comes to a tunnel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// An IP packet of an application.
     Packet(Bytes),
@@ -48,6 +48,10 @@ pub enum Input {
     /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
     /// this time at the earliest.
     Late(Time),
+    /// The endpoint goes on like this; the session goes on as it is.
+    Adjust(Adjustment),
+    /// The peer's address on this path is known from now on.
+    Addressed(PathId),
 }
 
 /// What a tunnel says.
@@ -168,6 +172,18 @@ impl Tunnel {
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.endpoint.health(path)
+    }
+
+    /// The end of the overlay, for what it tells of itself.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint<Bytes> {
+        &self.endpoint
+    }
+
+    /// Since when the keys that seal now are in use; none while there are none.
+    #[must_use]
+    pub fn established_at(&self) -> Option<Time> {
+        self.session.established_at()
     }
 
     /// What happened in the session, in numbers.
@@ -340,6 +356,11 @@ impl Machine for Tunnel {
                 let input = endpoint::Input::Late(present);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
+            Input::Adjust(to) => {
+                let input = endpoint::Input::Adjust(to);
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
+            Input::Addressed(path) => self.session.reach(now, path),
         }
     }
 

@@ -42,6 +42,11 @@ impl Comparison {
         }
     }
 
+    /// Waits `threshold` times delta T from now on; timers that run keep their end.
+    pub fn set_threshold(&mut self, threshold: f64) {
+        self.threshold = threshold;
+    }
+
     /// Takes a probe on `path` that stands for data packet `sequence`, where delta T for a packet of that
     /// size is `delta_t`; `seen` tells which data packets have come.
     pub fn on_probe(

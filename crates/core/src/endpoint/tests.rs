@@ -14,6 +14,7 @@ use crate::packet::{Ecn, FlowId, IpVersion, Kind};
 use crate::policy::PolicyConfig;
 use crate::time::Duration;
 
+mod adjust;
 mod configurations;
 mod liveness;
 mod marks;

@@ -33,6 +33,12 @@ impl RoundTrip {
         self.srtt.value()
     }
 
+    /// Its mean deviation, RTTVAR.
+    #[must_use]
+    pub fn variation(self) -> Duration {
+        self.variation
+    }
+
     /// SRTT and four times its variation, which counts as no less than `least`.
     #[must_use]
     pub fn timeout(self, least: Duration) -> Duration {
@@ -52,6 +58,7 @@ mod tests {
         assert_eq!(round_trip.timeout(Duration::ZERO), MS * 240);
         round_trip.update(MS * 120);
         assert_eq!(round_trip.smoothed(), MS * 85);
+        assert_eq!(round_trip.variation(), MS * 40);
         assert_eq!(round_trip.timeout(Duration::ZERO), MS * (85 + 4 * 40));
     }
 

@@ -34,6 +34,11 @@ impl Losses {
             self.update(1.0);
         }
         self.update(0.0);
+        self.judge(least);
+    }
+
+    /// Asks for at least `least` misses from now on.
+    pub(super) fn judge(&mut self, least: u32) {
         let expected = |misses: &u32| (0..*misses).fold(ONCE_IN, |left, _| left * self.share);
         self.needed = (least..MOST_MISSES)
             .find(|misses| expected(misses) <= 1.0)

@@ -82,6 +82,12 @@ impl Path {
         }
     }
 
+    /// Goes on by `config`.
+    pub(super) fn adjust(&mut self, config: &LivenessConfig) {
+        self.losses.judge(config.misses);
+        self.hold = self.hold.clamp(config.hold, config.longest_hold);
+    }
+
     pub(super) fn state(&self) -> PathState {
         match self.state {
             State::Unproven => PathState::Unproven,
@@ -99,6 +105,7 @@ impl Path {
         PathHealth {
             state: self.state(),
             rtt: self.rtt(),
+            rttvar: self.round_trip.map(RoundTrip::variation),
             loss: self.losses.share(),
             silences: self.counted.silences,
             sent: self.counted.sent,

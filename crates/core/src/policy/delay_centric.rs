@@ -309,6 +309,10 @@ impl PathPolicy for DelayCentric {
         self.send_heartbeats(now, act);
     }
 
+    fn active(&self) -> Option<PathId> {
+        Some(self.current)
+    }
+
     fn epoch(&self) -> Epoch {
         self.epoch
     }

@@ -37,6 +37,10 @@ impl PathPolicy for DuplicateAcks {
             probes: PathSet::EMPTY,
         }
     }
+
+    fn active(&self) -> Option<PathId> {
+        Some(self.data_path)
+    }
 }
 
 /// PPD-TCP2: everything on all paths, the upper bound of what path diversity gains (PPD paper, 3.2).

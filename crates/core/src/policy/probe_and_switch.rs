@@ -42,10 +42,9 @@ impl ProbeAndSwitch {
         }
     }
 
-    /// The path that carries data now.
-    #[must_use]
-    pub fn active(&self) -> PathId {
-        self.active
+    /// The same, where other switches went before.
+    pub(super) fn in_epoch(self, epoch: Epoch) -> Self {
+        Self { epoch, ..self }
     }
 
     fn leave_unusable(&mut self, paths: Paths, act: &mut dyn FnMut(Action)) {
@@ -121,6 +120,10 @@ impl PathPolicy for ProbeAndSwitch {
             let inactive = paths.usable.without(PathSet::only(self.active));
             inactive.into_iter().map(Action::SendPair).for_each(act);
         }
+    }
+
+    fn active(&self) -> Option<PathId> {
+        Some(self.active)
     }
 
     fn epoch(&self) -> Epoch {

@@ -26,4 +26,8 @@ impl PathPolicy for SinglePath {
             probes: PathSet::EMPTY,
         }
     }
+
+    fn active(&self) -> Option<PathId> {
+        Some(self.path)
+    }
 }

@@ -395,7 +395,7 @@ mod tests {
                     assert_eq!(path.index(), path_of(datagram[0]));
                     numbers.push(datagram[0]);
                 }
-                Input::Packet(_) | Input::Late(_) => unreachable!("paths carry datagrams"),
+                _ => unreachable!("paths carry datagrams"),
             }
         }
         assert_eq!(numbers, (0..42).collect::<Vec<_>>());

@@ -10,6 +10,7 @@ use polypath_core::time::Duration;
 use crate::key::PrivateKey;
 use crate::session::Limits;
 
+mod adjust;
 mod liveness;
 mod relayed;
 

@@ -1,0 +1,54 @@
+//! Tunnels whose configuration changes under way.
+
+use super::*;
+
+fn packet(nodes: &mut [Node; 2], now: Time, number: u8) {
+    let packet = Wake::Input(Input::Packet(udp_packet(number)));
+    exchange(nodes, now, 0, packet);
+}
+
+#[test]
+fn the_session_goes_on_under_another_policy() {
+    let mut nodes = [node("a", "b"), node("b", "a")];
+    exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
+    let now = Time::ZERO + Duration::from_secs(1);
+    packet(&mut nodes, now, 0);
+    let begun = nodes[0].tunnel.established_at();
+    assert!(begun.is_some());
+    let to = EndpointConfig {
+        paths: 2,
+        policy: PolicyConfig::SinglePath { path: 1 },
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 1024,
+        first_sequence: 0,
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: None,
+    };
+    let to = Input::Adjust(Adjustment::to(&to).unwrap());
+    let before = nodes[0].wire;
+    nodes[0].wake(now, Wake::Input(to));
+    packet(&mut nodes, now, 1);
+    assert_eq!(nodes[1].packets, [udp_packet(0), udp_packet(1)]);
+    let length = udp_packet(1).len() + PACKET_OVERHEAD + OVER_IPV4 as usize;
+    assert_eq!(nodes[0].wire - before, length as u64, "one copy");
+    assert_eq!(nodes[0].tunnel.established_at(), begun);
+    assert_eq!(nodes[0].tunnel.counters().established, 1);
+    assert_eq!(nodes[0].tunnel.endpoint().policy().name(), "single-path");
+}
+
+#[test]
+fn a_peer_whose_address_becomes_known_is_called_at_once() {
+    let mut nodes = [node("a", "b"), node("b", "a")];
+    nodes[0].tunnel.session.forget_addresses();
+    let now = Time::ZERO + Duration::from_millis(1);
+    assert_eq!(nodes[0].wake(now, Wake::Timeout), []);
+    assert!(nodes[0].tunnel.deadline().unwrap().at > now);
+    let input = Wake::Input(Input::Addressed(PathId(1)));
+    assert_eq!(nodes[0].wake(now, input), []);
+    assert_eq!(nodes[0].tunnel.deadline().unwrap().at, now);
+    exchange(&mut nodes, now, 0, Wake::Timeout);
+    assert!(nodes.iter().all(|node| node.tunnel.is_established()));
+    let beyond = Wake::Input(Input::Addressed(PathId(2)));
+    assert_eq!(nodes[0].wake(now + DELAY * 2, beyond), []);
+}
