@@ -19,6 +19,7 @@ mod reproduce;
 mod scenario;
 mod schema;
 mod sim;
+mod status;
 mod sweep;
 mod validate;
 mod watch;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
+use failure::Failure;
 use polypath_scenario::document::nearest;
 
 /// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
@@ -59,6 +61,8 @@ enum Command {
     Relay(relay::Args),
     /// Go through a recording of `node --record` again; exit code 1 at the first decision that differs.
     Replay(replay::Args),
+    /// Show how a running node does.
+    Status(status::Args),
     /// Make a key pair for a node or a relay, or show its public half.
     Key(key::Args),
     /// Print the JSON schema of a file that polypath reads.
@@ -67,7 +71,15 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| suggest(error).exit());
-    tracing_subscriber::fmt()
+    begin_log(&cli.command);
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn begin_log(command: &Command) {
+    let log = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         // It would tell on standard error that standard error cannot be written, and panic.
         .log_internal_errors(false)
@@ -75,9 +87,15 @@ fn main() -> ExitCode {
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("POLYPATH_LOG")
                 .unwrap_or_else(|_| "info".into()),
-        )
-        .init();
-    let result = match cli.command {
+        );
+    match command {
+        Command::Node(args) if args.logs_json() => log.json().flatten_event(true).init(),
+        _ => log.init(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Sim(args) => sim::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
@@ -85,12 +103,9 @@ fn main() -> ExitCode {
         Command::Node(args) => node::run(&args),
         Command::Relay(args) => relay::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }
 

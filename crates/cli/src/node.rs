@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use polypath_live::config::NodeConfig;
 use polypath_live::node::{self, NodeError};
 
@@ -27,6 +28,22 @@ pub(crate) struct Args {
     /// it must have passed.
     #[arg(long, value_name = "NS")]
     origin_ns: Option<u64>,
+    /// How the log on standard error is written: lines for reading, or a JSON object each.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Args {
+    /// Whether the log is JSON.
+    pub(crate) fn logs_json(&self) -> bool {
+        self.log_format == LogFormat::Json
+    }
 }
 
 /// Runs the node until it is told to stop.
@@ -36,12 +53,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         events: args.events.clone(),
         stats: args.stats.clone(),
         record: args.record.clone(),
+        file: Some(args.config.clone()),
         origin_ns: args.origin_ns,
     };
     match node::run(&config, &options) {
         Ok(_) => Ok(()),
         Err(error @ NodeError::Drive(_)) => Err(Failure::Run(error.into())),
-        Err(error @ (NodeError::Tun(_) | NodeError::Udp(_))) => Err(Failure::Machine(error.into())),
+        Err(
+            error @ (NodeError::Tun(_)
+            | NodeError::Udp(_)
+            | NodeError::Control(_)
+            | NodeError::Metrics(_)),
+        ) => Err(Failure::Machine(error.into())),
         Err(error) => Err(Failure::Input(error.into())),
     }
 }

@@ -6,6 +6,11 @@ use crate::failure::Failure;
 
 /// Prints to standard output; a reader that has gone away has seen enough.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_on(text).map(|_| ())
+}
+
+/// The same; false where the reader has gone away.
+pub(crate) fn print_on(text: &str) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
     match output
         .write_all(text.as_bytes())
@@ -14,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(anyhow::Error::from(error)
             .context("cannot print the result")
             .into()),
-        _ => Ok(()),
+        result => Ok(result.is_ok()),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `polypath node` as its users run it: two processes, from the files of docs/two-nodes.
 
 mod common;
+#[path = "node/operation.rs"]
+mod operation;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

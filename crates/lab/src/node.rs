@@ -13,7 +13,7 @@ use polypath_core::endpoint::ProbingConfig;
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
-use polypath_live::config::Watch;
+use polypath_live::config::{Control, Off, Watch};
 use polypath_sim::Side;
 use serde::Serialize;
 
@@ -174,7 +174,8 @@ impl Drop for Node {
 /// A node's configuration file.
 #[derive(Serialize)]
 struct Configuration<'a> {
-    // A word must stand before all tables.
+    // Words must stand before all tables.
+    control: Control,
     liveness: Watch,
     node: NodeTable,
     peer: PeerTable<'a>,
@@ -215,6 +216,7 @@ impl<'a> Configuration<'a> {
         let paths = (0..).map(PathId).zip(overlay.paths);
         Self {
             liveness: overlay.liveness,
+            control: Control::Off(Off::Off),
             node: NodeTable {
                 key_file: format!("{}.key", side_name(side)).into(),
                 tun: TunTable {

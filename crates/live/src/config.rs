@@ -18,7 +18,10 @@ use serde::{Deserialize, Serialize};
 use crate::tun::Prefix;
 
 mod check;
+mod operation;
 pub mod relay;
+
+pub use operation::{Control, ControlConfig, MetricsConfig};
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const LEAST_MTU_V6: u16 = 1280;
@@ -42,6 +45,12 @@ pub struct NodeConfig {
     /// How paths are watched; `"off"` uses every path always.
     #[serde(default)]
     pub liveness: Watch,
+    /// Where the running node is asked for its state (`polypath status`); `"off"` asks nowhere.
+    #[serde(default)]
+    pub control: Control,
+    /// Metrics for Prometheus; none unless they are asked for.
+    #[serde(default)]
+    pub metrics: Option<MetricsConfig>,
     /// The paths, in the same order at both ends.
     #[serde(rename = "path")]
     pub paths: Vec<PathConfig>,
@@ -94,6 +103,9 @@ impl Watch {
 pub struct LocalConfig {
     /// The file of this node's private key, relative to the configuration file.
     pub key_file: PathBuf,
+    /// The user that the node becomes once all is open; it starts as root then. Otherwise it stays who it is.
+    #[serde(default)]
+    pub user: Option<String>,
     /// The TUN device to which the routing table sends what is to cross.
     pub tun: TunDevice,
 }
@@ -131,7 +143,7 @@ pub struct PeerConfig {
 }
 
 /// One path to the peer.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathConfig {
     /// Its name in logs and statistics.
@@ -165,7 +177,7 @@ impl PathConfig {
 }
 
 /// The relay by which a path goes.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRelay {
     /// Its public key, as `polypath key` printed it there.
@@ -209,6 +221,11 @@ impl NodeConfig {
         };
         let (mut config, _) = document::read_checked(&text, &name, &[], check)?;
         config.node.key_file = directory.join(&config.node.key_file);
+        if let Control::Socket(control) = &mut config.control
+            && let Some(socket) = &mut control.socket
+        {
+            *socket = directory.join(&socket);
+        }
         Ok(config)
     }
 

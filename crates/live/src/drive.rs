@@ -18,6 +18,7 @@ mod timer;
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use polypath_core::machine::Deadline;
@@ -44,6 +45,20 @@ const EVENTS: usize = 64;
 /// A descriptor of a station, by the number that the station chose for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub u32);
+
+/// Adds descriptors to a [`Driver`].
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    epoll: Arc<Epoll>,
+}
+
+impl Watcher {
+    /// Watches `fd` (non-blocking) for input, until it is closed; several may have one token.
+    pub fn watch(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, u64::from(token.0));
+        Ok(self.epoll.add(fd, event)?)
+    }
+}
 
 /// Machines together with the descriptors that feed them.
 ///
@@ -85,7 +100,7 @@ pub struct DriveReport {
 #[derive(Debug)]
 pub struct Driver {
     clock: Clock,
-    epoll: Epoll,
+    watcher: Watcher,
     timer: Timer,
     listener: StopListener,
     stop: StopHandle,
@@ -97,14 +112,17 @@ pub struct Driver {
 impl Driver {
     /// A driver that reads `clock`, with no descriptors yet.
     pub fn new(clock: Clock) -> io::Result<Self> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let watcher = Watcher {
+            epoll: Arc::new(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?),
+        };
+        let epoll = &watcher.epoll;
         let timer = Timer::new(clock)?;
         let (stop, listener) = stop::channel()?;
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, STOP))?;
         Ok(Self {
             clock,
-            epoll,
+            watcher,
             timer,
             listener,
             stop,
@@ -127,8 +145,13 @@ impl Driver {
 
     /// Watches `fd` (non-blocking) for input; it is the station's and must outlive the drive.
     pub fn watch(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
-        let event = EpollEvent::new(EpollFlags::EPOLLIN, u64::from(token.0));
-        Ok(self.epoll.add(fd, event)?)
+        self.watcher.watch(fd, token)
+    }
+
+    /// A handle by which a station adds descriptors during the drive.
+    #[must_use]
+    pub fn watcher(&self) -> Watcher {
+        self.watcher.clone()
     }
 
     /// Drives `station` until it fails or a [`StopHandle`] says so.
@@ -155,7 +178,7 @@ impl Driver {
             }
             let progress = self.do_due(station, now)?;
             let timeout = self.timeout(station, now, end, progress)?;
-            let ready = match self.epoll.wait(&mut events, timeout) {
+            let ready = match self.watcher.epoll.wait(&mut events, timeout) {
                 Err(nix::errno::Errno::EINTR) => 0,
                 result => result?,
             };

@@ -4,14 +4,22 @@
 
 pub mod clock;
 pub mod config;
+pub mod control;
 pub mod drive;
 pub mod keys;
+pub mod metrics;
 pub mod node;
+pub mod notify;
+pub mod operation;
 pub mod priority;
+pub mod privilege;
 pub mod recording;
 pub mod relay;
 pub mod stats;
 pub mod tun;
 pub mod udp;
 
+mod bounded;
 mod buffer;
+#[cfg(test)]
+mod quiet;

@@ -21,12 +21,16 @@ use polypath_session::key::PrivateKey;
 use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::clock::{Clock, wall_ns};
 use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
+use crate::control::ControlError;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
+use crate::notify::Notifier;
+use crate::operation::{Operation, ReloadHandle};
+use crate::privilege::PrivilegeError;
 use crate::recording::{self, Header};
 use crate::stats::{self, Stats, StatsFile};
 use crate::tun::batch::Packets;
@@ -41,8 +45,11 @@ use station::NodeStation;
 mod events;
 mod hearing;
 mod inbox;
+mod office;
+mod operate;
 mod paths;
 mod ports;
+mod rates;
 mod station;
 mod timeline;
 
@@ -59,6 +66,8 @@ pub struct Options {
     pub stats: Option<PathBuf>,
     /// Where to record what comes to the endpoint and what it decides ([`crate::recording`]).
     pub record: Option<PathBuf>,
+    /// The file to read again on a reload; without it there is none.
+    pub file: Option<PathBuf>,
     /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the future.
     pub origin_ns: Option<u64>,
 }
@@ -107,6 +116,15 @@ pub enum NodeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// Where metrics are to be served.
+    #[error("{0}")]
+    Metrics(String),
+    /// Privileges that are to be given up.
+    #[error(transparent)]
+    Privilege(#[from] PrivilegeError),
     /// The drive loop.
     #[error("the node stopped: {0}")]
     Drive(#[from] io::Error),
@@ -116,22 +134,34 @@ pub enum NodeError {
 pub struct Node {
     station: NodeStation,
     driver: Driver,
+    operation: Operation,
 }
 
 /// Runs a node until `SIGINT` or `SIGTERM`, and says what it counted.
 pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
-    let mut node = Node::open(config, options)?;
+    let notifier = Notifier::from_env();
+    let mut node = Node::open_told(config, options, &notifier)?;
     let stop = node.stop_handle();
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;
+    node.reload_handle().reload_on(SIGHUP)?;
     node.run()
 }
 
 impl Node {
     /// Opens all that `config` names, in the network namespace of the calling thread.
     pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
+        Self::open_told(config, options, &Notifier::default())
+    }
+
+    fn open_told(
+        config: &NodeConfig,
+        options: &Options,
+        notifier: &Notifier,
+    ) -> Result<Self, NodeError> {
         let clock = clock(options.origin_ns)?;
         let private_key = keys::load(&config.node.key_file)?;
+        let own = private_key.public();
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(stats_file).transpose()?;
@@ -159,8 +189,19 @@ impl Node {
         let offload = config.offload();
         let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
-        let station = NodeStation::new(tunnel, ports, stats, clock.now());
-        Ok(Self { station, driver })
+        let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
+        let operation = operate::begin(config, options, (own, notifier), &mut station)?;
+        Ok(Self {
+            station,
+            driver,
+            operation,
+        })
+    }
+
+    /// Lets the node read its configuration again, from elsewhere.
+    #[must_use]
+    pub fn reload_handle(&self) -> ReloadHandle {
+        self.operation.reload_handle()
     }
 
     /// Ends [`Node::run`] from elsewhere.
@@ -172,6 +213,7 @@ impl Node {
     /// Carries packets until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.station.tun_name(), "ready");
+        self.station.office.tell_ready();
         let report = self.driver.run(&mut self.station)?;
         let now = self.driver.clock().now();
         Ok(self.station.finish(now, stats::drive(&report))?)
@@ -237,7 +279,8 @@ fn tunnel(
     Ok(tunnel)
 }
 
-fn endpoint(config: &NodeConfig) -> EndpointConfig {
+/// The endpoint's configuration.
+pub(crate) fn endpoint(config: &NodeConfig) -> EndpointConfig {
     // An endpoint knows one size of headers: with one path over IPv6, all frames count with its 48 B.
     let v6 = config.paths.iter().any(|path| path.local.is_ipv6());
     let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };

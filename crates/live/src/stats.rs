@@ -53,12 +53,16 @@ pub struct TunStats {
 pub struct PathStats {
     /// The path's name.
     pub name: String,
+    /// The address that this end sends from and receives at.
+    pub local: Option<SocketAddr>,
     /// Where the peer is, if that is known, or the relay.
     pub remote: Option<SocketAddr>,
     /// Sent.
     pub sent: Volume,
     /// Received, authentic or not.
     pub received: Volume,
+    /// How much that was in the last second that is over.
+    pub rate: RateStats,
     /// Received from the peer, as its seal proves, and new.
     pub authentic: u64,
     /// How many seconds ago the last of those came.
@@ -88,9 +92,40 @@ impl From<&Session> for RelayStats {
     fn from(relay: &Session) -> Self {
         Self {
             established: relay.is_established(),
-            session: session(relay.counters()),
+            session: session(relay.counters(), None),
         }
     }
+}
+
+/// How much a path carried in the last second that is over, all headers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RateStats {
+    /// Sent, in bit/s.
+    pub sent_bit_per_s: u64,
+    /// Received, in bit/s.
+    pub received_bit_per_s: u64,
+}
+
+/// Which paths carry which packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PolicyStats {
+    /// The policy's name, as the node's file has it.
+    pub kind: String,
+    /// The path that carries data now; none where several do.
+    pub active: Option<String>,
+    /// How often data went to another path because the policy said so.
+    pub switches: u64,
+}
+
+/// What became of reloads of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reloads {
+    /// Came into force.
+    pub applied: u64,
+    /// Were refused whole.
+    pub refused: u64,
+    /// Why the last one was, if it was.
+    pub last_error: Option<String>,
 }
 
 /// What heartbeats tell of a path.
@@ -100,6 +135,8 @@ pub struct LivenessStats {
     pub state: PathState,
     /// The smoothed round-trip time in milliseconds; none before the first answer.
     pub rtt_ms: Option<f64>,
+    /// Its mean deviation in milliseconds, RTTVAR of RFC 6298: the path's jitter, both ways together.
+    pub rttvar_ms: Option<f64>,
     /// The share of heartbeats that got lost while the path lived, 0 to 1.
     pub loss: f64,
     /// How often it fell silent.
@@ -113,6 +150,7 @@ impl From<PathHealth> for LivenessStats {
         Self {
             state: health.state,
             rtt_ms: health.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            rttvar_ms: health.rttvar.map(|rttvar| rttvar.as_secs_f64() * 1e3),
             loss: health.loss,
             silences: health.silences,
             answered: health.answered,
@@ -121,12 +159,22 @@ impl From<PathHealth> for LivenessStats {
 }
 
 /// What a node counted so far.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     /// [`VERSION`].
     pub version: u32,
     /// When, in nanoseconds since the start of the run.
     pub at: Time,
+    /// The version of the node's software.
+    pub software: String,
+    /// Seconds since the node started.
+    pub uptime_s: f64,
+    /// The TUN device's interface name.
+    pub tun_name: String,
+    /// The policy.
+    pub policy: PolicyStats,
+    /// Reloads of the configuration.
+    pub reloads: Reloads,
     /// Whether packets can cross.
     pub established: bool,
     /// The TUN device.
@@ -145,14 +193,15 @@ pub struct Stats {
     pub drive: Option<Value>,
 }
 
-/// The session's counters as the file has them.
+/// The session's counters as the file has them, and how many seconds ago its keys were agreed on.
 #[must_use]
-pub fn session(counters: &Counters) -> Value {
+pub fn session(counters: &Counters, age_s: Option<f64>) -> Value {
     let rejected: Map<String, Value> = Reject::ALL
         .iter()
         .map(|reason| (reason.name().to_owned(), counters.rejected(*reason).into()))
         .collect();
     json!({
+        "age_s": age_s,
         "sealed": counters.sealed,
         "opened": counters.opened,
         "initiated": counters.initiated,

@@ -16,7 +16,7 @@ use nix::sys::socket::{
 use nix::sys::time::TimeSpec;
 use polypath_core::frame::{OVER_IPV4, OVER_IPV6};
 use polypath_core::time::Time;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -138,6 +138,18 @@ impl PathSocket {
     #[must_use]
     pub fn receive_together(&self, together: bool) -> bool {
         setsockopt(&self.socket, UdpGroSegment, &together).is_ok()
+    }
+
+    /// Binds the socket to the interface of `path`, or to none; its address stays.
+    ///
+    /// Without `CAP_NET_RAW` only a socket that is bound to none can be bound (Linux 5.7).
+    pub fn rebind(&mut self, path: &PathConfig) -> Result<(), UdpError> {
+        let interface = path.interface.as_deref();
+        SockRef::from(&self.socket)
+            .bind_device(interface.map(str::as_bytes))
+            .map_err(|source| interface_error(path, interface.unwrap_or("none"), source))?;
+        self.mtu = interface::mtu(interface, path.local.ip());
+        Ok(())
     }
 
     /// The MTU of the path's interface in bytes; that of Ethernet where it is not known.

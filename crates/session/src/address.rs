@@ -21,6 +21,13 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         }
     }
 
+    /// It is learned, beginning with where the peer is now, if that is known.
+    #[must_use]
+    pub const fn learning_from(address: Option<A>) -> Self {
+        let learns = true;
+        Self { address, learns }
+    }
+
     /// Where to send, if that is known.
     #[must_use]
     pub const fn get(&self) -> Option<A> {
@@ -69,5 +76,14 @@ mod tests {
         assert!(!peer.hear(2));
         assert_eq!(peer.get(), Some(1));
         assert_eq!(peer.answer(2), 1);
+    }
+
+    #[test]
+    fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
+        let mut peer = PeerAddress::learning_from(Some(1));
+        assert_eq!(peer.get(), Some(1));
+        assert!(!peer.hear(1));
+        assert!(peer.hear(2));
+        assert_eq!(peer.get(), Some(2));
     }
 }

@@ -65,7 +65,7 @@ impl Site {
     ) -> (NodeThread, PathBuf) {
         let [name, peer] = who;
         let text = format!(
-            "[node]\nkey_file = \"{name}.key\"\n\
+            "control = \"off\"\n[node]\nkey_file = \"{name}.key\"\n\
              tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\", \"fd77::{digit}/64\"] }}\n\
              [peer]\npublic_key = \"{}\"\n{rest}",
             self.public_key(peer)

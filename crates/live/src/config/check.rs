@@ -9,7 +9,7 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_scenario::document::Problems;
 
-use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice};
+use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, operation};
 use crate::keys;
 use crate::tun::Prefix;
 
@@ -27,6 +27,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_liveness(config, problems);
     check_paths(&config.paths, problems);
     check_relays(config, problems);
+    operation::check(config, problems);
     if let Some(path) = config.policy.named_path()
         && path.index() >= config.paths.len().max(1)
     {

@@ -170,6 +170,37 @@ fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
 }
 
 #[test]
+fn what_the_operator_asks_for_is_read_and_what_cannot_be_is_told_with_its_line() {
+    let read = |tables: &str| {
+        let text = GOOD.replace("[probing]", &format!("{tables}\n[probing]"));
+        NodeConfig::parse(&text, "a.toml")
+    };
+    let usual = read("").unwrap();
+    assert_eq!(usual.control, Control::Socket(ControlConfig::default()));
+    assert_eq!((usual.metrics, usual.node.user), (None, None));
+    let asked = read("[control]\nsocket = \"x.sock\"\n[metrics]\nlisten = \"[::1]:9600\"").unwrap();
+    let socket = Some("x.sock".into());
+    assert_eq!(asked.control, Control::Socket(ControlConfig { socket }));
+    assert_eq!(asked.metrics.unwrap().listen, "[::1]:9600".parse().unwrap());
+    let off = NodeConfig::parse(&format!("control = \"off\"\n{GOOD}"), "a.toml").unwrap();
+    assert_eq!(off.control, Control::Off(Off::Off));
+    for (tables, place, named) in [
+        ("[metrics]\nlisten = \"127.0.0.1:0\"", "a.toml:10:", "9600"),
+        (
+            "[metrics]\nlisten = \"localhost\"",
+            "a.toml:10:",
+            "`localhost`",
+        ),
+        ("[metrics]", "a.toml:9:", "`listen`"),
+        ("[control]\nsocket = \"..\"", "a.toml:10:", "names no file"),
+        ("[control]\nsockt = \"x\"", "a.toml:10:", "`socket`"),
+    ] {
+        let said = read(tables).unwrap_err().to_string();
+        assert!(said.starts_with(place) && said.contains(named), "{said}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     let text = GOOD
         .replace("remote", "remot")
@@ -181,7 +212,10 @@ fn all_mistakes_are_told_at_once() {
 #[test]
 fn the_schema_names_every_table() {
     let schema = NodeConfig::schema();
-    for key in ["node", "peer", "policy", "probing", "liveness", "path"] {
+    let keys = [
+        "node", "peer", "policy", "probing", "liveness", "control", "metrics", "path",
+    ];
+    for key in keys {
         assert!(schema["properties"].get(key).is_some(), "{key}");
     }
 }

@@ -74,6 +74,7 @@ mod tests {
 
     #[test]
     fn a_realtime_thread_leaves_the_kernel_its_share() {
+        let _quiet = crate::quiet::quiet();
         let (share, rests) = spin(true);
         assert!(share < 0.95, "{share} with {rests} rests");
         assert!(rests > 0);

@@ -45,13 +45,24 @@ pub(super) enum Change {
 impl Hearing {
     /// Of `paths` paths that `policy` uses and that are watched like this.
     pub(super) fn new(paths: usize, policy: PolicyConfig, watch: Watch) -> Self {
+        let mut hearing = Self {
+            paths: vec![Heard::default(); paths],
+            together: false,
+        };
+        hearing.adjust(policy, watch);
+        hearing
+    }
+
+    /// The paths are used and watched like this from now on.
+    pub(super) fn adjust(&mut self, policy: PolicyConfig, watch: Watch) {
         let on_all = match policy {
             PolicyConfig::DuplicateAll {} | PolicyConfig::ProbeAndSwitch { .. } => true,
             PolicyConfig::SinglePath { .. } | PolicyConfig::DuplicateAcks { .. } => false,
         };
-        let together = on_all && watch.config().is_none();
-        let paths = vec![Heard::default(); paths];
-        Self { paths, together }
+        self.together = on_all && watch.config().is_none();
+        for heard in &mut self.paths {
+            (heard.missed, heard.silent) = (0, false);
+        }
     }
 
     /// When the peer was last heard on `path`, if ever.

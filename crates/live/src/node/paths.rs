@@ -19,6 +19,9 @@ use crate::config::PathConfig;
 use crate::stats::{LivenessStats, PathStats};
 use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::{PathSocket, Received};
+use change::Retired;
+
+mod change;
 
 /// The longest that comes in one call, in bytes.
 const LONGEST: usize = 65_535;
@@ -26,6 +29,8 @@ const LONGEST: usize = 65_535;
 /// A path's socket and the address of the peer there.
 struct Path {
     socket: PathSocket,
+    /// The one before it, for what is still under way to there.
+    retired: Option<Retired>,
     remote: PeerAddress<SocketAddr>,
     /// Whether its relay has been heard; nothing where it goes by none.
     relay_heard: Option<bool>,
@@ -41,7 +46,9 @@ pub(super) struct Paths {
     hearing: Hearing,
     datagrams: PacketBuffer,
     clock: Clock,
-    /// Whether datagrams are sent and received many in a call.
+    /// Whether datagrams are received many in a call.
+    offload: bool,
+    /// Whether they are sent so, too.
     together: bool,
 }
 
@@ -56,8 +63,8 @@ impl Paths {
         hearing: Hearing,
         together: bool,
     ) -> Self {
-        let together = together && receive_together(&sockets);
-        let longest = if together { LONGEST } else { max_datagram + 1 };
+        let offload = together && receive_together(&sockets);
+        let longest = if offload { LONGEST } else { max_datagram + 1 };
         let paths = configs.iter().zip(sockets);
         Self {
             all: paths
@@ -67,7 +74,8 @@ impl Paths {
             hearing,
             datagrams: PacketBuffer::new(longest),
             clock,
-            together,
+            offload,
+            together: offload,
         }
     }
 
@@ -206,14 +214,16 @@ impl Paths {
 impl Path {
     fn new(config: &PathConfig, socket: PathSocket) -> Self {
         Self {
-            socket,
             remote: PeerAddress::configured(config.target()),
             relay_heard: config.relay.as_ref().map(|_| false),
             stats: PathStats {
                 name: config.name.clone(),
+                local: socket.local().ok(),
                 remote: config.target(),
                 ..PathStats::default()
             },
+            socket,
+            retired: None,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
         }
@@ -226,7 +236,7 @@ impl Path {
         clock: Clock,
     ) -> io::Result<Option<(Received, Bytes)>> {
         if self.incoming.is_empty()
-            && let Some(received) = self.socket.receive(space.space(), clock)?
+            && let Some(received) = self.receive_waiting(space.space(), clock)?
         {
             let bytes = space.take(received.len);
             if received.segment >= received.len {

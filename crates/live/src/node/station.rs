@@ -9,9 +9,11 @@ use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
 
 use super::next_second;
+use super::office::{ORDERS, Office};
 use super::ports::Ports;
 use super::timeline::Timeline;
-use crate::drive::{BUDGET, Station, Token};
+use crate::drive::{BUDGET, Station, Token, Watcher};
+use crate::operation::Order;
 use crate::stats::{self, PathStats, RelayStats, Stats, StatsFile};
 
 /// The TUN device; the paths have their numbers.
@@ -25,28 +27,39 @@ pub(super) struct NodeStation {
     tunnel: Timeline<Tunnel>,
     ports: Ports,
     stats: Option<StatsFile>,
-    /// When files are written next, if there are any.
-    report_at: Option<Time>,
+    /// When the next second is over, and files are written, if there are any.
+    report_at: Time,
     /// Whether the log has that the statistics cannot be written.
     told: bool,
     /// When the log is to say from which paths nothing came.
     silence_at: Option<Time>,
+    pub(super) office: Office,
 }
 
 impl NodeStation {
     /// A station at `now`.
-    pub(super) fn new(tunnel: Tunnel, ports: Ports, stats: Option<StatsFile>, now: Time) -> Self {
+    pub(super) fn new(
+        tunnel: Tunnel,
+        ports: Ports,
+        stats: Option<StatsFile>,
+        watcher: Watcher,
+        now: Time,
+    ) -> Self {
         // As many as the kernel joins in one call, and some 0.1 ms of work.
         let turn = if ports.tun.has_offload() { 64 } else { BUDGET };
-        let reports = ports.events.is_some() || stats.is_some();
         Self {
             tunnel: Timeline::new(tunnel, now, turn),
             ports,
             stats,
-            report_at: reports.then_some(now),
+            report_at: now,
             told: false,
             silence_at: Some(now + PATIENCE),
+            office: Office::new(watcher, now),
         }
+    }
+
+    pub(super) fn tun_mtu(&self) -> u16 {
+        self.ports.tun.tun().mtu()
     }
 
     pub(super) fn tun_name(&self) -> &str {
@@ -66,17 +79,23 @@ impl NodeStation {
 
     fn count(&self, now: Time) -> Stats {
         let tunnel = self.tunnel.machine();
-        Stats {
+        let age = tunnel
+            .established_at()
+            .map(|at| now.since(at).as_secs_f64());
+        let stats = Stats {
             version: stats::VERSION,
             at: now,
+            software: env!("CARGO_PKG_VERSION").to_owned(),
+            tun_name: self.tun_name().to_owned(),
             established: tunnel.is_established(),
             tun: self.ports.tun.stats(),
             paths: self.count_paths(now),
             peer_paths: tunnel.peer_paths(),
             dropped: self.ports.dropped.clone(),
-            session: stats::session(tunnel.counters()),
-            drive: None,
-        }
+            session: stats::session(tunnel.counters(), age),
+            ..Stats::default()
+        };
+        self.office.complete(stats, tunnel)
     }
 
     fn count_paths(&self, now: Time) -> Vec<PathStats> {
@@ -102,6 +121,11 @@ impl NodeStation {
     /// Writes the files; packets must go on where statistics cannot be written for a while.
     fn report(&mut self, now: Time) -> io::Result<()> {
         self.ports.flush()?;
+        self.office
+            .end_second(now, &self.ports, self.tunnel.machine());
+        if self.stats.is_none() {
+            return Ok(());
+        }
         match self.write(&self.count(now)) {
             Ok(()) => self.told = false,
             Err(error) if !self.told => {
@@ -109,6 +133,23 @@ impl NodeStation {
                 self.told = true;
             }
             Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Does what the operator asks for at `at`, at most `budget` times.
+    fn take_orders(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
+        for _ in 0..budget {
+            match self.office.next_order() {
+                // Whoever has asked may have gone meanwhile.
+                Some(Order::Count(answer)) => _ = answer.try_send(self.count(now)),
+                Some(Order::Change(change, answer)) => {
+                    let (tunnel, ports) = (&mut self.tunnel, &mut self.ports);
+                    let outcome = self.office.change(*change, at, tunnel, ports)?;
+                    _ = answer.try_send(outcome);
+                }
+                Some(Order::Refused(_)) | None => return Ok(()),
+            }
         }
         Ok(())
     }
@@ -131,15 +172,19 @@ impl NodeStation {
 
 impl Station for NodeStation {
     fn deadline(&self) -> Option<Deadline> {
-        let report = self.report_at.map(|at| Deadline {
-            at,
+        let report = Deadline {
+            at: self.report_at,
             why: "statistics",
+        };
+        let alive = self.office.alive_at().map(|at| Deadline {
+            at,
+            why: "sign of life",
         });
         let silence = self.silence_at.map(|at| Deadline {
             at,
             why: "no answer yet",
         });
-        let own = Deadline::earlier(report, silence);
+        let own = Deadline::earlier(Deadline::earlier(Some(report), alive), silence);
         Deadline::earlier(self.tunnel.deadline(), own)
     }
 
@@ -151,8 +196,9 @@ impl Station for NodeStation {
         self.tunnel.tell_late(now, &mut self.ports)?;
         self.tunnel.catch_up(now, &mut self.ports)?;
         self.ports.send_off()?;
-        if self.report_at.is_some_and(|at| at <= now) {
-            self.report_at = Some(next_second(now));
+        self.office.tell_alive(now);
+        if self.report_at <= now {
+            self.report_at = next_second(now);
             self.report(now)?;
         }
         if self.silence_at.take_if(|at| *at <= now).is_some() {
@@ -164,6 +210,9 @@ impl Station for NodeStation {
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         self.tunnel.tell_late(now, &mut self.ports)?;
         let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
+        if token == ORDERS {
+            self.take_orders(now, until, budget)?;
+        }
         // Where datagrams are left, a packet counts as read before they came.
         let packets = match token {
             TUN => self.take_packets(until, budget)?,

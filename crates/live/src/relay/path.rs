@@ -275,7 +275,7 @@ impl Path {
                 bytes: traffic.bytes,
             },
             dropped: dropped.collect(),
-            session: stats::session(self.relay.counters(side)),
+            session: stats::session(self.relay.counters(side), None),
         }
     }
 }

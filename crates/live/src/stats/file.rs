@@ -139,7 +139,7 @@ fn refusal(why: &str) -> io::Error {
 mod tests {
     use super::*;
     use crate::drive::DriveReport;
-    use crate::stats::{PathStats, Stats, TunStats, VERSION, drive, session};
+    use crate::stats::{PathStats, Stats, VERSION, drive, session};
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
     use polypath_core::event::DropReason;
@@ -153,12 +153,12 @@ mod tests {
             version: VERSION,
             at: Time(5),
             established: true,
-            tun: TunStats::default(),
             paths: vec![PathStats::default()],
             peer_paths: Some(1),
             dropped: [(DropReason::BehindWindow, 3)].into(),
-            session: session(&Counters::default()),
+            session: session(&Counters::default(), None),
             drive: Some(drive(&DriveReport::default())),
+            ..Stats::default()
         }
     }
 

@@ -1,0 +1,130 @@
+//! `polypath status`: how a running node does.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+
+use clap::ValueEnum;
+use polypath_core::time::Duration;
+use polypath_live::control;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output::{print, print_on};
+
+mod table;
+
+/// Least time between two questions.
+const LEAST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Arguments of `polypath status`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 the node has answered; 1 it does not answer; 2 the command line is wrong, or names no \
+                  node where there are several."
+)]
+pub(crate) struct Args {
+    /// The name of the node's TUN device, or its control socket; the only running node if none is named.
+    node: Option<String>,
+    /// A table for reading, or JSON: one document, a line each time with --watch.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Ask again and again, until interrupted.
+    #[arg(long)]
+    watch: bool,
+    /// How long to wait between two questions of --watch: "1s", "250ms".
+    #[arg(long, value_name = "TIME", default_value = "1s", requires = "watch", value_parser = interval)]
+    interval: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// Prints the state of a node.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let socket = find(args.node.as_deref(), &control::directories())?;
+    if !args.watch {
+        return print(&text(args, &ask(&socket)?));
+    }
+    loop {
+        let state = text(args, &ask(&socket)?);
+        let state = match args.format {
+            // From the top left, without what was there before.
+            Format::Table if io::stdout().is_terminal() => format!("\x1b[H\x1b[J{state}"),
+            Format::Table => format!("{state}\n"),
+            Format::Json => state,
+        };
+        if !print_on(&state)? {
+            return Ok(());
+        }
+        sleep(std::time::Duration::from_nanos(args.interval.as_nanos()));
+    }
+}
+
+/// Longer than nothing, so that a node is not asked without a pause.
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = text
+        .parse::<Duration>()
+        .map_err(|error| error.to_string())?;
+    if interval < LEAST_INTERVAL {
+        return Err(format!("wait at least {LEAST_INTERVAL}"));
+    }
+    Ok(interval)
+}
+
+fn ask(socket: &Path) -> Result<Value, Failure> {
+    control::status(socket).map_err(Failure::run)
+}
+
+fn text(args: &Args, state: &Value) -> String {
+    match args.format {
+        Format::Table => table::render(state),
+        Format::Json if args.watch => format!("{state}\n"),
+        Format::Json => format!("{state:#}\n"),
+    }
+}
+
+/// The socket of the node that is meant.
+fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let Some(node) = node else {
+        return only(&control::sockets(directories), directories);
+    };
+    let is_path = node.contains('/') || Path::new(node).extension().is_some_and(|e| e == "sock");
+    if is_path {
+        return Ok(node.into());
+    }
+    let name = format!("{node}.sock");
+    let mut candidates = directories.iter().map(|directory| directory.join(&name));
+    let found = candidates.clone().find(|path| path.exists());
+    let first = || candidates.next().unwrap_or_else(|| name.clone().into());
+    Ok(found.unwrap_or_else(first))
+}
+
+fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+    match sockets {
+        [socket] => Ok(socket.clone()),
+        [] => {
+            let looked: Vec<_> = directories
+                .iter()
+                .map(|d| d.display().to_string())
+                .collect();
+            Err(Failure::run(format!(
+                "there is no control socket in {}; is the node running? Start it with `polypath node FILE`, or give \
+                 the socket that its file names: `polypath status SOCKET`",
+                looked.join(" or ")
+            )))
+        }
+        several => {
+            let mut message = "there are several nodes; name one of them:".to_owned();
+            for socket in several {
+                // Writing to a string cannot fail.
+                let _ = write!(message, "\n  polypath status {}", socket.display());
+            }
+            Err(Failure::input(message))
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The state of a node as text for a terminal.
+
+use std::fmt::Write as _;
+
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use serde_json::Value;
+
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+/// A line above, below and under the header, as in reports.
+const RULED: TableStyle = TableStyle::new()
+    .top_border(RULE)
+    .header_separator(RULE)
+    .bottom_border(RULE);
+
+/// Longest name of a path that is shown, in characters.
+const LONGEST_NAME: usize = 12;
+
+/// The columns of the table of paths.
+const COLUMNS: [&str; 9] = [
+    "path",
+    "state",
+    "RTT\nms",
+    "jitter\nms",
+    "loss\n%",
+    "sent\nMbit/s",
+    "received\nMbit/s",
+    "silences",
+    "heard\ns ago",
+];
+
+/// What stands in `state`, the statistics of a node; a dash for what it does not know.
+pub(super) fn render(state: &Value) -> String {
+    let mut text = format!("{}\n{}\n", node(state), policy(state));
+    let _ = writeln!(text, "{}", paths(state));
+    let _ = writeln!(text, "{}", volumes(state));
+    for (title, counts) in [
+        ("packets dropped", &state["dropped"]),
+        ("datagrams rejected", &state["session"]["rejected"]),
+    ] {
+        let _ = writeln!(text, "{title}: {}", counted(counts));
+    }
+    if let Some(error) = state["reloads"]["last_error"].as_str() {
+        let _ = writeln!(text, "the last reload was refused: {error}");
+    }
+    // A name is not to steer the terminal.
+    text.retain(|c| c == '\n' || !c.is_control());
+    text
+}
+
+fn node(state: &Value) -> String {
+    let session = match state["session"]["age_s"].as_f64() {
+        Some(age) => format!("session established, keys {} old", span(age)),
+        None => "no session".to_owned(),
+    };
+    format!(
+        "{}: polypath {}, up {}; {session}",
+        word(&state["tun_name"]),
+        word(&state["software"]),
+        state["uptime_s"].as_f64().map_or_else(dash, span),
+    )
+}
+
+fn policy(state: &Value) -> String {
+    let policy = &state["policy"];
+    let active = policy["active"].as_str();
+    let active = active.map_or_else(String::new, |path| format!(", data on {path}"));
+    format!(
+        "policy {}{active}, {} switches; {} reloads, {} refused",
+        word(&policy["kind"]),
+        policy["switches"],
+        state["reloads"]["applied"],
+        state["reloads"]["refused"],
+    )
+}
+
+fn paths(state: &Value) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(RULED)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(COLUMNS);
+    for column in table.column_iter_mut() {
+        column
+            .set_constraint(ColumnConstraint::ContentWidth)
+            .set_padding((0, 1));
+    }
+    for path in state["paths"].as_array().into_iter().flatten() {
+        table.add_row(row(path));
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn row(path: &Value) -> [String; 9] {
+    let (liveness, rate) = (&path["liveness"], &path["rate"]);
+    let scaled = |value: &Value, by: f64, digits: usize| {
+        let value = value.as_f64();
+        value.map_or_else(dash, |value| format!("{:.digits$}", value * by))
+    };
+    let silences = liveness["silences"].as_u64();
+    [
+        word(&path["name"]).chars().take(LONGEST_NAME).collect(),
+        liveness["state"].as_str().unwrap_or("-").to_owned(),
+        scaled(&liveness["rtt_ms"], 1.0, 1),
+        scaled(&liveness["rttvar_ms"], 1.0, 1),
+        scaled(&liveness["loss"], 100.0, 1),
+        scaled(&rate["sent_bit_per_s"], 1e-6, 3),
+        scaled(&rate["received_bit_per_s"], 1e-6, 3),
+        silences.map_or_else(dash, |silences| silences.to_string()),
+        scaled(&path["last_heard_s"], 1.0, 1),
+    ]
+}
+
+fn volumes(state: &Value) -> String {
+    let volume = |name: &str| {
+        let volume = &state["tun"][name];
+        let bytes = volume["bytes"].as_f64().unwrap_or(0.0);
+        format!("{} packets, {:.1} kB", volume["packets"], bytes / 1e3)
+    };
+    format!(
+        "from applications: {}\nto applications: {}; refused by the kernel: {} packets",
+        volume("from_applications"),
+        volume("to_applications"),
+        state["tun"]["refused"]
+    )
+}
+
+/// Counts by their reasons, without those that never came.
+fn counted(counts: &Value) -> String {
+    let counts = counts.as_object().into_iter().flatten();
+    let counts: Vec<String> = counts
+        .filter(|(_, count)| count.as_u64() != Some(0))
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    if counts.is_empty() {
+        return "none".to_owned();
+    }
+    counts.join(", ")
+}
+
+fn span(seconds: f64) -> String {
+    let units = [(86_400.0, "d"), (3600.0, "h"), (60.0, "min")];
+    let unit = units.into_iter().find(|(unit, _)| seconds >= 2.0 * unit);
+    let (unit, name) = unit.unwrap_or((1.0, "s"));
+    format!("{:.0} {name}", (seconds / unit).floor())
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(dash, str::to_owned)
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn state() -> Value {
+        json!({
+            "version": 1, "software": "0.1.0", "uptime_s": 7300.5, "tun_name": "pp0",
+            "policy": { "kind": "probe-and-switch", "active": "lte", "switches": 3 },
+            "reloads": { "applied": 2, "refused": 1, "last_error": "restart the node\u{1b}[2J" },
+            "established": true,
+            "tun": {
+                "from_applications": { "packets": 10, "bytes": 12_340 },
+                "to_applications": { "packets": 9, "bytes": 900 },
+                "refused": 0,
+            },
+            "paths": [
+                {
+                    "name": "lte", "last_heard_s": 0.04,
+                    "rate": { "sent_bit_per_s": 1_250_000, "received_bit_per_s": 0 },
+                    "liveness": {
+                        "state": "live", "rtt_ms": 41.26, "rttvar_ms": 2.5, "loss": 0.015, "silences": 1,
+                    },
+                },
+                { "name": "a very long name of a path", "last_heard_s": null, "liveness": null },
+            ],
+            "dropped": { "duplicate": 12, "not-ip": 0 },
+            "session": { "age_s": 59.9, "rejected": { "bad-mac": 0 } },
+        })
+    }
+
+    #[test]
+    fn all_stands_there_with_its_unit() {
+        let text = render(&state());
+        for part in [
+            "pp0: polypath 0.1.0, up 2 h; session established, keys 59 s old\n",
+            "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n",
+            "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 0.9 kB; refused",
+            "packets dropped: duplicate 12\n",
+            "datagrams rejected: none\n",
+            "the last reload was refused: restart the node[2J\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let of = |start: &str| {
+            let line = text.lines().find(|line| line.starts_with(start)).unwrap();
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let lte = [
+            "lte", "live", "41.3", "2.5", "1.5", "1.250", "0.000", "1", "0.0",
+        ];
+        assert_eq!(of("lte"), lte);
+        assert!(of("a very long").ends_with(&["-".to_owned(), "-".to_owned()]));
+        assert!(text.lines().all(|line| line.chars().count() <= 100));
+    }
+
+    #[test]
+    fn a_node_of_another_version_that_tells_less_is_shown_with_dashes() {
+        let text = render(&json!({}));
+        assert!(
+            text.starts_with("-: polypath -, up -; no session\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,435 @@
+//! A running node, asked and changed: status, metrics, reload, logs, the service manager.
+
+use std::net::UdpSocket;
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::ExitStatusExt;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::*;
+
+/// What `polypath status` says of the node whose file is `file`, once it says `expected`; at most 20 s.
+fn await_status(file: &Path, expected: impl Fn(&Value) -> bool) -> Value {
+    let mut last = String::new();
+    for _ in 0..200 {
+        let output = ask(&[socket_of(file).as_os_str(), "--format=json".as_ref()]);
+        last = String::from_utf8_lossy(&output.stdout).into_owned();
+        last.push_str(&String::from_utf8_lossy(&output.stderr));
+        if let Ok(status) = serde_json::from_slice::<Value>(&output.stdout)
+            && expected(&status)
+        {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("never: {last}");
+}
+
+fn socket_of(file: &Path) -> PathBuf {
+    file.with_extension("sock")
+}
+
+fn ask(arguments: &[&OsStr]) -> std::process::Output {
+    let mut command = polypath();
+    command
+        .env_remove("XDG_RUNTIME_DIR")
+        .env_remove("RUNTIME_DIRECTORY");
+    command.arg("status").args(arguments).output().unwrap()
+}
+
+fn hang_up(node: &Node) {
+    let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
+    kill(pid, Signal::SIGHUP).unwrap();
+}
+
+fn is_up(status: &Value) -> bool {
+    let live = |path: &Value| path["liveness"]["state"] == "live";
+    status["established"] == true && status["paths"].as_array().unwrap().iter().all(live)
+}
+
+#[test]
+fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
+    let Some(site) = Site::new() else { return };
+    let (_a, _b) = (site.start_a(), site.start_b());
+    let status = await_status(&site.files.a, is_up);
+    assert_eq!(
+        (&status["version"], &status["tun_name"]),
+        (&1.into(), &"pp0".into())
+    );
+    assert_eq!(status["policy"]["kind"], "probe-and-switch");
+    // Where it went with the first packets of the kernel.
+    let active = status["policy"]["active"].as_str().unwrap();
+    assert!(["uplink1", "uplink2"].contains(&active), "{status}");
+    assert_eq!(status["paths"][1]["local"], "10.1.2.1:7001");
+    let rtt = status["paths"][0]["liveness"]["rtt_ms"].as_f64().unwrap();
+    let rttvar = status["paths"][0]["liveness"]["rttvar_ms"]
+        .as_f64()
+        .unwrap();
+    assert!(rtt > 0.0 && rttvar >= 0.0 && rtt < 100.0, "{status}");
+    // Heartbeats alone are some 100 B twice a second, each way.
+    let busy = |status: &Value| {
+        let rate = &status["paths"][0]["rate"];
+        let rate = |way: &str| rate[way].as_u64().unwrap();
+        (500..100_000).contains(&rate("sent_bit_per_s")) && rate("received_bit_per_s") > 500
+    };
+    await_status(&site.files.a, busy);
+    let socket = socket_of(&site.files.a);
+    let table = printed(&ask(&[socket.as_os_str()]));
+    assert!(table.starts_with("pp0: polypath "), "{table}");
+    assert!(
+        table.contains("uplink2") && table.contains("live"),
+        "{table}"
+    );
+    // Two lines of a watch, whose reader then goes away.
+    let mut watch = polypath();
+    watch.arg("status").arg(&socket);
+    watch.args(["--watch", "--interval", "50ms", "--format", "json"]);
+    let mut watch = Node(watch.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(watch.0.stdout.take().unwrap()));
+    let times = [(); 2].map(|()| {
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        line["at"].as_u64().unwrap()
+    });
+    assert!(times[0] < times[1], "{times:?}");
+    drop(lines);
+    let mut ended = None;
+    for _ in 0..100 {
+        ended = watch.0.try_wait().unwrap();
+        if ended.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(ended.unwrap().success());
+}
+
+#[test]
+fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
+    let files = Files::new();
+    let socket = files.path("none.sock");
+    let output = ask(&[socket.as_os_str()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("polypath node FILE"), "{said}");
+    // Where none is named, the directories are looked through.
+    let run = files.path("run");
+    fs::create_dir(&run).unwrap();
+    let look = || {
+        let mut command = polypath();
+        command.arg("status").env("RUNTIME_DIRECTORY", &run);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    let (code, said) = look();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("no control socket"), "{said}");
+    for name in ["pp0.sock", "pp1.sock"] {
+        drop(std::os::unix::net::UnixListener::bind(run.join(name)).unwrap());
+    }
+    let (code, said) = look();
+    assert_eq!(code, Some(2), "{said}");
+    let named = ["pp0.sock", "pp1.sock"]
+        .map(|name| format!("polypath status {}", run.join(name).display()));
+    assert!(named.iter().all(|command| said.contains(command)), "{said}");
+    fs::remove_file(run.join("pp1.sock")).unwrap();
+    let (code, said) = look();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("has ended"), "{said}");
+    let output = ask(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_second_node_on_the_same_control_socket_is_refused() {
+    let Some(site) = Site::new() else { return };
+    edit(&site.files.b, "\"b.sock\"", "\"a.sock\"");
+    let _a = site.start_a();
+    await_log(&site.files.a, "ready", 1);
+    let mut b = site.start_b();
+    let code = b.0.wait().unwrap();
+    let log = fs::read_to_string(log_of(&site.files.b)).unwrap();
+    assert_eq!(code.code(), Some(3), "{log}");
+    assert!(log.contains("another node answers there"), "{log}");
+}
+
+/// Datagrams from a to b and back, each way one every `INTERVAL`, numbered and counted.
+struct Flow {
+    ends: [UdpSocket; 2],
+}
+
+/// Between two datagrams of one way: 400 a second.
+const INTERVAL: Duration = Duration::from_micros(2500);
+
+impl Flow {
+    fn new(site: &Site) -> Self {
+        let bind = |address: &'static str| move || UdpSocket::bind(address);
+        let a = site.a.run(bind("10.77.0.1:6000")).unwrap();
+        let b = site.b.run(bind("10.77.0.2:6000")).unwrap();
+        a.connect("10.77.0.2:6000").unwrap();
+        b.connect("10.77.0.1:6000").unwrap();
+        for end in [&a, &b] {
+            end.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        }
+        Self { ends: [a, b] }
+    }
+
+    /// Sends `count` each way and gives the numbers that arrived at a and at b; `before` is told each number.
+    fn run(&self, count: u32, mut before: impl FnMut(u32)) -> [Vec<u32>; 2] {
+        std::thread::scope(|scope| {
+            let receivers = self.ends.each_ref().map(|end| {
+                scope.spawn(|| {
+                    let (mut numbers, mut buffer) = (Vec::new(), [0; 200]);
+                    while end.recv(&mut buffer).is_ok() {
+                        numbers.push(u32::from_be_bytes(*buffer.first_chunk().unwrap()));
+                    }
+                    numbers
+                })
+            });
+            for number in 0..count {
+                before(number);
+                let mut datagram = [0; 200];
+                *datagram.first_chunk_mut().unwrap() = number.to_be_bytes();
+                for end in &self.ends {
+                    end.send(&datagram).unwrap();
+                }
+                std::thread::sleep(INTERVAL);
+            }
+            receivers.map(|receiver| receiver.join().unwrap())
+        })
+    }
+}
+
+#[test]
+fn a_reload_loses_and_doubles_no_packet() {
+    let Some(site) = Site::new() else { return };
+    let (a, b) = (&site.files.a, &site.files.b);
+    // Node b learns where a is, and follows it.
+    for remote in ["remote = \"10.1.1.1:7001\"\n", "remote = \"10.1.2.1:7001\""] {
+        edit(b, remote, "");
+    }
+    let (node_a, node_b) = (site.start_a(), site.start_b());
+    await_status(a, is_up);
+    let before = await_status(b, is_up);
+    let flow = Flow::new(&site);
+    let arrived = flow.run(1600, |number| match number {
+        400 => {
+            edit(a, "probe-and-switch", "duplicate-all");
+            edit(a, "local = \"10.1.1.1:7001\"", "local = \"10.1.1.1:7101\"");
+            hang_up(&node_a);
+        }
+        800 => {
+            edit(b, "probe-and-switch", "single-path");
+            hang_up(&node_b);
+        }
+        1200 => {
+            edit(a, "duplicate-all", "probe-and-switch");
+            edit(
+                a,
+                "name = \"uplink2\"",
+                "name = \"uplink2\"\ninterface = \"p2\"",
+            );
+            edit(a, "[peer]", "[liveness]\nmisses = 5\n[peer]");
+            hang_up(&node_a);
+        }
+        _ => {}
+    });
+    let (log_a, log_b) = (await_log(a, "reloaded", 2), await_log(b, "reloaded", 1));
+    for (end, mut numbers) in ["a", "b"].iter().zip(arrived) {
+        numbers.sort_unstable();
+        let missing: Vec<u32> = (0..1600)
+            .filter(|n| numbers.binary_search(n).is_err())
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{missing:?} lost on the way to {end}: {log_a}{log_b}"
+        );
+        assert_eq!(numbers.len(), 1600, "doubled at {end}");
+    }
+    let status = await_status(a, |status| status["reloads"]["applied"] == 2);
+    assert_eq!(status["policy"]["kind"], "probe-and-switch");
+    assert_eq!(status["paths"][0]["local"], "10.1.1.1:7101");
+    let (_, log) = log_a.rsplit_once("changed=").unwrap();
+    assert!(log.contains("policy, liveness, path.1.interface"), "{log}");
+    let status = await_status(b, |status| status["reloads"]["applied"] == 1);
+    assert_eq!(status["paths"][0]["remote"], "10.1.1.1:7101", "it followed");
+    let established = |status: &Value| status["session"]["established"].clone();
+    assert_eq!(established(&status), established(&before), "one session");
+    assert!(
+        status["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|p| p["liveness"]["silences"] == 0)
+    );
+}
+
+#[test]
+fn a_reload_that_cannot_be_is_refused_whole_and_told() {
+    let Some(site) = Site::new() else { return };
+    let (a, _b) = (site.start_a(), site.start_b());
+    let file = &site.files.a;
+    await_status(file, is_up);
+    edit(file, "\"pp0\"", "\"pp9\"");
+    edit(file, "probe-and-switch", "duplicate-all");
+    hang_up(&a);
+    let log = await_log(file, "not reloaded", 1);
+    assert!(log.contains("node.tun.name"), "{log}");
+    let status = await_status(file, |status| status["reloads"]["refused"] == 1);
+    assert_eq!(status["policy"]["kind"], "probe-and-switch");
+    let error = status["reloads"]["last_error"].as_str().unwrap();
+    assert!(error.contains("node.tun.name"), "{error}");
+    edit(file, "\"pp9\"", "\"pp0\"");
+    edit(file, "duplicate-all", "duplicat-all");
+    hang_up(&a);
+    let log = await_log(file, "not reloaded", 2);
+    assert!(
+        log.contains("a.toml:") && log.contains("`duplicate-all`"),
+        "{log}"
+    );
+    edit(file, "duplicat-all", "duplicate-all");
+    hang_up(&a);
+    let status = await_status(file, |status| status["reloads"]["applied"] == 1);
+    assert_eq!(status["policy"]["kind"], "duplicate-all");
+    assert!(status["reloads"]["last_error"].is_null() && is_up(&status));
+}
+
+#[test]
+fn metrics_are_read_over_http() {
+    let Some(site) = Site::new() else { return };
+    edit(
+        &site.files.a,
+        "[peer]",
+        "[metrics]\nlisten = \"10.1.1.1:9600\"\n[peer]",
+    );
+    let (_a, _b) = (site.start_a(), site.start_b());
+    await_status(&site.files.a, is_up);
+    let mut curl = Command::new("curl");
+    curl.args([
+        "--disable",
+        "--noproxy",
+        "*",
+        "--silent",
+        "--show-error",
+        "--fail",
+    ]);
+    curl.args(["--max-time", "20", "http://10.1.1.1:9600/metrics"]);
+    let page = site.b.output(&mut curl).unwrap();
+    for line in [
+        "polypath_session_established 1",
+        "polypath_path_state{path=\"uplink1\",state=\"live\"} 1",
+        "# TYPE polypath_path_rtt_seconds gauge",
+    ] {
+        assert!(page.lines().any(|l| l == line), "{line}: {page}");
+    }
+}
+
+#[test]
+fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
+    let Some(site) = Site::new() else { return };
+    let file = &site.files.a;
+    let notify = site.files.path("notify");
+    let manager = UnixDatagram::bind(&notify).unwrap();
+    manager
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let mut command = polypath();
+    command
+        .arg("node")
+        .arg(file)
+        .args(["--log-format", "json"])
+        .stdin(Stdio::null());
+    command
+        .env("POLYPATH_LOG", "info")
+        .env("NOTIFY_SOCKET", &notify);
+    command.env("WATCHDOG_USEC", "200000");
+    command.stderr(File::create(log_of(file)).unwrap());
+    let mut node = Node(site.a.spawn(&mut command).unwrap());
+    let next = |but: &str| {
+        let mut buffer = [0; 512];
+        loop {
+            let len = manager.recv(&mut buffer).unwrap();
+            let message = String::from_utf8(buffer[..len].to_vec()).unwrap();
+            if but.is_empty() || !message.starts_with(but) {
+                return message;
+            }
+        }
+    };
+    assert_eq!(next(""), "READY=1");
+    // Twice in the time that it was given.
+    let lively = (0..20).filter(|_| next("STATUS=") == "WATCHDOG=1").count();
+    assert_eq!(lively, 20);
+    hang_up(&node);
+    let told: Vec<String> = [(); 2]
+        .map(|()| {
+            loop {
+                let message = next("STATUS=");
+                if message != "WATCHDOG=1" {
+                    break message;
+                }
+            }
+        })
+        .to_vec();
+    assert!(
+        told[0].starts_with("RELOADING=1\nMONOTONIC_USEC="),
+        "{told:?}"
+    );
+    assert_eq!(told[1], "READY=1");
+    let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert!((0..100).any(|_| next("STATUS=") == "STOPPING=1"));
+    let ended = node.0.wait().unwrap();
+    assert!(ended.success(), "{ended} {:?}", ended.signal());
+    let log = fs::read_to_string(log_of(file)).unwrap();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ready = lines
+        .iter()
+        .find(|line| line["message"] == "ready")
+        .unwrap();
+    assert_eq!(
+        (&ready["level"], &ready["tun"]),
+        (&"INFO".into(), &"pp0".into())
+    );
+    assert!(ready["timestamp"].is_string() && ready["target"].is_string());
+}
+
+#[test]
+fn privileges_are_given_up_once_all_is_open_and_a_reload_does_without() {
+    let Some(site) = Site::new() else { return };
+    let file = &site.files.a;
+    edit(file, "[node]", "[node]\nuser = \"nobody\"");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(site.files.directory.path(), everybody).unwrap();
+    let (a, _b) = (site.start_a(), site.start_b());
+    await_status(file, is_up);
+    let tasks = fs::read_dir(format!("/proc/{}/task", a.0.id())).unwrap();
+    let mut threads = 0;
+    for task in tasks {
+        // A client's thread may be gone by now.
+        let Ok(status) = fs::read_to_string(task.unwrap().path().join("status")) else {
+            continue;
+        };
+        let of = |key: &str| {
+            let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+            let mut words = line.split_whitespace().skip(1);
+            words.next().unwrap().to_owned()
+        };
+        assert_ne!(of("Uid:"), "0", "{status}");
+        for set in ["CapEff:", "CapPrm:", "CapAmb:"] {
+            assert_eq!(of(set), "0000000000000000", "{status}");
+        }
+        threads += 1;
+    }
+    assert!(threads >= 2, "the packets' and the operator's");
+    edit(file, "10.1.1.1:7001", "10.1.1.1:7101");
+    edit(file, "probe-and-switch", "duplicate-all");
+    hang_up(&a);
+    let status = await_status(file, |status| status["reloads"]["applied"] == 1);
+    assert_eq!(status["paths"][0]["local"], "10.1.1.1:7101");
+}

@@ -1,0 +1,62 @@
+//! How a running node is asked and watched.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use polypath_scenario::document::Problems;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NodeConfig, Off};
+
+/// Where a running node is asked for its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Control {
+    /// At a socket.
+    Socket(ControlConfig),
+    /// Nowhere.
+    Off(Off),
+}
+
+/// The control socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ControlConfig {
+    /// The socket, relative to the configuration file; by default one named after the TUN device in `/run/polypath`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
+}
+
+/// Metrics for Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricsConfig {
+    /// The address and port at which they are served over HTTP: `"127.0.0.1:9600"`. Whoever reaches it reads them.
+    #[serde(deserialize_with = "super::address")]
+    #[schemars(with = "String")]
+    pub listen: SocketAddr,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self::Socket(ControlConfig::default())
+    }
+}
+
+/// Reports what no schema can state.
+pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
+    if let Control::Socket(ControlConfig { socket: Some(path) }) = &config.control
+        && path.file_name().is_none()
+    {
+        let message = format!("`{}` names no file", path.display());
+        let remedy = "name the socket, as \"/run/polypath/pp0.sock\", or write control = \"off\"";
+        problems.report("control.socket", message, remedy);
+    }
+    if let Some(metrics) = &config.metrics
+        && metrics.listen.port() == 0
+    {
+        let remedy = "give a port, as \"127.0.0.1:9600\"";
+        problems.report("metrics.listen", "nobody could know this port", remedy);
+    }
+}

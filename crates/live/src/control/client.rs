@@ -1,0 +1,99 @@
+//! The asking end of the control socket.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use polypath_core::time::Duration;
+use serde_json::Value;
+
+use super::VERSION;
+use crate::bounded::Bounded;
+
+/// How long a node may take: more than its own patience with its packet thread.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest answer that is read, in bytes: of 64 paths, 1 kB each, many times over.
+const MOST_ANSWER: usize = 1 << 20;
+
+/// Why a node did not tell its state.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// There is no socket.
+    #[error(
+        "{path}: there is no such socket; is the node running? Start it with `polypath node FILE`",
+        path = .0.display()
+    )]
+    Missing(PathBuf),
+    /// The node that had the socket has ended.
+    #[error(
+        "{path}: nobody answers, its node has ended; start it with `polypath node FILE`",
+        path = .0.display()
+    )]
+    Dead(PathBuf),
+    /// The user may not ask.
+    #[error(
+        "{path}: may not ask; run as the node's user, as root, or as a member of the socket's group",
+        path = .0.display()
+    )]
+    NotPermitted(PathBuf),
+    /// It took too long.
+    #[error("{path}: the node does not answer within 5 s", path = .0.display())]
+    Late(PathBuf),
+    /// The node refused.
+    #[error("{path}: the node says: {message}", path = path.display())]
+    Refused {
+        /// The socket.
+        path: PathBuf,
+        /// What it said, in words.
+        message: String,
+    },
+    /// What answers is no node, or one of another version.
+    #[error(
+        "{path}: the answer is not one of version {VERSION} of the protocol; are `polypath` here and the node of \
+         the same version?",
+        path = .0.display()
+    )]
+    Unintelligible(PathBuf),
+    /// Anything else.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The state of the node that listens at `path`, as [`crate::stats::Stats`] has it.
+pub fn status(path: &Path) -> Result<Value, AskError> {
+    let error = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => AskError::Missing(path.to_owned()),
+        io::ErrorKind::ConnectionRefused => AskError::Dead(path.to_owned()),
+        io::ErrorKind::PermissionDenied => AskError::NotPermitted(path.to_owned()),
+        io::ErrorKind::TimedOut => AskError::Late(path.to_owned()),
+        io::ErrorKind::InvalidData => AskError::Unintelligible(path.to_owned()),
+        _ => AskError::Io {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    let stream = UnixStream::connect(path).map_err(error)?;
+    let mut stream = Bounded::new(stream, PATIENCE);
+    let request = format!("{{\"version\":{VERSION},\"request\":\"status\"}}\n");
+    // A node that refuses a client does so before it reads.
+    let _ = stream.write(request.as_bytes());
+    let answer = stream.read_until(b"\n", MOST_ANSWER).map_err(error)?;
+    let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer).ok());
+    let unintelligible = || AskError::Unintelligible(path.to_owned());
+    let mut answer = answer.ok_or_else(unintelligible)?;
+    if let Some(message) = answer["error"]["message"].as_str() {
+        return Err(AskError::Refused {
+            path: path.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+    match answer["status"].take() {
+        status @ Value::Object(_) if answer["version"] == VERSION => Ok(status),
+        _ => Err(unintelligible()),
+    }
+}

@@ -1,0 +1,207 @@
+//! What a node tells its operator, and takes from him, between packets.
+
+use std::io;
+
+use polypath_core::time::{Duration, Time};
+use polypath_session::tunnel::{Input, Tunnel};
+
+use super::ports::Ports;
+use super::rates::Rates;
+use super::timeline::Timeline;
+use crate::drive::{Token, Watcher};
+use crate::notify::Notifier;
+use crate::operation::change::{Change, Remote};
+use crate::operation::{Mailbox, Order};
+use crate::stats::{PathStats, PolicyStats, Reloads, Stats};
+
+/// The operator's orders; below it are the TUN device and the paths.
+pub(super) const ORDERS: Token = Token(u32::MAX - 1);
+
+/// Orders, and what they changed.
+pub(super) struct Office {
+    orders: Option<Mailbox>,
+    watcher: Watcher,
+    notifier: Notifier,
+    /// When the service manager is to hear next that the node lives.
+    alive_at: Option<Time>,
+    /// What the service manager was told last.
+    told: String,
+    rates: Rates,
+    reloads: Reloads,
+    started: Time,
+}
+
+impl Office {
+    /// An office that opens at `now`.
+    pub(super) fn new(watcher: Watcher, now: Time) -> Self {
+        Self {
+            orders: None,
+            watcher,
+            notifier: Notifier::default(),
+            alive_at: None,
+            told: String::new(),
+            rates: Rates::default(),
+            reloads: Reloads::default(),
+            started: now,
+        }
+    }
+
+    /// Takes orders, which `epoll` tells of from now on.
+    pub(super) fn take_orders(&mut self, orders: Mailbox) -> io::Result<()> {
+        self.watcher.watch(&orders, ORDERS)?;
+        self.orders = Some(orders);
+        Ok(())
+    }
+
+    /// Tells the service manager from now on how the node does.
+    pub(super) fn report_to(&mut self, notifier: Notifier) {
+        self.alive_at = notifier.watchdog().map(|_| self.started);
+        self.notifier = notifier;
+    }
+
+    /// When the service manager is to hear from the node.
+    pub(super) fn alive_at(&self) -> Option<Time> {
+        self.alive_at
+    }
+
+    /// Tells the service manager that the node lives, twice in the time after which it would be restarted.
+    pub(super) fn tell_alive(&mut self, now: Time) {
+        if self.alive_at.is_some_and(|at| at <= now)
+            && let Some(span) = self.notifier.watchdog()
+        {
+            self.notifier.alive();
+            self.alive_at = Some(now + span.scale(1, 2).max(Duration::from_millis(1)));
+        }
+    }
+
+    /// Tells the service manager that packets are carried from now on.
+    pub(super) fn tell_ready(&self) {
+        self.notifier.ready();
+    }
+
+    /// Takes the numbers of a second that is over.
+    pub(super) fn end_second(&mut self, now: Time, ports: &Ports, tunnel: &Tunnel) {
+        self.rates.sample(now, ports.paths.volumes());
+        let paths = ports.paths.stats(now, |path| tunnel.health(path));
+        let line = summary(tunnel.is_established(), &paths);
+        if line != self.told {
+            self.notifier.status(&line);
+            self.told = line;
+        }
+    }
+
+    /// Adds to `stats` what is known here alone.
+    pub(super) fn complete(&self, stats: Stats, tunnel: &Tunnel) -> Stats {
+        let endpoint = tunnel.endpoint();
+        let mut stats = Stats {
+            uptime_s: stats.at.since(self.started).as_secs_f64(),
+            reloads: self.reloads.clone(),
+            ..stats
+        };
+        for (index, path) in stats.paths.iter_mut().enumerate() {
+            path.rate = self.rates.of(index);
+        }
+        let active = endpoint.active();
+        let active = active.and_then(|path| stats.paths.get(path.index()));
+        stats.policy = PolicyStats {
+            kind: endpoint.policy().name().to_owned(),
+            active: active.map(|path| path.name.clone()),
+            switches: endpoint.switches(),
+        };
+        stats
+    }
+
+    /// The next order that is not about the office itself.
+    pub(super) fn next_order(&mut self) -> Option<Order> {
+        loop {
+            match self.orders.as_mut()?.next()? {
+                Order::Refused(why) => {
+                    self.reloads.refused += 1;
+                    self.reloads.last_error = Some(why);
+                }
+                order => return Some(order),
+            }
+        }
+    }
+
+    /// Puts `change` into force at `at`; why not, where that cannot be, and then nothing has changed.
+    pub(super) fn change(
+        &mut self,
+        change: Change,
+        at: Time,
+        tunnel: &mut Timeline<Tunnel>,
+        ports: &mut Ports,
+    ) -> io::Result<Result<(), String>> {
+        let adjustment = Input::Adjust(change.adjustment);
+        for path in &change.paths {
+            let Some(socket) = &path.socket else { continue };
+            if let Err(error) = self.watcher.watch(socket, Token(path.path.0.into())) {
+                return Ok(Err(format!("path `{}`: {error}", path.name)));
+            }
+        }
+        if let Err(error) = ports.paths.rebind(&change.paths) {
+            return Ok(Err(error.to_string()));
+        }
+        for path in change.paths {
+            let addressed = matches!(path.remote, Some(Remote::At(_)));
+            let id = path.path;
+            ports.paths.change(path, at);
+            if addressed {
+                tunnel.take_input(at, Input::Addressed(id), ports)?;
+            }
+        }
+        ports.paths.listen_for(change.policy, change.liveness);
+        tunnel.take_input(at, adjustment, ports)?;
+        self.reloads.applied += 1;
+        self.reloads.last_error = None;
+        Ok(Ok(()))
+    }
+}
+
+impl Drop for Office {
+    fn drop(&mut self) {
+        self.notifier.stopping();
+    }
+}
+
+/// How the node does, for whoever lists services.
+fn summary(established: bool, paths: &[PathStats]) -> String {
+    use polypath_core::liveness::PathState;
+    let session = if established {
+        "session established"
+    } else {
+        "no session"
+    };
+    let state = |path: &PathStats| path.liveness.map(|liveness| liveness.state);
+    if paths.iter().all(|path| state(path).is_none()) {
+        return format!("{session}, {} paths", paths.len());
+    }
+    let live = paths
+        .iter()
+        .filter(|path| state(path) == Some(PathState::Live));
+    format!("{session}, {} of {} paths live", live.count(), paths.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::LivenessStats;
+    use polypath_core::liveness::PathState;
+
+    #[test]
+    fn a_line_tells_how_the_node_does() {
+        let path = |state: Option<PathState>| PathStats {
+            liveness: state.map(|state| LivenessStats {
+                state,
+                ..LivenessStats::default()
+            }),
+            ..PathStats::default()
+        };
+        let paths = [Some(PathState::Live), Some(PathState::Silent)].map(path);
+        assert_eq!(
+            summary(true, &paths),
+            "session established, 1 of 2 paths live"
+        );
+        assert_eq!(summary(false, &[path(None)]), "no session, 1 paths");
+    }
+}

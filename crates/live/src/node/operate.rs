@@ -1,0 +1,47 @@
+//! The operator's side of a node, as its configuration says.
+
+use polypath_session::key::PublicKey;
+
+use super::station::NodeStation;
+use super::{NodeError, Options};
+use crate::config::NodeConfig;
+use crate::control::ControlSocket;
+use crate::notify::Notifier;
+use crate::operation::{self, Listeners, Operation, Reloader, Running, mailbox};
+use crate::privilege;
+
+/// Opens what the operator asks at, gives up privileges, and waits for him.
+///
+/// `own` is the node's public key. All else of the node is open by now.
+pub(super) fn begin(
+    config: &NodeConfig,
+    options: &Options,
+    (own, notifier): (PublicKey, &Notifier),
+    station: &mut NodeStation,
+) -> Result<Operation, NodeError> {
+    let (desk, orders) = mailbox::channel()?;
+    station.office.take_orders(orders)?;
+    station.office.report_to(notifier.clone());
+    let mtu = station.tun_mtu();
+    let reloader = options.file.clone().map(|file| {
+        let running = Running { own, mtu };
+        Reloader::new(file, config.clone(), running)
+    });
+    let listeners = listeners(config)?;
+    privilege::give_up(config.node.user.as_deref())?;
+    // Its threads have what is left now.
+    let operation = Operation::start(listeners, desk, reloader, notifier.clone())?;
+    Ok(operation)
+}
+
+fn listeners(config: &NodeConfig) -> Result<Listeners, NodeError> {
+    let control = ControlSocket::configured(&config.control, &config.node.tun.name)?;
+    if let Some(control) = &control {
+        tracing::info!(socket = %control.path().display(), "`polypath status` is answered");
+    }
+    let metrics = operation::listen(config.metrics.as_ref()).map_err(NodeError::Metrics)?;
+    if let Some(address) = metrics.as_ref().and_then(|m| m.local_addr().ok()) {
+        tracing::info!("metrics at http://{address}/metrics");
+    }
+    Ok(Listeners { control, metrics })
+}

@@ -1,0 +1,121 @@
+//! Paths that change under way: another socket takes the place of the one that a path has.
+//!
+//! The peer learns of another address by the first datagram from there, and what it sent before goes to the old one.
+//! So the old socket is read for a while more.
+
+use std::io;
+
+use polypath_core::policy::PolicyConfig;
+use polypath_core::time::{Duration, Time};
+use polypath_session::address::PeerAddress;
+
+use super::{Path, Paths};
+use crate::clock::Clock;
+use crate::config::{PathConfig, Watch};
+use crate::operation::change::{PathChange, Remote};
+use crate::stats::Volume;
+use crate::udp::{PathSocket, Received, UdpError};
+
+/// For so long the old socket is read: as long as keys that were renewed open what is under way.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A socket that only receives.
+pub(super) struct Retired {
+    socket: PathSocket,
+    until: Time,
+}
+
+impl Paths {
+    /// Puts `change` into force at `now`.
+    pub(in crate::node) fn change(&mut self, change: PathChange, now: Time) {
+        // What the socket before it could, it can; the buffers are as long as that needs.
+        if let Some(socket) = change.socket.as_ref().filter(|_| self.offload) {
+            _ = socket.receive_together(true);
+        }
+        if let Some(path) = self.all.get_mut(change.path.index()) {
+            path.flush();
+            path.change(change, now);
+        }
+    }
+
+    /// Binds the sockets of these paths to other interfaces; where that cannot be, all are bound as before.
+    pub(in crate::node) fn rebind(&mut self, changes: &[PathChange]) -> Result<(), UdpError> {
+        for (index, change) in changes.iter().enumerate() {
+            if let Err(error) = self.rebind_path(change, |[new, _]| new) {
+                for change in &changes[..index] {
+                    if let Err(error) = self.rebind_path(change, |[_, old]| old) {
+                        tracing::error!("{error}");
+                    }
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn rebind_path(
+        &mut self,
+        change: &PathChange,
+        which: impl Fn(&[PathConfig; 2]) -> &PathConfig,
+    ) -> Result<(), UdpError> {
+        match (&change.interface, self.all.get_mut(change.path.index())) {
+            (Some(both), Some(path)) => path.socket.rebind(which(both)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether silence is told follows from these from now on.
+    pub(in crate::node) fn listen_for(&mut self, policy: PolicyConfig, watch: Watch) {
+        self.hearing.adjust(policy, watch);
+        self.together = self.offload && !policy.probes();
+    }
+
+    /// What each path has sent and received.
+    pub(in crate::node) fn volumes(&self) -> impl Iterator<Item = (Volume, Volume)> {
+        self.all
+            .iter()
+            .map(|path| (path.stats.sent, path.stats.received))
+    }
+}
+
+impl Path {
+    fn change(&mut self, change: PathChange, now: Time) {
+        self.stats.name = change.name;
+        if let Some(socket) = change.socket {
+            self.stats.local = socket.local().ok();
+            let socket = std::mem::replace(&mut self.socket, socket);
+            let until = now + GRACE;
+            self.retired = Some(Retired { socket, until });
+        }
+        match change.remote {
+            Some(Remote::At(remote)) => {
+                self.remote = PeerAddress::configured(Some(remote));
+                self.stats.remote = Some(remote);
+            }
+            // The peer is where it was until it says otherwise.
+            Some(Remote::Learned) => self.remote = PeerAddress::learning_from(self.remote.get()),
+            None => {}
+        }
+    }
+
+    /// The next datagram; those that went to the socket before this come first.
+    pub(super) fn receive_waiting(
+        &mut self,
+        buffer: &mut [u8],
+        clock: Clock,
+    ) -> io::Result<Option<Received>> {
+        if let Some(retired) = &mut self.retired {
+            let received = retired.socket.receive(buffer, clock)?;
+            if received.is_some() {
+                return Ok(received);
+            }
+            if clock.now() >= retired.until {
+                self.retired = None;
+            }
+        }
+        self.socket.receive(buffer, clock)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use std::net::{SocketAddr, UdpSocket};
+
+use polypath_core::frame::PathId;
+use polypath_session::tunnel::Input;
+
+use super::*;
+use crate::config::PathConfig;
+use crate::node::hearing::Hearing;
+use bytes::Bytes;
+
+const FIRST: PathId = PathId(0);
+
+fn config(remote: Option<SocketAddr>) -> PathConfig {
+    PathConfig {
+        name: "one".to_owned(),
+        local: "127.0.0.1:0".parse().unwrap(),
+        remote,
+        relay: None,
+        interface: None,
+    }
+}
+
+fn paths(remote: Option<SocketAddr>, clock: Clock) -> (Paths, SocketAddr) {
+    let config = config(remote);
+    let socket = PathSocket::open(&config).unwrap();
+    let local = socket.local().unwrap();
+    let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    (
+        Paths::new(&[config], vec![socket], 100, clock, hearing, false),
+        local,
+    )
+}
+
+fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
+    PathChange {
+        path: FIRST,
+        name: "renamed".to_owned(),
+        interface: None,
+        remote,
+        socket,
+    }
+}
+
+/// Expects datagrams with these first bytes, and no others.
+fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
+    let mut read = Vec::new();
+    // One that the kernel gave no time counts as having come when it is read, which the next look finds.
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        while paths.next_at(clock.now()).unwrap().is_some() {
+            match paths.take().unwrap().input {
+                Input::Datagram { datagram, .. } => read.push(datagram[0]),
+                _ => unreachable!("paths carry datagrams"),
+            }
+        }
+        if read.len() >= expected.len() {
+            break;
+        }
+    }
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn what_was_sent_to_the_old_socket_arrives_for_a_while() {
+    let clock = Clock::starting_now();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut paths, old) = paths(Some(peer.local_addr().unwrap()), clock);
+    peer.send_to(&[1], old).unwrap();
+    let socket = PathSocket::open(&config(None)).unwrap();
+    let new = socket.local().unwrap();
+    paths.change(change(None, Some(socket)), clock.now());
+    peer.send_to(&[2], old).unwrap();
+    peer.send_to(&[3], new).unwrap();
+    expect(&mut paths, clock, &[1, 2, 3]);
+    // What leaves does so from the new one.
+    paths.send(FIRST, Bytes::from_static(&[4]));
+    let (_, from) = peer.recv_from(&mut [0; 8]).unwrap();
+    assert_eq!(from, new);
+    let stats = &paths.stats(clock.now(), |_| None)[0];
+    assert_eq!((&*stats.name, stats.local), ("renamed", Some(new)));
+    assert_eq!(stats.received.packets, 3);
+}
+
+#[test]
+fn the_old_socket_is_closed_after_the_grace() {
+    let clock = Clock::starting_now();
+    let (mut paths, old) = paths(None, clock);
+    let socket = PathSocket::open(&config(None)).unwrap();
+    paths.change(change(None, Some(socket)), clock.now());
+    expect(&mut paths, clock, &[]);
+    UdpSocket::bind(old).unwrap_err();
+    paths.all[0].retired.as_mut().unwrap().until = clock.now();
+    expect(&mut paths, clock, &[]);
+    UdpSocket::bind(old).unwrap();
+}
+
+#[test]
+fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
+    let clock = Clock::starting_now();
+    let [here, there] = [1, 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (mut paths, _) = paths(Some(here.local_addr().unwrap()), clock);
+    paths.change(change(Some(Remote::Learned), None), clock.now());
+    paths.send(FIRST, Bytes::from_static(&[1]));
+    assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1);
+    let elsewhere = there.local_addr().unwrap();
+    paths.hear(FIRST, elsewhere, clock.now());
+    paths.send(FIRST, Bytes::from_static(&[2]));
+    assert_eq!(there.recv(&mut [0; 8]).unwrap(), 1);
+    let back = Some(Remote::At(here.local_addr().unwrap()));
+    paths.change(change(back, None), clock.now());
+    paths.hear(FIRST, elsewhere, clock.now());
+    paths.send(FIRST, Bytes::from_static(&[3]));
+    assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1, "it is configured");
+}
+
+#[test]
+fn a_socket_keeps_its_address_on_another_interface() {
+    let clock = Clock::starting_now();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut paths, local) = paths(None, clock);
+    let on = |interface: Option<&str>| PathConfig {
+        interface: interface.map(str::to_owned),
+        ..config(None)
+    };
+    let to = |new: &str, old: Option<&str>| PathChange {
+        interface: Some(Box::new([on(Some(new)), on(old)])),
+        ..change(None, None)
+    };
+    paths.rebind(&[to("lo", None)]).unwrap();
+    peer.send_to(&[1], local).unwrap();
+    expect(&mut paths, clock, &[1]);
+    let error = paths.rebind(&[to("no-such-if", Some("lo"))]).unwrap_err();
+    assert!(error.to_string().contains("no-such-if"), "{error}");
+    peer.send_to(&[2], local).unwrap();
+    expect(&mut paths, clock, &[2]);
+}

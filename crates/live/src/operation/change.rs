@@ -1,0 +1,47 @@
+//! What of a node changes under way, ready to be put into force.
+
+use std::net::SocketAddr;
+
+use polypath_core::endpoint::Adjustment;
+use polypath_core::frame::PathId;
+use polypath_core::policy::PolicyConfig;
+
+use crate::config::{PathConfig, Watch};
+use crate::udp::PathSocket;
+
+/// Another configuration.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) adjustment: Adjustment,
+    pub(crate) policy: PolicyConfig,
+    pub(crate) liveness: Watch,
+    pub(crate) paths: Vec<PathChange>,
+}
+
+/// What changes about a path.
+#[derive(Debug)]
+pub(crate) struct PathChange {
+    pub(crate) path: PathId,
+    pub(crate) name: String,
+    /// Where its configuration says that the peer is, where it says so differently than before.
+    pub(crate) remote: Option<Remote>,
+    /// The interface that its socket is bound to from now on, and that before, each with the rest of its path.
+    pub(crate) interface: Option<Box<[PathConfig; 2]>>,
+    /// The socket that takes the place of the one that it has.
+    pub(crate) socket: Option<PathSocket>,
+}
+
+/// Where a path's configuration says that the peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remote {
+    /// There, and nowhere else.
+    At(SocketAddr),
+    /// Where its datagrams come from.
+    Learned,
+}
+
+impl From<Option<SocketAddr>> for Remote {
+    fn from(configured: Option<SocketAddr>) -> Self {
+        configured.map_or(Self::Learned, Self::At)
+    }
+}

@@ -1,0 +1,125 @@
+//! Between the threads of the operator and that of the packets, which never waits for anybody.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time;
+
+use polypath_core::time::{Duration, Time};
+
+use super::change::Change;
+use crate::clock::Clock;
+use crate::stats::Stats;
+
+/// How long the packet thread may take.
+const PATIENCE: time::Duration = time::Duration::from_secs(2);
+/// Counters that are younger are told again: whoever asks often costs the packet thread 20 counts a second.
+const FRESH: Duration = Duration::from_millis(50);
+
+/// What the packet thread is asked for.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Counters as of now.
+    Count(SyncSender<Stats>),
+    /// Another configuration; answered is whether it is in force.
+    Change(Box<Change>, SyncSender<Result<(), String>>),
+    /// A reload was refused for this reason.
+    Refused(String),
+}
+
+/// The packet thread did not answer in time, or has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the node is too busy to answer, or ends")]
+pub(crate) struct Unanswered;
+
+/// The end of those who ask.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    orders: Sender<Order>,
+    bell: UnixStream,
+    clock: Clock,
+    latest: Mutex<Option<(Time, Arc<Stats>)>>,
+}
+
+/// The end of the packet thread.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    orders: Receiver<Order>,
+    bell: UnixStream,
+}
+
+/// Both ends.
+pub(crate) fn channel() -> std::io::Result<(Desk, Mailbox)> {
+    let (ring, bell) = UnixStream::pair()?;
+    ring.set_nonblocking(true)?;
+    bell.set_nonblocking(true)?;
+    let (sender, orders) = mpsc::channel();
+    let desk = Desk {
+        orders: sender,
+        bell: ring,
+        clock: Clock::starting_now(),
+        latest: Mutex::default(),
+    };
+    Ok((desk, Mailbox { orders, bell }))
+}
+
+impl Desk {
+    /// Counters that are not older than a twentieth of a second.
+    pub(crate) fn count(&self) -> Result<Arc<Stats>, Unanswered> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, stats)) = &*latest
+            && self.clock.now().since(*at) < FRESH
+        {
+            return Ok(stats.clone());
+        }
+        let stats = Arc::new(self.ask(Order::Count)?);
+        *latest = Some((self.clock.now(), stats.clone()));
+        Ok(stats)
+    }
+
+    /// Brings `change` into force; why not, where that cannot be.
+    pub(crate) fn change(&self, change: Change) -> Result<(), String> {
+        self.ask(|answer| Order::Change(Box::new(change), answer))
+            .unwrap_or_else(|unanswered| Err(unanswered.to_string()))
+    }
+
+    /// Lets the counters tell of a reload that was refused.
+    pub(crate) fn refuse(&self, why: String) {
+        // A node that has ended tells nothing any more.
+        let _ = self.orders.send(Order::Refused(why));
+        self.ring();
+    }
+
+    fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Result<T, Unanswered> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.orders.send(order(answer)).map_err(|_| Unanswered)?;
+        self.ring();
+        answered.recv_timeout(PATIENCE).map_err(|_| Unanswered)
+    }
+
+    fn ring(&self) {
+        // A full buffer means that it has rung often enough.
+        let _ = (&self.bell).write(&[1]);
+    }
+}
+
+impl Mailbox {
+    /// The next order, if one waits; the descriptor is readable until there was none.
+    pub(crate) fn next(&mut self) -> Option<Order> {
+        if let Ok(order) = self.orders.try_recv() {
+            return Some(order);
+        }
+        // First the bell, then once more the orders: what comes in between rings again.
+        let mut rung = [0; 64];
+        while self.bell.read(&mut rung).is_ok_and(|len| len > 0) {}
+        self.orders.try_recv().ok()
+    }
+}
+
+impl AsFd for Mailbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

@@ -1,0 +1,229 @@
+//! A configuration that is read again: what can change under way does, the rest is refused whole.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use polypath_core::endpoint::Adjustment;
+use polypath_core::frame::PathId;
+use polypath_session::datagram::OVERHEAD;
+use polypath_session::key::PublicKey;
+use polypath_session::tunnel::PACKET_OVERHEAD;
+
+use super::change::{Change, PathChange};
+use super::{Desk, Listeners};
+use crate::config::{MetricsConfig, NodeConfig, PathConfig};
+use crate::control::ControlSocket;
+use crate::keys;
+use crate::node;
+use crate::udp::{PathSocket, UdpError};
+
+/// What the node is that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    /// Its public key.
+    pub(crate) own: PublicKey,
+    /// The MTU of its TUN device, in bytes.
+    pub(crate) mtu: u16,
+}
+
+/// Reads the node's file again.
+#[derive(Debug)]
+pub(crate) struct Reloader {
+    file: PathBuf,
+    running: Running,
+    /// What is in force.
+    config: NodeConfig,
+}
+
+impl Reloader {
+    /// For the node that runs by `config`, which came from `file`.
+    pub(crate) fn new(file: PathBuf, config: NodeConfig, running: Running) -> Self {
+        Self {
+            file,
+            running,
+            config,
+        }
+    }
+
+    /// Puts the file into force and says which keys have changed; or why not, and then nothing has.
+    pub(super) fn reload(
+        &mut self,
+        desk: &Desk,
+        listeners: &mut Listeners,
+    ) -> Result<Vec<String>, String> {
+        let new = NodeConfig::load(&self.file).map_err(|error| error.to_string())?;
+        let fixed = self.fixed(&new);
+        if !fixed.is_empty() {
+            let keys = fixed.join(", ");
+            return Err(format!("restart the node for a change of: {keys}"));
+        }
+        let changed = changed(&self.config, &new);
+        let control = (new.control != self.config.control)
+            .then(|| ControlSocket::configured(&new.control, &new.node.tun.name))
+            .transpose()
+            .map_err(|error| error.to_string())?;
+        let metrics = (new.metrics != self.config.metrics)
+            .then(|| listen(new.metrics.as_ref()))
+            .transpose()?;
+        desk.change(self.prepare(&new)?)?;
+        if let Some(control) = control {
+            listeners.control = control;
+        }
+        if let Some(metrics) = metrics {
+            listeners.metrics = metrics;
+        }
+        self.config = new;
+        Ok(changed)
+    }
+
+    /// The keys that differ from those in force and cannot change under way.
+    fn fixed(&self, new: &NodeConfig) -> Vec<String> {
+        let (a, b) = (&self.config, new);
+        let (tun_a, tun_b) = (&a.node.tun, &b.node.tun);
+        // A key that cannot be read any more, as after privileges were dropped, is the old one.
+        let own = keys::load(&b.node.key_file).map(|key| key.public());
+        let checks = [
+            (
+                "node.key_file",
+                a.node.key_file != b.node.key_file || own.is_ok_and(|own| own != self.running.own),
+            ),
+            ("node.user", a.node.user != b.node.user),
+            ("node.tun.name", tun_a.name != tun_b.name),
+            ("node.tun.addresses", tun_a.addresses != tun_b.addresses),
+            ("node.tun.mtu", tun_a.mtu != tun_b.mtu),
+            ("node.tun.queue", tun_a.queue != tun_b.queue),
+            ("node.tun.offload", tun_a.offload != tun_b.offload),
+            ("peer.public_key", a.peer.public_key != b.peer.public_key),
+            ("path (their number)", a.paths.len() != b.paths.len()),
+            ("path (their order)", is_reordered(&a.paths, &b.paths)),
+        ];
+        let keys = checks.into_iter().filter(|(_, differs)| *differs);
+        let mut keys: Vec<String> = keys.map(|(key, _)| key.to_owned()).collect();
+        for (index, (old, new)) in a.paths.iter().zip(&b.paths).enumerate() {
+            if old.local.is_ipv4() != new.local.is_ipv4() {
+                keys.push(format!("path.{index}.local (its address family)"));
+            }
+            let mut rest = old.clone();
+            rest.name.clone_from(&new.name);
+            rest.interface.clone_from(&new.interface);
+            (rest.local, rest.remote) = (new.local, new.remote);
+            if rest != *new {
+                keys.push(format!("path.{index}"));
+            }
+        }
+        keys
+    }
+
+    fn prepare(&self, new: &NodeConfig) -> Result<Change, String> {
+        let adjustment = Adjustment::to(&node::endpoint(new)).map_err(|error| error.to_string())?;
+        let paths = (0..)
+            .map(PathId)
+            .zip(self.config.paths.iter().zip(&new.paths));
+        let paths = paths
+            .filter(|(_, (old, new))| old != new)
+            .map(|(path, (old, new))| self.prepare_path(path, old, new));
+        Ok(Change {
+            adjustment,
+            policy: new.policy,
+            liveness: new.liveness,
+            paths: paths.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn prepare_path(
+        &self,
+        path: PathId,
+        old: &PathConfig,
+        new: &PathConfig,
+    ) -> Result<PathChange, String> {
+        let moved = old.local != new.local;
+        // Two sockets cannot have one address: the one that there is changes its interface.
+        let bound = !moved && old.interface != new.interface;
+        let socket = moved.then(|| PathSocket::open(new)).transpose();
+        let socket = socket.map_err(|error| match error {
+            UdpError::InUse { .. } => format!(
+                "{error}; where it is this node that receives there, take another port, or restart it"
+            ),
+            error => error.to_string(),
+        })?;
+        if let Some(socket) = &socket {
+            self.look_at_mtu(new, socket);
+        }
+        Ok(PathChange {
+            path,
+            name: new.name.clone(),
+            interface: bound.then(|| Box::new([new.clone(), old.clone()])),
+            remote: (old.remote != new.remote).then(|| new.remote.into()),
+            socket,
+        })
+    }
+
+    fn look_at_mtu(&self, path: &PathConfig, socket: &PathSocket) {
+        let by_relay = path.relay.as_ref().map_or(0, |_| OVERHEAD);
+        let seals = PACKET_OVERHEAD + by_relay;
+        let needed = usize::from(self.running.mtu) + seals + socket.headers() as usize;
+        let mtu = socket.mtu();
+        if (mtu as usize) < needed {
+            tracing::warn!(
+                path = path.name,
+                mtu,
+                needed,
+                "datagrams will be fragmented: the TUN device keeps its MTU until a restart"
+            );
+        }
+    }
+}
+
+/// Listens for those who read metrics.
+pub(crate) fn listen(config: Option<&MetricsConfig>) -> Result<Option<TcpListener>, String> {
+    let Some(MetricsConfig { listen }) = config else {
+        return Ok(None);
+    };
+    let listening = TcpListener::bind(listen).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    listening.map(Some).map_err(|error| {
+        format!(
+            "metrics.listen {listen}: {error}; give it an address of this machine and a port that is free \
+             (`ss -tlpn`)"
+        )
+    })
+}
+
+/// Whether a path has the name that another one had.
+fn is_reordered(old: &[PathConfig], new: &[PathConfig]) -> bool {
+    let had = |name: &str, but: usize| {
+        let mut old = old.iter().enumerate();
+        old.any(|(index, path)| index != but && path.name == name)
+    };
+    let mut new = new.iter().enumerate();
+    new.any(|(index, path)| had(&path.name, index))
+}
+
+/// The keys that differ and can change under way.
+fn changed(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
+    let checks = [
+        ("policy", old.policy != new.policy),
+        ("probing", old.probing != new.probing),
+        ("liveness", old.liveness != new.liveness),
+        ("control", old.control != new.control),
+        ("metrics", old.metrics != new.metrics),
+    ];
+    let keys = checks.into_iter().filter(|(_, differs)| *differs);
+    let mut keys: Vec<String> = keys.map(|(key, _)| key.to_owned()).collect();
+    for (index, (old, new)) in old.paths.iter().zip(&new.paths).enumerate() {
+        let fields = [
+            ("name", old.name != new.name),
+            ("local", old.local != new.local),
+            ("remote", old.remote != new.remote),
+            ("interface", old.interface != new.interface),
+        ];
+        let fields = fields.into_iter().filter(|(_, differs)| *differs);
+        keys.extend(fields.map(|(field, _)| format!("path.{index}.{field}")));
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests;

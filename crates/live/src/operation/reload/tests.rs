@@ -1,0 +1,232 @@
+use std::fs;
+use std::net::UdpSocket;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::operation::Order;
+use crate::operation::change::Remote;
+use crate::operation::mailbox::{self, Mailbox};
+
+/// A file that is in force, and what stands in place of the packet thread.
+struct Bench {
+    reloader: Reloader,
+    desk: Desk,
+    mailbox: Option<Mailbox>,
+    listeners: Listeners,
+    text: String,
+    directory: TempDir,
+    _busy: std::sync::RwLockReadGuard<'static, ()>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let busy = crate::quiet::busy();
+        let directory = tempfile::tempdir().unwrap();
+        let key = |name: &str| keys::generate(&directory.path().join(name)).unwrap();
+        let (own, peer) = (key("a.key"), key("b.key"));
+        let text = format!(
+            "control = \"off\"\n\
+             [node]\nkey_file = \"a.key\"\n\
+             tun = {{ name = \"pp0\", addresses = [\"10.77.0.1/24\"] }}\n\
+             [peer]\npublic_key = \"{peer}\"\n\
+             [policy]\nkind = \"duplicate-all\"\n\
+             [[path]]\nname = \"one\"\nlocal = \"127.0.0.1:7701\"\nremote = \"127.0.0.2:7701\"\n\
+             [[path]]\nname = \"two\"\nlocal = \"127.0.0.1:7702\"\nremote = \"127.0.0.2:7702\"\n"
+        );
+        let file = directory.path().join("a.toml");
+        fs::write(&file, &text).unwrap();
+        let config = NodeConfig::load(&file).unwrap();
+        let (desk, mailbox) = mailbox::channel().unwrap();
+        Self {
+            reloader: Reloader::new(file, config, Running { own, mtu: 1400 }),
+            desk,
+            mailbox: Some(mailbox),
+            listeners: Listeners::default(),
+            text,
+            directory,
+            _busy: busy,
+        }
+    }
+
+    /// Reloads the file with each `old` in it replaced by its `new`: what it says, and the change that the packet
+    /// thread was asked for.
+    fn reload(&mut self, edits: &[(&str, &str)]) -> (Result<Vec<String>, String>, Option<Change>) {
+        let mut text = self.text.clone();
+        for (old, new) in edits {
+            assert!(text.contains(old), "{old}");
+            text = text.replacen(old, new, 1);
+        }
+        fs::write(self.directory.path().join("a.toml"), text).unwrap();
+        let mut mailbox = self.mailbox.take().unwrap();
+        let (desk, listeners) = (&self.desk, &mut self.listeners);
+        let reloader = &mut self.reloader;
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let (told, asked) = std::thread::scope(|scope| {
+            let packets = scope.spawn(|| {
+                let mut asked = None;
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    if let Some(Order::Change(change, answer)) = mailbox.next() {
+                        asked = Some(*change);
+                        answer.send(Ok(())).unwrap();
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                asked
+            });
+            let told = reloader.reload(desk, listeners);
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            (told, packets.join().unwrap())
+        });
+        self.mailbox = Some(mailbox);
+        (told, asked)
+    }
+}
+
+#[test]
+fn what_can_change_under_way_does() {
+    let mut bench = Bench::new();
+    let (told, asked) = bench.reload(&[]);
+    assert_eq!(told, Ok(vec![]));
+    assert!(asked.unwrap().paths.is_empty(), "no socket is touched");
+    let (told, asked) = bench.reload(&[
+        (
+            "duplicate-all\"",
+            "single-path\"\npath = 1\n[liveness]\nmisses = 5",
+        ),
+        ("127.0.0.1:7702", "127.0.0.1:7703"),
+        ("127.0.0.2:7702", "127.0.0.2:7703"),
+        ("\"one\"", "\"first\""),
+    ]);
+    let keys = [
+        "policy",
+        "liveness",
+        "path.0.name",
+        "path.1.local",
+        "path.1.remote",
+    ];
+    assert_eq!(told.unwrap(), keys);
+    let change = asked.unwrap();
+    assert_eq!(change.policy.name(), "single-path");
+    let [first, second] = &change.paths[..] else {
+        panic!("{change:?}")
+    };
+    assert_eq!((first.path, &*first.name), (PathId(0), "first"));
+    assert!(first.socket.is_none() && first.remote.is_none());
+    let local = second.socket.as_ref().unwrap().local().unwrap();
+    assert_eq!(local, "127.0.0.1:7703".parse().unwrap());
+    assert_eq!(
+        second.remote,
+        Some(Remote::At("127.0.0.2:7703".parse().unwrap()))
+    );
+    // What came into force is what the next reload is compared with.
+    let (told, _) = bench.reload(&[]);
+    assert_eq!(told.unwrap(), keys);
+}
+
+#[test]
+fn what_cannot_change_under_way_is_named_and_nothing_else_changes() {
+    let mut bench = Bench::new();
+    let other = keys::generate(&bench.directory.path().join("c.key")).unwrap();
+    let peer = bench.reloader.config.peer.public_key.to_string();
+    let cases = [
+        ("\"a.key\"", "\"c.key\"", "node.key_file"),
+        ("\"a.key\"", "\"a.key\"\nuser = \"root\"", "node.user"),
+        ("\"pp0\"", "\"pp1\"", "node.tun.name"),
+        ("10.77.0.1/24", "10.77.0.3/24", "node.tun.addresses"),
+        ("\"pp0\"", "\"pp0\", mtu = 1300", "node.tun.mtu"),
+        ("\"pp0\"", "\"pp0\", queue = 9", "node.tun.queue"),
+        (&*peer, &*other.to_string(), "peer.public_key"),
+    ];
+    for (old, new, key) in cases {
+        let (told, asked) = bench.reload(&[(old, new), ("duplicate-all", "duplicate-acks")]);
+        let told = told.unwrap_err();
+        assert!(told.contains("restart") && told.contains(key), "{told}");
+        assert_eq!(told.matches(", ").count(), 0, "nothing else: {told}");
+        assert!(asked.is_none());
+    }
+    let swap = [("\"one\"", "\"x\""), ("\"two\"", "\"one\"")];
+    assert!(bench.reload(&swap).0.unwrap_err().contains("their order"));
+    let second = bench.text.rfind("[[path]]").unwrap();
+    let second = bench.text[second..].to_owned();
+    let told = bench.reload(&[(&second, "")]).0.unwrap_err();
+    assert!(told.contains("their number"), "{told}");
+    let v6 = [
+        ("127.0.0.1:7702", "[::1]:7702"),
+        ("127.0.0.2:7702", "[::1]:7709"),
+        ("\"pp0\"", "\"pp1\""),
+    ];
+    let told = bench.reload(&v6).0.unwrap_err();
+    assert!(
+        told.contains("node.tun.name, path.1.local (its address family)"),
+        "{told}"
+    );
+    let (told, _) = bench.reload(&[]);
+    assert_eq!(told, Ok(vec![]), "all is as it was");
+}
+
+#[test]
+fn another_key_in_the_same_file_is_told() {
+    let mut bench = Bench::new();
+    let file = bench.directory.path().join("a.key");
+    fs::remove_file(&file).unwrap();
+    let (told, _) = bench.reload(&[]);
+    assert_eq!(told, Ok(vec![]), "the key in force does not need its file");
+    keys::generate(&file).unwrap();
+    let told = bench.reload(&[]).0.unwrap_err();
+    assert!(told.contains("node.key_file"), "{told}");
+}
+
+#[test]
+fn a_broken_file_is_told_with_its_line_and_changes_nothing() {
+    let mut bench = Bench::new();
+    let (told, asked) = bench.reload(&[("duplicate-all", "duplicat-all")]);
+    let told = told.unwrap_err();
+    assert!(
+        told.contains("a.toml:8:") && told.contains("`duplicate-all`"),
+        "{told}"
+    );
+    assert!(asked.is_none());
+}
+
+#[test]
+fn an_address_that_is_taken_is_told_and_changes_nothing() {
+    let mut bench = Bench::new();
+    let holder = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = holder.local_addr().unwrap().to_string();
+    let (told, asked) = bench.reload(&[
+        ("127.0.0.1:7701", "127.0.0.1:7799"),
+        ("127.0.0.1:7702", &taken),
+    ]);
+    let told = told.unwrap_err();
+    assert!(
+        told.contains(&taken) && told.contains("another port"),
+        "{told}"
+    );
+    assert!(asked.is_none());
+    UdpSocket::bind("127.0.0.1:7799").unwrap();
+}
+
+#[test]
+fn listeners_change_too() {
+    let mut bench = Bench::new();
+    let port = {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap()
+    };
+    let metrics = format!("[metrics]\nlisten = \"{port}\"\n[policy]");
+    let edits = [
+        ("control = \"off\"\n", ""),
+        ("[policy]", &*metrics),
+        ("[peer]", "[control]\nsocket = \"new.sock\"\n[peer]"),
+    ];
+    let (told, _) = bench.reload(&edits);
+    assert_eq!(told.unwrap(), ["control", "metrics"]);
+    let socket = bench.listeners.control.as_ref().unwrap().path().to_owned();
+    assert_eq!(socket, bench.directory.path().join("new.sock"));
+    assert!(bench.listeners.metrics.is_some());
+    let (told, _) = bench.reload(&[]);
+    assert_eq!(told.unwrap(), ["control", "metrics"]);
+    assert!(bench.listeners.control.is_none() && bench.listeners.metrics.is_none());
+    assert!(!socket.exists());
+}

@@ -1,0 +1,117 @@
+//! Privileges that a node gives up once its TUN device and its sockets are open.
+
+use std::io;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::unistd::{Uid, User, setgroups, setresgid, setresuid};
+
+/// Why privileges could not be given up.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivilegeError {
+    /// There is no such user.
+    #[error("node.user: there is no user `{0}`; make one (`useradd --system {0}`) or name another")]
+    NoUser(String),
+    /// Only root becomes somebody else.
+    #[error("node.user: only root can become `{0}`; start the node as root, or leave `user` out")]
+    NotRoot(String),
+    /// The system refused.
+    #[error("node.user: privileges cannot be given up: {0}")]
+    Refused(#[from] io::Error),
+}
+
+impl From<Errno> for PrivilegeError {
+    fn from(errno: Errno) -> Self {
+        Self::Refused(errno.into())
+    }
+}
+
+/// Becomes `user`, if one is named, for the whole process; whoever is not root then has no capability left in the
+/// calling thread and in those that it starts.
+///
+/// Where nobody is named, root stays what it is.
+pub fn give_up(user: Option<&str>) -> Result<(), PrivilegeError> {
+    if let Some(name) = user {
+        become_user(name)?;
+    }
+    if !Uid::effective().is_root() {
+        drop_capabilities()?;
+    }
+    Ok(())
+}
+
+fn become_user(name: &str) -> Result<(), PrivilegeError> {
+    let user = User::from_name(name)?.ok_or_else(|| PrivilegeError::NoUser(name.to_owned()))?;
+    if Uid::effective() == user.uid {
+        return Ok(());
+    }
+    if !Uid::effective().is_root() {
+        return Err(PrivilegeError::NotRoot(name.to_owned()));
+    }
+    setgroups(&[user.gid])?;
+    setresgid(user.gid, user.gid, user.gid)?;
+    Ok(setresuid(user.uid, user.uid, user.uid)?)
+}
+
+/// Version of the two structures below (`_LINUX_CAPABILITY_VERSION_3`).
+const VERSION: u32 = 0x2008_0522;
+
+/// `struct __user_cap_header_struct` of capset(2).
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: libc::c_int,
+}
+
+/// `struct __user_cap_data_struct` of capset(2), of which version 3 takes two.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Capabilities {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+#[expect(
+    unsafe_code,
+    reason = "neither the standard library nor nix has this system call"
+)]
+fn drop_capabilities() -> io::Result<()> {
+    let header = Header {
+        version: VERSION,
+        pid: 0,
+    };
+    let none = [Capabilities::default(); 2];
+    // SAFETY: both structures are as the call wants them, outlive it, and the kernel keeps no pointer.
+    let done = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
+    if done == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_that_there_is_not_is_named() {
+        let error = give_up(Some("no-such-user")).unwrap_err().to_string();
+        assert!(error.contains("`no-such-user`"), "{error}");
+    }
+
+    #[test]
+    fn a_thread_without_capabilities_has_none() {
+        let effective = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status.lines().find(|line| line.starts_with("CapEff:"));
+            line.unwrap().split_whitespace().nth(1).unwrap().to_owned()
+        };
+        // In a thread of its own: the others keep theirs.
+        let left = std::thread::spawn(move || {
+            drop_capabilities().unwrap();
+            effective()
+        });
+        assert_eq!(left.join().unwrap(), "0000000000000000");
+    }
+}
