@@ -17,7 +17,9 @@ INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
 POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
 
-.PHONY: demo test check reproduce bench race tunnel-race soak faults fuzz instructions setup build fmt clippy doc wasm licences clean failover
+DEB ?= out/deb
+
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz deb instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -64,6 +66,9 @@ faults: setup ## two whole nodes through SEEDS schedules of faults, or through t
 fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(dir $(POLYPATH))../fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
+
+deb: setup build ## a Debian package of the program, in DEB
+	@scripts/deb.sh "$(POLYPATH)" "$(DEB)"
 
 setup: ## install what is missing
 	@scripts/setup.sh

@@ -7,6 +7,7 @@ mod failure;
 mod key;
 mod lab;
 mod leftover;
+mod manual;
 mod network;
 mod node;
 mod outcome;
@@ -67,6 +68,10 @@ enum Command {
     Key(key::Args),
     /// Print the JSON schema of a file that polypath reads.
     Schema(schema::Args),
+    /// Print the completions of a shell.
+    Completions(manual::CompletionsArgs),
+    /// Write the manual pages.
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -106,6 +111,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Status(args) => status::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     }
 }
 

@@ -1,0 +1,34 @@
+//! Manual pages and completions.
+
+mod common;
+
+use std::fs;
+
+use common::{polypath, printed};
+
+#[test]
+fn each_command_has_its_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("man1");
+    printed(&polypath().arg("man").arg(&pages).output().unwrap());
+    for command in ["", "-node", "-status", "-sim", "-lab", "-key"] {
+        let page = fs::read_to_string(pages.join(format!("polypath{command}.1"))).unwrap();
+        assert!(page.contains(".TH ") && page.contains("polypath"), "{page}");
+    }
+    let status = fs::read_to_string(pages.join("polypath-status.1")).unwrap();
+    assert!(status.contains("Exit codes"), "{status}");
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let output = polypath().arg("man").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(&polypath().args(["completions", shell]).output().unwrap());
+        for word in ["status", "interval", "log-format", "completions"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+}
