@@ -19,7 +19,7 @@ POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_d
 
 DEB ?= out/deb
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz deb instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz deb deploy-check instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -66,6 +66,10 @@ faults: setup ## two whole nodes through SEEDS schedules of faults, or through t
 fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(dir $(POLYPATH))../fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
+
+deploy-check: setup build ## every command of docs/deploy.md: two sites, a relay, a NAT, in namespaces
+	@scripts/setup.sh nft:nftables python3:python3
+	@scripts/deploy-check.sh "$(POLYPATH)"
 
 deb: setup build ## a Debian package of the program, in DEB
 	@scripts/deb.sh "$(POLYPATH)" "$(DEB)"

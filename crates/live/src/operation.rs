@@ -3,7 +3,7 @@
 //! All of it happens beside the packets. One thread waits for clients of the control socket and of the metrics and for
 //! `SIGHUP`; each client has a thread for as long as it is served, of which there are few and not for long. A reload
 //! reads and checks the file here, and opens sockets here. The packet thread is only asked to count and to put into
-//! force what is ready, through a [mailbox](mailbox::Mailbox) that its `epoll` watches.
+//! force what is ready, through a mailbox that its `epoll` watches.
 
 use std::io;
 use std::net::TcpListener;
