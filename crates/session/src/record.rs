@@ -17,19 +17,32 @@ use polypath_core::frame::{Body, Frame, Payload};
 use polypath_core::machine::Wake;
 use polypath_core::packet::{self, Ecn};
 use polypath_core::time::Time;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use difference::Difference;
 pub use replay::Replay;
+
+/// The longest IP packet in bytes: an IPv6 header and what its length field can say.
+const LONGEST: u32 = 40 + 0xffff;
 
 /// A packet as far as an endpoint looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Its length in bytes.
+    /// Its length in bytes, at most that of an IPv6 packet without an extension for more (RFC 8200, 3).
+    #[serde(deserialize_with = "length")]
     pub len: u32,
     /// Its ECN field.
     pub ecn: Ecn,
+}
+
+fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let len = u32::deserialize(deserializer)?;
+    if len > LONGEST {
+        return Err(D::Error::custom(format_args!("no packet has {len} bytes")));
+    }
+    Ok(len)
 }
 
 /// An endpoint that was woken, and what it said.

@@ -242,8 +242,8 @@ mod tests {
         }));
         let first = measured.samples[0];
         assert_eq!((first.outage_ms, first.bridged), (480.0, false));
-        assert_eq!(first.normal_again_ms, 495.0);
-        assert_eq!((measured.lost, measured.unbridged), (0, 1));
+        let rest = (first.normal_again_ms, measured.lost, measured.unbridged);
+        assert_eq!(rest, (495.0, 0, 1));
     }
 
     #[test]

@@ -23,10 +23,8 @@ pub fn render(outcome: &Outcome) -> String {
     );
     let mut line = |cells: [&str; 6]| {
         let [who, rest @ ..] = cells;
-        let _ = write!(text, "{who:<24}");
-        for cell in rest {
-            let _ = write!(text, " {cell:>20}");
-        }
+        let rest = rest.map(|cell| format!(" {cell:>20}")).concat();
+        text.push_str(format!("{who:<24}{rest}").trim_end());
         text.push('\n');
     };
     line(["outage, ms", "p50", "p90", "p99", "max", "none got through"]);

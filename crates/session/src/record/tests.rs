@@ -11,6 +11,7 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::Duration;
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::*;
 use crate::key::PrivateKey;
@@ -201,6 +202,55 @@ proptest! {
         prop_assert_eq!(found, altered);
         let is_there = matches!(*difference, Difference::Said { number: n, .. } if n == number + 1);
         prop_assert!(is_there, "{}", difference);
+    }
+
+    #[test]
+    fn whatever_numbers_stand_in_a_recording_they_are_gone_through(
+        policy in policies(),
+        seed in any::<u64>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), number()), 1..20),
+    ) {
+        let [entries, _] = record(policy, true, 0.1, seed);
+        let mut lines: Vec<Value> = entries.iter().map(|e| serde_json::to_value(e).unwrap()).collect();
+        for (line, leaf, number) in changes {
+            let line = &mut lines[line.index(entries.len())];
+            let mut numbers = numbers(line);
+            let leaf = leaf.index(numbers.len());
+            *numbers[leaf] = number.into();
+        }
+        let mut replay = Replay::new(&config(policy, true)).unwrap();
+        for line in lines {
+            // What no entry can have is refused by whoever reads.
+            let Ok(entry) = serde_json::from_value::<Entry>(line) else { continue };
+            // That it differs is as it should be; the endpoint goes on.
+            let _ = replay.check(&entry);
+        }
+    }
+}
+
+/// Numbers at which arithmetic ends.
+fn number() -> impl Strategy<Value = u64> {
+    let ends = [
+        0,
+        1,
+        255,
+        65_535,
+        1 << 31,
+        u64::from(u32::MAX),
+        1 << 62,
+        i64::MAX as u64,
+        u64::MAX,
+    ];
+    prop_oneof![prop::sample::select(ends.to_vec()), any::<u64>()]
+}
+
+/// All numbers of a line.
+fn numbers(value: &mut Value) -> Vec<&mut Value> {
+    match value {
+        Value::Number(_) => vec![value],
+        Value::Array(values) => values.iter_mut().flat_map(numbers).collect(),
+        Value::Object(fields) => fields.values_mut().flat_map(numbers).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) => Vec::new(),
     }
 }
 
