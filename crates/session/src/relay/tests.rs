@@ -1,12 +1,14 @@
 use std::collections::VecDeque;
 
 use super::*;
+use bytes::Bytes;
 use polypath_core::machine::{Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use proptest::prelude::*;
 
 use crate::datagram::{INITIATION, INITIATION_LEN, OVERHEAD, TRANSPORT};
-use crate::session::SILENT_AFTER;
+use crate::key::PrivateKey;
+use crate::session::{Limits, SILENT_AFTER};
 
 mod bounds;
 
