@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 
 use etherparse::PacketBuilder;
-use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::event::Event;
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
@@ -71,6 +71,10 @@ impl Run {
                 let at = Time(self.stream.below(LEN.0));
                 self.fly(at, who, tunnel::Input::Packet(packet));
             }
+            let other = PolicyConfig::DuplicateAcks { path: 1 };
+            let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
+            let adjusted = Time(self.stream.below(LEN.0));
+            self.fly(adjusted, who, tunnel::Input::Adjust(to));
             let late = Time(self.stream.below(LEN.0));
             let input = tunnel::Input::Late(late + Duration::from_millis(30));
             self.fly(late, who, input);
