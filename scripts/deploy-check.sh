@@ -12,12 +12,18 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Between the fences of the shell's blocks; the closing line of the last says that all went well.
+# Between the fences of the shell's blocks.
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/deploy.md >"$work/commands"
-echo 'echo "deploy-check: every command of docs/deploy.md went well"' >>"$work/commands"
 
 # Names of namespaces, and processes, are the script's own: the kernel takes all away with its last process.
-PATH=$(dirname "$program"):$PATH TMPDIR=$work timeout -k 5 180 \
+ln -s "$program" "$work/polypath"
+if PATH=$work:$PATH TMPDIR=$work timeout -k 5 180 \
   unshare --mount --net --pid --fork --kill-child --mount-proc sh -c '
-    mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && exec bash -euo pipefail "$1"
-  ' sh "$work/commands"
+    mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && exec bash -euxo pipefail "$1"
+  ' sh "$work/commands" >"$work/log" 2>&1; then
+  echo "deploy-check: all $(grep -c . "$work/commands") lines of commands in docs/deploy.md went well"
+else
+  tail -n 40 "$work/log"
+  echo "deploy-check: the command above failed"
+  exit 1
+fi
