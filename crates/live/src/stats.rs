@@ -46,6 +46,8 @@ pub struct TunStats {
     pub to_applications: Volume,
     /// Packets that the kernel did not take.
     pub refused: u64,
+    /// From applications, what could not be split into packets and is lost; with `offload` only.
+    pub unsplit: u64,
 }
 
 /// What went through a path's socket, all datagrams included: handshakes, path checks, frames.

@@ -75,7 +75,16 @@ impl Packets {
         };
         let before = packets.len();
         match &mut self.offload {
-            Some(offload) => split_read(&mut offload.read[..len], &mut self.space, packets),
+            Some(offload) => {
+                let lost = split_read(&mut offload.read[..len], &mut self.space, packets);
+                self.stats.unsplit += lost;
+                if lost > 0 && self.stats.unsplit == lost {
+                    tracing::warn!(
+                        "packets of applications are lost that cannot be split, or are longer than the device's \
+                         MTU was at the start; with `offload = false` in `node.tun` they need not be"
+                    );
+                }
+            }
             None => packets.push_back(self.space.take(len)),
         }
         for packet in packets.range(before..) {
@@ -124,22 +133,21 @@ impl TunStats {
     }
 }
 
-/// Splits what was read, the kernel's header first; what cannot be split is lost, as it would be on a wire.
-fn split_read(read: &mut [u8], space: &mut PacketBuffer, packets: &mut VecDeque<Bytes>) {
+/// Splits what was read, the kernel's header first, and says how much is lost since it cannot be.
+fn split_read(read: &mut [u8], space: &mut PacketBuffer, packets: &mut VecDeque<Bytes>) -> u64 {
     let Some((header, packet)) = read.split_first_chunk_mut::<HEADER_LEN>() else {
-        return;
+        return 1;
     };
+    let mut lost = 0;
     let split = Header::decode(header).and_then(|header| {
         split::split(header, packet, |len, fill| {
-            // The kernel makes no packet that is longer than the device's MTU.
             let Some(to) = space.space().get_mut(..len) else {
+                lost += 1;
                 return;
             };
             fill(to);
             packets.push_back(space.take(len));
         })
     });
-    if let Err(error) = split {
-        tracing::debug!(len = packet.len(), "{error}");
-    }
+    lost + u64::from(split.is_err())
 }

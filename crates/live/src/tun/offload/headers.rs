@@ -58,6 +58,28 @@ impl Headers {
         (len >= least && headers.all <= packet.len()).then_some(headers)
     }
 
+    /// Those of a packet that is to be split, where the kernel says that its transport header begins at `ip`: behind
+    /// IPv6 extensions, if there are any.
+    pub(super) fn told(packet: &[u8], kind: Kind, ip: usize) -> Option<Self> {
+        let is_v4 = packet.first()? >> 4 == 4;
+        let is_tcp = kind != Kind::Udp;
+        let least_ip = if is_v4 { IPV4_LEN } else { IPV6_LEN };
+        let transport = packet.get(ip..).filter(|_| ip >= least_ip)?;
+        let (len, least) = if is_tcp {
+            (usize::from(*transport.get(12)? >> 4) * 4, TCP_LEN)
+        } else {
+            (UDP_LEN, UDP_LEN)
+        };
+        let headers = Self {
+            is_v4,
+            is_tcp,
+            ip,
+            all: ip + len,
+        };
+        let fits = len >= least && headers.all <= packet.len();
+        (fits && headers.kind() == kind).then_some(headers)
+    }
+
     pub(super) const fn kind(self) -> Kind {
         match (self.is_tcp, self.is_v4) {
             (true, true) => Kind::Tcp4,

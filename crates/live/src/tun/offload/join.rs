@@ -78,12 +78,7 @@ impl Joiner {
                 joined: None,
             });
         };
-        let of_flow = |run: &&mut Run| {
-            run.joined
-                .as_ref()
-                .is_none_or(|joined| joined.headers == headers)
-                && is_same_flow(headers, &run.first, &packet)
-        };
+        let of_flow = |run: &&mut Run| is_same_flow(headers, &run.first, &packet);
         // The newest run of the flow alone: what comes behind it must not overtake it.
         let newest = self.runs.iter_mut().rev().take(LOOK_BACK).find(of_flow);
         if newest.is_some_and(|run| run.append(headers, &packet)) {
@@ -135,6 +130,10 @@ impl Run {
         let Some(joined) = &mut self.joined else {
             return false;
         };
+        if joined.headers != headers {
+            joined.is_closed = true;
+            return false;
+        }
         let segment = self.first.len() - headers.all;
         let part = packet.slice(headers.all..);
         let fits = !joined.is_closed
@@ -209,6 +208,7 @@ fn is_same_flow(headers: Headers, first: &[u8], packet: &[u8]) -> bool {
     let addresses = if headers.is_v4 { 12..20 } else { 8..40 };
     let ports = headers.ip..headers.ip + 4;
     first.len() >= ports.end
+        && first[0] >> 4 == packet[0] >> 4
         && first[addresses.clone()] == packet[addresses]
         && first[ports.clone()] == packet[ports]
 }

@@ -20,9 +20,10 @@ pub fn split(
         write(packet.len(), &|to| to.copy_from_slice(packet));
         return Ok(());
     }
-    let headers = Headers::of(packet).ok_or(Unknown)?;
+    let start = usize::from(header.checksum_start);
+    let headers = Headers::told(packet, header.kind, start).ok_or(Unknown)?;
     let segment = usize::from(header.segment);
-    if headers.kind() != header.kind || segment == 0 || headers.all == packet.len() {
+    if segment == 0 || headers.all == packet.len() {
         return Err(Unknown);
     }
     let (head, payload) = packet.split_at(headers.all);
