@@ -217,6 +217,9 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
         let key = |field: &str| format!("path.{index}.{field}");
         if path.name.is_empty() {
             problems.report(&key("name"), "the name is empty", "give the path a name");
+        } else if path.name.contains(char::is_control) {
+            let message = format!("the name {:?} has control characters", path.name);
+            problems.report(&key("name"), message, "use letters, digits, spaces");
         } else if !names.insert(&path.name) {
             let message = format!("path name `{}` is used twice", path.name);
             problems.report(&key("name"), message, "rename one of them");

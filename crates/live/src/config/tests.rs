@@ -34,6 +34,15 @@ fn complaint(old: &str, new: &str) -> String {
 }
 
 #[test]
+fn a_name_cannot_change_the_terminal() {
+    let said = complaint("\"uplink1\"", "\"\\u001b[31mred\"");
+    assert!(
+        said.contains("control characters") && !said.contains('\u{1b}'),
+        "{said}"
+    );
+}
+
+#[test]
 fn reads_a_whole_file() {
     let config = NodeConfig::parse(GOOD, "a.toml").unwrap();
     assert_eq!(config.peer.public_key.to_string(), KEY);

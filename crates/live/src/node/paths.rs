@@ -46,9 +46,7 @@ pub(super) struct Paths {
     hearing: Hearing,
     datagrams: PacketBuffer,
     clock: Clock,
-    /// Whether datagrams are received many in a call.
-    offload: bool,
-    /// Whether they are sent so, too.
+    /// Whether datagrams are sent and received many in a call.
     together: bool,
 }
 
@@ -63,8 +61,8 @@ impl Paths {
         hearing: Hearing,
         together: bool,
     ) -> Self {
-        let offload = together && receive_together(&sockets);
-        let longest = if offload { LONGEST } else { max_datagram + 1 };
+        let together = together && receive_together(&sockets);
+        let longest = if together { LONGEST } else { max_datagram + 1 };
         let paths = configs.iter().zip(sockets);
         Self {
             all: paths
@@ -74,8 +72,7 @@ impl Paths {
             hearing,
             datagrams: PacketBuffer::new(longest),
             clock,
-            offload,
-            together: offload,
+            together,
         }
     }
 
@@ -152,7 +149,8 @@ impl Paths {
         if let Some(path) = self.all.get_mut(path.index())
             && path.relay_heard.replace(true) == Some(false)
         {
-            tracing::info!(path = path.stats.name, relay = ?path.stats.remote, "the relay answers");
+            let relay = path.stats.remote.map(tracing::field::display);
+            tracing::info!(path = path.stats.name, relay, "the relay answers");
         }
     }
 
@@ -163,9 +161,13 @@ impl Paths {
         }
     }
 
-    /// Counts heartbeats, and logs what they tell.
+    /// Counts heartbeats, and logs what they tell; a peer that compares times has them told apart.
     pub(super) fn note(&mut self, event: Event) {
         match event {
+            Event::FrameIn {
+                kind: FrameKind::Probe | FrameKind::Pair,
+                ..
+            } if self.together => self.tell_apart(),
             Event::FrameOut {
                 path,
                 kind: FrameKind::Heartbeat | FrameKind::HeartbeatReply,
@@ -189,6 +191,20 @@ impl Paths {
             ),
             _ => {}
         }
+    }
+
+    /// From now on each datagram is received for itself, with its own time.
+    fn tell_apart(&mut self) {
+        self.together = false;
+        self.flush();
+        // None of them failed to do the contrary.
+        for path in &self.all {
+            _ = path.socket.receive_together(false);
+        }
+        tracing::info!(
+            "the peer's policy compares when its packets come: they cross one by one from now on; with `offload = \
+             false` in `node.tun` from the start"
+        );
     }
 
     pub(super) fn name(&self, path: PathId) -> Option<&str> {
@@ -265,8 +281,7 @@ impl Path {
     fn flush_to(&mut self, remote: SocketAddr) {
         let sent = self.outgoing.flush(&self.socket, remote);
         self.stats.sent.packets += sent.datagrams as u64;
-        self.stats.sent.bytes +=
-            self.size(sent.bytes) as u64 + (sent.datagrams.saturating_sub(1) * self.size(0)) as u64;
+        self.stats.sent.bytes += (sent.bytes + sent.datagrams * self.size(0)) as u64;
         self.stats.unsent += sent.unsent as u64;
     }
 

@@ -72,18 +72,19 @@ impl Outgoing {
                         unsent: 0,
                     };
                 }
-                // A full queue holds for each of them. Anything else may be that datagrams are longer than the MTU, or that
-                // the interface cannot do it.
-                Err(error) if is_full(&error) => {
+                // Longer than the MTU, or more than the interface can do.
+                Err(error) if is_refusal(&error) => {
+                    tracing::debug!(%to, %error, "datagrams are sent one by one from now on");
+                    self.refuses = true;
+                }
+                // A full queue, or no way there now: that holds for each of them.
+                Err(error) => {
+                    tracing::debug!(%to, %error, "datagrams not sent");
                     self.datagrams.clear();
                     return Sent {
                         unsent: datagrams,
                         ..Sent::default()
                     };
-                }
-                Err(error) => {
-                    tracing::debug!(%to, %error, "datagrams are sent one by one from now on");
-                    self.refuses = true;
                 }
             }
         }
@@ -121,9 +122,13 @@ fn slices(datagrams: &[Bytes]) -> Vec<IoSlice<'_>> {
         .collect()
 }
 
-fn is_full(error: &io::Error) -> bool {
-    use nix::libc::{EAGAIN, ENOBUFS, ENOMEM};
-    matches!(error.raw_os_error(), Some(EAGAIN | ENOBUFS | ENOMEM))
+/// Whether the network takes the same datagrams one by one.
+fn is_refusal(error: &io::Error) -> bool {
+    use nix::libc::{EINVAL, EIO, EMSGSIZE, EOPNOTSUPP};
+    matches!(
+        error.raw_os_error(),
+        Some(EINVAL | EIO | EMSGSIZE | EOPNOTSUPP)
+    )
 }
 
 /// Datagrams that were received in one call, one after the other.

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
 use crate::operation::change::{PathChange, Remote};
 use crate::stats::Volume;
+use crate::udp::batch::Outgoing;
 use crate::udp::{PathSocket, Received, UdpError};
 
 /// For so long the old socket is read: as long as keys that were renewed open what is under way.
@@ -29,7 +30,7 @@ impl Paths {
     /// Puts `change` into force at `now`.
     pub(in crate::node) fn change(&mut self, change: PathChange, now: Time) {
         // What the socket before it could, it can; the buffers are as long as that needs.
-        if let Some(socket) = change.socket.as_ref().filter(|_| self.offload) {
+        if let Some(socket) = change.socket.as_ref().filter(|_| self.together) {
             _ = socket.receive_together(true);
         }
         if let Some(path) = self.all.get_mut(change.path.index()) {
@@ -67,7 +68,6 @@ impl Paths {
     /// Whether silence is told follows from these from now on.
     pub(in crate::node) fn listen_for(&mut self, policy: PolicyConfig, watch: Watch) {
         self.hearing.adjust(policy, watch);
-        self.together = self.offload && !policy.probes();
     }
 
     /// What each path has sent and received.
@@ -84,6 +84,7 @@ impl Path {
         if let Some(socket) = change.socket {
             self.stats.local = socket.local().ok();
             let socket = std::mem::replace(&mut self.socket, socket);
+            self.outgoing = Outgoing::default();
             let until = now + GRACE;
             self.retired = Some(Retired { socket, until });
         }
@@ -105,12 +106,14 @@ impl Path {
         clock: Clock,
     ) -> io::Result<Option<Received>> {
         if let Some(retired) = &mut self.retired {
+            // However much comes there: the other is read again then.
+            let is_over = clock.now() >= retired.until;
             let received = retired.socket.receive(buffer, clock)?;
+            if is_over {
+                self.retired = None;
+            }
             if received.is_some() {
                 return Ok(received);
-            }
-            if clock.now() >= retired.until {
-                self.retired = None;
             }
         }
         self.socket.receive(buffer, clock)

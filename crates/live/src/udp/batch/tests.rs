@@ -107,3 +107,16 @@ fn where_the_network_takes_none_together_each_goes_alone() {
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
     assert!(outgoing.refuses);
 }
+
+#[test]
+fn where_there_is_no_way_now_none_is_sent_and_the_next_go_together_again() {
+    // From loopback there is none to anywhere else.
+    let from = socket();
+    let mut outgoing = Outgoing::default();
+    for n in 0..3 {
+        outgoing.push(datagram(n, 100));
+    }
+    let report = outgoing.flush(&from, "192.0.2.1:9".parse().unwrap());
+    assert_eq!((report.datagrams, report.bytes, report.unsent), (0, 0, 3));
+    assert!(outgoing.is_empty());
+}
