@@ -1,10 +1,11 @@
 //! Privileges that a node gives up once its TUN device and its sockets are open.
 
 use std::io;
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::unistd::{Uid, User, setgroups, setresgid, setresuid};
+use nix::unistd::{Uid, User, chown, setgroups, setresgid, setresuid};
 
 /// Why privileges could not be given up.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +41,30 @@ pub fn give_up(user: Option<&str>) -> Result<(), PrivilegeError> {
     Ok(())
 }
 
+/// Makes `user` and its group the owners of the file `path`, where the process may.
+pub(crate) fn hand_to(user: &str, path: &Path) -> Result<(), PrivilegeError> {
+    let user = find(user)?;
+    if Uid::effective().is_root() {
+        chown(path, Some(user.uid), Some(user.gid))?;
+    }
+    Ok(())
+}
+
+/// Leaves the calling thread without any capability, where it is one of a process that is not root.
+pub(crate) fn forget() {
+    if !Uid::effective().is_root()
+        && let Err(error) = drop_capabilities()
+    {
+        tracing::warn!("a thread keeps its capabilities: {error}");
+    }
+}
+
+fn find(name: &str) -> Result<User, PrivilegeError> {
+    User::from_name(name)?.ok_or_else(|| PrivilegeError::NoUser(name.to_owned()))
+}
+
 fn become_user(name: &str) -> Result<(), PrivilegeError> {
-    let user = User::from_name(name)?.ok_or_else(|| PrivilegeError::NoUser(name.to_owned()))?;
+    let user = find(name)?;
     if Uid::effective() == user.uid {
         return Ok(());
     }

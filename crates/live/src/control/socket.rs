@@ -74,6 +74,19 @@ impl ControlSocket {
         }
     }
 
+    /// Whether it is where `control` says, for the node with this TUN device.
+    pub(crate) fn is_at(&self, control: &Control, tun: &str) -> bool {
+        match control {
+            Control::Off(_) => false,
+            Control::Socket(config) => match &config.socket {
+                Some(path) => *path == self.path,
+                None => directories()
+                    .iter()
+                    .any(|directory| socket_in(directory, tun) == self.path),
+            },
+        }
+    }
+
     /// In the first of the usual directories where it can be.
     fn somewhere(tun: &str) -> Option<Self> {
         for directory in directories() {

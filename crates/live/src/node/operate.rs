@@ -24,10 +24,14 @@ pub(super) fn begin(
     station.office.report_to(notifier.clone());
     let mtu = station.tun_mtu();
     let reloader = options.file.clone().map(|file| {
-        let running = Running { own, mtu };
+        let offload = config.offload();
+        let running = Running { own, mtu, offload };
         Reloader::new(file, config.clone(), running)
     });
     let listeners = listeners(config)?;
+    if let (Some(user), Some(control)) = (&config.node.user, &listeners.control) {
+        privilege::hand_to(user, control.path())?;
+    }
     privilege::give_up(config.node.user.as_deref())?;
     // Its threads have what is left now.
     let operation = Operation::start(listeners, desk, reloader, notifier.clone())?;

@@ -143,7 +143,9 @@ impl NodeStation {
             match self.office.next_order() {
                 // Whoever has asked may have gone meanwhile.
                 Some(Order::Count(answer)) => _ = answer.try_send(self.count(now)),
-                Some(Order::Change(change, answer)) => {
+                // Whoever has asked has given it up, and told so.
+                Some(Order::Change(_, claim, _)) if !claim.take() => {}
+                Some(Order::Change(change, _, answer)) => {
                     let (tunnel, ports) = (&mut self.tunnel, &mut self.ports);
                     let outcome = self.office.change(*change, at, tunnel, ports)?;
                     _ = answer.try_send(outcome);

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time;
@@ -23,10 +24,21 @@ const FRESH: Duration = Duration::from_millis(50);
 pub(crate) enum Order {
     /// Counters as of now.
     Count(SyncSender<Stats>),
-    /// Another configuration; answered is whether it is in force.
-    Change(Box<Change>, SyncSender<Result<(), String>>),
+    /// Another configuration, unless it was given up meanwhile; answered is whether it is in force.
+    Change(Box<Change>, Claim, SyncSender<Result<(), String>>),
     /// A reload was refused for this reason.
     Refused(String),
+}
+
+/// What one of two does: whoever comes first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claim(Arc<AtomicBool>);
+
+impl Claim {
+    /// Whether it is the caller who comes first.
+    pub(crate) fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
 }
 
 /// The packet thread did not answer in time, or has ended.
@@ -81,8 +93,22 @@ impl Desk {
 
     /// Brings `change` into force; why not, where that cannot be.
     pub(crate) fn change(&self, change: Change) -> Result<(), String> {
-        self.ask(|answer| Order::Change(Box::new(change), answer))
-            .unwrap_or_else(|unanswered| Err(unanswered.to_string()))
+        let unanswered = |_| Err(Unanswered.to_string());
+        let (answer, answered) = mpsc::sync_channel(1);
+        let claim = Claim::default();
+        let order = Order::Change(Box::new(change), claim.clone(), answer);
+        if self.orders.send(order).is_err() {
+            return Err(Unanswered.to_string());
+        }
+        self.ring();
+        match answered.recv_timeout(PATIENCE) {
+            Ok(outcome) => outcome,
+            Err(error) if claim.take() => unanswered(error),
+            // It is being done, and is in force or not before long.
+            Err(_) => answered
+                .recv()
+                .unwrap_or_else(|_| Err(Unanswered.to_string())),
+        }
     }
 
     /// Lets the counters tell of a reload that was refused.

@@ -24,6 +24,8 @@ pub(crate) struct Running {
     pub(crate) own: PublicKey,
     /// The MTU of its TUN device, in bytes.
     pub(crate) mtu: u16,
+    /// Whether many packets cross the kernel in a call.
+    pub(crate) offload: bool,
 }
 
 /// Reads the node's file again.
@@ -58,7 +60,10 @@ impl Reloader {
             return Err(format!("restart the node for a change of: {keys}"));
         }
         let changed = changed(&self.config, &new);
-        let control = (new.control != self.config.control)
+        let tun = &new.node.tun.name;
+        let stays = |control: &ControlSocket| control.is_at(&new.control, tun);
+        let is_there = listeners.control.as_ref().is_some_and(stays);
+        let control = (new.control != self.config.control && !is_there)
             .then(|| ControlSocket::configured(&new.control, &new.node.tun.name))
             .transpose()
             .map_err(|error| error.to_string())?;
@@ -93,6 +98,10 @@ impl Reloader {
             ("node.tun.mtu", tun_a.mtu != tun_b.mtu),
             ("node.tun.queue", tun_a.queue != tun_b.queue),
             ("node.tun.offload", tun_a.offload != tun_b.offload),
+            (
+                "policy (to one that compares times, from one with offload)",
+                self.running.offload && b.policy.probes(),
+            ),
             ("peer.public_key", a.peer.public_key != b.peer.public_key),
             ("path (their number)", a.paths.len() != b.paths.len()),
             ("path (their order)", is_reordered(&a.paths, &b.paths)),
@@ -142,7 +151,7 @@ impl Reloader {
         let socket = moved.then(|| PathSocket::open(new)).transpose();
         let socket = socket.map_err(|error| match error {
             UdpError::InUse { .. } => format!(
-                "{error}; where it is this node that receives there, take another port, or restart it"
+                "{error}; where it is this node that received there until its last reload, that ends within 10 s: reload it again then"
             ),
             error => error.to_string(),
         })?;

@@ -14,6 +14,7 @@ use polypath_session::record::{Entry, Recorder};
 
 use super::Header;
 use crate::clock::Clock;
+use crate::privilege;
 use crate::stats::{Kind, kind_of};
 
 /// Entries that wait to be written: a second and more of a busy node.
@@ -70,6 +71,8 @@ impl Recording {
     pub(super) fn start(file: impl Write + Send + 'static) -> io::Result<Self> {
         let (entries, waiting) = sync_channel(WAITING);
         let work = move || {
+            // Its file is open, and it needs no more.
+            privilege::forget();
             if let Err(error) = write(file, &waiting) {
                 tracing::warn!("--record: {error}; the recording ends here, and the node goes on");
             }

@@ -39,7 +39,15 @@ impl Bench {
         let config = NodeConfig::load(&file).unwrap();
         let (desk, mailbox) = mailbox::channel().unwrap();
         Self {
-            reloader: Reloader::new(file, config, Running { own, mtu: 1400 }),
+            reloader: Reloader::new(
+                file,
+                config,
+                Running {
+                    own,
+                    mtu: 1400,
+                    offload: false,
+                },
+            ),
             desk,
             mailbox: Some(mailbox),
             listeners: Listeners::default(),
@@ -66,7 +74,7 @@ impl Bench {
             let packets = scope.spawn(|| {
                 let mut asked = None;
                 while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                    if let Some(Order::Change(change, answer)) = mailbox.next() {
+                    if let Some(Order::Change(change, _, answer)) = mailbox.next() {
                         asked = Some(*change);
                         answer.send(Ok(())).unwrap();
                     }
@@ -145,6 +153,15 @@ fn what_cannot_change_under_way_is_named_and_nothing_else_changes() {
         assert_eq!(told.matches(", ").count(), 0, "nothing else: {told}");
         assert!(asked.is_none());
     }
+    bench.reloader.running.offload = true;
+    let (told, asked) = bench.reload(&[("duplicate-all", "probe-and-switch")]);
+    let told = told.unwrap_err();
+    assert!(
+        told.contains("restart") && told.contains("offload"),
+        "{told}"
+    );
+    assert!(asked.is_none());
+    bench.reloader.running.offload = false;
     let swap = [("\"one\"", "\"x\""), ("\"two\"", "\"one\"")];
     assert!(bench.reload(&swap).0.unwrap_err().contains("their order"));
     let second = bench.text.rfind("[[path]]").unwrap();
@@ -229,4 +246,20 @@ fn listeners_change_too() {
     assert_eq!(told.unwrap(), ["control", "metrics"]);
     assert!(bench.listeners.control.is_none() && bench.listeners.metrics.is_none());
     assert!(!socket.exists());
+}
+
+#[test]
+fn a_change_that_was_given_up_is_not_made_later() {
+    let mut bench = Bench::new();
+    let config = bench.reloader.config.clone();
+    let change = bench.reloader.prepare(&config).unwrap();
+    assert!(
+        bench.desk.change(change).is_err(),
+        "nobody serves the mailbox"
+    );
+    let order = bench.mailbox.as_mut().unwrap().next();
+    let Some(Order::Change(_, claim, _)) = order else {
+        panic!("{order:?}");
+    };
+    assert!(!claim.take());
 }
