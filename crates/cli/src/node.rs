@@ -7,6 +7,7 @@ use polypath_live::config::NodeConfig;
 use polypath_live::node::{self, NodeError};
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Arguments of `polypath node`.
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,12 @@ impl Args {
 /// Runs the node until it is told to stop.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let config = NodeConfig::load(&args.config).map_err(Failure::input)?;
+    let outputs = [
+        ("--events", &args.events),
+        ("--stats", &args.stats),
+        ("--record", &args.record),
+    ];
+    output::check_apart(&outputs, &[&args.config, &config.node.key_file])?;
     let options = node::Options {
         events: args.events.clone(),
         stats: args.stats.clone(),

@@ -1,6 +1,8 @@
 //! What a run prints: on standard output, or beside it.
 
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -27,4 +29,33 @@ pub(crate) fn print_on(text: &str) -> Result<bool, Failure> {
 pub(crate) fn tell_report(text: &str) {
     // The report is in its folder; where nobody listens there is nobody to tell.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Refuses options that name a file which is read, or the same file twice: writing would destroy it.
+pub(crate) fn check_apart(
+    outputs: &[(&str, &Option<PathBuf>)],
+    inputs: &[&Path],
+) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut taken: Vec<PathBuf> = inputs.iter().map(|path| real(path)).collect();
+    for (option, path) in outputs {
+        let Some(path) = path.as_deref().filter(|path| !is_device(path)) else {
+            continue;
+        };
+        let file = real(path);
+        if taken.contains(&file) {
+            let path = path.display();
+            return Err(Failure::input(format!(
+                "{option} {path}: this file is read, or written by another option, and would be destroyed; name another"
+            )));
+        }
+        taken.push(file);
+    }
+    Ok(())
+}
+
+/// Whether many may write to it, as to `/dev/null`.
+fn is_device(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|metadata| metadata.file_type().is_char_device())
 }

@@ -6,6 +6,7 @@ use polypath_live::config::relay::RelayFile;
 use polypath_live::relay::{self, RelayError};
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Arguments of `polypath relay`.
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,10 @@ pub(crate) struct Args {
 /// Runs the relay until it is told to stop.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let file = RelayFile::load(&args.config).map_err(Failure::input)?;
+    output::check_apart(
+        &[("--stats", &args.stats)],
+        &[&args.config, &file.relay.key_file],
+    )?;
     match relay::run(&file, args.stats.as_deref()) {
         Ok(_) => Ok(()),
         Err(error @ RelayError::Drive(_)) => Err(Failure::Run(error.into())),

@@ -4,13 +4,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::relay::{Relay, RelayConfig};
 use polypath_session::session::Limits;
 use serde::Serialize;
 use serde_json::Value;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::clock::Clock;
 use crate::config::relay::RelayFile;
@@ -76,6 +77,8 @@ pub struct RelayServer {
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     let mut relay = RelayServer::open(file, stats)?;
     let stop = relay.stop_handle();
+    // A hangup, or a reload that is meant for a node, does not end it.
+    signal_hook::flag::register(SIGHUP, Arc::default())?;
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;
     relay.run()

@@ -183,6 +183,10 @@ impl Path {
             SessionEvent::Established { .. } => tracing::info!(path, node, "session established"),
             SessionEvent::Silent => {
                 // What is dropped for its sake is told anew.
+                self.told.undelivered.retain(|(from, reason)| {
+                    *from != side.other() || *reason != Undelivered::Silent
+                });
+                let (path, node) = (&self.name, self.node(side));
                 tracing::warn!(
                     path,
                     node,
