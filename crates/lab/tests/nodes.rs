@@ -160,6 +160,26 @@ fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
     assert!(a.paths[1].sent.bytes > 2_000_000, "{a:?}");
 }
 
+#[test]
+fn a_node_starts_while_its_first_path_is_down_and_uses_it_once_it_is_up() {
+    let Some(site) = Site::new() else { return };
+    let address = |what| site.a.ip(&["address", what, "10.1.1.1/24", "dev", "p1"]);
+    address("del").unwrap();
+    let overlay = Overlay::start(&site, "single-path", BOTH_PATHS);
+    // Until the second path has answered, the first is as good.
+    sleep(Duration::from_secs(1));
+    ping(&site, "10.77.0.1");
+    address("add").unwrap();
+    // Heartbeats on a silent path are up to 4 s apart, and it is held for a second once it answers.
+    sleep(Duration::from_secs(7));
+    ping(&site, "10.77.0.1");
+    let [a, _] = overlay.finish();
+    let states = a.paths.iter().map(|path| path.liveness.unwrap().state);
+    assert!(states.eq([PathState::Live; 2]), "{:?}", a.paths);
+    assert!(a.paths[0].unsent > 0, "{:?}", a.paths);
+    assert!(data_bytes(&a.paths[0]) > 0 && data_bytes(&a.paths[1]) > 0);
+}
+
 /// Data on a path: what was sent there and is no heartbeat.
 fn data_bytes(stats: &polypath_live::stats::PathStats) -> usize {
     usize::try_from(stats.sent.bytes - stats.heartbeats.bytes).unwrap()

@@ -168,8 +168,7 @@ impl Node {
         let endpoint = endpoint(config);
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
-        let sockets = config.paths.iter().map(PathSocket::open);
-        let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
+        let sockets = open_sockets(&config.paths)?;
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
@@ -218,6 +217,24 @@ impl Node {
         let now = self.driver.clock().now();
         Ok(self.station.finish(now, stats::drive(&report))?)
     }
+}
+
+/// The sockets of all paths; those whose address no interface has yet wait for it, where others have theirs.
+fn open_sockets(paths: &[PathConfig]) -> Result<Vec<PathSocket>, UdpError> {
+    let opened: Vec<_> = paths.iter().map(PathSocket::open).collect();
+    let is_up = opened.iter().any(Result::is_ok);
+    let sockets = opened.into_iter().zip(paths).map(|(opened, path)| match opened {
+        Err(UdpError::NoAddress { path: name, local }) if is_up => {
+            tracing::warn!(
+                path = name,
+                %local,
+                "no interface here has this address yet; the path carries nothing until one has (see `ip address`)"
+            );
+            PathSocket::open_early(path)
+        }
+        opened => opened,
+    });
+    sockets.collect()
 }
 
 fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {

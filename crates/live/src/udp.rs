@@ -108,6 +108,29 @@ pub struct PathSocket {
 impl PathSocket {
     /// Opens the socket of `path`, non-blocking.
     pub fn open(path: &PathConfig) -> Result<Self, UdpError> {
+        Self::open_bound(path, bind)
+    }
+
+    /// Opens the socket of a `path` whose address no interface has now: it carries nothing until one has.
+    pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
+        Self::open_bound(path, |socket, path| {
+            let free = match path.local {
+                SocketAddr::V4(_) => socket.set_freebind_v4(true),
+                SocketAddr::V6(_) => socket.set_freebind_v6(true),
+            };
+            free.map_err(|source| UdpError::Other {
+                path: path.name.clone(),
+                local: path.local,
+                source,
+            })?;
+            bind(socket, path)
+        })
+    }
+
+    fn open_bound(
+        path: &PathConfig,
+        bind: impl FnOnce(&Socket, &PathConfig) -> Result<(), UdpError>,
+    ) -> Result<Self, UdpError> {
         let other = |source| UdpError::Other {
             path: path.name.clone(),
             local: path.local,
@@ -379,6 +402,20 @@ mod tests {
             missing.contains("`no-such-if`") && missing.contains("lo"),
             "{missing}"
         );
+    }
+
+    #[test]
+    fn a_path_whose_address_is_not_there_yet_is_opened_early() {
+        let socket = PathSocket::open_early(&path("192.0.2.1:0", None)).unwrap();
+        let anywhere = "127.0.0.1:9".parse().unwrap();
+        assert!(
+            socket.send(&[1], anywhere).is_err(),
+            "from an address that is not there"
+        );
+        let held = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let taken = held.local_addr().unwrap().to_string();
+        let error = PathSocket::open_early(&path(&taken, None)).unwrap_err();
+        assert!(matches!(error, UdpError::InUse { .. }), "{error}");
     }
 
     #[test]
