@@ -246,7 +246,11 @@ fn description(schema: &Json) -> String {
 /// The description of a schema as part of a sentence: its first clause, without a capital.
 fn sentence(schema: &Json) -> Option<String> {
     let text = description(schema);
-    let (clause, _) = text.split_once(['.', ';'])?;
+    let ends = text.match_indices(['.', ';']).find(|(at, _)| {
+        let behind = text[at + 1..].chars().next();
+        behind.is_none_or(char::is_whitespace)
+    });
+    let clause = &text[..ends?.0];
     let first = clause.chars().next()?;
     Some(first.to_lowercase().chain(clause.chars().skip(1)).collect())
 }
