@@ -25,6 +25,13 @@ if [ -n "$mode" ] && [ "$mode" != keep ]; then
   exec "$programs/$mode" "$4"
 fi
 
+seed() { # FOLDER FILE ...
+  local file
+  for file in "${@:2}"; do
+    cp "$file" "$1/${file//\//-}"
+  done
+}
+
 unpack() { # TARGET FOLDER
   mkdir -p "$2"
   local number=0 line
@@ -33,8 +40,8 @@ unpack() { # TARGET FOLDER
     base64 -d <<<"$line" >"$2/kept-$number"
   done <"fuzz/corpus/$1.txt"
   case $1 in
-    scenario) cp scenarios/*.toml "$2" ;;
-    node-file) cp docs/*/*.toml "$2" ;;
+    scenario) seed "$2" scenarios/*.toml ;;
+    node-file) seed "$2" docs/*/*.toml ;;
   esac
 }
 

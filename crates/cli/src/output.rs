@@ -59,3 +59,30 @@ fn is_device(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|metadata| metadata.file_type().is_char_device())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_that_would_destroy_a_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| Some(directory.path().join(name));
+        let key = path("a.key").unwrap();
+        std::fs::write(&key, "secret").unwrap();
+        std::os::unix::fs::symlink(&key, path("link").unwrap()).unwrap();
+        let check = |events: &str, stats: &str| {
+            let at = |name: &str| match name {
+                "/dev/null" => Some(PathBuf::from(name)),
+                name => path(name),
+            };
+            let outputs = [("--events", &at(events)), ("--stats", &at(stats))];
+            check_apart(&outputs, &[&key]).is_ok()
+        };
+        assert!(check("new", "other"));
+        assert!(check("/dev/null", "/dev/null"));
+        assert!(!check("a.key", "other"));
+        assert!(!check("new", "link"), "whatever it is called");
+        assert!(!check("new", "new"));
+    }
+}
