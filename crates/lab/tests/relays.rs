@@ -81,7 +81,7 @@ impl Site {
     fn start_relay(&self) -> Running<relay::Stats> {
         let text = format!(
             "[relay]\nkey_file = \"relay.key\"\n\
-             [[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7101\"\nrate = \"200 Mbit/s\"\n\
+             [[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7101\"\nrate = \"10 Gbit/s\"\n\
              nodes = [{{ name = \"a\", public_key = \"{}\" }}, {{ name = \"b\", public_key = \"{}\" }}]\n",
             self.public_key("a"),
             self.public_key("b")
