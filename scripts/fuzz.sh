@@ -55,30 +55,30 @@ pack() { # TARGET FOLDER
 }
 
 run() { # TARGET
-  local work=$directory/work/$1 log=$directory/work/$1.log
-  rm -rf "$work"
-  mkdir -p "$work/found" "$work/failed"
-  unpack "$1" "$work/kept"
+  local run=$directory/runs/$1 log=$directory/runs/$1.log
+  rm -rf "$run"
+  mkdir -p "$run/found" "$run/failed"
+  unpack "$1" "$run/kept"
   local status=0
   # Memory and time of one input are bounded too: a file of a few kB must be refused before it takes more.
-  "$programs/$1" "$work/found" "$work/kept" -max_total_time="$seconds" -max_len=8192 -len_control=50 \
-    -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$work/failed/" -print_final_stats=1 >"$log" 2>&1 || status=$?
+  "$programs/$1" "$run/found" "$run/kept" -max_total_time="$seconds" -max_len=8192 -len_control=50 \
+    -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$run/failed/" -print_final_stats=1 >"$log" 2>&1 || status=$?
   local runs covered
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
   printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered#cov: }" \
-    "$(find "$work/kept" -type f | wc -l)"
+    "$(find "$run/kept" -type f | wc -l)"
   if [ "$status" -ne 0 ]; then
     grep -E 'panicked|ERROR|^[^#]*assertion' -A 3 "$log" | head -20
-    for input in "$work"/failed/*; do
+    for input in "$run"/failed/*; do
       echo "$1: failed; again: make fuzz TARGET=$1 INPUT=$input"
     done
     return 1
   fi
   if [ "$mode" = keep ]; then
-    mkdir -p "$work/merged"
-    "$programs/$1" -merge=1 -max_len=8192 "$work/merged" "$work/kept" "$work/found" >>"$log" 2>&1
-    pack "$1" "$work/merged"
+    mkdir -p "$run/merged"
+    "$programs/$1" -merge=1 -max_len=8192 "$run/merged" "$run/kept" "$run/found" >>"$log" 2>&1
+    pack "$1" "$run/merged"
   fi
 }
 

@@ -206,13 +206,18 @@ pub enum LoadError {
     Invalid(#[from] Errors),
 }
 
+/// What stands in the file `path`.
+fn read(path: &Path) -> Result<String, LoadError> {
+    std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 impl NodeConfig {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = read(path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check = |config: &Self, problems: &mut Problems| {

@@ -70,10 +70,7 @@ pub struct RelayedNode {
 impl RelayFile {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be a node's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = super::read(path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check_all = |file: &Self, problems: &mut Problems| {

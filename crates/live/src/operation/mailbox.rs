@@ -93,7 +93,6 @@ impl Desk {
 
     /// Brings `change` into force; why not, where that cannot be.
     pub(crate) fn change(&self, change: Change) -> Result<(), String> {
-        let unanswered = |_| Err(Unanswered.to_string());
         let (answer, answered) = mpsc::sync_channel(1);
         let claim = Claim::default();
         let order = Order::Change(Box::new(change), claim.clone(), answer);
@@ -103,7 +102,7 @@ impl Desk {
         self.ring();
         match answered.recv_timeout(PATIENCE) {
             Ok(outcome) => outcome,
-            Err(error) if claim.take() => unanswered(error),
+            Err(_) if claim.take() => Err(Unanswered.to_string()),
             // It is being done, and is in force or not before long.
             Err(_) => answered
                 .recv()
