@@ -15,7 +15,7 @@ use crate::statistics::Estimate;
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 /// A line above, below and under the header.
-const RULED: TableStyle = TableStyle::new()
+pub const RULED: TableStyle = TableStyle::new()
     .top_border(RULE)
     .header_separator(RULE)
     .bottom_border(RULE);

@@ -2,18 +2,9 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use polypath_report::table::RULED;
 use serde_json::Value;
-
-const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
-
-/// A line above, below and under the header, as in reports.
-const RULED: TableStyle = TableStyle::new()
-    .top_border(RULE)
-    .header_separator(RULE)
-    .bottom_border(RULE);
 
 /// Longest name of a path that is shown, in characters.
 const LONGEST_NAME: usize = 12;
