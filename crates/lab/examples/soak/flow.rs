@@ -1,5 +1,6 @@
 //! A flow that takes half of a link, and what became of it.
 
+use std::any::Any;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,9 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::RcvBufForce;
 use polypath_lab::namespace::Namespace;
 use polypath_live::clock::Clock;
+use polypath_live::priority;
+
+use crate::PRIORITY;
 
 /// Payload of a datagram, in bytes: with all headers 1107 on a link.
 const LEN: usize = 1000;
@@ -43,7 +47,7 @@ impl Course {
 /// The threads of a flow.
 pub(crate) type Running<'scope> = (
     ScopedJoinHandle<'scope, io::Result<u64>>,
-    ScopedJoinHandle<'scope, Seen>,
+    ScopedJoinHandle<'scope, io::Result<Seen>>,
 );
 
 /// Which numbers came.
@@ -78,6 +82,7 @@ impl Direction {
     ) -> ScopedJoinHandle<'scope, io::Result<u64>> {
         let socket = self.from.try_clone();
         scope.spawn(move || {
+            priority::realtime(PRIORITY)?;
             let (socket, mut sent, mut datagram) = (socket?, 0_u64, [0; LEN]);
             let start = clock.now().as_secs_f64();
             while !stop.load(Ordering::Relaxed) {
@@ -96,13 +101,14 @@ impl Direction {
         self,
         scope: &'scope Scope<'scope, 'env>,
         stop: &'env AtomicBool,
-    ) -> ScopedJoinHandle<'scope, Seen> {
+    ) -> ScopedJoinHandle<'scope, io::Result<Seen>> {
         scope.spawn(move || {
+            priority::realtime(PRIORITY)?;
             let (mut seen, mut buffer) = (Seen::default(), [0; LEN]);
             loop {
                 match (self.to.recv(&mut buffer), buffer.first_chunk()) {
                     (Ok(LEN), Some(number)) => seen.note(u64::from_be_bytes(*number)),
-                    (Err(_), _) if stop.load(Ordering::Relaxed) => break seen,
+                    (Err(_), _) if stop.load(Ordering::Relaxed) => break Ok(seen),
                     _ => {}
                 }
             }
@@ -127,13 +133,11 @@ impl Seen {
 /// Waits for both ends of a flow.
 pub(crate) fn join(
     sender: ScopedJoinHandle<'_, io::Result<u64>>,
-    receiver: ScopedJoinHandle<'_, Seen>,
+    receiver: ScopedJoinHandle<'_, io::Result<Seen>>,
 ) -> io::Result<Course> {
-    let panicked = |_| io::Error::other("a flow panicked");
+    let panicked = |_: Box<dyn Any + Send>| io::Error::other("a flow panicked");
     let sent = sender.join().map_err(panicked)??;
-    let seen = receiver
-        .join()
-        .map_err(|_| io::Error::other("a flow panicked"))?;
+    let seen = receiver.join().map_err(panicked)??;
     let arrived = seen
         .bits
         .iter()
