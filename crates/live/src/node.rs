@@ -8,7 +8,7 @@
 //! The price of that order: whoever floods one path faster than the node reads holds up the datagrams of
 //! all paths, by as long as it takes to read what waits in that path's socket (4 MB), junk included. Junk
 //! costs its reading and a look at its header, or one hash, but for the few initiations that the session
-//! reads in a time.
+//! reads in a time; where there is much of it, the kernel drops it before (`paths::flood`).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -71,6 +71,9 @@ pub struct PathStats {
     pub last_heard_s: Option<f64>,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
+    /// Datagrams that the kernel dropped before they were read: strangers' while they flood the path, and all while there
+    /// was no space for more; counted each second.
+    pub kernel_dropped: u64,
     /// Datagrams for a peer whose address was not known yet.
     pub unaddressed: u64,
     /// Of those sent, heartbeats and answers to the peer's, as the event stream counts their bytes.

@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::config::PathConfig;
 
 pub mod batch;
+pub mod filter;
 
 mod interface;
 

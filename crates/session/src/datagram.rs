@@ -44,9 +44,14 @@ pub(crate) const INITIATION_PAYLOAD: usize = 13;
 pub(crate) const RESPONSE_PAYLOAD: usize = 5;
 pub(crate) const TRANSPORT_HEADER: usize = 13;
 
-pub(crate) const INITIATION: u8 = 1;
-pub(crate) const RESPONSE: u8 = 2;
-pub(crate) const TRANSPORT: u8 = 3;
+/// The first byte of an initiation.
+pub const INITIATION: u8 = 1;
+/// The first byte of a response.
+pub const RESPONSE: u8 = 2;
+/// The first byte of a transport datagram.
+pub const TRANSPORT: u8 = 3;
+/// Where the receiver's index stands in a response and in a transport datagram.
+pub const RECEIVER: usize = 1;
 
 const COUNTER_BITS: u32 = 56;
 /// The greatest counter of a path; the one above it would be the next path's zero.

@@ -47,11 +47,16 @@ impl Keyring {
         in_use.chain(previous).find(|(_, pair)| pair.local == index)
     }
 
-    /// Whether keys go by `index` already.
-    pub(crate) fn knows(&self, index: u32) -> bool {
+    /// By what the peer names the keys that open.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
         let previous = self.previous.iter().map(|(pair, _)| pair);
         let in_use = self.current.iter().chain(&self.next);
-        in_use.chain(previous).any(|pair| pair.local == index)
+        in_use.chain(previous).map(|pair| pair.local)
+    }
+
+    /// Whether keys go by `index` already.
+    pub(crate) fn knows(&self, index: u32) -> bool {
+        self.indices().any(|known| known == index)
     }
 
     /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more.

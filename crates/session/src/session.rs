@@ -144,6 +144,11 @@ impl Session {
         self.is_established() && reachable.is_some_and(|reachable| *reachable)
     }
 
+    /// By what the peer names the keys that open here, in the bytes 1 to 4 of transport datagrams.
+    pub fn indices(&self) -> impl Iterator<Item = u32> {
+        self.keys.indices()
+    }
+
     /// Whether the peer names keys of this end by `index`.
     pub(crate) fn knows(&self, index: u32) -> bool {
         self.keys.knows(index)

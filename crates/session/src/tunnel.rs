@@ -168,6 +168,11 @@ impl Tunnel {
         self.relays.session(path)
     }
 
+    /// By what datagrams that come on `path` name the keys that open them ([`Session::indices`]).
+    pub fn indices(&self, path: PathId) -> impl Iterator<Item = u32> {
+        self.relay(path).unwrap_or(&self.session).indices()
+    }
+
     /// What was observed of `path`; nothing where paths are not watched.
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {

@@ -120,6 +120,11 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
     )
     .samples(each(|path| path.unsent));
     page.counter(
+        "path_kernel_dropped_datagrams_total",
+        "Datagrams that the kernel dropped before they were read.",
+    )
+    .samples(each(|path| path.kernel_dropped));
+    page.counter(
         "path_unaddressed_datagrams_total",
         "Datagrams for a peer whose address was not known yet.",
     )

@@ -20,8 +20,10 @@ use crate::stats::{LivenessStats, PathStats};
 use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::{PathSocket, Received};
 use change::Retired;
+use flood::Flood;
 
 mod change;
+mod flood;
 
 /// The longest that comes in one call, in bytes.
 const LONGEST: usize = 65_535;
@@ -35,6 +37,7 @@ struct Path {
     /// Whether its relay has been heard; nothing where it goes by none.
     relay_heard: Option<bool>,
     stats: PathStats,
+    flood: Flood,
     incoming: Incoming,
     outgoing: Outgoing,
 }
@@ -240,6 +243,7 @@ impl Path {
             },
             socket,
             retired: None,
+            flood: Flood::default(),
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
         }

@@ -75,7 +75,7 @@ impl Ports {
         self.tun.flush()
     }
 
-    /// Logs the first datagram that is rejected for each reason: a wrong key must not look like silence,
+    /// Counts a datagram that is rejected, and logs the first for each reason: a wrong key must not look like silence,
     /// and a flood must not fill the log.
     fn tell_rejected(
         &mut self,
@@ -84,6 +84,9 @@ impl Ports {
         reason: Reject,
         source: Option<SocketAddr>,
     ) {
+        if let Some(source) = source {
+            self.paths.reject(path, source, reason);
+        }
         if self.told.contains(&(of, reason)) {
             return;
         }

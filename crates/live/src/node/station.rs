@@ -121,6 +121,10 @@ impl NodeStation {
     /// Writes the files; packets must go on where statistics cannot be written for a while.
     fn report(&mut self, now: Time) -> io::Result<()> {
         self.ports.flush()?;
+        let tunnel = self.tunnel.machine();
+        self.ports
+            .paths
+            .guard(|path| tunnel.indices(path).collect());
         self.office
             .end_second(now, &self.ports, self.tunnel.machine());
         if self.stats.is_none() {

@@ -9,6 +9,7 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 
+use super::flood::Flood;
 use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
@@ -83,6 +84,7 @@ impl Path {
         self.stats.name = change.name;
         if let Some(socket) = change.socket {
             self.stats.local = socket.local().ok();
+            self.flood = Flood::default();
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             let until = now + GRACE;

@@ -1,0 +1,145 @@
+//! What the kernel lets through to a path's socket while strangers flood it (classic BPF; Linux, `socket(7)`,
+//! `SO_ATTACH_FILTER`).
+//!
+//! Whatever comes from where the peer is passes. So do handshakes from anywhere, whose cost the session bounds, and
+//! datagrams from elsewhere that name keys of this end, for the peer may have moved. The kernel merges datagrams of one
+//! source alone, so that none of the peer's goes with the junk.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+
+use nix::libc;
+use polypath_session::datagram::{INITIATION, RECEIVER, RESPONSE, TRANSPORT};
+use socket2::{SockFilter, SockRef};
+
+use super::PathSocket;
+
+/// Bytes of the UDP header: with it begins what the filter sees.
+const UDP: u32 = 8;
+/// Most keys that a filter knows; a session has five at most.
+const MOST_KEYS: usize = 32;
+
+/// Who may send to a socket beside those who begin a handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admitted {
+    /// Where the peer, or the relay, is.
+    pub peer: Option<SocketAddr>,
+    /// The indices that name keys of this end.
+    pub keys: Vec<u32>,
+}
+
+impl PathSocket {
+    /// Lets the kernel drop what comes from others than `admitted`, from now on.
+    pub fn admit_only(&self, admitted: &Admitted) -> io::Result<()> {
+        SockRef::from(&self.socket).attach_filter(&admitted.program())
+    }
+
+    /// Lets all through again.
+    pub fn admit_all(&self) -> io::Result<()> {
+        SockRef::from(&self.socket).detach_filter()
+    }
+
+    /// How many datagrams the kernel has dropped at this socket, by a filter or for want of space; modulo 2^32.
+    #[expect(
+        unsafe_code,
+        reason = "no library here reads what a socket has dropped"
+    )]
+    pub fn kernel_drops(&self) -> io::Result<u32> {
+        let mut info = [0_u32; libc::SK_MEMINFO_DROPS as usize + 1];
+        let mut len = libc::socklen_t::try_from(size_of_val(&info)).unwrap_or(0);
+        // SAFETY: the kernel writes at most `len` bytes, which `info` has, and keeps no pointer.
+        let status = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                info.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(info[libc::SK_MEMINFO_DROPS as usize])
+    }
+}
+
+impl Admitted {
+    fn program(&self) -> Vec<SockFilter> {
+        let mut program = Vec::new();
+        if let Some(peer) = self.peer {
+            pass_from(peer, &mut program);
+        }
+        program.push(load(libc::BPF_B, UDP));
+        for kind in [INITIATION, RESPONSE] {
+            program.extend(pass_if(kind.into()));
+        }
+        program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
+        let receiver = u32::try_from(RECEIVER).unwrap_or(0);
+        program.push(load(libc::BPF_W, UDP + receiver));
+        for key in self.keys.iter().take(MOST_KEYS) {
+            program.extend(pass_if(*key));
+        }
+        program.push(refuse());
+        program
+    }
+}
+
+/// Passes what comes from `peer`.
+fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
+    // RFC 791, section 3.1; RFC 8200, section 3.
+    let (at, octets) = match peer.ip() {
+        IpAddr::V4(ip) => (12, ip.octets().to_vec()),
+        IpAddr::V6(ip) => (8, ip.octets().to_vec()),
+    };
+    let network = libc::SKF_NET_OFF.cast_unsigned();
+    let words = octets.chunks_exact(4).zip((at..).step_by(4));
+    let mut checks = vec![(load(libc::BPF_H, 0), u32::from(peer.port()))];
+    checks.extend(words.map(|(word, at)| {
+        let word = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
+        (load(libc::BPF_W, network.wrapping_add(at)), word)
+    }));
+    let mut left = checks.len();
+    for (load, expected) in checks {
+        left -= 1;
+        // Over the checks that are left, and the pass at their end.
+        let beyond = u8::try_from(2 * left + 1).unwrap_or(u8::MAX);
+        program.extend([load, jump_unless(expected, beyond)]);
+    }
+    program.push(pass());
+}
+
+/// Loads `size` at `offset`; a datagram that is too short for it is refused.
+fn load(size: u32, offset: u32) -> SockFilter {
+    instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset)
+}
+
+/// Passes where what was loaded is `value`.
+fn pass_if(value: u32) -> [SockFilter; 2] {
+    [jump_unless(value, 1), pass()]
+}
+
+/// Passes over `count` instructions unless what was loaded is `value`.
+fn jump_unless(value: u32, count: u8) -> SockFilter {
+    instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, count, value)
+}
+
+fn jump(count: u32) -> SockFilter {
+    instruction(libc::BPF_JMP | libc::BPF_JA, 0, 0, count)
+}
+
+fn pass() -> SockFilter {
+    instruction(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX)
+}
+
+fn refuse() -> SockFilter {
+    instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0)
+}
+
+fn instruction(code: u32, then: u8, otherwise: u8, k: u32) -> SockFilter {
+    SockFilter::new(u16::try_from(code).unwrap_or(0), then, otherwise, k)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use super::*;
+use crate::clock::Clock;
+use crate::config::PathConfig;
+use std::io::Write;
+use std::net::UdpSocket;
+
+const KEY: u32 = 0x8123_4567;
+
+/// A transport datagram for the key `index`, or a datagram of another type.
+fn datagram(kind: u8, index: u32) -> Vec<u8> {
+    let mut datagram = vec![kind; 60];
+    datagram[RECEIVER..][..4].copy_from_slice(&index.to_be_bytes());
+    datagram
+}
+
+fn open(ip: &str) -> Option<PathSocket> {
+    let path = PathConfig {
+        name: "test".to_owned(),
+        local: SocketAddr::new(ip.parse().unwrap(), 0),
+        remote: None,
+        relay: None,
+        interface: None,
+    };
+    match PathSocket::open(&path) {
+        Ok(socket) => Some(socket),
+        Err(error) if path.local.is_ipv6() => {
+            // The runner captures what the print macros write.
+            let _ = writeln!(io::stderr(), "skipped without IPv6: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Whether `datagram`, sent from `source`, comes to `socket`.
+fn comes(source: &UdpSocket, socket: &mut PathSocket, datagram: &[u8]) -> bool {
+    source.send_to(datagram, socket.local().unwrap()).unwrap();
+    let mut buffer = [0; 200];
+    let received = socket.receive(&mut buffer, Clock::starting_now()).unwrap();
+    received.is_some()
+}
+
+#[test]
+fn strangers_are_dropped_and_all_others_are_not() {
+    for ip in ["127.0.0.1", "::1"] {
+        let Some(mut socket) = open(ip) else { continue };
+        let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind((ip, 0)).unwrap());
+        let admitted = Admitted {
+            peer: peer.local_addr().ok(),
+            keys: vec![1, KEY, 7],
+        };
+        socket.admit_only(&admitted).unwrap();
+        for junk in [
+            datagram(TRANSPORT, KEY + 1),
+            datagram(0, KEY),
+            datagram(9, KEY),
+            vec![TRANSPORT],
+            Vec::new(),
+        ] {
+            assert!(!comes(&stranger, &mut socket, &junk), "{ip}: {junk:?}");
+            assert!(comes(&peer, &mut socket, &junk), "{ip}: {junk:?}");
+        }
+        assert_eq!(socket.kernel_drops().unwrap(), 5);
+        for (kind, index) in [
+            (TRANSPORT, KEY),
+            (TRANSPORT, 7),
+            (INITIATION, 0),
+            (RESPONSE, 0),
+        ] {
+            let datagram = datagram(kind, index);
+            assert!(
+                comes(&stranger, &mut socket, &datagram),
+                "{ip}: {datagram:?}"
+            );
+        }
+        socket.admit_all().unwrap();
+        assert!(comes(&stranger, &mut socket, &datagram(0, 0)));
+    }
+}
+
+#[test]
+fn where_the_peer_is_not_known_only_its_keys_let_through() {
+    let mut socket = open("127.0.0.1").unwrap();
+    let source = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let keys = vec![KEY];
+    socket.admit_only(&Admitted { peer: None, keys }).unwrap();
+    assert!(comes(&source, &mut socket, &datagram(TRANSPORT, KEY)));
+    assert!(!comes(&source, &mut socket, &datagram(TRANSPORT, 0)));
+}
+
+#[test]
+fn another_address_or_port_is_a_stranger() {
+    let mut socket = open("127.0.0.1").unwrap();
+    let peer = UdpSocket::bind("127.0.0.2:0").unwrap();
+    let address = peer.local_addr().unwrap();
+    let same_port = UdpSocket::bind(("127.0.0.3", address.port())).unwrap();
+    let same_ip = UdpSocket::bind("127.0.0.2:0").unwrap();
+    let admitted = Admitted {
+        peer: Some(address),
+        keys: Vec::new(),
+    };
+    socket.admit_only(&admitted).unwrap();
+    let junk = datagram(TRANSPORT, KEY);
+    assert!(comes(&peer, &mut socket, &junk));
+    assert!(!comes(&same_port, &mut socket, &junk));
+    assert!(!comes(&same_ip, &mut socket, &junk));
+}
