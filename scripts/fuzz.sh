@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 directory=$1 seconds=$2 mode=${3:-}
-targets=(wire handshake node-file scenario trace)
+targets=(wire handshake offload node-file relay-file scenario trace recording)
 # The most that a corpus holds, in bytes: the inputs are kept as lines of base64.
 most=49152
 flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
@@ -41,7 +41,7 @@ unpack() { # TARGET FOLDER
   done <"fuzz/corpus/$1.txt"
   case $1 in
     scenario) seed "$2" scenarios/*.toml ;;
-    node-file) seed "$2" docs/*/*.toml ;;
+    node-file | relay-file) seed "$2" docs/*/*.toml ;;
   esac
 }
 

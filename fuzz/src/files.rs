@@ -1,8 +1,11 @@
-//! Files: of nodes, of scenarios and networks, and of traces that those name.
+//! Files: of nodes and relays, recordings, scenarios and networks, and traces that those name.
 
 use polypath_live::config::NodeConfig;
+use polypath_live::config::relay::RelayFile;
+use polypath_live::recording::Reader;
 use polypath_scenario::Experiment;
 use polypath_scenario::document::Errors;
+use polypath_session::record::Replay;
 
 /// A network whose only flow plays a trace, and a path whose rate is one; `@` stands for the form.
 const PLAYED: &str = r#"
@@ -41,6 +44,31 @@ pub fn check_node(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes) {
         check(NodeConfig::parse(text, "node.toml"));
     }
+}
+
+/// A file of a relay is read, or all that is wrong with it is said.
+pub fn check_relay(bytes: &[u8]) {
+    if let Ok(text) = str::from_utf8(bytes) {
+        check(RelayFile::parse(text, "relay.toml"));
+    }
+}
+
+/// A recording is gone through up to where it is no more, or an endpoint decides otherwise; twice with the same end.
+pub fn check_recording(bytes: &[u8]) {
+    let (first, again) = (replay(bytes), replay(bytes));
+    assert_eq!(first, again);
+}
+
+/// How many lines of a recording are as an endpoint of this version decides.
+fn replay(bytes: &[u8]) -> Option<usize> {
+    let (header, lines) = Reader::new(bytes).ok()?;
+    let mut replay = Replay::new(&header.endpoint).ok()?;
+    let entries = lines.map_while(Result::ok);
+    Some(
+        entries
+            .take_while(|line| replay.check(&line.entry).is_ok())
+            .count(),
+    )
 }
 
 /// A scenario or a network is read, or all that is wrong with it is said.

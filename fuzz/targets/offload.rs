@@ -1,0 +1,5 @@
+//! Packets that are joined and split.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| polypath_fuzz::offload::check(bytes));

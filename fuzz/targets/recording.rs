@@ -1,0 +1,5 @@
+//! Recordings.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| polypath_fuzz::files::check_recording(bytes));
