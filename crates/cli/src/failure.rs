@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// The exit code of a run that was told to stop: it failed.
 pub(crate) const INTERRUPTED: i32 = 1;
@@ -32,21 +31,30 @@ impl Failure {
     /// The later of two that may both have come to pass, or the other one; where both have, the earlier is told now.
     pub(crate) fn of_both(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
         if later.is_err() {
-            _ = earlier.map_err(|failure| failure.report());
+            _ = earlier.inspect_err(Self::report);
             return later;
         }
         earlier
     }
 
-    /// Prints the message and gives the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
-        let (code, error) = match self {
-            Self::Run(error) => (1, error),
-            Self::Input(error) => (2, error),
-            Self::Machine(error) => (3, error),
-        };
-        tell(&in_words(error));
-        ExitCode::from(code)
+    /// Prints the message.
+    pub(crate) fn report(&self) {
+        tell(&self.words());
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Run(_) => 1,
+            Self::Input(_) => 2,
+            Self::Machine(_) => 3,
+        }
+    }
+
+    /// The message.
+    pub(crate) fn words(&self) -> String {
+        let (Self::Run(error) | Self::Input(error) | Self::Machine(error)) = self;
+        in_words(error)
     }
 }
 

@@ -7,6 +7,7 @@ mod failure;
 mod key;
 mod lab;
 mod leftover;
+mod log;
 mod manual;
 mod network;
 mod node;
@@ -25,7 +26,6 @@ mod sweep;
 mod validate;
 mod watch;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -76,26 +76,21 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| suggest(error).exit());
-    begin_log(&cli.command);
-    match run(cli.command) {
+    let format = log_format(&cli.command);
+    match log::begin(format).and_then(|()| run(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => {
+            log::tell_failure(format, &failure);
+            ExitCode::from(failure.code())
+        }
     }
 }
 
-fn begin_log(command: &Command) {
-    let log = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        // It would tell on standard error that standard error cannot be written, and panic.
-        .log_internal_errors(false)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("POLYPATH_LOG")
-                .unwrap_or_else(|_| "info".into()),
-        );
+fn log_format(command: &Command) -> log::Format {
     match command {
-        Command::Node(args) if args.logs_json() => log.json().flatten_event(true).init(),
-        _ => log.init(),
+        Command::Node(args) => args.log.format(),
+        Command::Relay(args) => args.log.format(),
+        _ => log::Format::default(),
     }
 }
 

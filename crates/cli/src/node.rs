@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use polypath_live::config::NodeConfig;
 use polypath_live::node::{self, NodeError};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{log, output};
 
 /// Arguments of `polypath node`.
 #[derive(Debug, clap::Args)]
@@ -29,22 +28,8 @@ pub(crate) struct Args {
     /// it must have passed.
     #[arg(long, value_name = "NS")]
     origin_ns: Option<u64>,
-    /// How the log on standard error is written: lines for reading, or a JSON object each.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text)]
-    log_format: LogFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
-impl Args {
-    /// Whether the log is JSON.
-    pub(crate) fn logs_json(&self) -> bool {
-        self.log_format == LogFormat::Json
-    }
+    #[command(flatten)]
+    pub(crate) log: log::Args,
 }
 
 /// Runs the node until it is told to stop.

@@ -192,7 +192,7 @@ impl Recorders {
         let ends: Vec<String> = ends.collect();
         match self.complete() {
             Ok(()) => tell(&ends.join("\n")),
-            Err(failure) => _ = failure.report(),
+            Err(failure) => failure.report(),
         }
     }
 }

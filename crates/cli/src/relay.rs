@@ -6,7 +6,7 @@ use polypath_live::config::relay::RelayFile;
 use polypath_live::relay::{self, RelayError};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{log, output};
 
 /// Arguments of `polypath relay`.
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,8 @@ pub(crate) struct Args {
     /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) log: log::Args,
 }
 
 /// Runs the relay until it is told to stop.

@@ -353,6 +353,22 @@ fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
 }
 
 #[test]
+fn what_ends_a_node_is_told_in_json_where_the_log_is() {
+    let files = Files::new();
+    edit(&files.a, "local =", "locla =");
+    let said = refusal(&files.a, &["--log-format=json".as_ref()], 2);
+    let lines: Vec<serde_json::Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(
+        lines[0]["message"].as_str().unwrap().contains("`locla`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_name_of_another_interface_is_refused_for_the_tun_device() {
     let Some(site) = Site::new() else { return };
     edit(&site.files.a, "\"pp0\"", "\"p1\"");

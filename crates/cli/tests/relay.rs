@@ -141,6 +141,71 @@ fn what_is_wrong_is_told_with_the_exit_code() {
 }
 
 #[test]
+fn the_log_is_json_where_asked_for_to_the_last_line() {
+    let files = Files::new(&free_address());
+    let start = |level: &str| {
+        let mut command = polypath();
+        command.arg("relay").arg(&files.config);
+        command
+            .args(["--log-format", "json"])
+            .env("POLYPATH_LOG", level);
+        let log = File::create(&files.log).unwrap();
+        command.stdin(Stdio::null()).stderr(log).spawn().unwrap()
+    };
+    let lines = || {
+        let log = fs::read_to_string(&files.log).unwrap();
+        let read = |line| serde_json::from_str::<serde_json::Value>(line).expect(line);
+        log.lines().map(read).collect::<Vec<_>>()
+    };
+    let mut relay = start("info");
+    files.await_log("ready");
+    relay.kill().unwrap();
+    relay.wait().unwrap();
+    let ready = lines().pop().unwrap();
+    fs::write(&files.config, "name = 1\nnonsense = 2\n").unwrap();
+    // It is told whatever the level.
+    assert_eq!(start("off").wait().unwrap().code(), Some(2));
+    let told = lines();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(
+        (&told[0]["level"], &told[0]["exit_code"]),
+        (&"ERROR".into(), &2.into())
+    );
+    let message = told[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("relay.toml:1:") && message.contains("`nonsense`"),
+        "{message}"
+    );
+    let same = |key: &str| {
+        let len = |line: &serde_json::Value| line[key].as_str().map(str::len);
+        assert_eq!(len(&told[0]), len(&ready), "{key}: {told:?} {ready}");
+    };
+    same("timestamp");
+    assert!(told[0]["target"].is_string());
+}
+
+#[test]
+fn a_level_that_there_is_not_is_refused_and_an_empty_one_is_the_usual() {
+    let files = Files::new(&free_address());
+    let start = |level: &str| {
+        let mut command = polypath();
+        command
+            .arg("relay")
+            .arg(&files.config)
+            .env("POLYPATH_LOG", level);
+        let log = File::create(&files.log).unwrap();
+        command.stdin(Stdio::null()).stderr(log).spawn().unwrap()
+    };
+    assert_eq!(start("nonsense").wait().unwrap().code(), Some(2));
+    let said = fs::read_to_string(&files.log).unwrap();
+    assert!(said.contains("POLYPATH_LOG: `nonsense`"), "{said}");
+    let mut relay = start("");
+    files.await_log("ready");
+    relay.kill().unwrap();
+    relay.wait().unwrap();
+}
+
+#[test]
 fn the_schema_of_its_file_is_printed() {
     let output = polypath().args(["schema", "relay"]).output().unwrap();
     let schema: serde_json::Value = serde_json::from_str(&printed(&output)).unwrap();
