@@ -87,8 +87,8 @@ pub struct PathHealth {
     pub rtt: Option<Duration>,
     /// The mean deviation of its round-trip time: RTTVAR of RFC 6298.
     pub rttvar: Option<Duration>,
-    /// The share of heartbeats that got lost while it lived, 0 to 1.
-    pub loss: f64,
+    /// The share of heartbeats that got lost while it lived, 0 to 1; none before one was counted.
+    pub loss: Option<f64>,
     /// How often it fell silent.
     pub silences: u64,
     /// Heartbeats sent.

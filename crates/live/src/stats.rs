@@ -142,8 +142,8 @@ pub struct LivenessStats {
     pub rtt_ms: Option<f64>,
     /// Its mean deviation in milliseconds, RTTVAR of RFC 6298: the path's jitter, both ways together.
     pub rttvar_ms: Option<f64>,
-    /// The share of heartbeats that got lost while the path lived, 0 to 1.
-    pub loss: f64,
+    /// The share of heartbeats that got lost while the path lived, 0 to 1; none before one was counted.
+    pub loss: Option<f64>,
     /// How often it fell silent.
     pub silences: u64,
     /// Heartbeats answered.

@@ -22,6 +22,7 @@ pub mod trace;
 pub use background::{
     Background, Destinations, HostLink, LogNormal, Profile, TcpSource, UdpSource,
 };
+pub use check::bounds::at_most_a_day;
 pub use experiment::Experiment;
 pub use network::Network;
 pub use parameters::parameters;

@@ -174,6 +174,7 @@ mod tests {
                     },
                 },
                 { "name": "a very long name of a path", "last_heard_s": null, "liveness": null },
+                { "name": "new", "liveness": { "state": "unproven", "loss": null, "silences": 0 } },
             ],
             "dropped": { "duplicate": 12, "not-ip": 0 },
             "session": { "age_s": 59.9, "rejected": { "bad-mac": 0 } },
@@ -203,6 +204,7 @@ mod tests {
             "lte", "live", "41.3", "2.5", "1.5", "1.250", "0.000", "1", "0.0",
         ];
         assert_eq!(of("lte"), lte);
+        assert_eq!(of("new")[..5], ["new", "unproven", "-", "-", "-"]);
         assert!(of("a very long").ends_with(&["-".to_owned(), "-".to_owned()]));
         assert!(text.lines().all(|line| line.chars().count() <= 100));
     }

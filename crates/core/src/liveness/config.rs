@@ -10,6 +10,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 const LEAST_MARGIN: Duration = Duration::from_millis(1);
 /// The shortest hold: it has to be something that can double.
 const LEAST_HOLD: Duration = Duration::from_millis(1);
+/// The longest of all spans, as everywhere in files.
+const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
 
 /// How the paths of an endpoint are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,9 @@ pub enum LivenessError {
     /// Holds would shrink.
     #[error("`longest_hold` must not be shorter than `hold`")]
     LongestHold,
+    /// The span of this key is longer than a day.
+    #[error("`{0}` must be at most {MOST_SPAN}")]
+    TooLong(&'static str),
 }
 
 impl LivenessError {
@@ -92,6 +97,7 @@ impl LivenessError {
             Self::Retry => "retry",
             Self::Hold => "hold",
             Self::LongestHold => "longest_hold",
+            Self::TooLong(key) => key,
         }
     }
 }
@@ -111,8 +117,16 @@ impl LivenessConfig {
             (self.hold < LEAST_HOLD, LivenessError::Hold),
             (self.longest_hold < self.hold, LivenessError::LongestHold),
         ];
-        checks
-            .into_iter()
-            .filter_map(|(wrong, error)| wrong.then_some(error))
+        let spans = [
+            (self.interval, "interval"),
+            (self.standby, "standby"),
+            (self.margin, "margin"),
+            (self.retry, "retry"),
+            (self.hold, "hold"),
+            (self.longest_hold, "longest_hold"),
+        ];
+        let spans = spans.map(|(span, key)| (span > MOST_SPAN, LivenessError::TooLong(key)));
+        let checks = checks.into_iter().chain(spans);
+        checks.filter_map(|(wrong, error)| wrong.then_some(error))
     }
 }

@@ -50,9 +50,9 @@ impl Losses {
         self.needed as usize
     }
 
-    /// The share of heartbeats that get lost, 0 to 1.
-    pub(super) fn share(&self) -> f64 {
-        self.share
+    /// The share of heartbeats that get lost, 0 to 1; none before one was counted.
+    pub(super) fn share(&self) -> Option<f64> {
+        (self.heartbeats > BELIEVED).then_some(self.share)
     }
 
     fn update(&mut self, lost: f64) {
@@ -79,7 +79,9 @@ mod tests {
     #[test]
     fn the_more_is_lost_the_more_misses_are_needed() {
         let mut losses = Losses::new(3);
+        assert_eq!(losses.share(), None);
         losses.count(0, 3);
+        assert_eq!(losses.share(), Some(0.0));
         assert_eq!(losses.needed(), 3);
         // 0.01^3 = 10^-6; 0.1^6 = 10^-6; 0.5^20 = 10^-6.
         assert_eq!(needed(200), 3);
@@ -92,6 +94,6 @@ mod tests {
         let mut losses = Losses::new(3);
         losses.count(10_000, 3);
         assert_eq!(losses.needed(), MOST_MISSES as usize);
-        assert!(losses.share() < 1.0);
+        assert!(losses.share().unwrap() < 1.0);
     }
 }

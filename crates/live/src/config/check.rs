@@ -7,6 +7,7 @@ use polypath_core::endpoint::LEAST_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
+use polypath_scenario::at_most_a_day;
 use polypath_scenario::document::Problems;
 
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, operation};
@@ -163,6 +164,7 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         let remedy = "use for example \"1 s\"";
         problems.report("probing.pair_interval", "the interval is zero", remedy);
     }
+    at_most_a_day("probing.pair_interval", probing.pair_interval, problems);
     // An impossible MTU has been told already, and says nothing of pairs.
     let mtu = config
         .node
@@ -193,6 +195,7 @@ fn check_liveness(config: &NodeConfig, problems: &mut Problems) {
             LivenessError::Retry => example(usual.retry),
             LivenessError::Hold => example(usual.hold),
             LivenessError::LongestHold => example(usual.longest_hold),
+            LivenessError::TooLong(_) => "no span of a file is longer than a day".to_owned(),
         };
         problems.report(&format!("liveness.{key}"), problem.to_string(), remedy);
     }

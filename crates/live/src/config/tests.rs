@@ -166,6 +166,15 @@ fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
     ] {
         assert!(impossible.contains(expected), "{impossible}");
     }
+    let long = said("[liveness]\nretry = \"25 h\"\nlongest_hold = \"86401 s\"");
+    for expected in [
+        "a.toml:10:9: `retry` must be",
+        "`longest_hold` must be at most 86400 s",
+    ] {
+        assert!(long.contains(expected), "{long}");
+    }
+    let pairs = complaint("threshold = 3.0", "pair_interval = \"25 h\"");
+    assert!(pairs.contains("at most 86400 s"), "{pairs}");
     let misspelt = said("[liveness]\nmises = 4");
     assert!(
         misspelt.contains("a.toml:10:1") && misspelt.contains("misses"),

@@ -173,7 +173,7 @@ fn liveness(page: &mut Page, paths: &[PathStats]) {
         "path_loss_ratio",
         "Share of heartbeats that got lost, 0 to 1.",
     )
-    .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.loss)));
+    .samples(watched().filter_map(|(name, liveness)| Some((vec![("path", name)], liveness.loss?))));
     page.counter("path_silences_total", "How often a path fell silent.")
         .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.silences)));
 }

@@ -198,7 +198,8 @@ fn numbered<'a, T>(key: &str, items: &'a [T]) -> impl Iterator<Item = (&'a T, St
     items.map(move |(index, item)| (item, format!("{key}.{index}")))
 }
 
-pub(crate) fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
+/// Reports a span of time at `key` that is longer than the longest of all files.
+pub fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
     at_most(key, leaf(key), span, MOST_SPAN, problems);
 }
 

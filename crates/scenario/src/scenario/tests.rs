@@ -76,6 +76,9 @@ fn paths_are_watched_where_the_table_is_there_and_never_under_plain_tcp() {
             .any(|p| p.contains("`hold` must be at least 1 ms")),
         "{found:?}"
     );
+    let found = problems(&["overlay.liveness.longest_hold=25 h"]);
+    let wanted = "`longest_hold` must be at most 86400 s";
+    assert!(found.iter().any(|p| p.contains(wanted)), "{found:?}");
 }
 
 #[test]

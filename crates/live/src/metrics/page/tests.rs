@@ -67,7 +67,7 @@ fn stats() -> Stats {
         state: PathState::Live,
         rtt_ms: Some(20.5),
         rttvar_ms: Some(1.5),
-        loss: 0.25,
+        loss: Some(0.25),
         silences: 2,
         answered: 9,
     };
@@ -127,6 +127,20 @@ fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
     }
     let odd = "{path=\"odd \\\"\\\\\\n name\",direction=\"sent\"}";
     assert!((value("path_datagrams_total", odd) - 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_not_known_of_a_path_is_not_told() {
+    let mut stats = stats();
+    stats.paths[0].liveness = Some(LivenessStats::default());
+    let families = parse(&page(&stats));
+    assert!(families.contains_key("polypath_path_silences_total"));
+    for family in ["path_loss_ratio", "path_rtt_seconds"] {
+        assert!(
+            !families.contains_key(&format!("polypath_{family}")),
+            "{family}"
+        );
+    }
 }
 
 #[test]
