@@ -298,6 +298,42 @@ fn a_node_goes_on_while_its_statistics_cannot_be_written() {
     assert!(written, "it has ended, or gave up");
 }
 
+#[test]
+fn a_node_whose_device_is_deleted_says_so_with_the_remedy_and_leaves_its_statistics() {
+    let Some(site) = Site::new() else { return };
+    let file = &site.files.a;
+    for offload in ["", "duplicate-all"] {
+        if !offload.is_empty() {
+            edit(file, "probe-and-switch", offload);
+        }
+        let stats = site.files.path("a.json");
+        let mut a = Node::start_with(&site.a, file, &["--stats".as_ref(), stats.as_ref()]);
+        await_log(file, "ready", 1);
+        site.a.ip(&["link", "delete", "pp0"]).unwrap();
+        let ended = a.0.wait().unwrap();
+        let log = fs::read_to_string(log_of(file)).unwrap();
+        assert_eq!(ended.code(), Some(1), "{log}");
+        assert!(log.contains("TUN device `pp0` is gone"), "{log}");
+        let stats: serde_json::Value = serde_json::from_slice(&fs::read(stats).unwrap()).unwrap();
+        assert!(stats["drive"]["inputs"].is_u64(), "{stats}");
+    }
+}
+
+#[test]
+fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
+    let Some(site) = Site::new() else { return };
+    let file = &site.files.a;
+    let options = ["--stats".as_ref(), "/dev/full".as_ref()];
+    let mut a = Node::start_with(&site.a, file, &options);
+    await_log(file, "tries again each second", 1);
+    let pid = Pid::from_raw(i32::try_from(a.0.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    let ended = a.0.wait().unwrap();
+    let log = fs::read_to_string(log_of(file)).unwrap();
+    assert!(ended.success(), "{ended}: {log}");
+    assert!(log.contains("the last statistics are not written"), "{log}");
+}
+
 /// What a node of `file` says that ends with `code`.
 fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
     let mut command = polypath();

@@ -159,6 +159,14 @@ impl Driver {
         self.run_until(station, Time::MAX)
     }
 
+    /// Drives like [`Driver::run`]; what the drive was like is told of one that failed, too.
+    pub fn run_to_the_end(&mut self, station: &mut impl Station) -> (DriveReport, io::Result<()>) {
+        match self.run(station) {
+            Ok(report) => (report, Ok(())),
+            Err(error) => (std::mem::take(&mut self.report), Err(error)),
+        }
+    }
+
     /// Drives `station` until `end`, or earlier where it fails or a [`StopHandle`] says so.
     pub fn run_until(&mut self, station: &mut impl Station, end: Time) -> io::Result<DriveReport> {
         // Without this the kernel rounds timers of a normal thread up by 50 us.

@@ -32,7 +32,7 @@ use crate::notify::Notifier;
 use crate::operation::{Operation, ReloadHandle};
 use crate::privilege::PrivilegeError;
 use crate::recording::{self, Header};
-use crate::stats::{self, Stats, StatsFile};
+use crate::stats::{self, Stats, StatsFile, StatsWriter};
 use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
@@ -164,7 +164,7 @@ impl Node {
         let own = private_key.public();
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
-        let stats = options.stats.as_deref().map(stats_file).transpose()?;
+        let stats = options.stats.as_deref().map(stats_writer).transpose()?;
         let endpoint = endpoint(config);
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
@@ -213,9 +213,10 @@ impl Node {
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.station.tun_name(), "ready");
         self.station.office.tell_ready();
-        let report = self.driver.run(&mut self.station)?;
+        let (report, ended) = self.driver.run_to_the_end(&mut self.station);
         let now = self.driver.clock().now();
-        Ok(self.station.finish(now, stats::drive(&report))?)
+        let finished = self.station.finish(now, stats::drive(&report));
+        Ok(ended.and(finished)?)
     }
 }
 
@@ -255,8 +256,10 @@ fn recorder(path: &Path, endpoint: EndpointConfig) -> Result<Recorder, NodeError
     })
 }
 
-fn stats_file(path: &Path) -> Result<StatsFile, NodeError> {
-    StatsFile::new(path).map_err(|source| NodeError::File {
+fn stats_writer(path: &Path) -> Result<StatsWriter<Stats>, NodeError> {
+    let opened = StatsFile::new(path);
+    let started = opened.and_then(|file| StatsWriter::start(file, "the node"));
+    started.map_err(|source| NodeError::File {
         option: "--stats",
         path: path.to_owned(),
         source,

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::config::relay::RelayFile;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
-use crate::stats::{self, StatsFile};
+use crate::stats::{self, StatsFile, StatsWriter};
 use crate::udp::{PathSocket, UdpError};
 use path::Path as RelayPath;
 pub use path::{NodeStats, PathStats};
@@ -89,7 +89,7 @@ impl RelayServer {
     pub fn open(file: &RelayFile, stats: Option<&Path>) -> Result<Self, RelayError> {
         let clock = Clock::starting_now();
         let private_key = keys::load(&file.relay.key_file)?;
-        let stats = stats.map(stats_file).transpose()?;
+        let stats = stats.map(stats_writer).transpose()?;
         let driver = Driver::new(clock)?;
         let mut paths = Vec::new();
         for (index, path) in (0..).zip(&file.paths) {
@@ -124,14 +124,17 @@ impl RelayServer {
     /// Forwards datagrams until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, RelayError> {
         tracing::info!(paths = self.station.len(), "ready");
-        let report = self.driver.run(&mut self.station)?;
+        let (report, ended) = self.driver.run_to_the_end(&mut self.station);
         let now = self.driver.clock().now();
-        Ok(self.station.finish(now, stats::drive(&report))?)
+        let stats = self.station.finish(now, stats::drive(&report));
+        Ok(ended.map(|()| stats)?)
     }
 }
 
-fn stats_file(path: &Path) -> Result<StatsFile, RelayError> {
-    StatsFile::new(path).map_err(|source| RelayError::File {
+fn stats_writer(path: &Path) -> Result<StatsWriter<Stats>, RelayError> {
+    let opened = StatsFile::new(path);
+    let started = opened.and_then(|file| StatsWriter::start(file, "the relay"));
+    started.map_err(|source| RelayError::File {
         path: path.to_owned(),
         source,
     })

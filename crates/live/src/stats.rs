@@ -1,6 +1,7 @@
 //! What a node counted, for its statistics file.
 
 mod file;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use file::{Kind, StatsFile, kind_of};
+pub(crate) use writer::StatsWriter;
 
 use crate::drive::DriveReport;
 

@@ -131,7 +131,7 @@ impl Tun {
         match self.device.recv(buffer) {
             Ok(len) => Ok(Some(len)),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(e) => Err(e),
+            Err(e) => Err(self.in_words(e)),
         }
     }
 
@@ -154,8 +154,24 @@ impl Tun {
         match writev(self, slices) {
             Ok(_) => Ok(true),
             Err(EAGAIN | EINVAL | EIO | ENOBUFS | ENOMEM) => Ok(false),
-            Err(errno) => Err(errno.into()),
+            Err(errno) => Err(self.in_words(errno.into())),
         }
+    }
+}
+
+impl Tun {
+    /// What ends the device, with the remedy where there is one.
+    fn in_words(&self, error: io::Error) -> io::Error {
+        // The kernel says so of the descriptor of a device that was deleted.
+        if error.raw_os_error() != Some(nix::errno::Errno::EBADFD as i32) {
+            return error;
+        }
+        let name = &self.name;
+        let words = format!(
+            "TUN device `{name}` is gone: somebody has deleted it (`ip link delete {name}`); start the node again, \
+             which makes it anew"
+        );
+        io::Error::new(io::ErrorKind::NotConnected, words)
     }
 }
 

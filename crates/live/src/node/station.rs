@@ -14,7 +14,7 @@ use super::ports::Ports;
 use super::timeline::Timeline;
 use crate::drive::{BUDGET, Station, Token, Watcher};
 use crate::operation::Order;
-use crate::stats::{self, PathStats, RelayStats, Stats, StatsFile};
+use crate::stats::{self, PathStats, RelayStats, Stats, StatsWriter};
 
 /// The TUN device; the paths have their numbers.
 pub(super) const TUN: Token = Token(u32::MAX);
@@ -26,11 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub(super) struct NodeStation {
     tunnel: Timeline<Tunnel>,
     ports: Ports,
-    stats: Option<StatsFile>,
+    stats: Option<StatsWriter<Stats>>,
     /// When the next second is over, and files are written, if there are any.
     report_at: Time,
-    /// Whether the log has that the statistics cannot be written.
-    told: bool,
     /// When the log is to say from which paths nothing came.
     silence_at: Option<Time>,
     pub(super) office: Office,
@@ -41,7 +39,7 @@ impl NodeStation {
     pub(super) fn new(
         tunnel: Tunnel,
         ports: Ports,
-        stats: Option<StatsFile>,
+        stats: Option<StatsWriter<Stats>>,
         watcher: Watcher,
         now: Time,
     ) -> Self {
@@ -52,7 +50,6 @@ impl NodeStation {
             ports,
             stats,
             report_at: now,
-            told: false,
             silence_at: Some(now + PATIENCE),
             office: Office::new(watcher, now),
         }
@@ -72,9 +69,11 @@ impl NodeStation {
             drive: Some(drive),
             ..self.count(now)
         };
-        self.ports.flush()?;
-        self.write(&stats)?;
-        Ok(stats)
+        let flushed = self.ports.flush();
+        if let Some(writer) = &mut self.stats {
+            writer.finish(stats.clone());
+        }
+        flushed.map(|()| stats)
     }
 
     fn count(&self, now: Time) -> Stats {
@@ -108,17 +107,7 @@ impl NodeStation {
         (0..).map(PathId).zip(paths).map(with_relay).collect()
     }
 
-    fn write(&self, stats: &Stats) -> io::Result<()> {
-        let Some(file) = &self.stats else {
-            return Ok(());
-        };
-        file.write(stats).map_err(|error| {
-            let path = file.path().display();
-            io::Error::new(error.kind(), format!("--stats {path}: {error}"))
-        })
-    }
-
-    /// Writes the files; packets must go on where statistics cannot be written for a while.
+    /// Writes the files.
     fn report(&mut self, now: Time) -> io::Result<()> {
         self.ports.flush()?;
         let tunnel = self.tunnel.machine();
@@ -127,16 +116,8 @@ impl NodeStation {
             .guard(|path| tunnel.indices(path).collect());
         self.office
             .end_second(now, &self.ports, self.tunnel.machine());
-        if self.stats.is_none() {
-            return Ok(());
-        }
-        match self.write(&self.count(now)) {
-            Ok(()) => self.told = false,
-            Err(error) if !self.told => {
-                tracing::warn!("{error}; the node goes on, and tries again each second");
-                self.told = true;
-            }
-            Err(_) => {}
+        if let Some(writer) = &self.stats {
+            writer.take(self.count(now));
         }
         Ok(())
     }

@@ -10,26 +10,23 @@ use super::path::Path;
 use super::{Stats, VERSION};
 use crate::drive::{Station, Token};
 use crate::node::next_second;
-use crate::stats::StatsFile;
+use crate::stats::StatsWriter;
 
 /// The paths of a relay.
 pub(super) struct RelayStation {
     paths: Vec<Path>,
-    stats: Option<StatsFile>,
+    stats: Option<StatsWriter<Stats>>,
     /// When statistics are written next, if they are.
     report_at: Option<Time>,
-    /// Whether the log has that they cannot be written.
-    told: bool,
 }
 
 impl RelayStation {
     /// A station at `now`.
-    pub(super) fn new(paths: Vec<Path>, stats: Option<StatsFile>, now: Time) -> Self {
+    pub(super) fn new(paths: Vec<Path>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
         Self {
             paths,
             report_at: stats.as_ref().map(|_| now),
             stats,
-            told: false,
         }
     }
 
@@ -38,13 +35,15 @@ impl RelayStation {
     }
 
     /// Writes the file for the last time.
-    pub(super) fn finish(&mut self, now: Time, drive: Value) -> io::Result<Stats> {
+    pub(super) fn finish(&mut self, now: Time, drive: Value) -> Stats {
         let stats = Stats {
             drive: Some(drive),
             ..self.count(now)
         };
-        self.write(&stats)?;
-        Ok(stats)
+        if let Some(writer) = &mut self.stats {
+            writer.finish(stats.clone());
+        }
+        stats
     }
 
     fn count(&self, now: Time) -> Stats {
@@ -53,28 +52,6 @@ impl RelayStation {
             at: now,
             paths: self.paths.iter().map(Path::stats).collect(),
             drive: None,
-        }
-    }
-
-    fn write(&self, stats: &Stats) -> io::Result<()> {
-        let Some(file) = &self.stats else {
-            return Ok(());
-        };
-        file.write(stats).map_err(|error| {
-            let path = file.path().display();
-            io::Error::new(error.kind(), format!("--stats {path}: {error}"))
-        })
-    }
-
-    /// Writes the file; datagrams must go on where it cannot be written for a while.
-    fn report(&mut self, now: Time) {
-        match self.write(&self.count(now)) {
-            Ok(()) => self.told = false,
-            Err(error) if !self.told => {
-                tracing::warn!("{error}; the relay goes on, and tries again each second");
-                self.told = true;
-            }
-            Err(_) => {}
         }
     }
 }
@@ -95,7 +72,9 @@ impl Station for RelayStation {
         }
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
-            self.report(now);
+            if let Some(writer) = &self.stats {
+                writer.take(self.count(now));
+            }
         }
         Ok(())
     }
