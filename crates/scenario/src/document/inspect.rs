@@ -6,7 +6,7 @@
 use serde_json::Value as Json;
 
 use super::locator::Source;
-use super::problem::{Problem, nearest, one_of, suggestion};
+use super::problem::{Problem, mistyped, nearest, one_of, suggestion};
 use super::schema::{Schemas, greatest, spoken, text_of};
 use super::tree::{Entry, Node, Origin, Value};
 
@@ -167,25 +167,30 @@ impl<'a> Inspector<'a> {
         node: &Node,
     ) -> Node {
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
-        let before = self.problems.len();
+        let mut unknown = Vec::new();
         for entry in entries {
             if let Some((key, inner)) = self.property(schema, entry, entries) {
                 let visited = self.visit(key, inner, &entry.node);
                 kept.push(Entry::new(key, entry.origin, visited));
             } else if schema.get("additionalProperties") != Some(&Json::Bool(false)) {
                 kept.push(entry.clone());
+            } else {
+                unknown.push(entry.key.as_str());
             }
         }
-        // A key that is missing beside one that is unknown may be that one, badly misspelt.
-        let unknown = entries.len() > kept.len() && self.problems.len() > before;
         for key in self.schemas.required(schema) {
             if kept.iter().any(|entry| entry.key == key) {
                 continue;
             }
             let inner = &schema["properties"][key];
-            let remedy = sentence(inner).unwrap_or_default();
+            let mistyped = mistyped(key, unknown.iter().copied());
+            let remedy = mistyped.map_or_else(
+                || sentence(inner).unwrap_or_default(),
+                |word| format!("is `{word}` meant to be it?"),
+            );
             self.report(node.origin, missing(key, name), remedy);
-            if let Some(problem) = self.problems.last_mut().filter(|_| unknown) {
+            // A key that is missing beside one that is unknown may be that one, badly misspelt.
+            if let Some(problem) = self.problems.last_mut().filter(|_| !unknown.is_empty()) {
                 problem.follows = true;
             }
             let stand_in = self.schemas.stand_in(inner);

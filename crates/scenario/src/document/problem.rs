@@ -59,6 +59,11 @@ pub struct Problems {
     found: Vec<Problem>,
 }
 
+/// Two words of which one may stand for the other are at least so alike (Jaro and Winkler; 0 to 1).
+const LEAST_LIKENESS: f64 = 0.7;
+/// So many problems are printed; a file of another kind altogether has thousands.
+const MOST_PRINTED: usize = 20;
+
 /// The candidate that is most like `word`, if one is like enough to be meant.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -184,6 +189,17 @@ impl Problems {
     }
 }
 
+/// The one of `words`, none of which means anything, that may have been written for `name`: more alike by far than by chance.
+pub(super) fn mistyped<'a>(
+    name: &str,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let alike = |word: &str| strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase());
+    let all = words.into_iter().map(|word| (word, alike(word)));
+    let (word, alike) = all.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (alike >= LEAST_LIKENESS).then_some(word)
+}
+
 /// "did you mean" the nearest, or all that is known.
 pub(super) fn suggestion<'a>(
     name: &str,
@@ -248,13 +264,16 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
+        for (index, problem) in self.0.iter().take(MOST_PRINTED).enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
             write!(f, "{problem}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MOST_PRINTED) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
     }
 }
 

@@ -220,6 +220,30 @@ fn the_nearest_name_is_near() {
 }
 
 #[test]
+fn a_missing_key_names_what_may_be_meant_to_be_it() {
+    let with = |key: &str| problems(&GOOD.replacen("name", key, 1), &[]);
+    let found = with("naming");
+    let wanted = "missing key `name` in the document; is `naming` meant to be it?";
+    assert!(found.iter().any(|p| p.ends_with(wanted)), "{found:?}");
+    let found = with("zzz");
+    assert!(found.iter().any(|p| p.contains("missing key `name`")), "{found:?}");
+    assert!(!found.iter().any(|p| p.contains("meant to be")), "{found:?}");
+}
+
+#[test]
+fn of_very_many_problems_not_all_are_printed() {
+    let many: String = (0..30).map(|number| format!("zzz{number} = 1\n")).collect();
+    let errors = read::<Garden>(&format!("{many}{GOOD}"), "g.toml", &[]).unwrap_err();
+    assert_eq!(errors.problems().len(), 30);
+    let printed = errors.to_string();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!((lines.len(), lines[20]), (21, "and 10 more"), "{printed}");
+    let few: String = many.split_inclusive('\n').take(20).collect();
+    let errors = read::<Garden>(&format!("{few}{GOOD}"), "g.toml", &[]).unwrap_err();
+    assert!(!errors.to_string().contains("more"), "{errors}");
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let deep = format!("name = {}", "[".repeat(100_000));
     assert!(!problems(&deep, &[]).is_empty());
