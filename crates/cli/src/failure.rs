@@ -68,7 +68,7 @@ pub(crate) fn tell(words: &str) {
 }
 
 /// Without what would steer a terminal: messages quote files and arguments.
-fn plain(words: &str) -> String {
+pub(crate) fn plain(words: &str) -> String {
     let steers = |c: char| c.is_control() && c != '\n';
     words
         .chars()

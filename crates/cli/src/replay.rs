@@ -7,7 +7,7 @@ use polypath_live::recording::{Header, Reader};
 use polypath_session::record::{Difference, Replay};
 use serde_json::json;
 
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, plain, tell};
 use crate::output::print;
 use crate::scenario::Format;
 
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
+
+/// No word of a file is longer where it is shown, in characters.
+const LONGEST_WORD: usize = 80;
 
 /// What was gone through.
 #[derive(Default)]
@@ -59,7 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if lines.is_truncated() {
         tell(&format!(
-            "{path}: the last line is cut off, as where the node was killed; it does not count"
+            "{path}: the end of the recording is missing, as where the node was killed or its disk was full: what was \
+             decided behind line {} is not there",
+            tally.wakes + 1
         ));
     }
     let words = match args.format {
@@ -94,9 +99,18 @@ impl Tally {
             self.wakes,
             self.decisions,
             self.span_s(),
-            header.software
+            one_line(&header.software)
         )
     }
+}
+
+/// A word of a file on a terminal: without what would steer that, and not without end.
+fn one_line(word: &str) -> String {
+    plain(word)
+        .replace('\n', " ")
+        .chars()
+        .take(LONGEST_WORD)
+        .collect()
 }
 
 fn json(

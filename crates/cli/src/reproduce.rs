@@ -1,7 +1,6 @@
 //! `polypath reproduce`: the claims of the papers, answered.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -120,7 +119,7 @@ fn read(file: Option<&Path>) -> Result<Ledger, Failure> {
     };
     let name = path.display().to_string();
     let unreadable = |error| Failure::input(format!("cannot read {name}: {error}"));
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = polypath_live::input::read_text(path).map_err(unreadable)?;
     Ledger::parse(&text, &name).map_err(Failure::input)
 }
 

@@ -8,6 +8,7 @@ use std::process;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
+use polypath_live::input;
 use polypath_report::legend;
 use polypath_scenario::document::{Override, grid};
 use polypath_scenario::{Experiment, Scenario};
@@ -74,7 +75,7 @@ impl Args {
     /// so many `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<Read, Failure> {
         let name = self.scenario.display().to_string();
-        let text = fs::read_to_string(&self.scenario)
+        let text = input::read_text(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
         let of_networks = seconds.filter(|_| Experiment::is_network(&text));
         let [end, seed] = self.fixed(of_networks);
@@ -154,7 +155,7 @@ impl Args {
             return Ok(content.clone());
         }
         let path = self.scenario.with_file_name(file);
-        let content = fs::read(path).map_err(|error| error.to_string())?;
+        let content = input::read(&path).map_err(|error| error.to_string())?;
         files.insert(file.to_owned(), content.clone());
         Ok(content)
     }

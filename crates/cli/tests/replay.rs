@@ -12,7 +12,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
-use polypath_live::recording::{Header, SOFTWARE, VERSION};
+use polypath_live::recording::{End, Header, Line, SOFTWARE, VERSION};
 use polypath_session::record::{Entry, Shape};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -47,8 +47,10 @@ fn recording() -> Vec<String> {
             said,
             next,
         };
-        lines.push(serde_json::to_string(&entry).unwrap());
-        entry
+        let number = lines.len() as u64 + 1;
+        let line = Line { number, entry };
+        lines.push(serde_json::to_string(&line).unwrap());
+        line.entry
     };
     let mut at = Time::ZERO;
     while at < Time::ZERO + Duration::from_secs(20) {
@@ -66,6 +68,8 @@ fn recording() -> Vec<String> {
         // It changes nothing, and tells when the endpoint wants to be woken.
         at = wake(at, Wake::Input(Input::Late(at))).next.unwrap();
     }
+    let end = lines.len() as u64 + 1;
+    lines.push(serde_json::to_string(&End { end }).unwrap());
     lines
 }
 
@@ -100,7 +104,7 @@ fn what_was_recorded_is_decided_again() {
     let text = lines.join("\n") + "\n";
     let (code, said, errors) = replay(&text, &[]);
     assert_eq!((code, errors.as_str()), (0, ""), "{said}");
-    let wakes = lines.len() - 1;
+    let wakes = lines.len() - 2;
     assert!(said.starts_with(&format!("{wakes} wakes and ")), "{said}");
     let file = file(&text);
     let mut command = polypath();
@@ -142,9 +146,9 @@ fn an_altered_decision_is_named_with_its_line_and_time() {
 fn a_deadline_that_was_put_off_is_named_with_its_line() {
     let mut lines = recording();
     let at = lines.len() / 2;
-    let mut entry: Entry = serde_json::from_str(&lines[at]).unwrap();
-    entry.next = entry.next.map(|next| next + Duration::from_nanos(1));
-    lines[at] = serde_json::to_string(&entry).unwrap();
+    let mut line: Line = serde_json::from_str(&lines[at]).unwrap();
+    line.entry.next = line.entry.next.map(|next| next + Duration::from_nanos(1));
+    lines[at] = serde_json::to_string(&line).unwrap();
     let (code, _, errors) = replay(&lines.join("\n"), &[]);
     assert_eq!(code, 1);
     assert!(
@@ -158,11 +162,56 @@ fn a_deadline_that_was_put_off_is_named_with_its_line() {
 fn a_recording_that_was_cut_off_counts_up_to_there() {
     let lines = recording();
     let text = lines.join("\n");
-    let (code, said, errors) = replay(&text[..text.len() - 4], &[]);
+    let (end, all) = (lines.last().unwrap().len(), lines.len() - 2);
+    // Within the end, without it, and within the line before.
+    for (cut, wakes) in [(2, all), (end + 1, all), (end + 5, all - 1)] {
+        let (code, said, errors) = replay(&text[..text.len() - cut], &[]);
+        assert_eq!(code, 0, "{errors}");
+        assert!(
+            errors.contains("the end of the recording is missing"),
+            "{errors}"
+        );
+        assert!(
+            errors.contains(&format!("behind line {} ", wakes + 1)),
+            "{errors}"
+        );
+        assert!(said.starts_with(&format!("{wakes} wakes")), "{said}");
+    }
+}
+
+#[test]
+fn a_line_that_is_missing_is_named() {
+    let mut lines = recording();
+    let at = lines.len() / 2;
+    lines.remove(at);
+    let (code, _, errors) = replay(&lines.join("\n"), &[]);
+    assert_eq!(code, 2, "{errors}");
+    assert!(
+        errors.contains(&format!("line {}: it was line {}", at + 1, at + 2)),
+        "{errors}"
+    );
+}
+
+#[test]
+fn the_name_of_what_recorded_does_not_steer_the_terminal() {
+    let odd = "\"software\":\"\\u001b]0;x\\u0007\\nodd ";
+    let text = recording().join("\n").replacen("\"software\":\"", odd, 1);
+    let (code, said, errors) = replay(&text, &[]);
     assert_eq!(code, 0, "{errors}");
-    assert!(errors.contains("the last line is cut off"), "{errors}");
-    let wakes = lines.len() - 2;
-    assert!(said.starts_with(&format!("{wakes} wakes")), "{said}");
+    assert!(said.contains("odd polypath"), "{said}");
+    assert!(!said.trim_end().contains(char::is_control), "{said:?}");
+}
+
+#[test]
+fn a_recording_is_no_file_of_a_node_and_that_is_said() {
+    let file = file(&recording().join("\n"));
+    for command in ["node", "relay", "sim"] {
+        let output = polypath().arg(command).arg(&file.path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("this is a recording of a node"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
 }
 
 #[test]
@@ -172,7 +221,7 @@ fn what_is_no_recording_is_refused_with_its_line() {
     let (code, said, errors) = replay(&broken.join("\n"), &[]);
     assert_eq!((code, said.as_str()), (2, ""), "{errors}");
     assert!(
-        errors.contains("line 6: missing field") && errors.contains("head -n 5"),
+        errors.contains("line 6: missing field `line`") && errors.contains("head -n 5"),
         "{errors}"
     );
     let (code, _, errors) = replay("{\"version\":1}\n", &[]);

@@ -15,6 +15,7 @@ use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::input;
 use crate::tun::Prefix;
 
 mod check;
@@ -208,7 +209,7 @@ pub enum LoadError {
 
 /// What stands in the file `path`.
 fn read(path: &Path) -> Result<String, LoadError> {
-    std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+    input::read_text(path).map_err(|source| LoadError::Read {
         path: path.to_owned(),
         source,
     })

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod drive;
+pub mod input;
 pub mod keys;
 pub mod metrics;
 pub mod node;

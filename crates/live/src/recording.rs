@@ -1,7 +1,7 @@
 //! Files of recordings: what came to a node's endpoint and what it decided ([`polypath_session::record`]).
 //!
-//! Lines of JSON. The first is a [`Header`], each other an [`Entry`]. A recording that stops in the middle of its last
-//! line is that of a node that was killed, or whose disk was full, and is as good up to there.
+//! Lines of JSON. The first is a [`Header`], each other a [`Line`], and the last an [`End`]. A recording without an end is
+//! that of a node that was killed, or whose disk was full, and is as good up to there.
 
 mod read;
 mod write;
@@ -14,7 +14,7 @@ pub use read::{Reader, RecordingError};
 pub(crate) use write::start;
 
 /// Version of the form of recordings; it changes with any change of an entry's form or meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The software that makes recordings.
 pub const SOFTWARE: &str = concat!("polypath ", env!("CARGO_PKG_VERSION"));
@@ -45,13 +45,28 @@ impl Header {
     }
 }
 
-/// A line of a recording after the first, with its number from 1.
-#[derive(Clone, Debug, PartialEq)]
+/// A line of a recording after the first, with its number: one that is missing shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Its number.
+    /// Its number; that of the header is 1.
+    #[serde(rename = "line")]
     pub number: u64,
     /// What stands in it.
     pub entry: Entry,
+}
+
+/// The last line of a recording: none of those before it is missing at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Its own number.
+    pub end: u64,
+}
+
+/// Whether a file that begins with these bytes is a recording, of whatever version.
+pub(crate) fn is_head(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"{\"recording\":")
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::{Header, Line, SOFTWARE, VERSION};
+use super::{End, Header, Line, SOFTWARE, VERSION};
+use crate::input;
 
 /// No line is longer, in bytes.
 const LONGEST: u64 = 1 << 24;
@@ -18,6 +19,8 @@ const LARGEST_WINDOW: u32 = 1 << 20;
 pub struct Reader<R> {
     file: R,
     line: u64,
+    /// Whether the last line was the end.
+    ended: bool,
     truncated: bool,
 }
 
@@ -61,7 +64,7 @@ struct Origin {
 impl Reader<BufReader<File>> {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<(Header, Self), RecordingError> {
-        Self::new(BufReader::new(File::open(path)?))
+        Self::new(BufReader::new(input::open(path)?))
     }
 }
 
@@ -71,6 +74,7 @@ impl<R: BufRead> Reader<R> {
         let mut reader = Self {
             file,
             line: 0,
+            ended: false,
             truncated: false,
         };
         let foreign = |reason: &dyn ToString| RecordingError::Foreign(reason.to_string());
@@ -87,7 +91,7 @@ impl<R: BufRead> Reader<R> {
         Ok((header, reader))
     }
 
-    /// Whether the last line is cut off, as known at the end.
+    /// Whether its end is missing, or cut off, as known where no line is left.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
@@ -95,20 +99,42 @@ impl<R: BufRead> Reader<R> {
 
     fn entry(&mut self) -> Result<Option<Line>, RecordingError> {
         let Some(bytes) = self.read_line()? else {
+            self.truncated = !self.ended;
             return Ok(None);
         };
-        let number = self.line;
-        match parse(&bytes) {
-            Ok(entry) => Ok(Some(Line { number, entry })),
+        if self.ended {
+            return Err(self.broken("it stands behind the end of the recording".to_owned()));
+        }
+        if bytes.starts_with(b"{\"end\"")
+            && let Ok(End { end }) = parse(&bytes)
+        {
+            self.check_number(end)?;
+            self.ended = true;
+            return self.entry();
+        }
+        match parse::<Line>(&bytes) {
+            Ok(line) => self.check_number(line.number).map(|()| Some(line)),
             Err(_) if !bytes.ends_with(b"\n") => {
                 self.truncated = true;
                 Ok(None)
             }
-            Err(reason) => Err(RecordingError::Broken {
-                line: number,
-                reason,
-            }),
+            Err(reason) => Err(self.broken(reason)),
         }
+    }
+
+    /// A line that is missing, or stands elsewhere, shows by the number of the next.
+    fn check_number(&self, number: u64) -> Result<(), RecordingError> {
+        if number == self.line {
+            return Ok(());
+        }
+        Err(self.broken(format!(
+            "it was line {number}: lines were taken out, put in or moved"
+        )))
+    }
+
+    fn broken(&self, reason: String) -> RecordingError {
+        let line = self.line;
+        RecordingError::Broken { line, reason }
     }
 
     fn read_line(&mut self) -> Result<Option<Vec<u8>>, RecordingError> {

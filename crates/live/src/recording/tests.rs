@@ -90,15 +90,16 @@ fn what_is_written_is_read_as_it_was() {
 fn wherever_it_is_cut_off_the_lines_before_are_read() {
     let bytes = recording(5);
     let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    let is_end = |line: &[u8]| line.starts_with(b"{\"end\":");
     for len in 0..bytes.len() {
-        let whole = bytes[..len].split(|byte| *byte == b'\n').count() - 1;
+        // A last line that lacks but its line end is whole.
+        let whole = bytes[..=len].split(|byte| *byte == b'\n').count() - 1;
         match read(&bytes[..len]) {
             Ok((entries, truncated)) => {
-                // A last line that lacks but its end is whole.
-                let cut = bytes[len] == b'\n' || bytes[len - 1] == b'\n';
-                assert_eq!(truncated, !cut, "{len}");
-                let more = usize::from(bytes[len] == b'\n') + whole;
-                assert_eq!(entries.len(), more - 1, "{len}");
+                assert_eq!(truncated, len < bytes.len() - 1, "{len}");
+                let lines = bytes.split(|byte| *byte == b'\n').take(whole);
+                let wanted = lines.skip(1).filter(|line| !is_end(line)).count();
+                assert_eq!(entries.len(), wanted, "{len}");
             }
             Err(RecordingError::Foreign(_)) => assert!(len < first, "{len}"),
             Err(error) => panic!("{len}: {error}"),
@@ -114,12 +115,12 @@ fn a_broken_line_is_named_and_so_is_a_foreign_file() {
         .concat()
         .join("\n");
     let error = read(broken.as_bytes()).unwrap_err().to_string();
-    assert!(error.starts_with("line 4: missing field `wake`"), "{error}");
+    assert!(error.starts_with("line 4: unknown field `at`"), "{error}");
     assert!(error.ends_with("head -n 3"), "{error}");
-    let other = text.replacen("\"recording\":1", "\"recording\":2", 1);
+    let other = text.replacen("\"recording\":2", "\"recording\":1", 1);
     let error = read(other.as_bytes()).unwrap_err().to_string();
     assert!(
-        error.contains("version 2") && error.contains("reads version 1"),
+        error.contains("version 1") && error.contains("reads version 2"),
         "{error}"
     );
     let large = text.replacen("\"window\":8192", "\"window\":4000000000", 1);
@@ -146,6 +147,40 @@ fn a_broken_line_is_named_and_so_is_a_foreign_file() {
 }
 
 #[test]
+fn a_line_that_is_missing_or_moved_is_noticed_wherever_it_was() {
+    let text = String::from_utf8(recording(5)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 7, "with header and end");
+    let read_lines = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes());
+    assert!(!read_lines(&lines).unwrap().1);
+    for at in 1..6 {
+        let mut fewer = lines.clone();
+        fewer.remove(at);
+        let error = read_lines(&fewer).unwrap_err().to_string();
+        let line = at + 1;
+        assert!(
+            error.starts_with(&format!("line {line}: it was line {}", line + 1)),
+            "{error}"
+        );
+        let mut moved = lines.clone();
+        moved.swap(at, at + 1);
+        let error = read_lines(&moved).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("line {line}: it was line ")),
+            "{error}"
+        );
+        let (entries, truncated) = read_lines(&lines[..=at]).unwrap();
+        assert_eq!((entries.len(), truncated), (at, true), "no end");
+    }
+    let more = [&lines[..], &lines[6..]].concat();
+    let error = read_lines(&more).unwrap_err().to_string();
+    assert!(
+        error.starts_with("line 8: it stands behind the end"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_line_without_an_end_is_refused_before_it_fills_memory() {
     let header = serde_json::to_vec(&header()).unwrap();
     let endless = io::repeat(b' ');
@@ -169,7 +204,8 @@ fn a_recording_is_its_owners_alone_even_where_there_was_a_file() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
         assert_eq!(
             read(&std::fs::read(&path).unwrap()).unwrap(),
-            (vec![], false)
+            (vec![], false),
+            "header and end"
         );
     }
     let error = start(directory.path(), &header()).err().unwrap();

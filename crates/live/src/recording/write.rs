@@ -6,13 +6,15 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use polypath_session::record::{Entry, Recorder};
 
-use super::Header;
+use super::{End, Header, Line};
 use crate::clock::Clock;
 use crate::privilege;
 use crate::stats::{Kind, kind_of};
@@ -63,6 +65,8 @@ fn line(file: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> 
 /// The end of a recording at which entries come in.
 pub(super) struct Recording {
     entries: Option<SyncSender<Entry>>,
+    /// Whether an entry is missing, so that what is written has no end.
+    cut: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -70,16 +74,19 @@ impl Recording {
     /// Writes to `file` from now on.
     pub(super) fn start(file: impl Write + Send + 'static) -> io::Result<Self> {
         let (entries, waiting) = sync_channel(WAITING);
+        let cut = Arc::<AtomicBool>::default();
+        let is_cut = cut.clone();
         let work = move || {
             // Its file is open, and it needs no more.
             privilege::forget();
-            if let Err(error) = write(file, &waiting) {
+            if let Err(error) = write(file, &waiting, &is_cut) {
                 tracing::warn!("--record: {error}; the recording ends here, and the node goes on");
             }
         };
         let thread = std::thread::Builder::new().name("recording".into());
         Ok(Self {
             entries: Some(entries),
+            cut,
             thread: Some(thread.spawn(work)?),
         })
     }
@@ -89,9 +96,13 @@ impl Recording {
         let Some(entries) = &self.entries else { return };
         match entries.try_send(entry) {
             Ok(()) => return,
-            Err(std::sync::mpsc::TrySendError::Full(_)) => tracing::warn!(
-                "--record: the file takes what is recorded too slowly; the recording ends here, and the node goes on"
-            ),
+            Err(std::sync::mpsc::TrySendError::Full(_)) => {
+                self.cut.store(true, Ordering::Release);
+                tracing::warn!(
+                    "--record: the file takes what is recorded too slowly; the recording ends here, and the node \
+                     goes on"
+                );
+            }
             // Whoever wrote has told why it does not any more.
             Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {}
         }
@@ -110,15 +121,25 @@ impl Drop for Recording {
 }
 
 /// Writes entries as they come until no more can; fails where the file does.
-fn write(file: impl Write, waiting: &Receiver<Entry>) -> io::Result<()> {
+fn write(file: impl Write, waiting: &Receiver<Entry>, cut: &AtomicBool) -> io::Result<()> {
     let clock = Clock::starting_now();
     let mut file = BufWriter::new(file);
     let mut flushed = clock.now();
+    // The header is the first.
+    let mut number = 2;
     loop {
         match waiting.recv_timeout(FLUSH) {
-            Ok(entry) => line(&mut file, &entry)?,
+            Ok(entry) => {
+                line(&mut file, &Line { number, entry })?;
+                number += 1;
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return file.flush(),
+            Err(RecvTimeoutError::Disconnected) => {
+                if !cut.load(Ordering::Acquire) {
+                    line(&mut file, &End { end: number })?;
+                }
+                return file.flush();
+            }
         }
         let now = clock.now();
         if now.since(flushed).as_nanos() >= 1_000_000_000 {

@@ -226,8 +226,14 @@ fn a_missing_key_names_what_may_be_meant_to_be_it() {
     let wanted = "missing key `name` in the document; is `naming` meant to be it?";
     assert!(found.iter().any(|p| p.ends_with(wanted)), "{found:?}");
     let found = with("zzz");
-    assert!(found.iter().any(|p| p.contains("missing key `name`")), "{found:?}");
-    assert!(!found.iter().any(|p| p.contains("meant to be")), "{found:?}");
+    assert!(
+        found.iter().any(|p| p.contains("missing key `name`")),
+        "{found:?}"
+    );
+    assert!(
+        !found.iter().any(|p| p.contains("meant to be")),
+        "{found:?}"
+    );
 }
 
 #[test]
