@@ -7,7 +7,7 @@ use std::thread::sleep;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_live::control;
+use polypath_live::control::{self, AskError};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -77,7 +77,10 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 fn ask(socket: &Path) -> Result<Value, Failure> {
-    control::status(socket).map_err(Failure::run)
+    control::status(socket).map_err(|error| match error {
+        AskError::NoSocket(_) => Failure::input(error),
+        error => Failure::run(error),
+    })
 }
 
 fn text(args: &Args, state: &Value) -> String {
@@ -104,9 +107,25 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
     Ok(found.unwrap_or_else(first))
 }
 
+/// The only socket at which a node answers, or the one that a node has left.
 fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure> {
-    match sockets {
+    let listed = |sockets: &[PathBuf]| {
+        sockets.iter().fold(String::new(), |mut list, socket| {
+            // Writing to a string cannot fail.
+            let _ = write!(list, "\n  polypath status {}", socket.display());
+            list
+        })
+    };
+    let answered = sockets.iter().filter(|socket| control::is_answered(socket));
+    let answered: Vec<PathBuf> = answered.cloned().collect();
+    match &answered[..] {
         [socket] => Ok(socket.clone()),
+        [] if sockets.len() == 1 => Ok(sockets[0].clone()),
+        [] if !sockets.is_empty() => Err(Failure::run(format!(
+            "no node runs: those that had the {} sockets in {} have ended; start one with `polypath node FILE`",
+            sockets.len(),
+            sockets[0].parent().unwrap_or(Path::new("")).display()
+        ))),
         [] => {
             let looked: Vec<_> = directories
                 .iter()
@@ -118,13 +137,9 @@ fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure
                 looked.join(" or ")
             )))
         }
-        several => {
-            let mut message = "there are several nodes; name one of them:".to_owned();
-            for socket in several {
-                // Writing to a string cannot fail.
-                let _ = write!(message, "\n  polypath status {}", socket.display());
-            }
-            Err(Failure::input(message))
-        }
+        several => Err(Failure::input(format!(
+            "there are several nodes; name one of them:{}",
+            listed(several)
+        ))),
     }
 }

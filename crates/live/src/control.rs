@@ -24,7 +24,7 @@ mod serve;
 mod socket;
 
 pub use address::{directories, sockets};
-pub use client::{AskError, status};
+pub use client::{AskError, is_answered, status};
 pub use socket::ControlError;
 
 pub(crate) use serve::{refuse_client, serve};

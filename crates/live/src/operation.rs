@@ -29,7 +29,7 @@ pub(crate) mod mailbox;
 mod reload;
 mod signal;
 
-/// Clients that are served at once.
+/// Clients of the control socket that are served at once, and as many of the metrics: neither takes the other's seats.
 const MOST_CLIENTS: usize = 16;
 /// Bytes of the stack of a client's thread.
 const STACK: usize = 256 << 10;
@@ -54,7 +54,8 @@ pub(crate) struct Operation {
 struct Counter {
     listeners: Listeners,
     desk: Arc<Desk>,
-    seats: Arc<AtomicUsize>,
+    control_seats: Arc<AtomicUsize>,
+    metrics_seats: Arc<AtomicUsize>,
     reloader: Option<Reloader>,
     notifier: Notifier,
 }
@@ -73,7 +74,8 @@ impl Operation {
         let mut counter = Counter {
             listeners,
             desk: Arc::new(desk),
-            seats: Arc::default(),
+            control_seats: Arc::default(),
+            metrics_seats: Arc::default(),
             reloader,
             notifier,
         };
@@ -159,7 +161,9 @@ impl Counter {
                 Ok(stream)
             });
             entered = entered.and(accepted.map(|stream| {
-                self.seat(move |desk| metrics::serve(stream, desk));
+                self.seat(&self.metrics_seats, move |desk| {
+                    metrics::serve(stream, desk)
+                });
             }));
         }
         match entered {
@@ -172,16 +176,22 @@ impl Counter {
     }
 
     fn serve_control(&self, stream: UnixStream) {
-        if self.seats.load(Ordering::Relaxed) >= MOST_CLIENTS {
+        if self.control_seats.load(Ordering::Relaxed) >= MOST_CLIENTS {
             control::refuse_client(&stream);
             return;
         }
-        self.seat(move |desk| control::serve(stream, desk));
+        self.seat(&self.control_seats, move |desk| {
+            control::serve(stream, desk)
+        });
     }
 
     /// Serves a client on a thread of its own, if there is a seat left.
-    fn seat(&self, serve: impl FnOnce(&Desk) -> io::Result<()> + Send + 'static) {
-        let Some(seat) = Seat::take(&self.seats) else {
+    fn seat(
+        &self,
+        seats: &Arc<AtomicUsize>,
+        serve: impl FnOnce(&Desk) -> io::Result<()> + Send + 'static,
+    ) {
+        let Some(seat) = Seat::take(seats) else {
             return;
         };
         let desk = self.desk.clone();

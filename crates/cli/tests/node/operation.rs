@@ -1,7 +1,7 @@
 //! A running node, asked and changed: status, metrics, reload, logs, the service manager.
 
 use std::net::UdpSocket;
-use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 
 use nix::sys::signal::{Signal, kill};
@@ -127,18 +127,30 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
     let (code, said) = look();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("no control socket"), "{said}");
-    for name in ["pp0.sock", "pp1.sock"] {
-        drop(std::os::unix::net::UnixListener::bind(run.join(name)).unwrap());
-    }
+    let names = ["pp0.sock", "pp1.sock", "pp2.sock"];
+    let mut nodes = names.map(|name| Some(UnixListener::bind(run.join(name)).unwrap()));
+    nodes[2] = None;
     let (code, said) = look();
     assert_eq!(code, Some(2), "{said}");
-    let named = ["pp0.sock", "pp1.sock"]
-        .map(|name| format!("polypath status {}", run.join(name).display()));
-    assert!(named.iter().all(|command| said.contains(command)), "{said}");
-    fs::remove_file(run.join("pp1.sock")).unwrap();
+    let is_listed = |name: &str| {
+        let command = format!("polypath status {}", run.join(name).display());
+        said.lines().any(|line| line.ends_with(&command))
+    };
+    assert_eq!(names.map(is_listed), [true, true, false], "{said}");
+    nodes = [None, None, None];
+    let (code, said) = look();
+    assert!(code == Some(1) && said.contains("have ended"), "{said}");
+    drop(nodes);
+    for name in ["pp1.sock", "pp2.sock"] {
+        fs::remove_file(run.join(name)).unwrap();
+    }
     let (code, said) = look();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("has ended"), "{said}");
+    let output = ask(&[files.a.as_os_str()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("this is no socket"), "{said}");
     let output = ask(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -1,9 +1,12 @@
 //! The asking end of the control socket.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{Gid, Group};
 use polypath_core::time::Duration;
 use serde_json::Value;
 
@@ -30,12 +33,24 @@ pub enum AskError {
         path = .0.display()
     )]
     Dead(PathBuf),
-    /// The user may not ask.
+    /// It is something else.
     #[error(
-        "{path}: may not ask; run as the node's user, as root, or as a member of the socket's group",
+        "{path}: this is no socket; name the control socket of a node, or its TUN device",
         path = .0.display()
     )]
-    NotPermitted(PathBuf),
+    NoSocket(PathBuf),
+    /// The user may not ask.
+    #[error(
+        "{path}: you may not ask this node; run it with sudo, or become a member of the group {group}, as with `sudo \
+         usermod -aG {group} $USER` before you log in again",
+        path = path.display()
+    )]
+    NotPermitted {
+        /// The socket.
+        path: PathBuf,
+        /// The group that may ask.
+        group: String,
+    },
     /// It took too long.
     #[error("{path}: the node does not answer within 5 s", path = .0.display())]
     Late(PathBuf),
@@ -64,12 +79,34 @@ pub enum AskError {
     },
 }
 
+/// Whether a node answers at `path`, as far as the user may know: one that may not ask is told so when it does.
+#[must_use]
+pub fn is_answered(path: &Path) -> bool {
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    !UnixStream::connect(path).is_err_and(refused)
+}
+
+fn is_socket(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
+}
+
+/// The group that may ask at `path`; that of the package where it cannot be seen.
+fn group_of(path: &Path) -> String {
+    let gid = fs::metadata(path).map(|metadata| metadata.gid()).ok();
+    let group = gid.and_then(|gid| Group::from_gid(Gid::from_raw(gid)).ok().flatten());
+    group.map_or_else(|| "polypath".to_owned(), |group| group.name)
+}
+
 /// The state of the node that listens at `path`, as [`crate::stats::Stats`] has it.
 pub fn status(path: &Path) -> Result<Value, AskError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => AskError::Missing(path.to_owned()),
+        io::ErrorKind::ConnectionRefused if !is_socket(path) => AskError::NoSocket(path.to_owned()),
         io::ErrorKind::ConnectionRefused => AskError::Dead(path.to_owned()),
-        io::ErrorKind::PermissionDenied => AskError::NotPermitted(path.to_owned()),
+        io::ErrorKind::PermissionDenied => AskError::NotPermitted {
+            path: path.to_owned(),
+            group: group_of(path),
+        },
         io::ErrorKind::TimedOut => AskError::Late(path.to_owned()),
         io::ErrorKind::InvalidData => AskError::Unintelligible(path.to_owned()),
         _ => AskError::Io {

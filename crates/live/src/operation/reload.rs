@@ -67,10 +67,12 @@ impl Reloader {
             .then(|| ControlSocket::configured(&new.control, &new.node.tun.name))
             .transpose()
             .map_err(|error| error.to_string())?;
-        let metrics = (new.metrics != self.config.metrics)
-            .then(|| listen(new.metrics.as_ref()))
-            .transpose()?;
-        desk.change(self.prepare(&new)?)?;
+        let change = self.prepare(&new)?;
+        let metrics = self.listen_anew(&new, &mut listeners.metrics)?;
+        if let Err(error) = desk.change(change) {
+            self.listen_again(&mut listeners.metrics);
+            return Err(error);
+        }
         if let Some(control) = control {
             listeners.control = control;
         }
@@ -79,6 +81,38 @@ impl Reloader {
         }
         self.config = new;
         Ok(changed)
+    }
+
+    /// Listens for those who read metrics as `new` says, where it says otherwise. Of a port that stays on another address
+    /// the listener of before has to make way; it is back where that was in vain.
+    fn listen_anew(
+        &self,
+        new: &NodeConfig,
+        listener: &mut Option<TcpListener>,
+    ) -> Result<Option<Option<TcpListener>>, String> {
+        if new.metrics == self.config.metrics {
+            return Ok(None);
+        }
+        let port = |config: &Option<MetricsConfig>| Some(config.as_ref()?.listen.port());
+        if listener.is_some() && port(&new.metrics) == port(&self.config.metrics) {
+            *listener = None;
+        }
+        let listening = listen(new.metrics.as_ref());
+        if listening.is_err() {
+            self.listen_again(listener);
+        }
+        listening.map(Some)
+    }
+
+    /// Listens as before, where the listener had to make way.
+    fn listen_again(&self, listener: &mut Option<TcpListener>) {
+        if listener.is_some() {
+            return;
+        }
+        match listen(self.config.metrics.as_ref()) {
+            Ok(again) => *listener = again,
+            Err(error) => tracing::error!("metrics are not served any more: {error}"),
+        }
     }
 
     /// The keys that differ from those in force and cannot change under way.
@@ -117,7 +151,7 @@ impl Reloader {
             rest.interface.clone_from(&new.interface);
             (rest.local, rest.remote) = (new.local, new.remote);
             if rest != *new {
-                keys.push(format!("path.{index}"));
+                keys.push(format!("path.{index}.relay"));
             }
         }
         keys

@@ -91,6 +91,15 @@ fn await_seat(socket: &Path) {
     panic!("no seat becomes free");
 }
 
+/// The page that a scraper gets; empty where it is let go.
+fn scrape(bench: &Bench) -> String {
+    let mut scraper = TcpStream::connect(bench.metrics).unwrap();
+    let _ = scraper.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut page = String::new();
+    let _ = scraper.read_to_string(&mut page);
+    page
+}
+
 #[test]
 fn clients_are_served_at_once_up_to_a_bound_and_the_next_are_told() {
     let bench = Bench::new();
@@ -106,12 +115,21 @@ fn clients_are_served_at_once_up_to_a_bound_and_the_next_are_told() {
         sit(&mut silent);
         assert!(silent.len() < 20 * MOST_CLIENTS, "there is no bound");
     }
-    let mut scraper = TcpStream::connect(bench.metrics).unwrap();
-    let mut nothing = String::new();
-    let _ = scraper.read_to_string(&mut nothing);
-    assert_eq!(nothing, "", "metrics share the seats");
+    // Scrapers have seats of their own, and take none of the control socket's.
+    assert!(scrape(&bench).contains("\npolypath_session_established 0\n"));
     drop(silent);
     await_seat(&bench.socket);
+    let connect = || TcpStream::connect(bench.metrics).unwrap();
+    let mut scrapers: Vec<TcpStream> = (0..MOST_CLIENTS).map(|_| connect()).collect();
+    while !(0..5).all(|_| scrape(&bench).is_empty()) {
+        scrapers.push(connect());
+        assert!(scrapers.len() < 20 * MOST_CLIENTS, "there is no bound");
+    }
+    assert!(
+        !is_busy(&bench.socket),
+        "scrapers take seats of the control socket"
+    );
+    drop(scrapers);
     bench.finish();
 }
 
@@ -130,12 +148,7 @@ fn many_questions_cost_few_counts() {
 #[test]
 fn metrics_are_served() {
     let bench = Bench::new();
-    let mut scraper = TcpStream::connect(bench.metrics).unwrap();
-    scraper
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        .unwrap();
-    let mut page = String::new();
-    scraper.read_to_string(&mut page).unwrap();
+    let page = scrape(&bench);
     assert!(
         page.contains("\npolypath_session_established 0\n"),
         "{page}"
@@ -167,6 +180,13 @@ fn what_is_no_node_is_told_from_one_that_has_ended() {
     let error = status(&path).unwrap_err();
     assert!(matches!(error, AskError::Unintelligible(_)), "{error}");
     other.join().unwrap();
+    assert!(!control::is_answered(&path));
     let error = status(&path).unwrap_err();
     assert!(matches!(error, AskError::Dead(_)), "{error}");
+    let file = directory.path().join("a.toml");
+    std::fs::write(&file, "").unwrap();
+    for path in [&*file, directory.path()] {
+        let error = status(path).unwrap_err();
+        assert!(matches!(error, AskError::NoSocket(_)), "{error}");
+    }
 }

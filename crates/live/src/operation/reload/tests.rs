@@ -249,6 +249,47 @@ fn listeners_change_too() {
 }
 
 #[test]
+fn metrics_move_to_another_address_of_their_port_or_stay() {
+    use std::net::TcpStream;
+    let mut bench = Bench::new();
+    let port = {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let mut listen = |address: &str| {
+        let metrics = format!("[metrics]\nlisten = \"{address}:{port}\"\n[policy]");
+        bench.reload(&[("[policy]", &*metrics)]).0
+    };
+    assert_eq!(listen("127.0.0.1").unwrap(), ["metrics"]);
+    assert_eq!(listen("0.0.0.0").unwrap(), ["metrics"]);
+    TcpStream::connect(("127.0.0.9", port)).unwrap();
+    assert_eq!(listen("127.0.0.2").unwrap(), ["metrics"]);
+    TcpStream::connect(("127.0.0.9", port)).unwrap_err();
+    // An address that no interface has.
+    let told = listen("192.0.2.1").unwrap_err();
+    assert!(
+        told.contains(&format!("metrics.listen 192.0.2.1:{port}: Cannot assign")),
+        "{told}"
+    );
+    TcpStream::connect(("127.0.0.2", port)).unwrap();
+    let held = TcpListener::bind(("127.0.0.9", port)).unwrap();
+    let told = listen("0.0.0.0").unwrap_err();
+    assert!(told.contains("in use"), "{told}");
+    TcpStream::connect(("127.0.0.2", port)).unwrap();
+    drop(held);
+}
+
+#[test]
+fn a_path_by_another_relay_is_named_by_that_key() {
+    let mut bench = Bench::new();
+    let relay = keys::generate(&bench.directory.path().join("relay.key")).unwrap();
+    let remote = "remote = \"127.0.0.2:7702\"";
+    let by_relay = format!("relay = {{ public_key = \"{relay}\", address = \"127.0.0.2:7702\" }}");
+    let told = bench.reload(&[(remote, &by_relay)]).0.unwrap_err();
+    assert!(told.ends_with("a change of: path.1.relay"), "{told}");
+}
+
+#[test]
 fn a_change_that_was_given_up_is_not_made_later() {
     let mut bench = Bench::new();
     let config = bench.reloader.config.clone();
