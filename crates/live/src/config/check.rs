@@ -1,6 +1,7 @@
 //! What no schema can state about a node's configuration.
 
 use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use polypath_core::endpoint::LEAST_PAIR_LEN;
@@ -27,6 +28,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_probing(config, problems);
     check_liveness(config, problems);
     check_paths(&config.paths, problems);
+    check_loops(config, problems);
     check_relays(config, problems);
     operation::check(config, problems);
     if let Some(path) = config.policy.named_path()
@@ -215,7 +217,11 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
             format!("give 1 to {most} `[[path]]` tables"),
         );
     }
-    let (mut names, mut locals) = (BTreeSet::new(), BTreeSet::new());
+    check_sockets(
+        paths.iter().map(|p| (p.local, p.interface.as_deref())),
+        problems,
+    );
+    let mut names = BTreeSet::new();
     for (index, path) in paths.iter().enumerate() {
         let key = |field: &str| format!("path.{index}.{field}");
         if path.name.is_empty() {
@@ -227,10 +233,6 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
             let message = format!("path name `{}` is used twice", path.name);
             problems.report(&key("name"), message, "rename one of them");
         }
-        if !locals.insert((path.local, &path.interface)) && path.local.port() != 0 {
-            let message = format!("two paths receive at {}", path.local);
-            problems.report(&key("local"), message, "give each its own address or port");
-        }
         check_addresses(path, &key, problems);
         if let Some(name) = &path.interface {
             check_interface(&key("interface"), name, problems);
@@ -238,11 +240,73 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
     }
 }
 
+/// Reports paths whose sockets the system would not open side by side: an address of all takes a port on every address,
+/// and a socket that is bound to no interface takes it on all.
+pub(super) fn check_sockets<'a>(
+    sockets: impl Iterator<Item = (SocketAddr, Option<&'a str>)>,
+    problems: &mut Problems,
+) {
+    let mut before: Vec<(usize, SocketAddr, Option<&str>)> = Vec::new();
+    for (index, (local, interface)) in sockets.enumerate() {
+        let meet = |(_, other, on): &&(usize, SocketAddr, Option<&str>)| {
+            let addresses = [local.ip(), other.ip()];
+            let is_one = local.ip() == other.ip()
+                || (local.is_ipv4() == other.is_ipv4()
+                    && addresses.iter().any(IpAddr::is_unspecified));
+            let on_one = interface.is_none() || on.is_none() || interface == *on;
+            is_one && on_one && local.port() == other.port() && local.port() != 0
+        };
+        if let Some((first, other, _)) = before.iter().find(meet) {
+            let message = if local == *other {
+                format!("two paths receive at {local}")
+            } else {
+                format!(
+                    "two paths receive at port {}: path.{first}.local is {other}, path.{index}.local is {local}",
+                    local.port()
+                )
+            };
+            let key = format!("path.{index}.local");
+            problems.report(&key, message, "give each its own address or port");
+        }
+        before.push((index, local, interface));
+    }
+}
+
+/// Reports paths whose datagrams the routing table would send into the overlay, which sends them on that path.
+fn check_loops(config: &NodeConfig, problems: &mut Problems) {
+    for (index, path) in config.paths.iter().enumerate() {
+        // What is bound to an interface leaves there.
+        let Some(target) = path.target().filter(|_| path.interface.is_none()) else {
+            continue;
+        };
+        let networks = &config.node.tun.addresses;
+        if let Some(network) = networks
+            .iter()
+            .find(|network| network.contains(target.ip()))
+        {
+            let field = target_field(path);
+            let message = format!(
+                "{} is in the overlay's own network, {network} of `node.tun.addresses`: the path's datagrams would go \
+                 round in a loop",
+                target.ip()
+            );
+            let remedy = "give the address outside of the overlay, or the overlay another network";
+            problems.report(&format!("path.{index}.{field}"), message, remedy);
+        }
+    }
+}
+
+/// The key of what a path leads to.
+fn target_field(path: &PathConfig) -> &'static str {
+    match path.relay {
+        Some(_) if path.remote.is_none() => "relay.address",
+        _ => "remote",
+    }
+}
+
 fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &mut Problems) {
-    let (field, whose) = match path.relay {
-        Some(_) if path.remote.is_none() => ("relay.address", "relay"),
-        _ => ("remote", "peer"),
-    };
+    let field = target_field(path);
+    let whose = if field == "remote" { "peer" } else { "relay" };
     let Some(remote) = path.target() else {
         if path.local.port() == 0 {
             let remedy = "give a port, or the `remote` or the `relay` to send to";
@@ -253,6 +317,12 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
     if remote.port() == 0 || remote.ip().is_unspecified() {
         let remedy = format!("give the address and port where the {whose} receives");
         problems.report(&key(field), format!("nobody is at {remote}"), remedy);
+    }
+    let is_broadcast = remote.ip() == IpAddr::V4(Ipv4Addr::BROADCAST);
+    if remote.ip().is_multicast() || is_broadcast {
+        let remedy = format!("give the address and port where the {whose} receives");
+        let message = format!("{remote} is an address of many, and a path leads to one");
+        problems.report(&key(field), message, remedy);
     }
     if remote == path.local {
         let remedy = format!("give the address and port where the {whose} receives");

@@ -10,7 +10,7 @@ use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check::check_interface;
+use super::check::{check_interface, check_sockets};
 use super::{LoadError, PathConfig, address, public_key};
 use crate::keys;
 
@@ -112,7 +112,9 @@ fn check(file: &RelayFile, problems: &mut Problems) {
     if file.paths.is_empty() {
         problems.report("path", "there is no path", "give a `[[path]]` table");
     }
-    let (mut names, mut locals) = (BTreeSet::new(), BTreeSet::new());
+    let sockets = file.paths.iter();
+    check_sockets(sockets.map(|p| (p.local, p.interface.as_deref())), problems);
+    let mut names = BTreeSet::new();
     for (index, path) in file.paths.iter().enumerate() {
         let key = |field: &str| format!("path.{index}.{field}");
         if path.name.is_empty() {
@@ -124,9 +126,6 @@ fn check(file: &RelayFile, problems: &mut Problems) {
         if path.local.port() == 0 {
             let remedy = "give the port to which the nodes send";
             problems.report(&key("local"), "the nodes cannot know this port", remedy);
-        } else if !locals.insert((path.local, &path.interface)) {
-            let message = format!("two paths receive at {}", path.local);
-            problems.report(&key("local"), message, "give each its own address or port");
         }
         if path.rate.0 == 0 {
             let remedy = "use for example \"100 Mbit/s\"";
@@ -218,6 +217,12 @@ nodes = [
                 "192.0.2.9:7101",
                 "relay.toml:14:",
                 "two paths receive",
+            ),
+            (
+                "192.0.2.9:7102",
+                "0.0.0.0:7101",
+                "relay.toml:14:",
+                "path.0.local is 192.0.2.9:7101, path.1.local is 0.0.0.0:7101",
             ),
             ("100 Mbit/s", "0 Mbit/s", "relay.toml:7:", "100 Mbit/s"),
             ("100 Mbit/s", "fast", "relay.toml:7:", "Mbit/s"),

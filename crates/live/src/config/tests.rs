@@ -329,3 +329,64 @@ fn what_is_wrong_with_a_relay_is_told_with_its_line() {
         "{said}"
     );
 }
+
+#[test]
+fn a_path_into_the_overlay_or_to_many_is_refused_with_its_key() {
+    let remote = "\"10.1.1.2:7001\"";
+    let said = |new: &str| complaint(remote, &format!("\"{new}\""));
+    let into = said("10.77.0.9:7001");
+    assert!(
+        into.contains("a.toml:14:10: ") && into.contains("loop"),
+        "{into}"
+    );
+    assert!(
+        into.contains("10.77.0.1/24 of `node.tun.addresses`"),
+        "{into}"
+    );
+    for many in ["255.255.255.255:7001", "224.0.0.1:7001"] {
+        let said = said(many);
+        assert!(
+            said.contains("a.toml:14:10: ") && said.contains("of many"),
+            "{said}"
+        );
+    }
+    let by_relay = format!(
+        "relay = {{ public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\", address = {} }}",
+        "\"10.77.0.9:7101\""
+    );
+    let said = complaint(&format!("remote = {remote}"), &by_relay);
+    assert!(
+        said.contains("a.toml:14:82: ") && said.contains("loop"),
+        "{said}"
+    );
+    // What is bound to an interface does not follow the routing table.
+    let bound = GOOD.replacen(remote, "\"10.77.0.9:7001\"\ninterface = \"p1\"", 1);
+    NodeConfig::parse(&bound, "a.toml").unwrap();
+}
+
+#[test]
+fn two_paths_on_one_port_are_refused_where_the_system_would() {
+    let second = "local = \"[fd01::1]:7001\"\ninterface = \"p2\"";
+    for (local, interface, is_refused) in [
+        ("0.0.0.0:7001", "", true),
+        ("0.0.0.0:7001", "p2", true),
+        ("10.1.1.1:7001", "p2", true),
+        ("[::]:7001", "", false),
+        ("0.0.0.0:7002", "", false),
+        ("10.1.1.2:7001", "", false),
+    ] {
+        let interface = match interface {
+            "" => String::new(),
+            name => format!("\ninterface = \"{name}\""),
+        };
+        let text = GOOD.replacen(second, &format!("local = \"{local}\"{interface}"), 1);
+        assert_ne!(text, GOOD);
+        let found = NodeConfig::parse(&text, "a.toml").map_err(|errors| errors.to_string());
+        let is_told = |said: &String| said.contains("two paths receive at");
+        assert_eq!(
+            found.as_ref().err().is_some_and(is_told),
+            is_refused,
+            "{local} {found:?}"
+        );
+    }
+}

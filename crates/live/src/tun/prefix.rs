@@ -34,6 +34,21 @@ impl Prefix {
         self.address
     }
 
+    /// Whether `address` is in its network.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        // The bits in front, of an address of either family.
+        let (own, other) = match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => (
+                u128::from(own.to_bits()) << 96,
+                u128::from(other.to_bits()) << 96,
+            ),
+            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits()),
+            _ => return false,
+        };
+        (own ^ other).leading_zeros() >= u32::from(self.len)
+    }
+
     /// The number of leading bits that it shares with its network.
     #[must_use]
     #[expect(
@@ -87,6 +102,26 @@ mod tests {
     fn reads_both_families() {
         for text in ["10.77.0.1/24", "fd77::1/64", "0.0.0.0/0", "::1/128"] {
             assert_eq!(text.parse::<Prefix>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_network_has_the_addresses_that_share_its_bits() {
+        for (prefix, inside, outside) in [
+            ("10.77.0.1/24", "10.77.0.255", "10.77.1.0"),
+            ("10.77.0.1/32", "10.77.0.1", "10.77.0.0"),
+            ("0.0.0.0/0", "255.255.255.255", "::"),
+            ("fd77::1/64", "fd77::ffff:0:0:0", "fd77:0:0:1::"),
+        ] {
+            let prefix: Prefix = prefix.parse().unwrap();
+            assert!(
+                prefix.contains(inside.parse().unwrap()),
+                "{prefix} {inside}"
+            );
+            assert!(
+                !prefix.contains(outside.parse().unwrap()),
+                "{prefix} {outside}"
+            );
         }
     }
 
