@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
-use polypath_core::time::Time;
+use polypath_core::time::{Duration, Time};
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{Input, Output, Relay, RelayEvent, Side, Undelivered};
 use serde::Serialize;
@@ -14,11 +14,15 @@ use serde_json::Value;
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::relay::RelayedPath;
+use crate::drive::BUDGET;
 use crate::stats::{self, Volume};
 use crate::udp::PathSocket;
 
 /// The longest datagram, in bytes.
 pub(super) const LONGEST: usize = 65_507;
+
+/// How far back deadlines are met at their own time, as by a node.
+const CATCH_UP: Duration = Duration::from_secs(1);
 
 /// What was counted on a path.
 #[derive(Clone, Debug, Serialize)]
@@ -108,27 +112,56 @@ impl Path {
         self.relay.deadline()
     }
 
-    pub(super) fn expire(&mut self, now: Time) {
-        if self.relay.deadline().is_some_and(|due| due.at <= now) {
-            self.wake(now, Wake::Timeout);
+    /// Does what is due by `now`, once what came before that has been taken: its times count.
+    pub(super) fn expire(&mut self, now: Time) -> io::Result<()> {
+        let Some(due) = self.relay.deadline().filter(|due| due.at <= now) else {
+            return Ok(());
+        };
+        for _ in 0..BUDGET {
+            let came = self.take()?;
+            if came.is_none_or(|at| at > due.at) {
+                break;
+            }
         }
+        self.do_due(now);
+        Ok(())
     }
 
     /// Takes at most `budget` datagrams, and says how many.
     pub(super) fn receive(&mut self, budget: usize) -> io::Result<usize> {
         for taken in 0..budget {
-            let space = self.datagrams.space();
-            let Some(received) = self.socket.receive(space, self.clock)? else {
+            if self.take()?.is_none() {
                 return Ok(taken);
-            };
-            let datagram = self.datagrams.take(received.len);
-            self.received.add(self.size(received.len));
-            let source = received.from;
-            // At the time of its arrival: a relay that is late must not take what came at a rate for a burst.
-            let input = Input { source, datagram };
-            self.wake(received.at, Wake::Input(input));
+            }
         }
         Ok(budget)
+    }
+
+    /// Takes a datagram, if one waits, at the time of its arrival, which it says: a relay that is late must not take what
+    /// came at a rate for a burst.
+    fn take(&mut self) -> io::Result<Option<Time>> {
+        let space = self.datagrams.space();
+        let Some(received) = self.socket.receive(space, self.clock)? else {
+            return Ok(None);
+        };
+        let datagram = self.datagrams.take(received.len);
+        self.received.add(self.size(received.len));
+        let source = received.from;
+        self.do_due(received.at);
+        self.wake(received.at, Wake::Input(Input { source, datagram }));
+        Ok(Some(received.at))
+    }
+
+    /// Does what is due until `until`, each at its own time, or what was due longer ago than [`CATCH_UP`] then.
+    fn do_due(&mut self, until: Time) {
+        let floor = until - CATCH_UP;
+        while let Some(due) = self.relay.deadline().filter(|due| due.at <= until) {
+            self.wake(due.at.max(floor), Wake::Timeout);
+            if self.relay.deadline().is_some_and(|next| next.at <= due.at) {
+                // The drive loop counts it and slows down.
+                return;
+            }
+        }
     }
 
     fn wake(&mut self, at: Time, wake: Wake<Input<SocketAddr>>) {

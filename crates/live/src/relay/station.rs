@@ -68,7 +68,7 @@ impl Station for RelayStation {
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         for path in &mut self.paths {
-            path.expire(now);
+            path.expire(now)?;
         }
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = Some(next_second(now));
