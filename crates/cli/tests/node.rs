@@ -260,6 +260,47 @@ fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
 }
 
 #[test]
+fn paths_in_another_order_at_the_peer_are_told() {
+    let Some(site) = Site::new() else { return };
+    let text = fs::read_to_string(&site.files.b).unwrap();
+    let parts: Vec<&str> = text.split("[[path]]").collect();
+    let [head, first, second] = parts[..] else {
+        panic!("{text}")
+    };
+    let swapped = format!("{head}[[path]]{second}\n[[path]]{first}");
+    fs::write(&site.files.b, swapped).unwrap();
+    let (_a, _b) = (site.start_a(), site.start_b());
+    let log = await_log(&site.files.b, "what comes here is for another path", 1);
+    assert!(!log.contains("no answer from the peer yet"), "{log}");
+}
+
+#[test]
+fn what_comes_and_does_not_open_is_no_silence() {
+    let Some(site) = Site::new() else { return };
+    let key = printed(
+        &polypath()
+            .arg("key")
+            .arg(site.files.path("c.key"))
+            .output()
+            .unwrap(),
+    );
+    let text = fs::read_to_string(&site.files.a).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("public_key"))
+        .unwrap();
+    edit(
+        &site.files.a,
+        line,
+        &format!("public_key = \"{}\"", key.trim()),
+    );
+    let (_a, _b) = (site.start_a(), site.start_b());
+    let told = "something comes here, and none of it opens as the peer's";
+    let log = await_log(&site.files.b, told, 2);
+    assert!(!log.contains("no answer from the peer yet"), "{log}");
+}
+
+#[test]
 fn another_number_of_paths_at_the_peer_is_told() {
     let Some(site) = Site::new() else { return };
     let text = fs::read_to_string(&site.files.b).unwrap();

@@ -71,6 +71,9 @@ pub struct PathStats {
     pub authentic: u64,
     /// How many seconds ago the last of those came.
     pub last_heard_s: Option<f64>,
+    /// Received for another path, as they say themselves: where these keep coming, the paths of the two nodes are not in the
+    /// same order.
+    pub misplaced: u64,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
     /// Datagrams that the kernel dropped before they were read: strangers' while they flood the path, and all while there

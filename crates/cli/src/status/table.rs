@@ -33,6 +33,16 @@ pub(super) fn render(state: &Value) -> String {
     ] {
         let _ = writeln!(text, "{title}: {}", counted(counts));
     }
+    for path in state["paths"].as_array().into_iter().flatten() {
+        let count = |key: &str| path[key].as_u64().unwrap_or(0);
+        if count("misplaced") > count("authentic") {
+            let _ = writeln!(
+                text,
+                "what comes on {} is for another path: have both nodes' files their `[[path]]` tables in the same order?",
+                word(&path["name"])
+            );
+        }
+    }
     if let Some(error) = state["reloads"]["last_error"].as_str() {
         let _ = writeln!(text, "the last reload was refused: {error}");
     }
@@ -174,6 +184,7 @@ mod tests {
                     },
                 },
                 { "name": "a very long name of a path", "last_heard_s": null, "liveness": null },
+                { "name": "crossed", "authentic": 1, "misplaced": 9, "liveness": null },
                 { "name": "new", "liveness": { "state": "unproven", "loss": null, "silences": 0 } },
             ],
             "dropped": { "duplicate": 12, "not-ip": 0 },
@@ -190,6 +201,7 @@ mod tests {
             "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 0.9 kB; refused",
             "packets dropped: duplicate 12\n",
             "datagrams rejected: none\n",
+            "what comes on crossed is for another path: ",
             "the last reload was refused: restart the node[2J\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -31,8 +31,8 @@ const LONGEST: usize = 65_535;
 /// A path's socket and the address of the peer there.
 struct Path {
     socket: PathSocket,
-    /// The one before it, for what is still under way to there.
-    retired: Option<Retired>,
+    /// Those before it, the oldest first, for what is still under way to there.
+    retired: Vec<Retired>,
     remote: PeerAddress<SocketAddr>,
     /// Whether its relay has been heard; nothing where it goes by none.
     relay_heard: Option<bool>,
@@ -157,9 +157,16 @@ impl Paths {
         }
     }
 
-    /// Logs which paths have brought nothing of the peer yet.
+    /// Notes a datagram that came on `path` and is for another, as it says itself.
+    pub(super) fn note_misplaced(&mut self, path: PathId) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            path.stats.misplaced += 1;
+        }
+    }
+
+    /// Logs which paths have brought nothing of the peer yet, or what belongs to another.
     pub(super) fn tell_silent(&self) {
-        for path in self.all.iter().filter(|path| path.stats.authentic == 0) {
+        for path in &self.all {
             path.tell_silent();
         }
     }
@@ -242,7 +249,7 @@ impl Path {
                 ..PathStats::default()
             },
             socket,
-            retired: None,
+            retired: Vec::new(),
             flood: Flood::default(),
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
@@ -303,7 +310,41 @@ impl Path {
     }
 
     fn tell_silent(&self) {
+        let PathStats {
+            name: path,
+            misplaced,
+            authentic,
+            ..
+        } = &self.stats;
+        // A handshake is the peer's on whatever path it comes.
+        if misplaced > authentic {
+            tracing::warn!(
+                path,
+                misplaced,
+                "what comes here is for another path: have both nodes' files their `[[path]]` tables in the same order?"
+            );
+        } else if *authentic == 0 {
+            self.tell_no_answer();
+        }
+    }
+
+    fn tell_no_answer(&self) {
         let (path, received) = (&self.stats.name, self.stats.received.packets);
+        if received > 0 && self.relay_heard != Some(true) {
+            let from = if self.relay_heard.is_some() {
+                "relay"
+            } else {
+                "peer"
+            };
+            tracing::warn!(
+                path,
+                remote = self.remote.get().map(tracing::field::display),
+                received,
+                "something comes here, and none of it opens as the {from}'s: compare the keys in both files (`polypath \
+                 key --public`), or somebody else sends"
+            );
+            return;
+        }
         if let (Some(heard), Some(relay)) = (self.relay_heard, self.remote.get()) {
             if heard {
                 tracing::warn!(path, %relay, "the relay answers, and the peer has not come there yet");

@@ -177,6 +177,9 @@ impl Surroundings for Ports {
                 }
             }
             Output::Session(SessionEvent::Rejected { path, reason }) => {
+                if reason == Reject::WrongPath {
+                    self.paths.note_misplaced(path);
+                }
                 self.tell_rejected(Party::Peer, path, reason, occasion.source);
             }
             Output::Session(event) => log(event),

@@ -1,7 +1,7 @@
 //! Paths that change under way: another socket takes the place of the one that a path has.
 //!
 //! The peer learns of another address by the first datagram from there, and what it sent before goes to the old one.
-//! So the old socket is read for a while more.
+//! So the old socket is read for a while more, and each of several where one change follows the other.
 
 use std::io;
 
@@ -88,7 +88,7 @@ impl Path {
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             let until = now + GRACE;
-            self.retired = Some(Retired { socket, until });
+            self.retired.push(Retired { socket, until });
         }
         match change.remote {
             Some(Remote::At(remote)) => {
@@ -107,12 +107,15 @@ impl Path {
         buffer: &mut [u8],
         clock: Clock,
     ) -> io::Result<Option<Received>> {
-        if let Some(retired) = &mut self.retired {
-            // However much comes there: the other is read again then.
+        let mut next = 0;
+        while let Some(retired) = self.retired.get_mut(next) {
+            // However much comes there: the others are read again then.
             let is_over = clock.now() >= retired.until;
             let received = retired.socket.receive(buffer, clock)?;
             if is_over {
-                self.retired = None;
+                self.retired.remove(next);
+            } else {
+                next += 1;
             }
             if received.is_some() {
                 return Ok(received);

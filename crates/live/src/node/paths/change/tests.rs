@@ -89,9 +89,32 @@ fn the_old_socket_is_closed_after_the_grace() {
     paths.change(change(None, Some(socket)), clock.now());
     expect(&mut paths, clock, &[]);
     UdpSocket::bind(old).unwrap_err();
-    paths.all[0].retired.as_mut().unwrap().until = clock.now();
+    paths.all[0].retired[0].until = clock.now();
     expect(&mut paths, clock, &[]);
     UdpSocket::bind(old).unwrap();
+}
+
+#[test]
+fn a_second_change_leaves_the_first_old_socket_its_time() {
+    let clock = Clock::starting_now();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut paths, first) = paths(None, clock);
+    let mut addresses = vec![first];
+    for _ in 0..2 {
+        let socket = PathSocket::open(&config(None)).unwrap();
+        addresses.push(socket.local().unwrap());
+        paths.change(change(None, Some(socket)), clock.now());
+    }
+    for (number, address) in (1..).zip(&addresses) {
+        peer.send_to(&[number], address).unwrap();
+    }
+    expect(&mut paths, clock, &[1, 2, 3]);
+    paths.all[0].retired[0].until = clock.now();
+    expect(&mut paths, clock, &[]);
+    UdpSocket::bind(addresses[0]).unwrap();
+    UdpSocket::bind(addresses[1]).unwrap_err();
+    peer.send_to(&[4], addresses[1]).unwrap();
+    expect(&mut paths, clock, &[4]);
 }
 
 #[test]
