@@ -2,13 +2,15 @@
 //!
 //! A key file holds the private key of a node, base64 on one line, and nobody but its owner may read it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use polypath_session::entropy::{Entropy, EntropyError};
 use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
+
+use crate::input;
 
 /// Longer than any key file.
 const MOST_BYTES: u64 = 1024;
@@ -79,14 +81,12 @@ pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
 
 /// Reads the private key in `path`, which nobody but its owner may read.
 pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
-    let file = File::open(path).map_err(|source| match source.kind() {
+    let file = input::open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
+        io::ErrorKind::IsADirectory => KeyError::Directory(path.to_owned()),
         _ => io_error(path, source),
     })?;
     let metadata = file.metadata().map_err(|source| io_error(path, source))?;
-    if metadata.is_dir() {
-        return Err(KeyError::Directory(path.to_owned()));
-    }
     if metadata.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(path.to_owned()));
     }

@@ -316,3 +316,6 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+use std::net::UdpSocket;
+use std::thread::sleep;
+use std::time;
+
+use polypath_core::frame::PathId;
+use polypath_core::units::Rate;
+use polypath_session::entropy::BoxedEntropy;
+use polypath_session::key::{PrivateKey, PublicKey};
+use polypath_session::relay::RelayConfig;
+use polypath_session::session::{self, Limits, Session, SessionConfig};
+
+use super::*;
+use crate::config::relay::RelayedNode;
+use crate::keys::SystemEntropy;
+
+/// Bytes of a frame that takes some 10 ms at the rate of the path.
+const LONG: usize = 4_900;
+const RATE: Rate = Rate::from_mbits(4);
+
+fn key() -> PrivateKey {
+    PrivateKey::generate(&mut SystemEntropy).unwrap()
+}
+
+/// A node of which only the session with the relay is there.
+struct Node {
+    session: Session,
+    socket: UdpSocket,
+    relay: SocketAddr,
+}
+
+impl Node {
+    fn new(private_key: PrivateKey, peer: PublicKey, relay: SocketAddr) -> Self {
+        let config = SessionConfig {
+            private_key,
+            peer,
+            reachable: vec![true],
+            max_datagram: LONGEST,
+            wall_clock: crate::clock::wall_ns(),
+            limits: Limits::default(),
+        };
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        Self {
+            session: Session::new(config, Box::new(SystemEntropy)),
+            socket,
+            relay,
+        }
+    }
+
+    fn wake(&mut self, now: Time, wake: Wake<session::Input>) {
+        let (socket, relay) = (&self.socket, self.relay);
+        step(&mut self.session, now, wake, &mut |said| {
+            if let session::Output::Send { datagram, .. }
+            | session::Output::Reply { datagram, .. } = said
+            {
+                socket.send_to(&datagram, relay).unwrap();
+            }
+        });
+    }
+
+    fn turn(&mut self, now: Time) {
+        if self.session.deadline().is_some_and(|due| due.at <= now) {
+            self.wake(now, Wake::Timeout);
+        }
+        let mut buffer = [0; 2000];
+        while let Ok(len) = self.socket.recv(&mut buffer) {
+            let (path, datagram) = (PathId(0), buffer[..len].to_vec().into());
+            let input = session::Input::Datagram { path, datagram };
+            self.wake(now, Wake::Input(input));
+        }
+    }
+}
+
+/// A path of a relay, and its two nodes, which have joined.
+fn joined(clock: Clock) -> (Path, [Node; 2]) {
+    let (own, keys) = (key(), [key(), key()]);
+    let publics = keys.each_ref().map(PrivateKey::public);
+    let node = |(name, public_key): (&str, PublicKey)| RelayedNode {
+        name: name.to_owned(),
+        public_key,
+    };
+    let config = RelayedPath {
+        name: "one".to_owned(),
+        local: "127.0.0.1:0".parse().unwrap(),
+        rate: RATE,
+        nodes: ["a", "b"].into_iter().zip(publics).map(node).collect(),
+        interface: None,
+    };
+    let socket = PathSocket::open(&config.socket()).unwrap();
+    let (local, public) = (socket.local().unwrap(), own.public());
+    let relay = RelayConfig {
+        private_key: own,
+        nodes: publics,
+        max_datagram: LONGEST,
+        rate: RATE,
+        limits: Limits::default(),
+    };
+    let entropy = || Box::new(SystemEntropy) as BoxedEntropy;
+    let relay = Relay::new(&relay, [entropy(), entropy()]);
+    let mut path = Path::new(&config, socket, relay, clock);
+    let mut nodes = keys.map(|key| Node::new(key, public, local));
+    for _ in 0..200 {
+        for node in &mut nodes {
+            node.turn(clock.now());
+        }
+        path.receive(100).unwrap();
+        let is_up = |node: &Node| node.session.is_established();
+        if path.stats().nodes.iter().all(|node| node.established) && nodes.iter().all(is_up) {
+            return (path, nodes);
+        }
+        sleep(time::Duration::from_millis(10));
+    }
+    panic!("they do not join");
+}
+
+#[test]
+fn what_came_before_a_timer_keeps_its_time() {
+    const COUNT: u64 = 12;
+    let _quiet = crate::quiet::quiet();
+    let clock = Clock::starting_now();
+    let (mut path, mut nodes) = joined(clock);
+    for _ in 0..COUNT {
+        let (path, frame) = (PathId(0), vec![1; LONG].into());
+        let seal = session::Input::Seal { path, frame };
+        nodes[0].wake(clock.now(), Wake::Input(seal));
+        sleep(time::Duration::from_millis(10));
+    }
+    // A relay that comes to it so late that a timer is due first.
+    let due = path.deadline().expect("it looks after its sessions").at;
+    path.expire(due.max(clock.now())).unwrap();
+    path.receive(100).unwrap();
+    let a = &path.stats().nodes[0];
+    let counted = (a.forwarded.packets, a.dropped["rate"]);
+    assert_eq!(counted, (COUNT, 0), "{a:?}");
+}
