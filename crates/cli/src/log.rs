@@ -24,6 +24,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// How a command that runs for long writes its log.
 #[derive(Clone, Copy, Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
     /// How the log on standard error is written: lines for reading, or a JSON object each.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]

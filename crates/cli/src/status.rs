@@ -1,6 +1,7 @@
 //! `polypath status`: how a running node does.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -109,37 +110,46 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
 
 /// The only socket at which a node answers, or the one that a node has left.
 fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let listed = |sockets: &[PathBuf]| {
-        sockets.iter().fold(String::new(), |mut list, socket| {
-            // Writing to a string cannot fail.
-            let _ = write!(list, "\n  polypath status {}", socket.display());
-            list
-        })
-    };
     let answered = sockets.iter().filter(|socket| control::is_answered(socket));
-    let answered: Vec<PathBuf> = answered.cloned().collect();
-    match &answered[..] {
-        [socket] => Ok(socket.clone()),
-        [] if sockets.len() == 1 => Ok(sockets[0].clone()),
-        [] if !sockets.is_empty() => Err(Failure::run(format!(
-            "no node runs: those that had the {} sockets in {} have ended; start one with `polypath node FILE`",
-            sockets.len(),
-            sockets[0].parent().unwrap_or(Path::new("")).display()
-        ))),
-        [] => {
-            let looked: Vec<_> = directories
-                .iter()
-                .map(|d| d.display().to_string())
-                .collect();
-            Err(Failure::run(format!(
-                "there is no control socket in {}; is the node running? Start it with `polypath node FILE`, or give \
-                 the socket that its file names: `polypath status SOCKET`",
-                looked.join(" or ")
-            )))
+    let answered: Vec<&PathBuf> = answered.collect();
+    match (&answered[..], sockets) {
+        ([socket], _) => Ok((*socket).clone()),
+        // That its node has ended is told when it is asked.
+        ([], [socket]) => Ok(socket.clone()),
+        ([], _) => Err(Failure::run(none(sockets, directories))),
+        (several, _) => {
+            let mut message = "there are several nodes; name one of them:".to_owned();
+            for socket in several {
+                // Writing to a string cannot fail.
+                let _ = write!(message, "\n  polypath status {}", socket.display());
+            }
+            Err(Failure::input(message))
         }
-        several => Err(Failure::input(format!(
-            "there are several nodes; name one of them:{}",
-            listed(several)
-        ))),
     }
+}
+
+/// Why no node is there to be asked, as far as it can be seen.
+fn none(sockets: &[PathBuf], directories: &[PathBuf]) -> String {
+    if let Some(first) = sockets.first() {
+        return format!(
+            "no node runs: those that had {} and {} more have ended; start one with `polypath node FILE`",
+            first.display(),
+            sockets.len() - 1
+        );
+    }
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let mut closed = directories.iter();
+    if let Some(closed) = closed.find(|directory| fs::read_dir(directory).is_err_and(refused)) {
+        let closed = closed.display();
+        return format!(
+            "you may not look for nodes in {closed}; run it with sudo, or become a member of its group"
+        );
+    }
+    let looked = directories.iter().map(|d| d.display().to_string());
+    let looked: Vec<String> = looked.collect();
+    format!(
+        "there is no control socket in {}; is the node running? Start it with `polypath node FILE`, or give the \
+         socket that its file names: `polypath status SOCKET`",
+        looked.join(" or ")
+    )
 }

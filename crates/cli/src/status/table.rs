@@ -38,7 +38,7 @@ pub(super) fn render(state: &Value) -> String {
         if count("misplaced") > count("authentic") {
             let _ = writeln!(
                 text,
-                "what comes on {} is for another path: have both nodes' files their `[[path]]` tables in the same order?",
+                "what comes on {} is for another path: compare the order of `[[path]]` at both ends",
                 word(&path["name"])
             );
         }

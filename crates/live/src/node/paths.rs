@@ -25,6 +25,8 @@ use flood::Flood;
 mod change;
 mod flood;
 
+/// So many datagrams for another path in a row are no accident.
+const CROSSED: u32 = 3;
 /// The longest that comes in one call, in bytes.
 const LONGEST: usize = 65_535;
 
@@ -36,6 +38,10 @@ struct Path {
     remote: PeerAddress<SocketAddr>,
     /// Whether its relay has been heard; nothing where it goes by none.
     relay_heard: Option<bool>,
+    /// Datagrams for another path since one was authentic.
+    misplaced_in_a_row: u32,
+    /// Whether the log has that the paths are crossed.
+    told_crossed: bool,
     stats: PathStats,
     flood: Flood,
     incoming: Incoming,
@@ -160,13 +166,14 @@ impl Paths {
     /// Notes a datagram that came on `path` and is for another, as it says itself.
     pub(super) fn note_misplaced(&mut self, path: PathId) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.stats.misplaced += 1;
+            path.note_misplaced();
         }
     }
 
-    /// Logs which paths have brought nothing of the peer yet, or what belongs to another.
+    /// Logs which paths have brought nothing of the peer yet.
     pub(super) fn tell_silent(&self) {
-        for path in &self.all {
+        let silent = |path: &&Path| path.stats.authentic == 0 && !path.told_crossed;
+        for path in self.all.iter().filter(silent) {
             path.tell_silent();
         }
     }
@@ -249,6 +256,8 @@ impl Path {
                 ..PathStats::default()
             },
             socket,
+            misplaced_in_a_row: 0,
+            told_crossed: false,
             retired: Vec::new(),
             flood: Flood::default(),
             incoming: Incoming::default(),
@@ -307,28 +316,23 @@ impl Path {
             tracing::info!(path = self.stats.name, remote = %source, "the peer has moved");
         }
         self.stats.authentic += 1;
+        self.misplaced_in_a_row = 0;
     }
 
-    fn tell_silent(&self) {
-        let PathStats {
-            name: path,
-            misplaced,
-            authentic,
-            ..
-        } = &self.stats;
-        // A handshake is the peer's on whatever path it comes.
-        if misplaced > authentic {
+    /// Counts a datagram for another path, and logs the first that come in a row: one alone somebody may have made up.
+    fn note_misplaced(&mut self) {
+        self.stats.misplaced += 1;
+        self.misplaced_in_a_row += 1;
+        if self.misplaced_in_a_row == CROSSED && !self.told_crossed {
+            self.told_crossed = true;
             tracing::warn!(
-                path,
-                misplaced,
+                path = self.stats.name,
                 "what comes here is for another path: have both nodes' files their `[[path]]` tables in the same order?"
             );
-        } else if *authentic == 0 {
-            self.tell_no_answer();
         }
     }
 
-    fn tell_no_answer(&self) {
+    fn tell_silent(&self) {
         let (path, received) = (&self.stats.name, self.stats.received.packets);
         if received > 0 && self.relay_heard != Some(true) {
             let from = if self.relay_heard.is_some() {
@@ -341,7 +345,7 @@ impl Path {
                 remote = self.remote.get().map(tracing::field::display),
                 received,
                 "something comes here, and none of it opens as the {from}'s: compare the keys in both files (`polypath \
-                 key --public`), or somebody else sends"
+                 key --public`) and the order of their `[[path]]` tables, or somebody else sends"
             );
             return;
         }
