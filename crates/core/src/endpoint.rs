@@ -17,6 +17,7 @@ pub use crate::overlay::{
     Adjustment, ConfigError, EndpointConfig, LEAST_PAIR_LEN, Output, ProbingConfig,
 };
 use crate::packet::PacketMeta;
+use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
 use crate::receiver::{Header, Receiver};
 use crate::sender::Sender;
@@ -42,6 +43,14 @@ pub enum Input<P> {
     /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
     /// this time at the earliest.
     Late(Time),
+    /// The interface of a path lets through packets of at most so many bytes: how many cross whole is found out from
+    /// now on ([`crate::pmtu`]), where paths are watched.
+    Room {
+        /// The path.
+        path: PathId,
+        /// The longest packet in bytes; 0 where nothing is to be found out.
+        packet: u16,
+    },
     /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
     Adjust(Adjustment),
 }
@@ -86,6 +95,12 @@ impl<P: Payload> Endpoint<P> {
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.sender.health(path)
+    }
+
+    /// How long a packet `path` carries whole; nothing where that is not found out.
+    #[must_use]
+    pub fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
+        self.sender.path_mtu(path)
     }
 
     /// The policy.
@@ -163,6 +178,11 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now),
             Input::Late(present) => self.sender.on_late(present),
+            Input::Room { path, packet } => {
+                if self.paths.contains(path) {
+                    self.sender.on_room(now, path, packet, out);
+                }
+            }
             Input::Adjust(to) => {
                 self.receiver.adjust(&to.probing);
                 self.sender.adjust(now, &to, out);

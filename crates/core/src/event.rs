@@ -5,6 +5,7 @@
 
 use crate::frame::{Epoch, FrameKind, PathId};
 use crate::packet::Kind;
+use crate::pmtu::MtuState;
 use crate::time::{Duration, Time};
 
 /// Version of the event stream; it changes when a field changes its meaning, not when an event or a kind of
@@ -26,6 +27,8 @@ pub enum DropReason {
     NotIp,
     /// The policy found no path for it.
     NoPath,
+    /// Longer than what a path carries whole ([`crate::pmtu`]).
+    TooLong,
 }
 
 /// What happened.
@@ -113,6 +116,15 @@ pub enum Event {
         /// The smoothed round-trip time; nanoseconds.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         rtt: Duration,
+    },
+    /// What is known of how long a packet a path carries whole has changed ([`crate::pmtu`]).
+    PathMtu {
+        /// The path.
+        path: PathId,
+        /// How far the discovery is; a search that begins with a small size is one, too.
+        state: MtuState,
+        /// The longest packet in bytes, as soon as the discovery is complete, and while more is tried later on.
+        packet: Option<u16>,
     },
     /// The sender switched its active path.
     Switched {

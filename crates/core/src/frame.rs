@@ -103,7 +103,8 @@ pub const OVER_IPV6: u32 = 48;
 pub const PROBE_LEN: u16 = 2;
 /// Length of a switch frame's body in bytes: that of a probe, which sizes both.
 pub const SWITCH_LEN: u16 = PROBE_LEN;
-/// Length of the body of a heartbeat and of its answer in bytes: that of a probe, which sizes all three.
+/// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a probe, which sizes all
+/// three.
 pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
 /// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
 pub const PAIR_MIN: u16 = 1;
@@ -136,6 +137,31 @@ pub enum Purpose {
     Liveness,
     /// To measure the path for the policy's choice ([`crate::policy::Action::Heartbeat`]).
     Choice,
+    /// To know how long a packet the path carries whole ([`crate::pmtu`]).
+    Size {
+        /// Length of the body in bytes, at least [`HEARTBEAT_LEN`]; the rest is padding.
+        len: u16,
+    },
+}
+
+impl Purpose {
+    /// Length of the body of a heartbeat for this in bytes.
+    #[must_use]
+    pub const fn body_len(self) -> u16 {
+        match self {
+            Self::Liveness | Self::Choice => HEARTBEAT_LEN,
+            Self::Size { len } => len,
+        }
+    }
+
+    /// That of the answer, which is never padded: it must come back where the way back is narrower.
+    #[must_use]
+    pub const fn answered(self) -> Self {
+        match self {
+            Self::Size { .. } => Self::Size { len: HEARTBEAT_LEN },
+            other => other,
+        }
+    }
 }
 
 /// What an endpoint's frames measure on the wire, link by link: the packet sizes of a simulation, or the
@@ -178,11 +204,10 @@ impl Encapsulation {
                 trailing: true,
                 len,
             } => u32::from(*len) + self.data,
-            Body::Probe { .. }
-            | Body::Pair { .. }
-            | Body::Switch { .. }
-            | Body::Heartbeat(_)
-            | Body::HeartbeatReply(_) => self.probe,
+            Body::Probe { .. } | Body::Pair { .. } | Body::Switch { .. } => self.probe,
+            Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
+                self.probe + u32::from(purpose.body_len().saturating_sub(HEARTBEAT_LEN))
+            }
         }
     }
 }
@@ -262,7 +287,7 @@ impl<P: Payload> Body<P> {
             Body::Probe { .. } => PROBE_LEN as usize,
             Body::Pair { len, .. } => *len as usize,
             Body::Switch { .. } => SWITCH_LEN as usize,
-            Body::Heartbeat(_) | Body::HeartbeatReply(_) => HEARTBEAT_LEN as usize,
+            Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => purpose.body_len() as usize,
         }
     }
 

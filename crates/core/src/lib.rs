@@ -21,6 +21,7 @@ pub mod machine;
 pub mod math;
 mod overlay;
 pub mod packet;
+pub mod pmtu;
 pub mod policy;
 pub mod receiver;
 pub mod red;

@@ -31,8 +31,9 @@ pub use config::{LivenessConfig, LivenessError};
 use path::{Change, Path};
 
 use crate::event::Event;
-use crate::frame::PathId;
+use crate::frame::{PathId, Purpose};
 use crate::machine::Deadline;
+use crate::pmtu::Signs;
 use crate::policy::PathSet;
 use crate::time::{Duration, Time};
 
@@ -104,8 +105,10 @@ pub enum Wanted {
     Heartbeat {
         /// The path.
         path: PathId,
-        /// Its number on the path, which the answer repeats.
+        /// Its number among those of its path and purpose, which the answer repeats.
         id: u64,
+        /// What it is for.
+        purpose: Purpose,
     },
     /// Tell this.
     Event(Event),
@@ -151,6 +154,12 @@ impl Liveness {
         self.paths.get(path.index()).map(Path::health)
     }
 
+    /// What a discovery of the size of `path` rests on.
+    pub(crate) fn signs(&self, path: PathId, now: Time) -> Option<Signs> {
+        let path = self.paths.get(path.index())?;
+        Some(path.signs(now, &self.config))
+    }
+
     /// Notes that `paths` carry a packet.
     pub fn on_carried(&mut self, now: Time, paths: PathSet) {
         self.now = now;
@@ -191,7 +200,8 @@ impl Liveness {
             }
             let beat = || watched.beat(now, &self.config);
             if let Some(id) = (now >= self.present).then(beat).flatten() {
-                want(Wanted::Heartbeat { path, id });
+                let purpose = Purpose::Liveness;
+                want(Wanted::Heartbeat { path, id, purpose });
             }
         }
     }

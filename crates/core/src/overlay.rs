@@ -192,4 +192,13 @@ pub enum Output<P> {
     Deliver(P),
     /// Something happened.
     Event(Event),
+    /// No path carries this packet of the application whole: it goes no further.
+    Refused {
+        /// The packet.
+        payload: P,
+        /// The longest packet that a path carries, in bytes.
+        limit: u16,
+        /// Whether that will stand: no search is under way that may raise it ([`crate::pmtu`]).
+        is_final: bool,
+    },
 }

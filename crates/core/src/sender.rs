@@ -1,5 +1,5 @@
 //! The sending half of an endpoint: numbers packets, sends copies, probes and pairs as its policy says over the
-//! paths that live, and heartbeats to know which do.
+//! paths that live, and heartbeats to know which do and how long a packet they carry.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,6 +10,7 @@ use crate::liveness::{Liveness, PathHealth, Wanted};
 use crate::machine::Deadline;
 use crate::overlay::{Adjustment, EndpointConfig, Output};
 use crate::packet::PacketMeta;
+use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
 use crate::time::Time;
 use choice::Choice;
@@ -28,6 +29,7 @@ pub struct Sender {
     /// The number of the next pair on each path; like `sequence` ahead of those before a restart.
     pairs: Vec<u64>,
     liveness: Option<Liveness>,
+    sizes: Discovery,
     /// The paths of the configuration, whether they live or not.
     all: PathSet,
 }
@@ -57,6 +59,7 @@ impl Sender {
             liveness: config
                 .liveness
                 .map(|liveness| Liveness::new(&liveness, config.paths)),
+            sizes: Discovery::default(),
             all: PathSet::first(config.paths),
         }
     }
@@ -69,6 +72,16 @@ impl Sender {
         payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
+        let usable = match self.sizes.carriers(self.link.paths.usable, meta) {
+            Ok(usable) => usable,
+            Err(TooLong { limit, is_final }) => {
+                return out(Output::Refused {
+                    payload,
+                    limit,
+                    is_final,
+                });
+            }
+        };
         out(Output::Event(Event::PacketIn {
             kind: meta.kind,
             len: meta.size,
@@ -77,7 +90,7 @@ impl Sender {
         let plan = self
             .choice
             .policy
-            .route(now, meta, &self.link.paths, &mut |action| {
+            .route(now, meta, &Paths { usable }, &mut |action| {
                 asked.note(action);
             });
         self.act(now, asked, out);
@@ -108,7 +121,7 @@ impl Sender {
         self.link.send_copies(plan.copies, frame, out);
         // A path at rest that carries a packet is due for a heartbeat, and a packet may be sent at the end of a
         // timeout, after which nothing may be due.
-        let due = self.liveness.as_ref().and_then(Liveness::next_deadline);
+        let due = self.watch_at();
         if due.is_some_and(|due| due.at <= now) {
             self.watch(now, out);
         }
@@ -145,7 +158,7 @@ impl Sender {
         (id, purpose): (u64, Purpose),
         out: &mut impl FnMut(Output<P>),
     ) {
-        self.beat(now, path, id, Body::HeartbeatReply(purpose), out);
+        self.beat(now, path, id, Body::HeartbeatReply(purpose.answered()), out);
     }
 
     /// Takes the answer to the heartbeat `id`.
@@ -165,7 +178,11 @@ impl Sender {
                 self.link.paths.usable = liveness.usable();
                 change.map(Output::Event).into_iter().for_each(out);
             }
-            (Purpose::Liveness, None) => {}
+            (Purpose::Size { .. }, Some(_)) => {
+                let change = self.sizes.on_reply(now, path, id);
+                change.map(Output::Event).into_iter().for_each(out);
+            }
+            (Purpose::Liveness | Purpose::Size { .. }, None) => {}
         }
     }
 
@@ -181,6 +198,24 @@ impl Sender {
         if let Some(liveness) = &mut self.liveness {
             liveness.on_late(present);
         }
+        self.sizes.on_late(present);
+    }
+
+    /// Notes how long a packet the interface of a path lets through.
+    pub(crate) fn on_room<P: Payload>(
+        &mut self,
+        now: Time,
+        path: PathId,
+        packet: u16,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        let change = self.sizes.set_room(now, path, packet);
+        change.map(Output::Event).into_iter().for_each(out);
+    }
+
+    /// How long a packet `path` carries whole; nothing where that is not found out.
+    pub(crate) fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
+        self.liveness.as_ref().and(self.sizes.of(path))
     }
 
     /// What was observed of `path`; nothing where paths are not watched.
@@ -204,6 +239,7 @@ impl Sender {
                 let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
                 *liveness = config.map(|config| Liveness::new(&config, paths));
                 self.link.paths.usable = self.all;
+                self.sizes.restart(|event| out(Output::Event(event)));
             }
         }
         let asked = Asked {
@@ -245,8 +281,13 @@ impl Sender {
     /// When the policy or the watch next wants to act.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let liveness = self.liveness.as_ref().and_then(Liveness::next_deadline);
-        Deadline::earlier(self.choice.policy.next_deadline(), liveness)
+        Deadline::earlier(self.choice.policy.next_deadline(), self.watch_at())
+    }
+
+    /// When the watch over the paths next wants to act.
+    fn watch_at(&self) -> Option<Deadline> {
+        let liveness = self.liveness.as_ref()?;
+        Deadline::earlier(liveness.next_deadline(), self.sizes.next_deadline(liveness))
     }
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
@@ -259,13 +300,15 @@ impl Sender {
             return;
         };
         let mut heartbeats = Vec::new();
-        liveness.on_deadline(now, |wanted| match wanted {
-            Wanted::Heartbeat { path, id } => heartbeats.push((path, id)),
+        let mut want = |wanted| match wanted {
+            Wanted::Heartbeat { path, id, purpose } => heartbeats.push((path, id, purpose)),
             Wanted::Event(event) => out(Output::Event(event)),
-        });
+        };
+        liveness.on_deadline(now, &mut want);
+        self.sizes.on_deadline(now, liveness, want);
         self.link.paths.usable = liveness.usable();
-        for (path, id) in heartbeats {
-            self.beat(now, path, id, Body::Heartbeat(Purpose::Liveness), out);
+        for (path, id, purpose) in heartbeats {
+            self.beat(now, path, id, Body::Heartbeat(purpose), out);
         }
     }
 

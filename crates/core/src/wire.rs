@@ -7,7 +7,7 @@
 //! | 4 | epoch |
 //! | 8 | sequence |
 //! | 8 | send time, nanoseconds by the sender's clock |
-//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness or 1 choice |
+//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 choice or 2 size; for size then padding |
 //!
 //! Numbers are big-endian. A frame of any other form is refused whole.
 
@@ -59,7 +59,13 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         }
         Body::Switch { to: path } => to.extend_from_slice(&[0, path.0]),
         Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
-            to.extend_from_slice(&[0, u8::from(*purpose == Purpose::Choice)]);
+            let (number, len) = match purpose {
+                Purpose::Liveness => (0, 0),
+                Purpose::Choice => (1, 0),
+                Purpose::Size { len } => (2, len.saturating_sub(frame::HEARTBEAT_LEN)),
+            };
+            to.extend_from_slice(&[0, number]);
+            to.resize(to.len() + usize::from(len), 0);
         }
     }
 }
@@ -128,6 +134,10 @@ fn behind_zero(bytes: &[u8], rest: &[u8]) -> Result<u8, WireError> {
 }
 
 fn decode_purpose(bytes: &[u8], rest: &[u8]) -> Result<Purpose, WireError> {
+    if let [0, 2, ..] = rest {
+        let len = u16::try_from(rest.len()).map_err(|_| WireError::Long(bytes.len()))?;
+        return Ok(Purpose::Size { len });
+    }
     match behind_zero(bytes, rest)? {
         0 => Ok(Purpose::Liveness),
         1 => Ok(Purpose::Choice),
@@ -165,7 +175,11 @@ mod tests {
     }
 
     fn purposes() -> impl Strategy<Value = Purpose> {
-        prop_oneof![Just(Purpose::Liveness), Just(Purpose::Choice)]
+        prop_oneof![
+            Just(Purpose::Liveness),
+            Just(Purpose::Choice),
+            (frame::HEARTBEAT_LEN..2000).prop_map(|len| Purpose::Size { len }),
+        ]
     }
 
     fn frames() -> impl Strategy<Value = Frame<Vec<u8>>> {
@@ -254,7 +268,11 @@ mod tests {
             let short = Err(WireError::Short(HEADER_LEN + 1));
             assert_eq!(decode(&header(kind, &[0])), short);
             assert_eq!(decode(&header(kind, &[1, 0])), Err(WireError::Field(1)));
-            assert_eq!(decode(&header(kind, &[0, 2])), Err(WireError::Field(2)));
+            assert_eq!(decode(&header(kind, &[0, 3])), Err(WireError::Field(3)));
+            // Only what asks for a size is padded.
+            let long = Err(WireError::Long(HEADER_LEN + 3));
+            assert_eq!(decode(&header(kind, &[0, 0, 0])), long);
+            assert_eq!(decode(&header(kind, &[0, 1, 0])), long);
         }
     }
 }

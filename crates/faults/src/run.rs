@@ -292,7 +292,7 @@ impl<'a> Run<'a> {
                 let entry = Entry::Said(Host::Node(end), &event);
                 self.trace.note(self.now, &entry);
             }
-            Output::RelayHeard { .. } => {}
+            Output::RelayHeard { .. } | Output::TooLong { .. } => {}
         }
         Ok(())
     }

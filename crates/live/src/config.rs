@@ -46,6 +46,10 @@ pub struct NodeConfig {
     /// How paths are watched; `"off"` uses every path always.
     #[serde(default)]
     pub liveness: Watch,
+    /// How long a packet each path carries whole is found out (RFC 8899), where paths are watched; `"off"` lets the system fragment
+    /// datagrams that routers call too long.
+    #[serde(default)]
+    pub pmtu: Option<Off>,
     /// Where the running node is asked for its state (`polypath status`); `"off"` asks nowhere.
     #[serde(default)]
     pub control: Control,
@@ -244,6 +248,12 @@ impl NodeConfig {
     #[must_use]
     pub fn offload(&self) -> bool {
         self.node.tun.offload.unwrap_or(!self.policy.probes())
+    }
+
+    /// Whether it is found out how long a packet each path carries whole.
+    #[must_use]
+    pub fn finds_sizes(&self) -> bool {
+        self.pmtu.is_none() && self.liveness.config().is_some()
     }
 
     /// The JSON schema of the file.

@@ -44,6 +44,7 @@ use station::NodeStation;
 
 mod events;
 mod hearing;
+mod icmp;
 mod inbox;
 mod office;
 mod operate;
@@ -189,6 +190,7 @@ impl Node {
         let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
         let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
+        station.find_sizes(clock.now(), config.finds_sizes())?;
         let operation = operate::begin(config, options, (own, notifier), &mut station)?;
         Ok(Self {
             station,

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 
 use polypath_core::event::DropReason;
 use polypath_core::liveness::{PathHealth, PathState};
+use polypath_core::pmtu::MtuState;
 use polypath_core::time::Time;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::session::Session;
@@ -76,6 +77,8 @@ pub struct PathStats {
     pub misplaced: u64,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
+    /// Of these, datagrams longer than the interface lets through whole.
+    pub too_long: u64,
     /// Datagrams that the kernel dropped before they were read: strangers' while they flood the path, and all while there
     /// was no space for more; counted each second.
     pub kernel_dropped: u64,
@@ -83,6 +86,11 @@ pub struct PathStats {
     pub unaddressed: u64,
     /// Of those sent, heartbeats and answers to the peer's, as the event stream counts their bytes.
     pub heartbeats: Volume,
+    /// The longest IP packet that is known to cross whole on this path, outer headers included, in bytes; none before that is
+    /// found out, or where it is not.
+    pub mtu_bytes: Option<u32>,
+    /// How far that is found out; nothing where it is not.
+    pub mtu_state: Option<MtuState>,
     /// What the answers to this end's heartbeats tell; nothing where paths are not watched.
     pub liveness: Option<LivenessStats>,
     /// The session with the relay by which the path goes; nothing where it goes by none.

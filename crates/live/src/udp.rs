@@ -25,6 +25,7 @@ pub mod batch;
 pub mod filter;
 
 mod interface;
+mod whole;
 
 /// Bytes that wait in the kernel for a node that is late: 30 ms at a gigabit a second.
 const RECEIVE_BUFFER: usize = 4 << 20;
@@ -180,6 +181,10 @@ impl PathSocket {
     #[must_use]
     pub fn mtu(&self) -> u32 {
         self.mtu
+    }
+
+    fn is_v4(&self) -> bool {
+        self.headers == OVER_IPV4
     }
 
     /// Length of the IP and UDP headers of a datagram in bytes.

@@ -51,6 +51,7 @@ fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
         Output::Packet(_) => packets += 1,
         Output::Authenticated { .. }
         | Output::RelayHeard { .. }
+        | Output::TooLong { .. }
         | Output::Event(_)
         | Output::Session(_)
         | Output::Relay { .. } => {}

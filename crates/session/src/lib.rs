@@ -14,6 +14,7 @@ pub mod address;
 pub mod datagram;
 pub mod entropy;
 pub mod event;
+pub mod gcra;
 pub mod key;
 pub mod record;
 pub mod relay;
@@ -21,7 +22,6 @@ pub mod session;
 pub mod tunnel;
 
 mod arena;
-mod gcra;
 mod handshake;
 mod hello;
 mod keypair;

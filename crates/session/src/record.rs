@@ -100,6 +100,10 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::Late(present) => Input::Late(*present),
+        Input::Room { path, packet } => Input::Room {
+            path: *path,
+            packet: *packet,
+        },
         Input::Adjust(to) => Input::Adjust(*to),
     })
 }
@@ -110,6 +114,15 @@ pub(crate) fn shape_of_output(said: &Output<Bytes>) -> Output<Shape> {
         Output::Transmit(frame) => Output::Transmit(shape_of_frame(frame)),
         Output::Deliver(packet) => Output::Deliver(Shape::of(packet)),
         Output::Event(event) => Output::Event(*event),
+        Output::Refused {
+            payload,
+            limit,
+            is_final,
+        } => Output::Refused {
+            payload: Shape::of(payload),
+            limit: *limit,
+            is_final: *is_final,
+        },
     }
 }
 

@@ -6,6 +6,10 @@
 //! IP packets of applications on one side, datagrams of paths on the other. The live node gives it a TUN
 //! device and UDP sockets; a simulation gives it the ports of a network.
 //!
+//! A packet that is longer than any path carries whole ([`polypath_core::pmtu`]) is fragmented, where its sender allows
+//! that, as a router does (RFC 791, 2.3): then it is the application's host that joins it again, and no datagram is
+//! fragmented on its way, which many a network drops. Otherwise its sender is to hear of it ([`Output::TooLong`]).
+//!
 //! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
 
 use bytes::Bytes;
@@ -15,6 +19,7 @@ use polypath_core::frame::{Body, Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN}
 use polypath_core::liveness::PathHealth;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet;
+use polypath_core::pmtu::PathMtu;
 use polypath_core::time::Time;
 use polypath_core::wire;
 
@@ -25,6 +30,7 @@ use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use relayed::Relays;
 
+mod fragment;
 mod relayed;
 
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
@@ -52,6 +58,14 @@ pub enum Input {
     Adjust(Adjustment),
     /// The peer's address on this path is known from now on.
     Addressed(PathId),
+    /// The interface of a path lets through packets of at most so many bytes; how many cross whole is found out from
+    /// now on, where paths are watched ([`polypath_core::pmtu`]).
+    Room {
+        /// The path.
+        path: PathId,
+        /// The longest packet in bytes; 0 where nothing is to be found out.
+        packet: u16,
+    },
 }
 
 /// What a tunnel says.
@@ -82,6 +96,14 @@ pub enum Output {
     RelayHeard {
         /// The path.
         path: PathId,
+    },
+    /// This packet of an application was dropped, since no path carries it whole, and its sender is to send shorter
+    /// ones (RFC 1191, RFC 8201).
+    TooLong {
+        /// The packet.
+        packet: Bytes,
+        /// The longest packet that a path carries, in bytes.
+        limit: u16,
     },
     /// Something happened at the endpoint.
     Event(Event),
@@ -179,6 +201,12 @@ impl Tunnel {
         self.endpoint.health(path)
     }
 
+    /// How long a packet `path` carries whole; nothing where that is not found out.
+    #[must_use]
+    pub fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
+        self.endpoint.path_mtu(path)
+    }
+
     /// The end of the overlay, for what it tells of itself.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint<Bytes> {
@@ -208,6 +236,29 @@ impl Tunnel {
                 reason: DropReason::NotIp,
                 len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             })),
+        }
+    }
+
+    /// Takes back a packet that no path carries whole.
+    fn on_refused(&mut self, now: Time, refused: Refused, out: &mut impl FnMut(Output)) {
+        let Refused {
+            packet,
+            limit,
+            is_final,
+        } = refused;
+        if let Some(fragments) = fragment::split(&packet, limit) {
+            for fragment in fragments {
+                self.on_packet(now, fragment, out);
+            }
+            return;
+        }
+        out(Output::Event(Event::Dropped {
+            reason: DropReason::TooLong,
+            len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
+        }));
+        // Hosts go by a limit for minutes: none is told that a search may raise in a moment.
+        if is_final {
+            out(Output::TooLong { packet, limit });
         }
     }
 
@@ -280,6 +331,7 @@ impl Tunnel {
             said: Vec::new(),
             next: None,
         });
+        let mut refused = None;
         let next = step(&mut self.endpoint, now, wake, &mut |said| {
             if let Some(entry) = &mut entry {
                 entry.said.push(shape_of_output(&said));
@@ -299,13 +351,34 @@ impl Tunnel {
                 }
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
                 endpoint::Output::Event(event) => out(Output::Event(event)),
+                endpoint::Output::Refused {
+                    payload: packet,
+                    limit,
+                    is_final,
+                } => {
+                    refused = Some(Refused {
+                        packet,
+                        limit,
+                        is_final,
+                    });
+                }
             }
         });
         if let Some((recorder, mut entry)) = self.recorder.as_mut().zip(entry) {
             entry.next = next.map(|deadline| deadline.at);
             recorder(entry);
         }
+        if let Some(refused) = refused {
+            self.on_refused(now, refused, out);
+        }
     }
+}
+
+/// A packet that the endpoint did not take.
+struct Refused {
+    packet: Bytes,
+    limit: u16,
+    is_final: bool,
 }
 
 const fn is_heartbeat(kind: FrameKind) -> bool {
@@ -366,6 +439,10 @@ impl Machine for Tunnel {
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Addressed(path) => self.session.reach(now, path),
+            Input::Room { path, packet } => {
+                let input = endpoint::Input::Room { path, packet };
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
         }
     }
 

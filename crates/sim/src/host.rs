@@ -87,6 +87,8 @@ fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMu
         Output::Deliver(segment) => to_tcp.push(segment),
         Output::Transmit(frame) => out(HostOutput::Transmit(frame)),
         Output::Event(event) => out(HostOutput::Event(event)),
+        // Links of a simulation carry packets of any length, and no endpoint is told otherwise.
+        Output::Refused { .. } => {}
     }
 }
 

@@ -10,12 +10,13 @@ use serde_json::Value;
 const LONGEST_NAME: usize = 12;
 
 /// The columns of the table of paths.
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "path",
     "state",
     "RTT\nms",
     "jitter\nms",
     "loss\n%",
+    "MTU\nB",
     "sent\nMbit/s",
     "received\nMbit/s",
     "silences",
@@ -97,22 +98,27 @@ fn paths(state: &Value) -> Table {
     table
 }
 
-fn row(path: &Value) -> [String; 9] {
+fn row(path: &Value) -> [String; 10] {
     let (liveness, rate) = (&path["liveness"], &path["rate"]);
     let scaled = |value: &Value, by: f64, digits: usize| {
         let value = value.as_f64();
         value.map_or_else(dash, |value| format!("{:.digits$}", value * by))
     };
-    let silences = liveness["silences"].as_u64();
+    let number = |value: &Value| {
+        value
+            .as_u64()
+            .map_or_else(dash, |number| number.to_string())
+    };
     [
         word(&path["name"]).chars().take(LONGEST_NAME).collect(),
         liveness["state"].as_str().unwrap_or("-").to_owned(),
         scaled(&liveness["rtt_ms"], 1.0, 1),
         scaled(&liveness["rttvar_ms"], 1.0, 1),
         scaled(&liveness["loss"], 100.0, 1),
+        number(&path["mtu_bytes"]),
         scaled(&rate["sent_bit_per_s"], 1e-6, 3),
         scaled(&rate["received_bit_per_s"], 1e-6, 3),
-        silences.map_or_else(dash, |silences| silences.to_string()),
+        number(&liveness["silences"]),
         scaled(&path["last_heard_s"], 1.0, 1),
     ]
 }
@@ -177,7 +183,7 @@ mod tests {
             },
             "paths": [
                 {
-                    "name": "lte", "last_heard_s": 0.04,
+                    "name": "lte", "last_heard_s": 0.04, "mtu_bytes": 1492,
                     "rate": { "sent_bit_per_s": 1_250_000, "received_bit_per_s": 0 },
                     "liveness": {
                         "state": "live", "rtt_ms": 41.26, "rttvar_ms": 2.5, "loss": 0.015, "silences": 1,
@@ -213,7 +219,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let lte = [
-            "lte", "live", "41.3", "2.5", "1.5", "1.250", "0.000", "1", "0.0",
+            "lte", "live", "41.3", "2.5", "1.5", "1492", "1.250", "0.000", "1", "0.0",
         ];
         assert_eq!(of("lte"), lte);
         assert_eq!(of("new")[..5], ["new", "unproven", "-", "-", "-"]);

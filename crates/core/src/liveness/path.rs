@@ -6,6 +6,7 @@ use super::outstanding::Outstanding;
 use super::{ANSWERS, FIRST_TIMEOUT, PathHealth, PathState};
 use crate::estimate::RoundTrip;
 use crate::machine::Deadline;
+use crate::pmtu::Signs;
 use crate::time::{Duration, Time};
 
 /// How often the interval of a silent path may double; the configured longest comes earlier.
@@ -26,6 +27,8 @@ pub(super) struct Path {
     hold: Duration,
     /// When the last answer came.
     heard: Time,
+    /// When the heartbeat had left that it answered.
+    answered: Option<Time>,
     counted: Counted,
 }
 
@@ -78,6 +81,7 @@ impl Path {
             retries: 0,
             hold: config.hold,
             heard: Time::ZERO,
+            answered: None,
             counted: Counted::default(),
         }
     }
@@ -113,6 +117,16 @@ impl Path {
         }
     }
 
+    pub(super) fn signs(&self, now: Time, config: &LivenessConfig) -> Signs {
+        Signs {
+            is_live: self.state() == PathState::Live,
+            is_busy: self.busy_until > now,
+            timeout: self.timeout(config),
+            needed: u32::try_from(self.losses.needed()).unwrap_or(u32::MAX),
+            answered: self.answered,
+        }
+    }
+
     /// Notes that the path carries a packet.
     pub(super) fn carry(&mut self, now: Time, config: &LivenessConfig) {
         self.busy_until = now + config.standby;
@@ -138,6 +152,7 @@ impl Path {
         self.counted.answered += 1;
         self.retries = 0;
         self.heard = now;
+        self.answered = Some(sent);
         match self.state {
             State::Unproven => {
                 self.state = State::Live {

@@ -120,6 +120,11 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
     )
     .samples(each(|path| path.unsent));
     page.counter(
+        "path_too_long_datagrams_total",
+        "Of these, longer than the interface lets through.",
+    )
+    .samples(each(|path| path.too_long));
+    page.counter(
         "path_kernel_dropped_datagrams_total",
         "Datagrams that the kernel dropped before they were read.",
     )
@@ -129,6 +134,15 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
         "Datagrams for a peer whose address was not known yet.",
     )
     .samples(each(|path| path.unaddressed));
+    let sizes = paths.iter().filter_map(|path| {
+        let mtu = path.mtu_bytes?;
+        Some((vec![("path", &*path.name)], mtu))
+    });
+    page.gauge(
+        "path_mtu_bytes",
+        "Longest IP packet that is known to cross whole, outer headers included.",
+    )
+    .samples(sizes);
     let heard = paths.iter().filter_map(|path| {
         let ago = path.last_heard_s?;
         Some((vec![("path", &*path.name)], ago))

@@ -152,6 +152,10 @@ impl Office {
         }
         ports.paths.listen_for(change.policy, change.liveness);
         tunnel.take_input(at, adjustment, ports)?;
+        let tun_mtu = ports.tun.tun().mtu();
+        for room in ports.paths.find_sizes(change.sizes, tun_mtu) {
+            tunnel.take_input(at, room, ports)?;
+        }
         self.reloads.applied += 1;
         self.reloads.last_error = None;
         Ok(Ok(()))

@@ -21,9 +21,11 @@ use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::{PathSocket, Received};
 use change::Retired;
 use flood::Flood;
+use sizes::Whole;
 
 mod change;
 mod flood;
+mod sizes;
 
 /// So many datagrams for another path in a row are no accident.
 const CROSSED: u32 = 3;
@@ -46,6 +48,7 @@ struct Path {
     flood: Flood,
     incoming: Incoming,
     outgoing: Outgoing,
+    whole: Whole,
 }
 
 /// The sockets of all paths.
@@ -117,6 +120,9 @@ impl Paths {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
         };
+        if path.needs_fragments(&datagram) {
+            return path.send_in_fragments(&datagram);
+        }
         if !path.outgoing.takes(&datagram) {
             path.flush();
         }
@@ -191,7 +197,7 @@ impl Paths {
                 len,
             } => {
                 if let Some(path) = self.all.get_mut(path.index()) {
-                    path.stats.heartbeats.add(len as usize);
+                    path.note_heartbeat(len);
                 }
             }
             Event::PathSilent { path, silence, rtt } => tracing::warn!(
@@ -206,6 +212,11 @@ impl Paths {
                 rtt_ms = milliseconds(rtt),
                 "heartbeats are answered here again; the path is used"
             ),
+            Event::PathMtu {
+                path,
+                state,
+                packet,
+            } => self.note_size(path, state, packet),
             _ => {}
         }
     }
@@ -262,6 +273,7 @@ impl Path {
             flood: Flood::default(),
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
+            whole: Whole::default(),
         }
     }
 
@@ -303,6 +315,7 @@ impl Path {
         self.stats.sent.packets += sent.datagrams as u64;
         self.stats.sent.bytes += (sent.bytes + sent.datagrams * self.size(0)) as u64;
         self.stats.unsent += sent.unsent as u64;
+        self.stats.too_long += sent.too_long as u64;
     }
 
     fn hear(&mut self, source: SocketAddr) {

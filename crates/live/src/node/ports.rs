@@ -13,6 +13,7 @@ use polypath_session::tunnel::Output;
 
 use super::COMBINING_WINDOW;
 use super::events::EventFile;
+use super::icmp::Teller;
 use super::inbox::Arrival;
 use super::paths::Paths;
 use super::timeline::Surroundings;
@@ -25,6 +26,7 @@ pub(super) struct Ports {
     pub(super) events: Option<EventFile>,
     /// Packets that the endpoint dropped.
     pub(super) dropped: BTreeMap<DropReason, u64>,
+    senders: Teller,
     /// Packets that were read in one call and are not yet taken.
     packets: VecDeque<Bytes>,
     /// The reasons of rejection that the log has already.
@@ -47,6 +49,7 @@ impl Ports {
             paths,
             events,
             dropped: BTreeMap::new(),
+            senders: Teller::default(),
             told: Vec::new(),
         }
     }
@@ -157,6 +160,11 @@ impl Surroundings for Ports {
         match said {
             Output::Packet(packet) => self.tun.write(packet)?,
             Output::Datagram { path, datagram } => self.paths.send(path, datagram),
+            Output::TooLong { packet, limit } => {
+                if let Some(message) = self.senders.tell(occasion.at, &packet, limit) {
+                    self.tun.write(message)?;
+                }
+            }
             Output::Reply { path, datagram } => {
                 if let Some(source) = occasion.source {
                     self.paths.reply(path, source, datagram);

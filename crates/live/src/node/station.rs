@@ -102,7 +102,7 @@ impl NodeStation {
         let paths = self.ports.paths.stats(now, |path| tunnel.health(path));
         let with_relay = |(id, stats): (PathId, PathStats)| PathStats {
             relay: tunnel.relay(id).map(RelayStats::from),
-            ..stats
+            ..self.ports.paths.with_size(id, tunnel.path_mtu(id), stats)
         };
         (0..).map(PathId).zip(paths).map(with_relay).collect()
     }
@@ -137,6 +137,15 @@ impl NodeStation {
                 }
                 Some(Order::Refused(_)) | None => return Ok(()),
             }
+        }
+        Ok(())
+    }
+
+    /// Has it found out from now on how long a packet each path carries whole, or not.
+    pub(super) fn find_sizes(&mut self, now: Time, is_wanted: bool) -> io::Result<()> {
+        let tun_mtu = self.tun_mtu();
+        for room in self.ports.paths.find_sizes(is_wanted, tun_mtu) {
+            self.tunnel.take_input(now, room, &mut self.ports)?;
         }
         Ok(())
     }

@@ -15,6 +15,8 @@ pub(crate) struct Change {
     pub(crate) adjustment: Adjustment,
     pub(crate) policy: PolicyConfig,
     pub(crate) liveness: Watch,
+    /// Whether it is found out how long a packet each path carries whole.
+    pub(crate) sizes: bool,
     pub(crate) paths: Vec<PathChange>,
 }
 

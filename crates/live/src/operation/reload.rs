@@ -169,6 +169,7 @@ impl Reloader {
             adjustment,
             policy: new.policy,
             liveness: new.liveness,
+            sizes: new.finds_sizes(),
             paths: paths.collect::<Result<_, _>>()?,
         })
     }
@@ -250,6 +251,7 @@ fn changed(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
         ("policy", old.policy != new.policy),
         ("probing", old.probing != new.probing),
         ("liveness", old.liveness != new.liveness),
+        ("pmtu", old.pmtu != new.pmtu),
         ("control", old.control != new.control),
         ("metrics", old.metrics != new.metrics),
     ];

@@ -31,6 +31,8 @@ pub struct Sent {
     pub bytes: usize,
     /// How many the kernel did not take.
     pub unsent: usize,
+    /// How many of those are longer than the interface lets through.
+    pub too_long: usize,
 }
 
 impl Outgoing {
@@ -69,7 +71,7 @@ impl Outgoing {
                     return Sent {
                         datagrams,
                         bytes: all,
-                        unsent: 0,
+                        ..Sent::default()
                     };
                 }
                 // Longer than the MTU, or more than the interface can do.
@@ -88,7 +90,10 @@ impl Outgoing {
                 }
             }
         }
-        self.send_each(socket, to)
+        let sent = self.send_each(socket, to);
+        // Then it is their length and not their number that the network does not take.
+        self.refuses &= sent.too_long == 0;
+        sent
     }
 
     /// Forgets what waits, and says how much that was.
@@ -107,6 +112,8 @@ impl Outgoing {
                 }
                 Err(error) => {
                     sent.unsent += 1;
+                    let is_too_long = error.raw_os_error() == Some(nix::libc::EMSGSIZE);
+                    sent.too_long += usize::from(is_too_long);
                     tracing::debug!(%to, %error, "datagram not sent");
                 }
             }

@@ -60,6 +60,8 @@ struct Run {
     flying: BTreeMap<(Time, u64), (usize, tunnel::Input)>,
     sent: u64,
     loss: f64,
+    /// The longest datagram that crosses, in bytes.
+    longest: usize,
     stream: Stream,
 }
 
@@ -72,6 +74,10 @@ impl Run {
                 self.fly(at, who, tunnel::Input::Packet(packet));
             }
             let other = PolicyConfig::DuplicateAcks { path: 1 };
+            for path in [0, 1].map(PathId) {
+                let room = tunnel::Input::Room { path, packet: 1300 };
+                self.fly(Time::ZERO, who, room);
+            }
             let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));
             self.fly(adjusted, who, tunnel::Input::Adjust(to));
@@ -112,6 +118,7 @@ impl Run {
         for (path, datagram) in datagrams {
             // The second path goes silent halfway.
             let is_cut = path == PathId(1) && now > Time::ZERO + LEN.scale(1, 2);
+            let is_cut = is_cut || datagram.len() > self.longest;
             if is_cut || self.stream.chance(self.loss) {
                 continue;
             }
@@ -126,7 +133,7 @@ impl Run {
 fn packet(stream: &mut Stream) -> Bytes {
     let mut bytes = Vec::new();
     let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64);
-    let payload = vec![0; usize::try_from(stream.below(1000)).unwrap()];
+    let payload = vec![0; usize::try_from(stream.below(1300)).unwrap()];
     match stream.below(3) {
         0 => builder.udp(1000, 2000).write(&mut bytes, &payload),
         1 => builder.tcp(1, 2, 3, 4).ack(5).write(&mut bytes, &[]),
@@ -146,6 +153,7 @@ fn record(policy: PolicyConfig, liveness: bool, loss: f64, seed: u64) -> [Vec<En
         flying: BTreeMap::new(),
         sent: 0,
         loss,
+        longest: if seed.is_multiple_of(2) { 1500 } else { 1000 },
         stream: Seed(seed).stream("run"),
     };
     run.go();
@@ -200,6 +208,7 @@ proptest! {
         match &mut said[number] {
             Output::Transmit(frame) => frame.path = PathId(1 - frame.path.0),
             Output::Deliver(packet) => packet.len += 1,
+            Output::Refused { limit, .. } => *limit += 1,
             event @ Output::Event(_) => *event = Output::Event(Event::Delivered { path: PathId(9), len: 0 }),
         }
         let (found, difference) = replay(&config(policy, true), &entries).unwrap_err();
@@ -304,4 +313,18 @@ fn an_entry_has_nothing_of_a_packet_but_its_shape() {
         "an address"
     );
     assert!(text.contains("\"deliver\":{\"len\":"));
+}
+
+#[test]
+fn what_is_found_of_sizes_is_recorded_and_decided_again() {
+    let policy = PolicyConfig::SinglePath { path: 0 };
+    let (mut found, mut refused) = (false, false);
+    for seed in (1..40).step_by(2) {
+        let [entries, _] = record(policy, true, 0.0, seed);
+        let said = || entries.iter().flat_map(|entry| &entry.said);
+        found |= said().any(|said| matches!(said, Output::Event(Event::PathMtu { .. })));
+        refused |= said().any(|said| matches!(said, Output::Refused { .. }));
+        assert_eq!(replay(&config(policy, true), &entries), Ok(()));
+    }
+    assert!(found && refused, "{found} {refused}");
 }

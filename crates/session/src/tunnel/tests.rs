@@ -13,6 +13,7 @@ use crate::session::Limits;
 mod adjust;
 mod liveness;
 mod relayed;
+mod sizes;
 
 const DELAY: Duration = Duration::from_millis(10);
 
@@ -93,6 +94,7 @@ impl Node {
             Output::Event(event) => self.events.push(event),
             Output::Authenticated { .. }
             | Output::RelayHeard { .. }
+            | Output::TooLong { .. }
             | Output::Session(_)
             | Output::Relay { .. } => {}
         });

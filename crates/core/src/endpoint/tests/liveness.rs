@@ -82,7 +82,7 @@ impl Failover {
                 }
                 Output::Deliver(packet) => self.arrived.push((now, packet.0)),
                 Output::Event(event) if end == 0 => self.events.push((now, event)),
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Refused { .. } => {}
             }
         }
     }

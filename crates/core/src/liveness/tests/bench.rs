@@ -68,7 +68,7 @@ impl Bench {
         let (flying, sent, told) = (&mut self.flying, &mut self.sent, &mut self.told);
         self.watch.on_deadline(now, |wanted| match wanted {
             Wanted::Event(event) => told.push((now, event)),
-            Wanted::Heartbeat { path, id } => {
+            Wanted::Heartbeat { path, id, .. } => {
                 sent.push((now, path));
                 flying.extend(fate(path, now).map(|rtt| (now + rtt, path, id)));
             }

@@ -87,6 +87,7 @@ impl Path {
             self.flood = Flood::default();
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
+            self.keep_whole_again();
             let until = now + GRACE;
             self.retired.push(Retired { socket, until });
         }

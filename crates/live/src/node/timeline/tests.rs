@@ -34,7 +34,9 @@ impl Machine for Judge {
             Input::Datagram { path, .. } => path,
             Input::Packet(_) => return self.seen.push((now, "packet")),
             Input::Late(_) => return self.seen.push((now, "late")),
-            Input::Adjust(_) | Input::Addressed(_) => unreachable!("nobody changes anything here"),
+            Input::Adjust(_) | Input::Addressed(_) | Input::Room { .. } => {
+                unreachable!("nobody changes anything here")
+            }
         };
         if path == PathId(0) {
             self.seen.push((now, "data"));

@@ -37,7 +37,7 @@ fn datagrams_go_in_one_call_and_come_as_they_were() {
         Sent {
             datagrams: 9,
             bytes: 8 * 900 + 70,
-            unsent: 0
+            ..Sent::default()
         }
     );
     assert!(outgoing.is_empty() && !outgoing.refuses);

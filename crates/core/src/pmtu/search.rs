@@ -1,0 +1,280 @@
+//! The search for the size of one path.
+
+use super::{
+    BASE, CONFIRM, CONFIRM_IDLE, LEAST, MAX_PROBES, MtuState, PathMtu, RAISE, RETRY, STEP, Signs,
+};
+use crate::time::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    room: u16,
+    state: MtuState,
+    /// The largest size that was answered.
+    confirmed: Option<u16>,
+    /// The smallest that failed.
+    failed: Option<u16>,
+    /// Whether only confirmed sizes are to be relied on: one failed since the room was last confirmed.
+    is_narrow: bool,
+    /// What was found before, where a search for more follows.
+    held: Option<u16>,
+    /// When complete or error was reached, or tried last.
+    since: Time,
+    /// When an answer last came; none where the path was away since.
+    verified: Option<Time>,
+    asked: Asked,
+}
+
+/// The probes of one size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    size: u16,
+    /// The number of the first.
+    first: u64,
+    /// The number of the next of any size.
+    next: u64,
+    /// When the newest left, as long as it is not overdue.
+    sent: Option<Time>,
+    overdue: u32,
+}
+
+impl Search {
+    pub(super) fn new(room: u16) -> Self {
+        Self {
+            room,
+            state: MtuState::Base,
+            confirmed: None,
+            failed: None,
+            is_narrow: false,
+            held: None,
+            since: Time::ZERO,
+            verified: None,
+            asked: Asked::default(),
+        }
+    }
+
+    /// Begins anew where the room is another than before.
+    pub(super) fn set_room(&mut self, room: u16) {
+        if room != self.room {
+            self.room = room;
+            self.restart();
+        }
+    }
+
+    /// Begins anew.
+    pub(super) fn restart(&mut self) {
+        let mut asked = self.asked;
+        asked.close();
+        *self = Self {
+            asked,
+            ..Self::new(self.room)
+        };
+    }
+
+    pub(super) fn known(&self) -> PathMtu {
+        PathMtu {
+            state: self.state,
+            confirmed: self.confirmed,
+        }
+    }
+
+    /// What is worth telling when it changes: how far it is, steps of a search aside, and the size that holds.
+    pub(super) fn report(&self) -> (MtuState, Option<u16>) {
+        match self.state {
+            MtuState::Complete => (MtuState::Complete, self.confirmed),
+            MtuState::Error => (MtuState::Error, None),
+            MtuState::Base | MtuState::Search => (MtuState::Search, self.held),
+        }
+    }
+
+    /// The longest packet that may go on the path.
+    pub(super) fn limit(&self) -> u16 {
+        let base = || match self.failed {
+            Some(failed) if failed <= self.base() => self.least(),
+            _ => self.base(),
+        };
+        match self.state {
+            MtuState::Complete => self.confirmed.unwrap_or(u16::MAX),
+            _ if self.is_narrow => self.confirmed.unwrap_or_else(base),
+            _ => u16::MAX,
+        }
+    }
+
+    /// Whether no search is under way that may raise the limit soon.
+    pub(super) fn is_final(&self) -> bool {
+        self.held.is_some() || self.state == MtuState::Complete
+    }
+
+    /// Takes the answer to the probe `id`.
+    pub(super) fn answer(&mut self, now: Time, id: u64) {
+        if !(self.asked.first..self.asked.next).contains(&id) {
+            return;
+        }
+        let size = self.asked.size;
+        self.asked.close();
+        self.verified = Some(now);
+        if self.state == MtuState::Complete {
+            return;
+        }
+        self.confirmed = Some(size);
+        self.failed = self.failed.filter(|failed| *failed > size);
+        self.state = MtuState::Search;
+        self.complete(now);
+    }
+
+    /// Does what is due: the number and the size of the probe to send, if any.
+    pub(super) fn wake(&mut self, now: Time, signs: &Signs) -> Option<(u64, u16)> {
+        if !signs.is_live {
+            // It may come back by another way.
+            self.verified = None;
+            self.asked.close();
+            return None;
+        }
+        if self.asked.sent.is_some() {
+            self.overdue_at(signs).filter(|at| *at <= now)?;
+            self.asked.sent = None;
+            self.asked.overdue += 1;
+            let most = match self.state {
+                MtuState::Error => 1,
+                _ => signs.needed.max(MAX_PROBES),
+            };
+            if self.asked.overdue >= most {
+                self.asked.close();
+                self.fail(now, self.asked.size);
+            }
+        }
+        self.begin_again(now);
+        let size = self.wanted(now, signs)?;
+        Some((self.asked.push(now, size), size))
+    }
+
+    /// When it next wants to act, if nothing comes.
+    pub(super) fn deadline(&self, signs: &Signs) -> Option<Time> {
+        if !signs.is_live {
+            return None;
+        }
+        if self.asked.sent.is_some() {
+            return self.overdue_at(signs);
+        }
+        Some(match self.state {
+            MtuState::Base | MtuState::Search => Time::ZERO,
+            MtuState::Error => self.since + RETRY,
+            MtuState::Complete => self.confirm_at(signs).min(self.raise_at()),
+        })
+    }
+
+    fn base(&self) -> u16 {
+        BASE.min(self.room)
+    }
+
+    fn least(&self) -> u16 {
+        LEAST.min(self.room)
+    }
+
+    /// When the probe under way is overdue; not before a plain heartbeat that followed it was answered.
+    fn overdue_at(&self, signs: &Signs) -> Option<Time> {
+        let sent = self.asked.sent?;
+        (signs.answered? > sent).then(|| sent + signs.timeout * 2)
+    }
+
+    fn confirm_at(&self, signs: &Signs) -> Time {
+        let every = if signs.is_busy { CONFIRM } else { CONFIRM_IDLE };
+        self.verified.map_or(Time::ZERO, |at| at + every)
+    }
+
+    fn raise_at(&self) -> Time {
+        if self.confirmed == Some(self.room) {
+            return Time::MAX;
+        }
+        self.since + RAISE
+    }
+
+    /// The size to ask for now.
+    fn wanted(&self, now: Time, signs: &Signs) -> Option<u16> {
+        match self.state {
+            MtuState::Base => Some(match self.failed {
+                Some(failed) if failed <= self.base() => self.least(),
+                _ => self.base(),
+            }),
+            MtuState::Search => self.candidate(),
+            MtuState::Complete => {
+                let is_due = self.asked.overdue > 0 || self.confirm_at(signs) <= now;
+                self.confirmed.filter(|_| is_due)
+            }
+            MtuState::Error => (self.since + RETRY <= now).then(|| self.least()),
+        }
+    }
+
+    /// The size that a search asks for next; none where it is over.
+    fn candidate(&self) -> Option<u16> {
+        let low = self.confirmed.filter(|confirmed| *confirmed < self.room)?;
+        let Some(high) = self.failed else {
+            return Some(self.room);
+        };
+        let between = high.saturating_sub(low);
+        (between > STEP).then(|| low + between / 2)
+    }
+
+    fn complete(&mut self, now: Time) {
+        if self.candidate().is_none() {
+            self.state = MtuState::Complete;
+            self.since = now;
+            self.is_narrow = self.confirmed != Some(self.room);
+            self.held = None;
+        }
+    }
+
+    fn begin_again(&mut self, now: Time) {
+        let is_asked = self.asked.overdue > 0;
+        if self.state == MtuState::Complete && !is_asked && self.raise_at() <= now {
+            self.state = MtuState::Search;
+            self.failed = None;
+            self.held = self.confirmed;
+        }
+    }
+
+    /// Draws the conclusions from a size that failed.
+    fn fail(&mut self, now: Time, size: u16) {
+        match self.state {
+            MtuState::Base if size > self.least() => {
+                self.failed = Some(size);
+                self.is_narrow = true;
+            }
+            MtuState::Base | MtuState::Error => {
+                self.state = MtuState::Error;
+                (self.confirmed, self.failed) = (None, None);
+                self.is_narrow = false;
+                self.since = now;
+            }
+            MtuState::Search => {
+                self.failed = Some(size);
+                self.is_narrow = true;
+                self.complete(now);
+            }
+            MtuState::Complete => {
+                (self.confirmed, self.failed) = (None, Some(size));
+                self.is_narrow = true;
+                self.state = MtuState::Base;
+            }
+        }
+    }
+}
+
+impl Asked {
+    /// Notes a probe of `size` that leaves, and gives its number.
+    fn push(&mut self, now: Time, size: u16) -> u64 {
+        if self.size != size || self.overdue == 0 {
+            self.size = size;
+            self.first = self.next;
+        }
+        self.sent = Some(now);
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Forgets the probes of this size: their answers say nothing any more.
+    fn close(&mut self) {
+        self.first = self.next;
+        self.sent = None;
+        self.overdue = 0;
+    }
+}

@@ -1,0 +1,131 @@
+use super::*;
+
+/// A discovery over one path, the answers under way to it, and what it has said.
+pub(super) struct Bench {
+    pub(super) sizes: Discovery,
+    pub(super) watch: Liveness,
+    pub(super) now: Time,
+    flying: Vec<(Time, u64, Purpose)>,
+    /// When the next packet goes, where any does.
+    packet: Option<Time>,
+    /// The probes that left, with their sizes.
+    pub(super) probes: Vec<(Time, u16)>,
+    /// The sizes that were answered.
+    pub(super) answered: Vec<u16>,
+    pub(super) told: Vec<(Time, MtuState, Option<u16>)>,
+}
+
+impl Bench {
+    pub(super) fn new(room: u16) -> Self {
+        let mut sizes = Discovery::default();
+        assert_eq!(sizes.set_room(Time::ZERO, PATH, room), None);
+        Self {
+            sizes,
+            watch: Liveness::new(&LivenessConfig::default(), 1),
+            now: Time::ZERO,
+            flying: Vec::new(),
+            packet: None,
+            probes: Vec::new(),
+            answered: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// With a packet every 20 ms.
+    pub(super) fn busy(self) -> Self {
+        let packet = Some(Time::ZERO);
+        Self { packet, ..self }
+    }
+
+    /// Goes on until `until`; `fate` is the round-trip time of a heartbeat of this length that leaves now, none for
+    /// one that is not answered.
+    pub(super) fn run(&mut self, until: Time, mut fate: impl FnMut(Time, u16) -> Option<Duration>) {
+        loop {
+            let answer = self.flying.iter().map(|(at, ..)| *at).min();
+            let due = self.watch.next_deadline().unwrap().at;
+            let due = self
+                .sizes
+                .next_deadline(&self.watch)
+                .map_or(due, |size| size.at.min(due));
+            let packet = self.packet.unwrap_or(Time::MAX);
+            let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
+            if next > until {
+                break;
+            }
+            self.now = self.now.max(next);
+            if packet == next {
+                self.watch.on_carried(self.now, PathSet::only(PATH));
+                self.packet = Some(self.now + MS * 20);
+            } else if answer == Some(next) {
+                self.answer_next();
+            } else {
+                self.wake(&mut fate);
+            }
+            self.check();
+        }
+        self.now = until;
+    }
+
+    fn answer_next(&mut self) {
+        let next = (0..self.flying.len()).min_by_key(|n| self.flying[*n].0);
+        let (_, id, purpose) = self.flying.swap_remove(next.unwrap());
+        if let Purpose::Size { len } = purpose {
+            self.answered.push(len);
+            let event = self.sizes.on_reply(self.now, PATH, id);
+            if let Some(event) = event {
+                self.note(event);
+            }
+        } else {
+            self.watch.on_reply(self.now, PATH, id);
+        }
+    }
+
+    fn wake(&mut self, fate: &mut impl FnMut(Time, u16) -> Option<Duration>) {
+        let now = self.now;
+        let mut wanted = Vec::new();
+        self.watch.on_deadline(now, |want| wanted.push(want));
+        self.sizes
+            .on_deadline(now, &self.watch, |want| wanted.push(want));
+        for want in wanted {
+            match want {
+                Wanted::Event(event) => self.note(event),
+                Wanted::Heartbeat { id, purpose, .. } => {
+                    if let Purpose::Size { len } = purpose {
+                        self.probes.push((now, len));
+                    }
+                    let rtt = fate(now, purpose.body_len());
+                    self.flying.extend(rtt.map(|rtt| (now + rtt, id, purpose)));
+                }
+            }
+        }
+        let due = self.sizes.next_deadline(&self.watch);
+        assert!(due.is_none_or(|due| due.at > now), "{due:?} at {now}");
+    }
+
+    fn note(&mut self, event: Event) {
+        if let Event::PathMtu { state, packet, .. } = event {
+            self.told.push((self.now, state, packet));
+        }
+    }
+
+    /// Nothing is said to cross that was not answered.
+    fn check(&self) {
+        let Some(known) = self.sizes.of(PATH) else {
+            return;
+        };
+        if let Some(size) = known.confirmed {
+            assert!(self.answered.contains(&size), "{known:?}");
+        }
+        if known.state == MtuState::Complete {
+            assert_eq!(known.confirmed, Some(self.limit()));
+        }
+    }
+
+    pub(super) fn known(&self) -> PathMtu {
+        self.sizes.of(PATH).unwrap()
+    }
+
+    pub(super) fn limit(&self) -> u16 {
+        self.sizes.search(PATH).unwrap().limit()
+    }
+}

@@ -1,0 +1,194 @@
+//! How long a datagram each path carries whole ([`polypath_core::pmtu`]), and what becomes of longer ones.
+//!
+//! From the first padded heartbeat on datagrams cross whole or not at all. Where it cannot be found out, the system
+//! fragments as it does by itself: then the peer knows no padded heartbeats, or none at all, and all is as it was without
+//! them. A datagram that is longer than what was found goes in fragments: that is an IPv6 packet that every link must carry.
+
+use polypath_core::frame::PathId;
+use polypath_core::pmtu::{LEAST, MtuState, PathMtu};
+use polypath_session::datagram::OVERHEAD;
+use polypath_session::tunnel::{Input, PACKET_OVERHEAD};
+
+use super::{Path, Paths};
+use crate::stats::PathStats;
+
+/// What of a path's datagrams crosses whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Whole {
+    /// Whether it is to be found out.
+    is_wanted: bool,
+    asked: Asked,
+    /// Whether the socket keeps datagrams whole.
+    is_kept: bool,
+    /// The longest datagram that does, once that is found, in bytes.
+    longest: Option<usize>,
+    /// What was told last, in bytes of the IP packet.
+    told: Option<usize>,
+}
+
+/// Whether the peer has been asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Asked {
+    /// No padded heartbeat has left.
+    #[default]
+    NotYet,
+    /// It answers, or will.
+    Yes,
+    /// It answers none.
+    InVain,
+}
+
+impl Paths {
+    /// Has it found out from now on how long a datagram each path carries whole, or no longer: what the machine is to
+    /// be told about that. A path that cannot carry whole what a TUN device of MTU `tun_mtu` sends is left to the system:
+    /// the configuration has it fragmented there.
+    pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool, tun_mtu: u16) -> Vec<Input> {
+        for path in &mut self.all {
+            let is_wanted = is_wanted && path.room() >= tun_mtu;
+            if is_wanted != path.whole.is_wanted {
+                path.whole = Whole {
+                    is_wanted,
+                    is_kept: path.whole.is_kept,
+                    ..Whole::default()
+                };
+            }
+            path.keep_whole();
+        }
+        let paths = (0..).map(PathId).zip(&self.all);
+        paths
+            .map(|(id, path)| Input::Room {
+                path: id,
+                packet: if path.whole.is_wanted { path.room() } else { 0 },
+            })
+            .collect()
+    }
+
+    /// Notes and logs what was found.
+    pub(super) fn note_size(&mut self, path: PathId, state: MtuState, packet: Option<u16>) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            path.note_size(state, packet);
+        }
+    }
+
+    /// The statistics of `path` with what is known of its size.
+    pub(in crate::node) fn with_size(
+        &self,
+        path: PathId,
+        size: Option<PathMtu>,
+        stats: PathStats,
+    ) -> PathStats {
+        let packet = size.and_then(|size| size.confirmed);
+        let on_wire = |path: &Path| packet.and_then(|p| u32::try_from(path.on_wire(p)).ok());
+        PathStats {
+            mtu_bytes: self.all.get(path.index()).and_then(on_wire),
+            mtu_state: size.map(|size| size.state),
+            ..stats
+        }
+    }
+}
+
+impl Path {
+    /// What a datagram adds to the packet in it, in bytes.
+    fn overhead(&self) -> usize {
+        // What goes by a relay is sealed for that, too.
+        let relay = self.relay_heard.map_or(0, |_| OVERHEAD);
+        PACKET_OVERHEAD + relay
+    }
+
+    /// The length of the IP packet in which `packet` bytes of an application's leave.
+    fn on_wire(&self, packet: u16) -> usize {
+        self.size(usize::from(packet) + self.overhead())
+    }
+
+    /// The longest packet that the interface lets through whole.
+    fn room(&self) -> u16 {
+        let room = (self.socket.mtu() as usize).saturating_sub(self.size(self.overhead()));
+        u16::try_from(room).unwrap_or(u16::MAX)
+    }
+
+    /// Tells a new socket what the one before it was told.
+    pub(super) fn keep_whole_again(&mut self) {
+        self.whole.is_kept = false;
+        self.keep_whole();
+    }
+
+    fn keep_whole(&mut self) {
+        let whole = self.whole.is_wanted && self.whole.asked == Asked::Yes;
+        if whole == self.whole.is_kept {
+            return;
+        }
+        // What waits is to leave as it was meant.
+        self.flush();
+        if let Err(error) = self.socket.keep_whole(whole) {
+            let path = &self.stats.name;
+            tracing::warn!(path, %error, "whether datagrams are fragmented cannot be said");
+        }
+        self.whole.is_kept = whole;
+    }
+
+    /// Notes that a heartbeat leaves in an IP packet of `len` bytes.
+    pub(super) fn note_heartbeat(&mut self, len: u32) {
+        self.stats.heartbeats.add(len as usize);
+        if self.whole.asked == Asked::NotYet && len >= u32::from(LEAST) {
+            self.whole.asked = Asked::Yes;
+            self.keep_whole();
+        }
+    }
+
+    /// Whether `datagram` is longer than what crosses whole, and yet to be sent.
+    pub(super) fn needs_fragments(&self, datagram: &[u8]) -> bool {
+        let longest = self.whole.longest;
+        longest.is_some_and(|longest| datagram.len() > longest)
+    }
+
+    pub(super) fn send_in_fragments(&mut self, datagram: &[u8]) {
+        self.flush();
+        let Some(remote) = self.remote.get() else {
+            self.stats.unaddressed += 1;
+            return;
+        };
+        match self.socket.send_in_fragments(datagram, remote) {
+            Ok(()) => self.stats.sent.add(self.size(datagram.len())),
+            Err(error) => {
+                self.stats.unsent += 1;
+                tracing::debug!(to = %remote, %error, "datagram not sent");
+            }
+        }
+    }
+
+    fn note_size(&mut self, state: MtuState, packet: Option<u16>) {
+        let is_complete = state == MtuState::Complete;
+        let longest = packet.map(|packet| usize::from(packet) + self.overhead());
+        // During a search a datagram may be longer because it is to find out whether it crosses whole.
+        self.whole.longest = longest.filter(|_| is_complete);
+        self.whole.asked = match state {
+            MtuState::Error => Asked::InVain,
+            _ if self.whole.asked == Asked::InVain => Asked::Yes,
+            _ => self.whole.asked,
+        };
+        self.keep_whole();
+        let found = packet.map(|packet| self.on_wire(packet));
+        let path = &self.stats.name;
+        match state {
+            MtuState::Error => tracing::warn!(
+                path,
+                "how long a packet crosses whole cannot be found out: does the peer have an older version? Long \
+                 datagrams are fragmented where the network asks for it"
+            ),
+            MtuState::Complete if found != self.whole.told => {
+                tracing::info!(path, mtu_bytes = found, "the path's MTU is found");
+            }
+            MtuState::Base | MtuState::Search if packet.is_none() && self.whole.told.is_some() => {
+                tracing::warn!(
+                    path,
+                    mtu_bytes = self.whole.told,
+                    "packets of the MTU that was found do not cross any more; it is looked for anew"
+                );
+            }
+            _ => {}
+        }
+        if is_complete || packet.is_none() {
+            self.whole.told = found;
+        }
+    }
+}

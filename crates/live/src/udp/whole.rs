@@ -1,0 +1,114 @@
+//! Whether datagrams may be fragmented on their way.
+
+use std::io;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use nix::libc::{self, c_int};
+
+use super::PathSocket;
+
+/// The fragments of a datagram over IPv6 have at most so many bytes, which every link carries (RFC 8200, section 5).
+const LEAST_MTU_V6: c_int = 1280;
+
+impl PathSocket {
+    /// Lets datagrams of this socket cross whole or not at all, whatever routers say of the path: those longer than
+    /// the interface's MTU are refused. Otherwise as the system does it by itself, which fragments at this end what
+    /// routers call too long.
+    pub fn keep_whole(&self, whole: bool) -> io::Result<()> {
+        let (v4, v6) = if whole {
+            (libc::IP_PMTUDISC_PROBE, libc::IPV6_PMTUDISC_PROBE)
+        } else {
+            (libc::IP_PMTUDISC_WANT, libc::IPV6_PMTUDISC_WANT)
+        };
+        if self.is_v4() {
+            return self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
+        }
+        self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)?;
+        self.set(libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, whole.into())
+    }
+
+    /// Sends `datagram` to `to` in fragments, if need be, from a socket that keeps datagrams whole.
+    ///
+    /// # Errors
+    /// As with [`PathSocket::send`].
+    pub fn send_in_fragments(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+        self.allow_fragments()?;
+        let sent = self.send(datagram, to);
+        if !self.is_v4() {
+            self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, 0)?;
+        }
+        self.keep_whole(true)?;
+        sent
+    }
+
+    fn allow_fragments(&self) -> io::Result<()> {
+        if self.is_v4() {
+            let dont = libc::IP_PMTUDISC_DONT;
+            return self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, dont);
+        }
+        self.keep_whole(false)?;
+        self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, LEAST_MTU_V6)
+    }
+
+    #[expect(unsafe_code, reason = "no library here has these socket options")]
+    fn set(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+        let len = libc::socklen_t::try_from(mem::size_of_val(&value)).map_err(io::Error::other)?;
+        let fd = self.socket.as_raw_fd();
+        // SAFETY: the call reads one `c_int`, which outlives it, and keeps no pointer; the descriptor is open.
+        let done = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), len) };
+        if done == 0 {
+            return Ok(());
+        }
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::config::PathConfig;
+    use std::io::Write;
+    use std::net::UdpSocket;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    /// More than the MTU of the loopback interface, which is 65 536 bytes, leaves for one IP packet is never asked for here; that
+    /// datagrams stay whole on a narrow path is tested where there is one.
+    #[test]
+    fn a_socket_sends_whole_or_in_fragments() {
+        for local in ["127.0.0.1:0", "[::1]:0"] {
+            let path = PathConfig {
+                name: "test".to_owned(),
+                local: local.parse().unwrap(),
+                remote: None,
+                relay: None,
+                interface: None,
+            };
+            let mut socket = match PathSocket::open(&path) {
+                Ok(socket) => socket,
+                Err(error) if local.starts_with('[') => {
+                    // The runner captures what the print macros write.
+                    let _ = writeln!(io::stderr(), "skipped without IPv6: {error}");
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            let peer = UdpSocket::bind(local).unwrap();
+            let to = peer.local_addr().unwrap();
+            socket.keep_whole(true).unwrap();
+            socket.send(&[1; 2000], to).unwrap();
+            socket.send_in_fragments(&[2; 3000], to).unwrap();
+            socket.send(&[3; 4000], to).unwrap();
+            socket.keep_whole(false).unwrap();
+            sleep(Duration::from_millis(20));
+            let mut space = [0; 5000];
+            let lens = [0; 3].map(|_| peer.recv(&mut space).unwrap());
+            assert_eq!(lens, [2000, 3000, 4000]);
+            let none = socket.receive(&mut space, Clock::starting_now()).unwrap();
+            assert_eq!(none, None);
+        }
+    }
+}

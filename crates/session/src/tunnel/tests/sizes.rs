@@ -1,0 +1,187 @@
+//! Two nodes between which the paths are narrower than their interfaces.
+
+use std::collections::BTreeMap;
+
+use polypath_core::pmtu::{MtuState, STEP};
+
+use super::*;
+
+/// What the interfaces let through, in bytes.
+const ROOM: u16 = 1421;
+
+/// Two nodes, and the datagrams between them in the order of their arrival.
+struct Pair {
+    nodes: [Node; 2],
+    flying: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    sent: u64,
+    /// The longest datagram that crosses on each path, in bytes.
+    longest: [usize; 2],
+    too_long: Vec<(Bytes, u16)>,
+}
+
+impl Pair {
+    fn new(longest: [usize; 2]) -> Self {
+        let liveness = Some(LivenessConfig::default());
+        let mut pair = Self {
+            nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
+            flying: BTreeMap::new(),
+            sent: 0,
+            longest,
+            too_long: Vec::new(),
+        };
+        for path in [0, 1].map(PathId) {
+            let packet = ROOM;
+            pair.wake(Time::ZERO, 0, Wake::Input(Input::Room { path, packet }));
+        }
+        pair
+    }
+
+    fn run(&mut self, until: Time) {
+        loop {
+            let due = |who: usize| {
+                self.nodes[who]
+                    .tunnel
+                    .deadline()
+                    .map_or(Time::MAX, |d| d.at)
+            };
+            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
+            let next = due(0).min(due(1)).min(arrival);
+            if next > until {
+                return;
+            }
+            if arrival == next {
+                let (_, (to, path, datagram)) = self.flying.pop_first().unwrap();
+                self.wake(next, to, Wake::Input(Input::Datagram { path, datagram }));
+            } else {
+                self.wake(next, usize::from(due(1) == next), Wake::Timeout);
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Time, who: usize, wake: Wake<Input>) {
+        let node = &mut self.nodes[who];
+        let mut datagrams = Vec::new();
+        step(&mut node.tunnel, now, wake, &mut |said| match said {
+            Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
+                datagrams.push((path, datagram));
+            }
+            Output::Packet(packet) => node.packets.push(packet),
+            Output::Event(event) => node.events.push(event),
+            Output::TooLong { packet, limit } => self.too_long.push((packet, limit)),
+            _ => {}
+        });
+        for (path, datagram) in datagrams {
+            self.sent += 1;
+            if datagram.len() <= self.longest[path.index()] {
+                let key = (now + DELAY, self.sent);
+                self.flying.insert(key, (1 - who, path, datagram));
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, packet: &Bytes) {
+        self.nodes[0].events.clear();
+        self.wake(now, 0, Wake::Input(Input::Packet(packet.clone())));
+        self.run(now + DELAY);
+    }
+
+    /// The paths on which data left since the last packet was sent.
+    fn used(&self) -> Vec<PathId> {
+        let on = |event: &Event| match event {
+            Event::FrameOut { path, kind, .. } if *kind == FrameKind::Data => Some(*path),
+            _ => None,
+        };
+        self.nodes[0].events.iter().filter_map(on).collect()
+    }
+}
+
+/// A UDP packet of `len` bytes.
+fn packet(len: usize, may_fragment: bool) -> Bytes {
+    let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64).udp(1000, 2000);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, &vec![7; len - 28]).unwrap();
+    let (mut header, payload) = etherparse::Ipv4Header::from_slice(&bytes).unwrap();
+    header.dont_fragment = !may_fragment;
+    header.header_checksum = header.calc_header_checksum();
+    [&header.to_bytes()[..], payload].concat().into()
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+fn sizes(packets: &[Bytes]) -> Vec<usize> {
+    packets.iter().map(Bytes::len).collect()
+}
+
+#[test]
+fn a_packet_goes_where_it_fits_and_its_sender_hears_where_it_does_not() {
+    let mut pair = Pair::new([1472, 1272]);
+    pair.run(at(10_000));
+    let of = |pair: &Pair, path| pair.nodes[0].tunnel.path_mtu(PathId(path)).unwrap();
+    let [wide, narrow] = [0, 1].map(|path| of(&pair, path));
+    assert_eq!(
+        (wide.state, wide.confirmed),
+        (MtuState::Complete, Some(ROOM))
+    );
+    let found = usize::from(narrow.confirmed.unwrap());
+    assert!(
+        (1221 - usize::from(STEP)..=1221).contains(&found),
+        "{found}"
+    );
+    pair.send(at(10_000), &packet(found, false));
+    assert_eq!(pair.used(), [PathId(1), PathId(0)]);
+    pair.send(at(10_100), &packet(found + 1, false));
+    assert_eq!(pair.used(), [PathId(0)], "the narrow path is left out");
+    assert_eq!(sizes(&pair.nodes[1].packets), [found, found + 1]);
+    let long = packet(1430, false);
+    pair.send(at(10_200), &long);
+    assert_eq!(pair.used(), []);
+    assert_eq!(pair.too_long, [(long, ROOM)]);
+    let reason = DropReason::TooLong;
+    let dropped = Event::Dropped { reason, len: 1430 };
+    assert!(pair.nodes[0].events.contains(&dropped));
+    // The other end was told no room, and asks for nothing.
+    assert_eq!(pair.nodes[1].tunnel.path_mtu(PathId(0)), None);
+}
+
+#[test]
+fn what_may_be_fragmented_is_and_nobody_hears_of_it() {
+    let mut pair = Pair::new([1272, 1272]);
+    pair.run(at(10_000));
+    pair.nodes[1].packets.clear();
+    pair.send(at(10_000), &packet(1400, true));
+    let of = |path| {
+        pair.nodes[0]
+            .tunnel
+            .path_mtu(PathId(path))
+            .unwrap()
+            .confirmed
+    };
+    let limit = usize::from(of(0).max(of(1)).unwrap());
+    let first = (limit - 20) / 8 * 8 + 20;
+    let arrived = sizes(&pair.nodes[1].packets);
+    assert_eq!(arrived, [first, 1400 - first + 20]);
+    assert_eq!(pair.too_long, []);
+}
+
+#[test]
+fn nobody_is_told_a_limit_that_a_search_may_raise() {
+    let mut pair = Pair::new([1472, 1472]);
+    pair.run(at(2_000));
+    pair.longest = [1272, 1272];
+    let long = packet(1400, false);
+    let mut now = at(2_000);
+    let is_known = |pair: &Pair| !pair.too_long.is_empty();
+    while !is_known(&pair) {
+        assert!(now < at(60_000));
+        now += Duration::from_millis(50);
+        pair.run(now);
+        pair.send(now, &long);
+    }
+    let limit = usize::from(pair.too_long[0].1);
+    assert!(
+        (1221 - usize::from(STEP)..=1221).contains(&limit),
+        "{limit}"
+    );
+}
