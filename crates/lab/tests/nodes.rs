@@ -13,6 +13,8 @@ use relay::{Mischief, Relay};
 
 #[path = "nodes/datagrams.rs"]
 mod datagrams;
+#[path = "nodes/narrow.rs"]
+mod narrow;
 #[path = "nodes/overlay.rs"]
 mod overlay;
 #[path = "nodes/relay.rs"]

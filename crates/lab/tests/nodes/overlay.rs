@@ -32,11 +32,42 @@ impl Site {
         let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"]).unwrap();
         a.join(&b, "p2", ["10.1.2.1/24", "10.1.2.2/24"]).unwrap();
+        Some(Self::of(a, b))
+    }
+
+    /// The same, joined once by way of a router, which comes with it: `p1` leads to the first, `p2` to the second.
+    /// It tells nobody of what it drops.
+    pub(crate) fn with_router() -> Option<(Self, Namespace)> {
+        if !can_test() {
+            return None;
+        }
+        let [a, router, b] = [(); 3].map(|()| Namespace::new().unwrap());
+        a.join(&router, "p1", ["10.1.1.1/24", "10.1.1.254/24"])
+            .unwrap();
+        router
+            .join(&b, "p2", ["10.1.2.254/24", "10.1.2.2/24"])
+            .unwrap();
+        router.set("ipv4/ip_forward", "1").unwrap();
+        let from = |site: &Namespace, network: &str, gateway: &str| {
+            let way = ["route", "add", network, "via", gateway];
+            site.ip(&way).unwrap();
+        };
+        from(&a, "10.1.2.0/24", "10.1.1.254");
+        from(&b, "10.1.1.0/24", "10.1.2.254");
+        for end in ["10.1.1.1", "10.1.2.2"] {
+            // Of the router's own making is what it would tell.
+            let silence = ["rule", "add", "iif", "lo", "to", end, "blackhole"];
+            router.ip(&silence).unwrap();
+        }
+        Some((Self::of(a, b), router))
+    }
+
+    fn of(a: Namespace, b: Namespace) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c"] {
             keys::generate(&directory.path().join(format!("{name}.key"))).unwrap();
         }
-        Some(Self { a, b, directory })
+        Self { a, b, directory }
     }
 
     /// Bytes that interface `name` of the first namespace has sent, as `ip -s link` tells.
@@ -96,6 +127,16 @@ impl Overlay {
         let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
         let a = site.start(&site.a, ["a", "b"], 1, &(tables.clone() + &a));
         let b = site.start(&site.b, ["b", "a"], 2, &(tables + &b));
+        Self([a, b])
+    }
+
+    /// Starts a node at each end of the path by the router.
+    pub(crate) fn over_router(site: &Site) -> Self {
+        let table = "[policy]\nkind = \"single-path\"\n".to_owned();
+        let a = table.clone() + &path("one", "10.1.1.1:7001", Some("10.1.2.2:7001"));
+        let b = table + &path("one", "10.1.2.2:7001", None);
+        let a = site.start(&site.a, ["a", "b"], 1, &a);
+        let b = site.start(&site.b, ["b", "a"], 2, &b);
         Self([a, b])
     }
 
