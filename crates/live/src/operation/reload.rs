@@ -68,8 +68,11 @@ impl Reloader {
             .transpose()
             .map_err(|error| error.to_string())?;
         let change = self.prepare(&new)?;
-        let metrics = self.listen_anew(&new, &mut listeners.metrics)?;
+        let metrics = (new.metrics != self.config.metrics)
+            .then(|| self.listen_anew(&new, &mut listeners.metrics))
+            .transpose()?;
         if let Err(error) = desk.change(change) {
+            drop(metrics);
             self.listen_again(&mut listeners.metrics);
             return Err(error);
         }
@@ -83,16 +86,13 @@ impl Reloader {
         Ok(changed)
     }
 
-    /// Listens for those who read metrics as `new` says, where it says otherwise. Of a port that stays on another address
+    /// Listens for those who read metrics as `new` says. Of a port that stays on another address
     /// the listener of before has to make way; it is back where that was in vain.
     fn listen_anew(
         &self,
         new: &NodeConfig,
         listener: &mut Option<TcpListener>,
-    ) -> Result<Option<Option<TcpListener>>, String> {
-        if new.metrics == self.config.metrics {
-            return Ok(None);
-        }
+    ) -> Result<Option<TcpListener>, String> {
         let port = |config: &Option<MetricsConfig>| Some(config.as_ref()?.listen.port());
         if listener.is_some() && port(&new.metrics) == port(&self.config.metrics) {
             *listener = None;
@@ -101,7 +101,7 @@ impl Reloader {
         if listening.is_err() {
             self.listen_again(listener);
         }
-        listening.map(Some)
+        listening
     }
 
     /// Listens as before, where the listener had to make way.
