@@ -22,7 +22,8 @@
 //!   brings the others forward.
 //!
 //! **Use.** Live paths are used. Where none lives, those that return; where none returns, every path: a packet
-//! is rather tried on a path of which nothing is known than dropped.
+//! is rather tried on a path of which nothing is known than dropped. Copies of what goes on all paths go on those that
+//! return, too: where a hold keeps one path back, the others must not be the only ones when they fall silent.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,7 +35,7 @@ use crate::event::Event;
 use crate::frame::{PathId, Purpose};
 use crate::machine::Deadline;
 use crate::pmtu::Signs;
-use crate::policy::PathSet;
+use crate::policy::{PathSet, Paths};
 use crate::time::{Duration, Time};
 
 mod config;
@@ -136,16 +137,20 @@ impl Liveness {
 
     /// The paths to be used; there is always one.
     #[must_use]
-    pub fn usable(&self) -> PathSet {
+    pub fn paths(&self) -> Paths {
         let live = self.those(PathState::Live);
-        if !live.is_empty() {
-            return live;
-        }
         let returning = self.those(PathState::Returning);
-        if !returning.is_empty() {
-            return returning;
+        match (live.is_empty(), returning.is_empty()) {
+            (false, _) => Paths {
+                usable: live,
+                copies: live.or(returning),
+            },
+            (true, false) => Paths::trusted(returning),
+            (true, true) => {
+                let paths = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
+                Paths::trusted(PathSet::first(paths))
+            }
         }
-        PathSet::first(u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY))
     }
 
     /// What was observed of `path`; nothing of one that there is not.

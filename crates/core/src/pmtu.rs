@@ -29,7 +29,7 @@ use crate::frame::{HEADER_LEN, OVER_IPV4, PathId, Purpose, SEAL_LEN};
 use crate::liveness::{Liveness, Wanted};
 use crate::machine::Deadline;
 use crate::packet::{IpVersion, PacketMeta};
-use crate::policy::PathSet;
+use crate::policy::{PathSet, Paths};
 use crate::time::{Duration, Time};
 use search::Search;
 
@@ -201,12 +201,18 @@ impl Discovery {
         Some(Deadline { at, why })
     }
 
-    /// Those of `usable` that carry a packet like `meta` whole.
+    /// Those of `paths` that carry a packet like `meta` whole.
     ///
     /// # Errors
-    /// Where none does. An IPv6 packet no longer than what any link must carry is tried nevertheless, since
+    /// Where none that can be used does. An IPv6 packet no longer than what any link must carry is tried nevertheless, since
     /// nobody would make it shorter (RFC 8201, section 4).
-    pub(crate) fn carriers(&self, usable: PathSet, meta: &PacketMeta) -> Result<PathSet, TooLong> {
+    pub(crate) fn carriers(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
+        let usable = self.wide(paths.usable, meta)?;
+        let copies = self.wide(paths.copies, meta).unwrap_or(usable);
+        Ok(Paths { usable, copies })
+    }
+
+    fn wide(&self, usable: PathSet, meta: &PacketMeta) -> Result<PathSet, TooLong> {
         if self.paths.is_empty() {
             return Ok(usable);
         }

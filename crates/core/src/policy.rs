@@ -37,6 +37,20 @@ pub struct Plan {
 pub struct Paths {
     /// Those that can be sent on.
     pub usable: PathSet,
+    /// Those that carry copies of what goes on all: the usable ones, and those that answer again but are not yet trusted
+    /// with what goes on one alone ([`crate::liveness`]).
+    pub copies: PathSet,
+}
+
+impl Paths {
+    /// Paths all of which are trusted.
+    #[must_use]
+    pub const fn trusted(usable: PathSet) -> Self {
+        Self {
+            usable,
+            copies: usable,
+        }
+    }
 }
 
 /// What a policy learns from the other end.

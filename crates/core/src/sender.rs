@@ -48,9 +48,7 @@ impl Sender {
         Self {
             choice: Choice::new(config.policy, config.probing.pair_interval),
             link: Outgoing {
-                paths: Paths {
-                    usable: PathSet::first(config.paths),
-                },
+                paths: Paths::trusted(PathSet::first(config.paths)),
                 encapsulation: config.encapsulation,
             },
             sequence: config.first_sequence,
@@ -72,8 +70,8 @@ impl Sender {
         payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let usable = match self.sizes.carriers(self.link.paths.usable, meta) {
-            Ok(usable) => usable,
+        let paths = match self.sizes.carriers(self.link.paths, meta) {
+            Ok(paths) => paths,
             Err(TooLong { limit, is_final }) => {
                 return out(Output::Refused {
                     payload,
@@ -87,12 +85,9 @@ impl Sender {
             len: meta.size,
         }));
         let mut asked = Asked::default();
-        let plan = self
-            .choice
-            .policy
-            .route(now, meta, &Paths { usable }, &mut |action| {
-                asked.note(action);
-            });
+        let plan = self.choice.policy.route(now, meta, &paths, &mut |action| {
+            asked.note(action);
+        });
         self.act(now, asked, out);
         if plan.copies.is_empty() {
             out(Output::Event(Event::Dropped {
@@ -175,7 +170,7 @@ impl Sender {
             }
             (Purpose::Liveness, Some(liveness)) => {
                 let change = liveness.on_reply(now, path, id);
-                self.link.paths.usable = liveness.usable();
+                self.link.paths = liveness.paths();
                 change.map(Output::Event).into_iter().for_each(out);
             }
             (Purpose::Size { .. }, Some(_)) => {
@@ -238,7 +233,7 @@ impl Sender {
             (liveness, config) => {
                 let paths = u8::try_from(self.all.len()).unwrap_or(PathSet::CAPACITY);
                 *liveness = config.map(|config| Liveness::new(&config, paths));
-                self.link.paths.usable = self.all;
+                self.link.paths = Paths::trusted(self.all);
                 self.sizes.restart(|event| out(Output::Event(event)));
             }
         }
@@ -292,7 +287,7 @@ impl Sender {
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
     pub(crate) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
-        self.link.send_copies(self.link.paths.usable, frame, out);
+        self.link.send_copies(self.link.paths.copies, frame, out);
     }
 
     fn watch<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
@@ -306,7 +301,7 @@ impl Sender {
         };
         liveness.on_deadline(now, &mut want);
         self.sizes.on_deadline(now, liveness, want);
-        self.link.paths.usable = liveness.usable();
+        self.link.paths = liveness.paths();
         for (path, id, purpose) in heartbeats {
             self.beat(now, path, id, Body::Heartbeat(purpose), out);
         }

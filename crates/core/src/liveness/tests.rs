@@ -37,13 +37,13 @@ fn heartbeats_leave_fast_where_packets_go_and_seldom_elsewhere() {
 #[test]
 fn before_the_first_answer_every_path_is_used_and_then_those_that_answered() {
     let mut bench = Bench::new(&LivenessConfig::default(), 3);
-    assert_eq!(bench.watch.usable(), PathSet::first(3));
+    assert_eq!(bench.watch.paths().usable, PathSet::first(3));
     let answers = |path: PathId, _| (path != SECOND).then_some(MS * (10 + u64::from(path.0) * 10));
     bench.run(at(15), answers);
-    assert_eq!(bench.watch.usable(), PathSet::only(FIRST));
+    assert_eq!(bench.watch.paths().usable, PathSet::only(FIRST));
     bench.run(at(60_000), answers);
     let expected = PathSet::first(3).without(PathSet::only(SECOND));
-    assert_eq!(bench.watch.usable(), expected);
+    assert_eq!(bench.watch.paths().usable, expected);
     assert_eq!(bench.state(SECOND), PathState::Unproven);
     let tries = bench.sent.iter().filter(|(_, path)| *path == SECOND);
     assert!(tries.count() < 30, "they grow apart");
@@ -64,7 +64,7 @@ fn a_silence_and_a_return_take_the_course_that_is_stated() {
     bench.run(at(5_129), fate);
     assert_eq!(bench.state(FIRST), PathState::Live);
     bench.run(at(6_000), fate);
-    assert_eq!(bench.watch.usable(), PathSet::only(SECOND));
+    assert_eq!(bench.watch.paths().usable, PathSet::only(SECOND));
     bench.run(at(20_000), fate);
     // The heartbeats of 5015, 5040 and 5065 ms are lost; the third is overdue 40 + 25 ms later. The first try
     // behind the hole leaves at 7390 ms and is answered at 7430 ms; 1 s of hold, and the next answer.
@@ -80,7 +80,7 @@ fn a_silence_and_a_return_take_the_course_that_is_stated() {
         unreachable!()
     };
     assert_eq!(outage, MS * (8_445 - 5_030));
-    assert_eq!(bench.watch.usable(), PathSet::first(2));
+    assert_eq!(bench.watch.paths().usable, PathSet::first(2));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_path_at_rest_does_not_die_unnoticed() {
     };
     let stated = 500 + 2 * 25 + 2 * 65;
     assert!(silent <= 5_001 + stated, "{silent}");
-    assert_eq!(bench.watch.usable(), PathSet::only(SECOND));
+    assert_eq!(bench.watch.paths().usable, PathSet::only(SECOND));
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn where_no_path_lives_each_is_tried_and_the_first_to_return_is_used_at_once() {
     bench.run(at(2_500), fate);
     assert_eq!(bench.state(FIRST), PathState::Silent);
     assert_eq!(bench.state(SECOND), PathState::Silent);
-    assert_eq!(bench.watch.usable(), PathSet::first(2));
+    assert_eq!(bench.watch.paths().usable, PathSet::first(2));
     bench.run(at(3_600), fate);
     assert_eq!(bench.state(FIRST), PathState::Returning);
-    assert_eq!(bench.watch.usable(), PathSet::only(FIRST));
+    assert_eq!(bench.watch.paths().usable, PathSet::only(FIRST));
     bench.run(at(30_000), fate);
-    assert_eq!(bench.watch.usable(), PathSet::first(2));
+    assert_eq!(bench.watch.paths().usable, PathSet::first(2));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_path_that_comes_and_goes_is_used_ever_less_often() {
     assert_eq!(back.len(), 3, "{changes:?}");
     // It stays up from now on.
     bench.run(at(700_000), |_, _| Some(MS * 20));
-    assert_eq!(bench.watch.usable(), PathSet::first(2));
+    assert_eq!(bench.watch.paths().usable, PathSet::first(2));
     // A return that lasted begins anew with the shortest hold.
     let gap = hole(MS * 20, 700_000, 701_000);
     bench.run(at(710_000), |path, now| {

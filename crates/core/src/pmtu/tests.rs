@@ -187,7 +187,15 @@ fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
     };
     let both = PathSet::first(2);
     let only = PathSet::only(PATH);
-    let carriers = |usable, version, size| bench.sizes.carriers(usable, &meta(version, size));
+    let carriers = |usable, version, size| {
+        let carriers = bench
+            .sizes
+            .carriers(Paths::trusted(usable), &meta(version, size));
+        carriers.map(|paths| {
+            assert_eq!(paths.usable, paths.copies);
+            paths.usable
+        })
+    };
     assert_eq!(carriers(both, IpVersion::V4, 1217), Ok(both));
     assert_eq!(
         carriers(both, IpVersion::V4, 1218),

@@ -28,7 +28,7 @@ impl PathPolicy for DuplicateAcks {
         _: &mut dyn FnMut(Action),
     ) -> Plan {
         let copies = if is_small_and_vital(meta) {
-            paths.usable
+            paths.copies
         } else {
             paths.usable.one(self.data_path)
         };
@@ -50,7 +50,7 @@ pub struct DuplicateAll;
 impl PathPolicy for DuplicateAll {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {
         Plan {
-            copies: paths.usable,
+            copies: paths.copies,
             probes: PathSet::EMPTY,
         }
     }

@@ -38,6 +38,12 @@ impl PathSet {
         Self(self.0 | Self::only(path).0)
     }
 
+    /// Those that are in either set.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Those that are in both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {

@@ -76,7 +76,7 @@ impl PathPolicy for ProbeAndSwitch {
     ) -> Plan {
         if is_small_and_vital(meta) {
             return Plan {
-                copies: paths.usable,
+                copies: paths.copies,
                 probes: PathSet::EMPTY,
             };
         }

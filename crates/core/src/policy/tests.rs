@@ -15,9 +15,7 @@ fn packet(kind: Kind) -> PacketMeta {
 }
 
 fn paths(n: u8) -> Paths {
-    Paths {
-        usable: PathSet::first(n),
-    }
+    Paths::trusted(PathSet::first(n))
 }
 
 fn plan(policy: &mut dyn PathPolicy, kind: Kind, n: u8) -> Plan {
@@ -96,7 +94,7 @@ fn an_unusable_path_gets_nothing() {
         let plan = policy.route(
             Time::ZERO,
             &packet(Kind::Data),
-            &Paths { usable },
+            &Paths::trusted(usable),
             &mut |_| {},
         );
         assert!(
@@ -201,7 +199,7 @@ fn a_path_that_cannot_be_used_is_stood_in_for_until_it_can() {
         let mut policy = config.build(Duration::from_secs(1));
         let mut data_on = |usable| {
             let meta = packet(Kind::Data);
-            let paths = Paths { usable };
+            let paths = Paths::trusted(usable);
             policy.route(Time::ZERO, &meta, &paths, &mut |_| {}).copies
         };
         assert_eq!(data_on(PathSet::first(3)), PathSet::only(named));

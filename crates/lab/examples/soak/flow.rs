@@ -31,15 +31,17 @@ pub(crate) struct Direction {
 }
 
 /// What was sent, and what came.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
     pub(crate) repeated: u64,
+    /// When packets got lost, in seconds since the flow began, and how many in a row of seconds.
+    pub(crate) losses: Vec<(f64, u64)>,
 }
 
 impl Course {
-    pub(crate) const fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.sent - self.arrived
     }
 }
@@ -117,6 +119,12 @@ impl Direction {
 }
 
 impl Seen {
+    fn has(&self, number: u64) -> bool {
+        let word = usize::try_from(number / 64).ok();
+        let word = word.and_then(|word| self.bits.get(word));
+        word.is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
     fn note(&mut self, number: u64) {
         let (word, bit) = (
             usize::try_from(number / 64).unwrap_or(0),
@@ -130,6 +138,14 @@ impl Seen {
     }
 }
 
+/// The numbers `lost`, together where less than a second lies between.
+fn losses(lost: &[u64]) -> Vec<(f64, u64)> {
+    let apart = |before: &u64, after: &u64| ((after - before) as f64) < RATE;
+    let runs = lost.chunk_by(apart);
+    runs.map(|run| (run[0] as f64 / RATE, run.len() as u64))
+        .collect()
+}
+
 /// Waits for both ends of a flow.
 pub(crate) fn join(
     sender: ScopedJoinHandle<'_, io::Result<u64>>,
@@ -138,14 +154,11 @@ pub(crate) fn join(
     let panicked = |_: Box<dyn Any + Send>| io::Error::other("a flow panicked");
     let sent = sender.join().map_err(panicked)??;
     let seen = receiver.join().map_err(panicked)??;
-    let arrived = seen
-        .bits
-        .iter()
-        .map(|word| u64::from(word.count_ones()))
-        .sum();
+    let lost: Vec<u64> = (0..sent).filter(|number| !seen.has(*number)).collect();
     Ok(Course {
         sent,
-        arrived,
+        arrived: sent - lost.len() as u64,
         repeated: seen.repeated,
+        losses: losses(&lost),
     })
 }

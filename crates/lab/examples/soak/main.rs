@@ -37,6 +37,8 @@ const OUTAGE: Duration = Duration::from_secs(3);
 const SAMPLE: Duration = Duration::from_secs(5);
 /// The real-time priority of nodes and of the ends of flows.
 const PRIORITY: u8 = 5;
+/// So many losses are told one by one.
+const MOST_TOLD: usize = 10;
 /// Growth that is none, in kB an hour: what the allocator and the counters of the kernel move.
 const FLAT: f64 = 512.0;
 
@@ -246,7 +248,7 @@ fn watch(site: &Site, clock: Clock, span: Duration, memory: &mut [Memory; 2]) ->
 fn tell(soak: &Soak, minutes: f64, is_json: bool) {
     let [a, b] = &soak.flows;
     if is_json {
-        let flow = |c: &Course| json!({ "sent": c.sent, "lost": c.lost(), "repeated": c.repeated });
+        let flow = |c: &Course| json!({ "sent": c.sent, "lost": c.lost(), "repeated": c.repeated, "losses": c.losses });
         let memory = |m: &Memory| {
             let (slope, half) = m.slope();
             json!({ "first_kb": m.settled(), "last_kb": m.last(), "kb_per_hour": slope, "ci95": half })
@@ -265,6 +267,9 @@ fn tell(soak: &Soak, minutes: f64, is_json: bool) {
     for (name, course) in [("a to b", a), ("b to a", b)] {
         let (sent, lost, repeated) = (course.sent, course.lost(), course.repeated);
         println!("{name}: {sent} packets sent, {lost} lost, {repeated} twice");
+        for (at, count) in course.losses.iter().take(MOST_TOLD) {
+            println!("  {count} lost at {at:.1} s");
+        }
     }
     for (name, memory) in ["node a", "node b"].into_iter().zip(&soak.memory) {
         let (slope, half) = memory.slope();

@@ -56,9 +56,7 @@ impl MultihomedSource {
             datagrams,
             left: packets,
             policy,
-            paths: Paths {
-                usable: PathSet::first(paths),
-            },
+            paths: Paths::trusted(PathSet::first(paths)),
             has_begun: false,
             stop,
         }

@@ -13,7 +13,7 @@ fn watched(policy: PolicyConfig) -> Endpoint<Packet> {
     Endpoint::new(&config).unwrap()
 }
 
-/// Two endpoints with a network between them, whose first path is cut for a while; every 20 ms the
+/// Two endpoints with a network between them, whose paths are cut now and then; every 20 ms the
 /// first sends a packet.
 struct Failover {
     ends: [Endpoint<Packet>; 2],
@@ -21,8 +21,8 @@ struct Failover {
     delay: Duration,
     /// Frames under way, with the end that they go to.
     flying: VecDeque<(Time, usize, Frame<Packet>)>,
-    /// When the first path carries nothing either way, in milliseconds.
-    cut: core::ops::Range<u64>,
+    /// When a path carries nothing either way, in milliseconds.
+    cuts: Vec<(PathId, core::ops::Range<u64>)>,
     /// Whether requests to switch get lost.
     unasked: bool,
     arrived: Vec<(Time, u32)>,
@@ -36,7 +36,7 @@ impl Failover {
             ends: [watched(policy), watched(policy)],
             delay: MS * 10,
             flying: VecDeque::new(),
-            cut,
+            cuts: [(FIRST, cut)].into(),
             unasked: false,
             arrived: Vec::new(),
             events: Vec::new(),
@@ -74,7 +74,10 @@ impl Failover {
             match said {
                 Output::Transmit(frame) => {
                     let time = now.0 / 1_000_000;
-                    let is_cut = frame.path == FIRST && self.cut.contains(&time);
+                    let cuts = |(path, span): &(_, core::ops::Range<_>)| {
+                        frame.path == *path && span.contains(&time)
+                    };
+                    let is_cut = self.cuts.iter().any(cuts);
                     let unheard = self.unasked && frame.body.kind() == FrameKind::Switch;
                     if !is_cut && !unheard {
                         self.flying.push_back((now + self.delay, 1 - end, frame));
@@ -141,6 +144,24 @@ fn a_flow_goes_on_over_another_path_and_comes_back() {
             assert_eq!(failover.path(), FIRST, "back on the path that is named");
         }
     }
+}
+
+/// Each path is away every forty seconds, and so never lives as long as the hold has grown to.
+#[test]
+fn copies_go_on_paths_that_come_and_go_in_turn() {
+    let mut failover = Failover::new(PolicyConfig::DuplicateAll {}, 0..0);
+    failover.cuts = (1..90)
+        .map(|n| {
+            (
+                PathId(n % 2),
+                u64::from(n) * 20_000..u64::from(n) * 20_000 + 3_000,
+            )
+        })
+        .collect();
+    failover.run(at(1_800_000));
+    assert_eq!((failover.lost(), failover.outage()), (0, 20));
+    let health = failover.ends[0].health(FIRST).unwrap();
+    assert!(health.silences > 1, "{health:?}");
 }
 
 /// The outages of a flow of 50 packets a second whose path is cut, in turn at each of 200 ms, sorted, in ms.

@@ -45,7 +45,7 @@ proptest! {
         let mut fate = fate_of(&fates, lost);
         for second in 1..20 {
             bench.run(at(second * 500), &mut fate);
-            let usable = bench.watch.usable();
+            let usable = bench.watch.paths().usable;
             prop_assert!(!usable.is_empty());
             let states: Vec<_> = (0..3).map(|path| bench.state(PathId(path))).collect();
             let lives = states.contains(&PathState::Live);

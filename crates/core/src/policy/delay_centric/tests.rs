@@ -219,11 +219,9 @@ fn what_is_stale_attracts_nothing() {
 fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
     let mut policy = policy(pure(10), 3);
     let usable = PathSet::first(3).without(PathSet::only(PathId(0)));
-    let plan = policy.route(Time::ZERO, &packet(), &Paths { usable }, &mut |_| {});
+    let plan = policy.route(Time::ZERO, &packet(), &Paths::trusted(usable), &mut |_| {});
     assert_eq!(plan.copies, PathSet::only(PathId(1)));
-    let none = Paths {
-        usable: PathSet::EMPTY,
-    };
+    let none = Paths::trusted(PathSet::EMPTY);
     let plan = policy.route(Time::ZERO, &packet(), &none, &mut |_| {});
     assert_eq!(plan, Plan::default());
 }

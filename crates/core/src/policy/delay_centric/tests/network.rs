@@ -133,8 +133,6 @@ impl Network {
     }
 
     fn paths(&self) -> Paths {
-        Paths {
-            usable: self.usable,
-        }
+        Paths::trusted(self.usable)
     }
 }
