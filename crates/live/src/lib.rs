@@ -22,5 +22,6 @@ pub mod udp;
 
 mod bounded;
 mod buffer;
+mod network;
 #[cfg(test)]
 mod quiet;
