@@ -58,6 +58,9 @@ pub enum Input {
     Adjust(Adjustment),
     /// The peer's address on this path is known from now on.
     Addressed(PathId),
+    /// Where a path carried nothing for want of something at this end, it may from now on: paths that do not live are
+    /// tried at once.
+    Reachable,
     /// The interface of a path lets through packets of at most so many bytes; how many cross whole is found out from
     /// now on, where paths are watched ([`polypath_core::pmtu`]).
     Room {
@@ -439,6 +442,10 @@ impl Machine for Tunnel {
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Addressed(path) => self.session.reach(now, path),
+            Input::Reachable => {
+                let input = endpoint::Input::Reachable;
+                self.wake_endpoint(now, Wake::Input(input), out);
+            }
             Input::Room { path, packet } => {
                 let input = endpoint::Input::Room { path, packet };
                 self.wake_endpoint(now, Wake::Input(input), out);
