@@ -32,7 +32,7 @@ use crate::notify::Notifier;
 use crate::operation::{Operation, ReloadHandle};
 use crate::privilege::PrivilegeError;
 use crate::recording::{self, Header};
-use crate::stats::{self, Stats, StatsFile, StatsWriter};
+use crate::stats::{self, Standing, Stats, StatsFile, StatsWriter};
 use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
@@ -40,6 +40,7 @@ use events::EventFile;
 use hearing::Hearing;
 use paths::Paths;
 use ports::Ports;
+use sockets::Opened;
 use station::NodeStation;
 
 mod events;
@@ -51,6 +52,7 @@ mod operate;
 mod paths;
 mod ports;
 mod rates;
+mod sockets;
 mod station;
 mod timeline;
 
@@ -169,7 +171,9 @@ impl Node {
         let endpoint = endpoint(config);
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
-        let sockets = open_sockets(&config.paths)?;
+        let opened = sockets::open(&config.paths)?;
+        let footings = footings(config, &opened);
+        let sockets: Vec<_> = opened.into_iter().map(|opened| opened.socket).collect();
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
@@ -187,11 +191,14 @@ impl Node {
         }
         let heard = Hearing::new(config.paths.len(), config.policy, config.liveness);
         let offload = config.offload();
-        let paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
+        let mut paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
+        for (id, (_, _, standing)) in (0..).map(PathId).zip(&footings) {
+            paths.stand(id, standing.clone());
+        }
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
         let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
         station.find_sizes(clock.now(), config.finds_sizes())?;
-        let operation = operate::begin(config, options, (own, notifier), &mut station)?;
+        let operation = operate::begin(config, options, (own, notifier), footings, &mut station)?;
         Ok(Self {
             station,
             driver,
@@ -222,22 +229,17 @@ impl Node {
     }
 }
 
-/// The sockets of all paths; those whose address no interface has yet wait for it, where others have theirs.
-fn open_sockets(paths: &[PathConfig]) -> Result<Vec<PathSocket>, UdpError> {
-    let opened: Vec<_> = paths.iter().map(PathSocket::open).collect();
-    let is_up = opened.iter().any(Result::is_ok);
-    let sockets = opened.into_iter().zip(paths).map(|(opened, path)| match opened {
-        Err(UdpError::NoAddress { path: name, local }) if is_up => {
-            tracing::warn!(
-                path = name,
-                %local,
-                "no interface here has this address yet; the path carries nothing until one has (see `ip address`)"
-            );
-            PathSocket::open_early(path)
-        }
-        opened => opened,
-    });
-    sockets.collect()
+/// What each path rests on when the node starts: what the file says of it, the interface that it is bound to.
+fn footings(config: &NodeConfig, opened: &[Opened]) -> Vec<(PathConfig, Option<u32>, Standing)> {
+    let paths = config.paths.iter().zip(opened);
+    let footing = |(path, opened): (&PathConfig, &Opened)| {
+        (
+            path.clone(),
+            opened.socket.device(),
+            opened.standing.clone(),
+        )
+    };
+    paths.map(footing).collect()
 }
 
 fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {

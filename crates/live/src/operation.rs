@@ -1,7 +1,8 @@
-//! The operator's side of a running node: who asks for its state, and what is to change under way.
+//! The operator's side of a running node: who asks for its state, what is to change under way, and what changes around
+//! it.
 //!
-//! All of it happens beside the packets. One thread waits for clients of the control socket and of the metrics and for
-//! `SIGHUP`; each client has a thread for as long as it is served, of which there are few and not for long. A reload
+//! All of it happens beside the packets. One thread waits for clients of the control socket and of the metrics, for
+//! `SIGHUP`, and for the kernel to say that an interface comes or goes; each client has a thread for as long as it is served, of which there are few and not for long. A reload
 //! reads and checks the file here, and opens sockets here. The packet thread is only asked to count and to put into
 //! force what is ready, through a mailbox that its `epoll` watches.
 
@@ -18,6 +19,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub(crate) use mailbox::{Desk, Mailbox, Order};
 pub(crate) use reload::{Reloader, Running, listen};
 pub use signal::ReloadHandle;
+pub(crate) use underlay::{Underlay, WAITS};
 
 use crate::control::{self, ControlSocket};
 use crate::metrics;
@@ -28,6 +30,7 @@ pub(crate) mod change;
 pub(crate) mod mailbox;
 mod reload;
 mod signal;
+mod underlay;
 
 /// Clients of the control socket that are served at once, and as many of the metrics: neither takes the other's seats.
 const MOST_CLIENTS: usize = 16;
@@ -57,16 +60,18 @@ struct Counter {
     control_seats: Arc<AtomicUsize>,
     metrics_seats: Arc<AtomicUsize>,
     reloader: Option<Reloader>,
+    underlay: Option<Underlay>,
     notifier: Notifier,
 }
 
 impl Operation {
-    /// Waits for clients of `listeners`, and reloads where a file is known, in the network namespace of the calling
+    /// Waits for clients of `listeners`, reloads where a file is known, and has paths follow what they rest on, in the network namespace of the calling
     /// thread.
     pub(crate) fn start(
         listeners: Listeners,
         desk: Desk,
         reloader: Option<Reloader>,
+        underlay: Option<Underlay>,
         notifier: Notifier,
     ) -> io::Result<Self> {
         let (end, ended) = UnixStream::pair()?;
@@ -77,6 +82,7 @@ impl Operation {
             control_seats: Arc::default(),
             metrics_seats: Arc::default(),
             reloader,
+            underlay,
             notifier,
         };
         let thread = thread::Builder::new()
@@ -109,7 +115,8 @@ impl Counter {
         loop {
             match self.wait(ended, told) {
                 Ok([true, ..]) => return,
-                Ok([_, reload, control, metrics]) => {
+                Ok([_, reload, control, metrics, network]) => {
+                    self.look(network);
                     if reload {
                         drain(told);
                         self.reload();
@@ -126,21 +133,28 @@ impl Counter {
         }
     }
 
-    /// What is ready of: the end, a reload, a client of the control socket, one of the metrics.
-    fn wait(&self, ended: &UnixStream, told: &UnixStream) -> io::Result<[bool; 4]> {
+    /// What is ready of: the end, a reload, a client of the control socket, one of the metrics, news of the network.
+    fn wait(&self, ended: &UnixStream, told: &UnixStream) -> io::Result<[bool; 5]> {
         let (control, metrics) = (&self.listeners.control, &self.listeners.metrics);
         let fds = [
             Some(ended.as_fd()),
             Some(told.as_fd()),
             control.as_ref().map(AsFd::as_fd),
             metrics.as_ref().map(AsFd::as_fd),
+            self.underlay.as_ref().map(AsFd::as_fd),
         ];
         let mut polled: Vec<PollFd<'_>> = fds
             .iter()
             .flatten()
             .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
             .collect();
-        match poll(&mut polled, PollTimeout::NONE) {
+        let idle = self.underlay.as_ref().and_then(Underlay::idle);
+        // Rounded up, or the last part of a millisecond would be spent awake.
+        let idle = idle.map(|idle| idle.as_nanos().div_ceil(1_000_000));
+        let timeout = idle.map_or(PollTimeout::NONE, |idle| {
+            PollTimeout::try_from(idle).unwrap_or(PollTimeout::MAX)
+        });
+        match poll(&mut polled, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -148,6 +162,18 @@ impl Counter {
             .iter()
             .map(|fd| fd.revents().is_some_and(|events| !events.is_empty()));
         Ok(fds.map(|fd| fd.is_some() && ready.next().unwrap_or(false)))
+    }
+
+    fn look(&mut self, heard: bool) {
+        let Some(underlay) = &mut self.underlay else {
+            return;
+        };
+        let listening = if heard { underlay.hear() } else { Ok(()) };
+        underlay.look_if_due(&self.desk);
+        if let Err(error) = listening {
+            tracing::error!(%error, "interfaces that come and go are not seen any more");
+            self.underlay = None;
+        }
     }
 
     fn let_in(&self, control: bool, metrics: bool) {
@@ -212,7 +238,13 @@ impl Counter {
             return;
         };
         self.notifier.reloading();
-        match reloader.reload(&self.desk, &mut self.listeners) {
+        let adrift = self.underlay.as_ref().map(Underlay::adrift);
+        let adrift = adrift.unwrap_or_default();
+        let outcome = reloader.reload(&self.desk, &mut self.listeners, &adrift);
+        if let (Ok(_), Some(underlay)) = (&outcome, &mut self.underlay) {
+            underlay.adopt(reloader.sizes(), reloader.paths());
+        }
+        match outcome {
             Ok(changed) if changed.is_empty() => {
                 tracing::info!("reloaded: the configuration is as it was");
             }

@@ -2,6 +2,7 @@
 
 mod file;
 mod writer;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 pub use file::{Kind, StatsFile, kind_of};
 pub(crate) use writer::StatsWriter;
+pub use standing::{Missing, Standing};
 
 use crate::drive::DriveReport;
 
@@ -62,6 +64,9 @@ pub struct PathStats {
     pub local: Option<SocketAddr>,
     /// Where the peer is, if that is known, or the relay.
     pub remote: Option<SocketAddr>,
+    /// The interface that it is bound to, and what is missing here for it to carry anything.
+    #[serde(flatten)]
+    pub standing: Standing,
     /// Sent.
     pub sent: Volume,
     /// Received, authentic or not.

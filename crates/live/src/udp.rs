@@ -32,6 +32,9 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// Bytes that wait in the kernel for an interface that is slow.
 const SEND_BUFFER: usize = 1 << 20;
 
+/// The number of an interface that there will never be: the kernel counts from 1.
+const NOWHERE: u32 = i32::MAX.cast_unsigned();
+
 /// Why a path could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
@@ -129,6 +132,18 @@ impl PathSocket {
         })
     }
 
+    /// A socket for a `path` whose interface is not there: it is bound to one that there will never be, and carries
+    /// nothing.
+    pub(crate) fn nowhere(path: &PathConfig) -> Result<Self, UdpError> {
+        Self::open_bound(path, |socket, path| {
+            interface::bind_to(socket, NOWHERE).map_err(|source| UdpError::Other {
+                path: path.name.clone(),
+                local: path.local,
+                source,
+            })
+        })
+    }
+
     fn open_bound(
         path: &PathConfig,
         bind: impl FnOnce(&Socket, &PathConfig) -> Result<(), UdpError>,
@@ -185,6 +200,11 @@ impl PathSocket {
 
     fn is_v4(&self) -> bool {
         self.headers == OVER_IPV4
+    }
+
+    /// The number of the interface that the socket is bound to, whether or not it is still there; none if it is to none.
+    pub(crate) fn device(&self) -> Option<u32> {
+        interface::bound_to(&self.socket)
     }
 
     /// Length of the IP and UDP headers of a datagram in bytes.
@@ -264,12 +284,22 @@ impl PathSocket {
     pub fn local(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
+
+    /// The same, if it is bound to one.
+    pub(crate) fn bound(&self) -> Option<SocketAddr> {
+        self.local().ok().filter(|local| local.port() != 0)
+    }
 }
 
 impl AsFd for PathSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// The names of the interfaces that there are, for a message.
+pub(crate) fn interfaces() -> String {
+    interface::names()
 }
 
 fn bind(socket: &Socket, path: &PathConfig) -> Result<(), UdpError> {
@@ -422,6 +452,18 @@ mod tests {
         let taken = held.local_addr().unwrap().to_string();
         let error = PathSocket::open_early(&path(&taken, None)).unwrap_err();
         assert!(matches!(error, UdpError::InUse { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_path_whose_interface_is_not_there_carries_nothing() {
+        let path = path("127.0.0.1:0", Some("no-such-if"));
+        let mut socket = PathSocket::nowhere(&path).unwrap();
+        assert_eq!((socket.device(), socket.bound()), (Some(NOWHERE), None));
+        let held = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = socket.send(&[1], held.local_addr().unwrap()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(nix::libc::ENODEV), "{error}");
+        let clock = Clock::starting_now();
+        assert_eq!(socket.receive(&mut [0; 8], clock).unwrap(), None);
     }
 
     #[test]

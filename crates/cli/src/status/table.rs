@@ -27,6 +27,7 @@ const COLUMNS: [&str; 10] = [
 pub(super) fn render(state: &Value) -> String {
     let mut text = format!("{}\n{}\n", node(state), policy(state));
     let _ = writeln!(text, "{}", paths(state));
+    text += &waiting(state);
     let _ = writeln!(text, "{}", volumes(state));
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),
@@ -111,7 +112,7 @@ fn row(path: &Value) -> [String; 10] {
     };
     [
         word(&path["name"]).chars().take(LONGEST_NAME).collect(),
-        liveness["state"].as_str().unwrap_or("-").to_owned(),
+        state_of(path),
         scaled(&liveness["rtt_ms"], 1.0, 1),
         scaled(&liveness["rttvar_ms"], 1.0, 1),
         scaled(&liveness["loss"], 100.0, 1),
@@ -121,6 +122,27 @@ fn row(path: &Value) -> [String; 10] {
         number(&liveness["silences"]),
         scaled(&path["last_heard_s"], 1.0, 1),
     ]
+}
+
+/// What is missing, or else what heartbeats tell.
+fn state_of(path: &Value) -> String {
+    match path["missing"]["what"].as_str() {
+        Some(what) => format!("no {what}"),
+        None => word(&path["liveness"]["state"]),
+    }
+}
+
+/// A line for each path that waits for something.
+fn waiting(state: &Value) -> String {
+    let mut text = String::new();
+    for path in state["paths"].as_array().into_iter().flatten() {
+        let missing = &path["missing"];
+        if let (Some(what), Some(name)) = (missing["what"].as_str(), missing["name"].as_str()) {
+            let path = word(&path["name"]);
+            let _ = writeln!(text, "{path} waits for {what} {name}");
+        }
+    }
+    text
 }
 
 fn volumes(state: &Value) -> String {
@@ -192,6 +214,10 @@ mod tests {
                 { "name": "a very long name of a path", "last_heard_s": null, "liveness": null },
                 { "name": "crossed", "authentic": 1, "misplaced": 9, "liveness": null },
                 { "name": "new", "liveness": { "state": "unproven", "loss": null, "silences": 0 } },
+                {
+                    "name": "usb", "liveness": { "state": "unproven" },
+                    "missing": { "what": "interface", "name": "usb0" },
+                },
             ],
             "dropped": { "duplicate": 12, "not-ip": 0 },
             "session": { "age_s": 59.9, "rejected": { "bad-mac": 0 } },
@@ -206,6 +232,7 @@ mod tests {
             "policy probe-and-switch, data on lte, 3 switches; 2 reloads, 1 refused\n",
             "from applications: 10 packets, 12.3 kB\nto applications: 9 packets, 0.9 kB; refused",
             "packets dropped: duplicate 12\n",
+            "\nusb waits for interface usb0\n",
             "datagrams rejected: none\n",
             "what comes on crossed is for another path: ",
             "the last reload was refused: restart the node[2J\n",
@@ -224,6 +251,7 @@ mod tests {
         assert_eq!(of("lte"), lte);
         assert_eq!(of("new")[..5], ["new", "unproven", "-", "-", "-"]);
         assert!(of("a very long").ends_with(&["-".to_owned(), "-".to_owned()]));
+        assert_eq!(of("usb ")[..3], ["usb", "no", "interface"]);
         assert!(text.lines().all(|line| line.chars().count() <= 100));
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use polypath_core::liveness::PathState;
 
-use crate::stats::{PathStats, Stats, Volume};
+use crate::stats::{Missing, PathStats, Stats, Volume};
 
 /// What the page is, as HTTP says it.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -143,6 +143,18 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
         "Longest IP packet that is known to cross whole, outer headers included.",
     )
     .samples(sizes);
+    let missing = paths.iter().flat_map(|path| {
+        let missing = path.standing.missing.as_ref().map(Missing::word);
+        Missing::WORDS.map(|word| {
+            let labels = vec![("path", &*path.name), ("what", word)];
+            (labels, u8::from(missing == Some(word)))
+        })
+    });
+    page.gauge(
+        "path_missing",
+        "1 where a path waits for this at this end, else 0.",
+    )
+    .samples(missing);
     let heard = paths.iter().filter_map(|path| {
         let ago = path.last_heard_s?;
         Some((vec![("path", &*path.name)], ago))

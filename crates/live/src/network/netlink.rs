@@ -158,7 +158,9 @@ fn take_all(mut part: &[u8], take: &mut impl FnMut(u16, &[u8])) -> io::Result<bo
 
 /// The error that the kernel answers with, if it is one.
 fn acknowledged(payload: &[u8]) -> io::Result<()> {
-    let code = payload.first_chunk().map_or(-libc::EIO, |code| i32::from_ne_bytes(*code));
+    let code = payload
+        .first_chunk()
+        .map_or(-libc::EIO, |code| i32::from_ne_bytes(*code));
     match code {
         0 => Ok(()),
         code => Err(io::Error::from_raw_os_error(code.saturating_neg())),

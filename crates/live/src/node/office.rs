@@ -12,7 +12,7 @@ use crate::drive::{Token, Watcher};
 use crate::notify::Notifier;
 use crate::operation::change::{Change, Remote};
 use crate::operation::{Mailbox, Order};
-use crate::stats::{PathStats, PolicyStats, Reloads, Stats};
+use crate::stats::{PathStats, PolicyStats, Reloads, Standing, Stats};
 
 /// The operator's orders; below it are the TUN device and the paths.
 pub(super) const ORDERS: Token = Token(u32::MAX - 1);
@@ -132,7 +132,6 @@ impl Office {
         tunnel: &mut Timeline<Tunnel>,
         ports: &mut Ports,
     ) -> io::Result<Result<(), String>> {
-        let adjustment = Input::Adjust(change.adjustment);
         for path in &change.paths {
             let Some(socket) = &path.socket else { continue };
             if let Err(error) = self.watcher.watch(socket, Token(path.path.0.into())) {
@@ -142,7 +141,10 @@ impl Office {
         if let Err(error) = ports.paths.rebind(&change.paths) {
             return Ok(Err(error.to_string()));
         }
+        let mut reaches = false;
         for path in change.paths {
+            let is_there = |standing: &Standing| standing.missing.is_none();
+            reaches |= path.standing.as_ref().is_some_and(is_there);
             let addressed = matches!(path.remote, Some(Remote::At(_)));
             let id = path.path;
             ports.paths.change(path, at);
@@ -150,14 +152,20 @@ impl Office {
                 tunnel.take_input(at, Input::Addressed(id), ports)?;
             }
         }
-        ports.paths.listen_for(change.policy, change.liveness);
-        tunnel.take_input(at, adjustment, ports)?;
+        if reaches {
+            tunnel.take_input(at, Input::Reachable, ports)?;
+        }
+        if let Some(settings) = change.settings {
+            let adjustment = Input::Adjust(settings.adjustment);
+            ports.paths.listen_for(settings.policy, settings.liveness);
+            tunnel.take_input(at, adjustment, ports)?;
+            self.reloads.applied += 1;
+            self.reloads.last_error = None;
+        }
         let tun_mtu = ports.tun.tun().mtu();
         for room in ports.paths.find_sizes(change.sizes, tun_mtu) {
             tunnel.take_input(at, room, ports)?;
         }
-        self.reloads.applied += 1;
-        self.reloads.last_error = None;
         Ok(Ok(()))
     }
 }

@@ -262,7 +262,7 @@ impl Path {
             relay_heard: config.relay.as_ref().map(|_| false),
             stats: PathStats {
                 name: config.name.clone(),
-                local: socket.local().ok(),
+                local: socket.bound(),
                 remote: config.target(),
                 ..PathStats::default()
             },

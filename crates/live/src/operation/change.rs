@@ -7,17 +7,25 @@ use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 
 use crate::config::{PathConfig, Watch};
+use crate::stats::Standing;
 use crate::udp::PathSocket;
 
-/// Another configuration.
-#[derive(Debug)]
+/// What the file says when it is read again, or what has become of interfaces.
+#[derive(Debug, Default)]
 pub(crate) struct Change {
-    pub(crate) adjustment: Adjustment,
-    pub(crate) policy: PolicyConfig,
-    pub(crate) liveness: Watch,
+    /// What the file says of all paths together, if it was read.
+    pub(crate) settings: Option<Settings>,
     /// Whether it is found out how long a packet each path carries whole.
     pub(crate) sizes: bool,
     pub(crate) paths: Vec<PathChange>,
+}
+
+/// What a file says of all paths together.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) adjustment: Adjustment,
+    pub(crate) policy: PolicyConfig,
+    pub(crate) liveness: Watch,
 }
 
 /// What changes about a path.
@@ -31,6 +39,8 @@ pub(crate) struct PathChange {
     pub(crate) interface: Option<Box<[PathConfig; 2]>>,
     /// The socket that takes the place of the one that it has.
     pub(crate) socket: Option<PathSocket>,
+    /// What it rests on from now on, where that changes.
+    pub(crate) standing: Option<Standing>,
 }
 
 /// Where a path's configuration says that the peer is.

@@ -9,7 +9,7 @@ use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PublicKey;
 use polypath_session::tunnel::PACKET_OVERHEAD;
 
-use super::change::{Change, PathChange};
+use super::change::{Change, PathChange, Settings};
 use super::{Desk, Listeners};
 use crate::config::{MetricsConfig, NodeConfig, PathConfig};
 use crate::control::ControlSocket;
@@ -47,11 +47,23 @@ impl Reloader {
         }
     }
 
-    /// Puts the file into force and says which keys have changed; or why not, and then nothing has.
+    /// Whether it is found out how long a packet each path carries whole.
+    pub(super) fn sizes(&self) -> bool {
+        self.config.finds_sizes()
+    }
+
+    /// The paths as they are in force.
+    pub(super) fn paths(&self) -> &[PathConfig] {
+        &self.config.paths
+    }
+
+    /// Puts the file into force and says which keys have changed; or why not, and then nothing has. The sockets of the
+    /// paths `adrift` are bound to interfaces that are not there.
     pub(super) fn reload(
         &mut self,
         desk: &Desk,
         listeners: &mut Listeners,
+        adrift: &[PathId],
     ) -> Result<Vec<String>, String> {
         let new = NodeConfig::load(&self.file).map_err(|error| error.to_string())?;
         let fixed = self.fixed(&new);
@@ -67,7 +79,7 @@ impl Reloader {
             .then(|| ControlSocket::configured(&new.control, &new.node.tun.name))
             .transpose()
             .map_err(|error| error.to_string())?;
-        let change = self.prepare(&new)?;
+        let change = self.prepare(&new, adrift)?;
         let metrics = (new.metrics != self.config.metrics)
             .then(|| self.listen_anew(&new, &mut listeners.metrics))
             .transpose()?;
@@ -157,18 +169,20 @@ impl Reloader {
         keys
     }
 
-    fn prepare(&self, new: &NodeConfig) -> Result<Change, String> {
+    fn prepare(&self, new: &NodeConfig, adrift: &[PathId]) -> Result<Change, String> {
         let adjustment = Adjustment::to(&node::endpoint(new)).map_err(|error| error.to_string())?;
         let paths = (0..)
             .map(PathId)
             .zip(self.config.paths.iter().zip(&new.paths));
         let paths = paths
             .filter(|(_, (old, new))| old != new)
-            .map(|(path, (old, new))| self.prepare_path(path, old, new));
+            .map(|(path, (old, new))| self.prepare_path(path, [old, new], adrift));
         Ok(Change {
-            adjustment,
-            policy: new.policy,
-            liveness: new.liveness,
+            settings: Some(Settings {
+                adjustment,
+                policy: new.policy,
+                liveness: new.liveness,
+            }),
             sizes: new.finds_sizes(),
             paths: paths.collect::<Result<_, _>>()?,
         })
@@ -177,12 +191,14 @@ impl Reloader {
     fn prepare_path(
         &self,
         path: PathId,
-        old: &PathConfig,
-        new: &PathConfig,
+        [old, new]: [&PathConfig; 2],
+        adrift: &[PathId],
     ) -> Result<PathChange, String> {
-        let moved = old.local != new.local;
+        let other_interface = old.interface != new.interface;
+        // A socket whose interface has gone is not to be bound again without a privilege, nor has it the address.
+        let moved = old.local != new.local || other_interface && adrift.contains(&path);
         // Two sockets cannot have one address: the one that there is changes its interface.
-        let bound = !moved && old.interface != new.interface;
+        let bound = !moved && other_interface;
         let socket = moved.then(|| PathSocket::open(new)).transpose();
         let socket = socket.map_err(|error| match error {
             UdpError::InUse { .. } => format!(
@@ -199,6 +215,7 @@ impl Reloader {
             interface: bound.then(|| Box::new([new.clone(), old.clone()])),
             remote: (old.remote != new.remote).then(|| new.remote.into()),
             socket,
+            standing: None,
         })
     }
 

@@ -49,7 +49,7 @@ impl Bench {
             }
             counts
         });
-        let operation = Operation::start(listeners, desk, None, Notifier::default()).unwrap();
+        let operation = Operation::start(listeners, desk, None, None, Notifier::default()).unwrap();
         Self {
             operation: Some(operation),
             socket,

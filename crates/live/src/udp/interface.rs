@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
+use std::num::NonZeroU32;
 use std::os::fd::AsRawFd;
 
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 /// The MTU of Ethernet in bytes.
 const ETHERNET: u32 = 1500;
@@ -27,6 +28,18 @@ pub(super) fn names() -> String {
     };
     let names: BTreeSet<String> = addresses.map(|entry| entry.interface_name).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// Binds `socket` to the interface with this number, which need not be there (`SO_BINDTOIFINDEX`, Linux 5.1).
+pub(super) fn bind_to(socket: &Socket, index: u32) -> io::Result<()> {
+    // The option is the socket's own, whatever its address family.
+    socket.bind_device_by_index_v4(NonZeroU32::new(index))
+}
+
+/// The number of the interface that `socket` is bound to.
+pub(super) fn bound_to(socket: &UdpSocket) -> Option<u32> {
+    let index = SockRef::from(socket).device_index_v4().ok()?;
+    index.map(NonZeroU32::get)
 }
 
 fn with_address(address: IpAddr) -> Option<String> {

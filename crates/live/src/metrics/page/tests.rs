@@ -4,7 +4,7 @@ use polypath_core::event::DropReason;
 use polypath_session::event::Counters;
 
 use super::*;
-use crate::stats::{LivenessStats, session};
+use crate::stats::{LivenessStats, Missing, Standing, session};
 
 /// A page as the text format is specified (Prometheus, exposition formats, version 0.0.4): families in one piece each,
 /// with HELP and TYPE before their samples, and no sample twice.
@@ -73,6 +73,10 @@ fn stats() -> Stats {
     };
     let path = |name: &str, liveness| PathStats {
         name: name.to_owned(),
+        standing: Standing {
+            interface: None,
+            missing: Some(Missing::Interface(name.to_owned())),
+        },
         sent: volume(3),
         received: volume(4),
         liveness,
@@ -113,6 +117,8 @@ fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
         ),
         ("path_state", "{path=\"lte\",state=\"live\"}", 1.0),
         ("path_state", "{path=\"lte\",state=\"silent\"}", 0.0),
+        ("path_missing", "{path=\"lte\",what=\"interface\"}", 1.0),
+        ("path_missing", "{path=\"lte\",what=\"address\"}", 0.0),
         ("path_rtt_seconds", "{path=\"lte\"}", 0.0205),
         ("path_rtt_variation_seconds", "{path=\"lte\"}", 0.0015),
         ("path_loss_ratio", "{path=\"lte\"}", 0.25),

@@ -104,7 +104,9 @@ fn address(message: &[u8]) -> Option<Address> {
 /// The routes of a message: one for each next hop.
 fn routes(message: &[u8]) -> Option<Vec<Route>> {
     let header = RouteHeader::parse(message).ok()?;
-    let usable = !header.flags.intersects(RouteFlags::Dead | RouteFlags::Linkdown);
+    let usable = !header
+        .flags
+        .intersects(RouteFlags::Dead | RouteFlags::Linkdown);
     if header.kind != RouteType::Unicast || !usable {
         return None;
     }

@@ -9,7 +9,11 @@ fn the_loopback_interface_is_read_with_its_address() {
     assert!(network.has(Ipv4Addr::LOCALHOST.into()), "{network:?}");
     let address = |ip: IpAddr| network.addresses.iter().find(move |a| a.ip == ip).unwrap();
     let own = address(Ipv4Addr::LOCALHOST.into());
-    assert_eq!((own.link, own.is_wide), (lo.index, false), "its scope is the host");
+    assert_eq!(
+        (own.link, own.is_wide),
+        (lo.index, false),
+        "its scope is the host"
+    );
     assert!(network.routes.is_empty(), "nobody asked for any");
     assert!(network.names().contains("lo"));
 }
@@ -21,12 +25,20 @@ fn nothing_is_heard_where_nothing_changes_and_no_interface_is_made_of_rubbish() 
     let quiet = (0..100).any(|_| !listener.hear().unwrap());
     assert!(quiet);
     let mut network = Network::default();
-    for kind in [libc::RTM_NEWLINK, libc::RTM_NEWADDR, libc::RTM_NEWROUTE, 9999] {
+    for kind in [
+        libc::RTM_NEWLINK,
+        libc::RTM_NEWADDR,
+        libc::RTM_NEWROUTE,
+        9999,
+    ] {
         for len in 0..40 {
             network.decode(kind, &vec![0xff; len], &[Ipv4Addr::LOCALHOST.into()]);
         }
     }
-    assert!(network.addresses.is_empty() && network.routes.is_empty(), "{network:?}");
+    assert!(
+        network.addresses.is_empty() && network.routes.is_empty(),
+        "{network:?}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
@@ -14,7 +15,7 @@ use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
 use crate::operation::change::{PathChange, Remote};
-use crate::stats::Volume;
+use crate::stats::{Standing, Volume};
 use crate::udp::batch::Outgoing;
 use crate::udp::{PathSocket, Received, UdpError};
 
@@ -71,6 +72,13 @@ impl Paths {
         self.hearing.adjust(policy, watch);
     }
 
+    /// Notes what a path rests on.
+    pub(in crate::node) fn stand(&mut self, path: PathId, standing: Standing) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            path.stats.standing = standing;
+        }
+    }
+
     /// What each path has sent and received.
     pub(in crate::node) fn volumes(&self) -> impl Iterator<Item = (Volume, Volume)> {
         self.all
@@ -83,13 +91,16 @@ impl Path {
     fn change(&mut self, change: PathChange, now: Time) {
         self.stats.name = change.name;
         if let Some(socket) = change.socket {
-            self.stats.local = socket.local().ok();
+            self.stats.local = socket.bound();
             self.flood = Flood::default();
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             self.keep_whole_again();
             let until = now + GRACE;
             self.retired.push(Retired { socket, until });
+        }
+        if let Some(standing) = change.standing {
+            self.stats.standing = standing;
         }
         match change.remote {
             Some(Remote::At(remote)) => {

@@ -82,7 +82,7 @@ impl Bench {
                 }
                 asked
             });
-            let told = reloader.reload(desk, listeners);
+            let told = reloader.reload(desk, listeners, &[]);
             over.store(true, std::sync::atomic::Ordering::Relaxed);
             (told, packets.join().unwrap())
         });
@@ -115,7 +115,8 @@ fn what_can_change_under_way_does() {
     ];
     assert_eq!(told.unwrap(), keys);
     let change = asked.unwrap();
-    assert_eq!(change.policy.name(), "single-path");
+    let settings = change.settings.as_ref().unwrap();
+    assert_eq!(settings.policy.name(), "single-path");
     let [first, second] = &change.paths[..] else {
         panic!("{change:?}")
     };
@@ -293,7 +294,7 @@ fn a_path_by_another_relay_is_named_by_that_key() {
 fn a_change_that_was_given_up_is_not_made_later() {
     let mut bench = Bench::new();
     let config = bench.reloader.config.clone();
-    let change = bench.reloader.prepare(&config).unwrap();
+    let change = bench.reloader.prepare(&config, &[]).unwrap();
     assert!(
         bench.desk.change(change).is_err(),
         "nobody serves the mailbox"

@@ -1,6 +1,5 @@
 use std::net::{SocketAddr, UdpSocket};
 
-use polypath_core::frame::PathId;
 use polypath_session::tunnel::Input;
 
 use super::*;
@@ -38,6 +37,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
         interface: None,
         remote,
         socket,
+        standing: None,
     }
 }
 

@@ -1,0 +1,80 @@
+//! Interfaces and addresses that come and go under a node in a network namespace.
+
+use std::time::Duration;
+
+use overlay::Site;
+use polypath_live::clock::Clock;
+use serde_json::{Value, json};
+
+#[path = "nodes/datagrams.rs"]
+mod datagrams;
+#[path = "uplinks/overlay.rs"]
+mod overlay;
+
+fn is_live(path: &Value) -> bool {
+    path["liveness"]["state"] == "live"
+}
+
+#[test]
+fn a_node_starts_before_its_interface_is_there_and_uses_it_once_it_is() {
+    let Some(site) = Site::new() else { return };
+    let b = site.start_b("[[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7001\"\n");
+    let a = site.start_a(
+        "",
+        "[[path]]\nname = \"one\"\nlocal = \"10.1.1.1:7001\"\nremote = \"10.1.1.2:7001\"\ninterface = \"p1\"\n",
+    );
+    let one = &site.paths("a")[0];
+    assert_eq!(one["missing"], json!({ "what": "interface", "name": "p1" }));
+    assert_eq!(
+        (&one["interface"], &one["local"]),
+        (&json!("p1"), &Value::Null)
+    );
+    site.join(1);
+    let took = site.await_paths("bound", |paths| paths[0]["missing"].is_null());
+    assert!(took <= Duration::from_secs(1), "{took:?}");
+    assert_eq!(site.paths("a")[0]["local"], "10.1.1.1:7001");
+    site.await_crossing();
+    a.finish().unwrap();
+    b.finish().unwrap();
+}
+
+#[test]
+fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_nothing() {
+    let Some(site) = Site::new() else { return };
+    site.join(1);
+    site.join(2);
+    let table = |number: u8, end: u8, rest: &str| {
+        let local = format!("10.1.{number}.{end}:7001");
+        format!("[[path]]\nname = \"p{number}\"\nlocal = \"{local}\"\n{rest}\n")
+    };
+    let to = |number: u8| format!("remote = \"10.1.{number}.2:7001\"\ninterface = \"p{number}\"");
+    let b = site.start_b(&(table(1, 2, "") + &table(2, 2, "")));
+    let a = site.start_a("", &(table(1, 1, &to(1)) + &table(2, 1, &to(2))));
+    site.await_paths("both live", |paths| paths.iter().all(is_live));
+    let missing = |site: &Site, name: &str| site.paths(name)[0]["missing"].clone();
+    let arrived = datagrams::run(&site, Clock::starting_now(), 600, |number| match number {
+        100 => site.part(1),
+        150 => {
+            let interface = json!({ "what": "interface", "name": "p1" });
+            assert_eq!(missing(&site, "a"), interface);
+            let address = json!({ "what": "address", "name": "10.1.1.2" });
+            assert_eq!(missing(&site, "b"), address);
+        }
+        200 => site.join(1),
+        // A second later.
+        250 => assert_eq!(
+            [missing(&site, "a"), missing(&site, "b")],
+            [Value::Null, Value::Null]
+        ),
+        _ => {}
+    });
+    assert_eq!(arrived.len(), 600);
+    site.await_paths("both live again", |paths| paths.iter().all(is_live));
+    assert!(
+        site.paths("b").iter().all(is_live),
+        "{:#?}",
+        site.paths("b")
+    );
+    a.finish().unwrap();
+    b.finish().unwrap();
+}

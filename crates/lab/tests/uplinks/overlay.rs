@@ -1,0 +1,120 @@
+//! Two namespaces without a link yet, and a node in each.
+
+use std::fs;
+use std::net::{IpAddr, UdpSocket};
+use std::thread::sleep;
+use std::time::Duration;
+
+use polypath_lab::can_test;
+use polypath_lab::namespace::Namespace;
+use polypath_lab::node_thread::NodeThread;
+use polypath_live::control;
+use polypath_live::keys;
+use polypath_live::node::Options;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How often something is looked at until it is as it is to be: for 15 s.
+const LOOKS: u32 = 150;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The namespaces, and a directory for keys and configurations.
+pub(crate) struct Site {
+    pub(crate) a: Namespace,
+    pub(crate) b: Namespace,
+    directory: TempDir,
+}
+
+impl Site {
+    /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
+    pub(crate) fn new() -> Option<Self> {
+        if !can_test() {
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            keys::generate(&directory.path().join(format!("{name}.key"))).unwrap();
+        }
+        let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        Some(Self { a, b, directory })
+    }
+
+    /// Joins the namespaces by link `number`, of the network 10.1.`number`.0/24.
+    pub(crate) fn join(&self, number: u8) {
+        let address = |digit: u8| format!("10.1.{number}.{digit}/24");
+        let addresses = [address(1), address(2)];
+        let addresses = [&*addresses[0], &*addresses[1]];
+        self.a
+            .join(&self.b, &format!("p{number}"), addresses)
+            .unwrap();
+    }
+
+    /// Takes link `number` away, with both its ends.
+    pub(crate) fn part(&self, number: u8) {
+        self.a.ip(&["link", "del", &format!("p{number}")]).unwrap();
+    }
+
+    /// Starts node a with `top` above its tables and `rest` of its file.
+    pub(crate) fn start_a(&self, top: &str, rest: &str) -> NodeThread {
+        self.start(&self.a, ["a", "b"], 1, [top, rest])
+    }
+
+    /// Starts node b.
+    pub(crate) fn start_b(&self, rest: &str) -> NodeThread {
+        self.start(&self.b, ["b", "a"], 2, ["", rest])
+    }
+
+    fn start(
+        &self,
+        namespace: &Namespace,
+        [name, peer]: [&str; 2],
+        digit: u8,
+        [top, rest]: [&str; 2],
+    ) -> NodeThread {
+        let key = keys::load(&self.directory.path().join(format!("{peer}.key")));
+        let text = format!(
+            "{top}\n[control]\nsocket = \"{name}.sock\"\n[node]\nkey_file = \"{name}.key\"\n\
+             tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\"] }}\n\
+             [peer]\npublic_key = \"{}\"\n[policy]\nkind = \"duplicate-all\"\n{rest}",
+            key.unwrap().public()
+        );
+        let path = self.directory.path().join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        NodeThread::start(namespace, &path, &Options::default()).unwrap()
+    }
+
+    /// What node `name` says of its paths.
+    pub(crate) fn paths(&self, name: &str) -> Vec<Value> {
+        let socket = self.directory.path().join(format!("{name}.sock"));
+        let mut status = control::status(&socket).unwrap();
+        serde_json::from_value(status["paths"].take()).unwrap()
+    }
+
+    /// Looks at the paths of node a until they are as they are to be, and says how long that took.
+    pub(crate) fn await_paths(&self, what: &str, as_wanted: impl Fn(&[Value]) -> bool) -> Duration {
+        for look in 0..LOOKS {
+            if as_wanted(&self.paths("a")) {
+                return PAUSE * look;
+            }
+            sleep(PAUSE);
+        }
+        panic!("{what}: {:#?}", self.paths("a"));
+    }
+
+    /// Sends a datagram over the overlay from a to b until one arrives.
+    pub(crate) fn await_crossing(&self) {
+        let bind = |ip: [u8; 4]| move || UdpSocket::bind((IpAddr::from(ip), 6001));
+        let receiver = self.b.run(bind([10, 77, 0, 2])).unwrap();
+        let sender = self.a.run(bind([10, 77, 0, 1])).unwrap();
+        receiver.set_read_timeout(Some(PAUSE)).unwrap();
+        let crosses = |_| {
+            sender.send_to(&[1; 8], "10.77.0.2:6001").unwrap();
+            receiver.recv(&mut [0; 16]).is_ok()
+        };
+        assert!(
+            (0..LOOKS).any(crosses),
+            "nothing crosses: {:#?}",
+            self.paths("a")
+        );
+    }
+}

@@ -1,0 +1,84 @@
+use std::net::Ipv4Addr;
+
+use super::*;
+use crate::network::netlink;
+
+fn path(local: &str, interface: Option<&str>) -> PathConfig {
+    PathConfig {
+        name: "test".to_owned(),
+        local: local.parse().unwrap(),
+        remote: None,
+        relay: None,
+        interface: interface.map(str::to_owned),
+    }
+}
+
+fn footing(config: PathConfig, bound: Option<u32>) -> Footing {
+    let interface = config.interface.clone();
+    let standing = Standing {
+        interface,
+        missing: None,
+    };
+    Footing::new(config, bound, standing)
+}
+
+/// What is missing, and whether there is another socket, where there is `network` and that changes anything.
+fn step(footing: &mut Footing, network: &Network) -> Option<(Option<Missing>, bool)> {
+    let step = footing.step(network)?;
+    let became = (step.standing.missing.clone(), step.socket.is_some());
+    footing.take(step);
+    Some(became)
+}
+
+#[test]
+fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
+    let here = netlink::read(&[]).unwrap();
+    let mut bare = here.clone();
+    bare.addresses.clear();
+    let mut own = footing(path("127.0.0.1:0", None), None);
+    assert_eq!(step(&mut own, &here), None);
+    let missing = Missing::Address(Ipv4Addr::LOCALHOST.into());
+    assert_eq!(step(&mut own, &bare), Some((Some(missing), false)));
+    assert_eq!(step(&mut own, &bare), None, "it is known");
+    assert!(!own.is_adrift());
+    assert_eq!(step(&mut own, &here), Some((None, false)));
+    let mut any = footing(path("0.0.0.0:0", None), None);
+    assert_eq!(step(&mut any, &bare), None);
+}
+
+#[test]
+fn a_path_is_bound_anew_once_its_interface_is_another_of_that_name() {
+    let here = netlink::read(&[]).unwrap();
+    let index = here.link("lo").unwrap().index;
+    let mut gone = here.clone();
+    gone.links.clear();
+    let mut path = footing(path("127.0.0.1:0", Some("lo")), Some(index));
+    assert_eq!(step(&mut path, &here), None);
+    let missing = Missing::Interface("lo".to_owned());
+    assert_eq!(step(&mut path, &gone), Some((Some(missing), false)));
+    assert!(path.is_adrift());
+    assert_eq!(
+        step(&mut path, &here),
+        Some((None, false)),
+        "it is the one of before"
+    );
+    path.bound = Some(index + 1);
+    assert_eq!(step(&mut path, &here), Some((None, true)));
+    assert_eq!(path.bound, Some(index));
+    assert_eq!(step(&mut path, &here), None);
+}
+
+#[test]
+fn a_socket_that_cannot_be_had_leaves_the_path_as_it_was_and_is_tried_again() {
+    let here = netlink::read(&[]).unwrap();
+    let held = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = held.local_addr().unwrap().to_string();
+    let mut path = footing(path(&taken, Some("lo")), None);
+    let missing = Some(Missing::Interface("lo".to_owned()));
+    path.standing.missing.clone_from(&missing);
+    assert_eq!(step(&mut path, &here), None);
+    assert!(path.has_failed() && path.standing.missing == missing);
+    drop(held);
+    assert_eq!(step(&mut path, &here), Some((None, true)));
+    assert!(!path.has_failed());
+}
