@@ -4,7 +4,7 @@
 //! ([`polypath_scenario::document`]).
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::ProbingConfig;
@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize};
 use crate::input;
 use crate::tun::Prefix;
 
+mod auto;
 mod check;
 mod operation;
 pub mod relay;
 
+pub use auto::{AutoConfig, Uplinks};
 pub use operation::{Control, ControlConfig, MetricsConfig};
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
@@ -56,6 +58,12 @@ pub struct NodeConfig {
     /// Metrics for Prometheus; none unless they are asked for.
     #[serde(default)]
     pub metrics: Option<MetricsConfig>,
+    /// Whether each path's table says by which uplink it goes, or the path finds one itself.
+    #[serde(default, rename = "paths")]
+    pub uplinks: Uplinks,
+    /// Which interfaces may be uplinks, under `paths = "auto"`.
+    #[serde(default)]
+    pub auto: Option<AutoConfig>,
     /// The paths, in the same order at both ends.
     #[serde(rename = "path")]
     pub paths: Vec<PathConfig>,
@@ -155,10 +163,11 @@ pub struct PathConfig {
     pub name: String,
     /// The address and port that this end sends from and receives at: `"192.0.2.1:7001"`. With port 0,
     /// for an end that gives the `remote`, the system chooses one; the other end must then leave its
-    /// `remote` out. Where one path is over IPv6, frames of all paths count with its larger header.
-    #[serde(deserialize_with = "address")]
-    #[schemars(with = "String")]
-    pub local: SocketAddr,
+    /// `remote` out. Where one path is over IPv6, frames of all paths count with its larger header. Only with
+    /// `paths = "auto"` it is left out.
+    #[serde(default, deserialize_with = "some_address")]
+    #[schemars(with = "Option<String>")]
+    pub local: Option<SocketAddr>,
     /// The address and port of the peer. At one end it may be missing: there it is learnt from the
     /// peer's first authentic datagram, and follows the peer.
     #[serde(default, deserialize_with = "some_address")]
@@ -173,6 +182,17 @@ pub struct PathConfig {
 }
 
 impl PathConfig {
+    /// The address and port that this end sends from and receives at; any, of the family of where the path leads to,
+    /// where it is found at run time.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        let any: IpAddr = match self.target() {
+            Some(SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+            _ => Ipv4Addr::UNSPECIFIED.into(),
+        };
+        self.local.unwrap_or_else(|| (any, 0).into())
+    }
+
     /// Where the path leads to, if that is known: the peer's address or its relay's.
     #[must_use]
     pub fn target(&self) -> Option<SocketAddr> {

@@ -25,3 +25,4 @@ mod buffer;
 mod network;
 #[cfg(test)]
 mod quiet;
+mod uplink;

@@ -28,19 +28,21 @@ use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::control::ControlError;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
+use crate::network::netlink;
 use crate::notify::Notifier;
 use crate::operation::{Operation, ReloadHandle};
 use crate::privilege::PrivilegeError;
 use crate::recording::{self, Header};
-use crate::stats::{self, Standing, Stats, StatsFile, StatsWriter};
+use crate::stats::{self, Stats, StatsFile, StatsWriter};
 use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
+use crate::uplink::TUN_NOTE;
 use events::EventFile;
 use hearing::Hearing;
 use paths::Paths;
 use ports::Ports;
-use sockets::Opened;
+use sockets::Ground;
 use station::NodeStation;
 
 mod events;
@@ -87,6 +89,11 @@ pub enum NodeError {
     /// The TUN device.
     #[error(transparent)]
     Tun(#[from] TunError),
+    /// What the kernel has of interfaces cannot be read, and the paths are to find theirs.
+    #[error(
+        "paths = \"auto\": the kernel does not say which interfaces there are: {0}; list the paths' addresses"
+    )]
+    Network(io::Error),
     /// The endpoint.
     #[error(transparent)]
     Endpoint(#[from] ConfigError),
@@ -171,9 +178,11 @@ impl Node {
         let endpoint = endpoint(config);
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
-        let opened = sockets::open(&config.paths)?;
-        let footings = footings(config, &opened);
-        let sockets: Vec<_> = opened.into_iter().map(|opened| opened.socket).collect();
+        let Ground {
+            sockets,
+            standings,
+            underlay,
+        } = sockets::open(config)?;
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
@@ -192,13 +201,13 @@ impl Node {
         let heard = Hearing::new(config.paths.len(), config.policy, config.liveness);
         let offload = config.offload();
         let mut paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
-        for (id, (_, _, standing)) in (0..).map(PathId).zip(&footings) {
-            paths.stand(id, standing.clone());
+        for (id, standing) in (0..).map(PathId).zip(standings) {
+            paths.stand(id, standing);
         }
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
         let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
         station.find_sizes(clock.now(), config.finds_sizes())?;
-        let operation = operate::begin(config, options, (own, notifier), footings, &mut station)?;
+        let operation = operate::begin(config, options, (own, notifier), underlay, &mut station)?;
         Ok(Self {
             station,
             driver,
@@ -227,19 +236,6 @@ impl Node {
         let finished = self.station.finish(now, stats::drive(&report));
         Ok(ended.and(finished)?)
     }
-}
-
-/// What each path rests on when the node starts: what the file says of it, the interface that it is bound to.
-fn footings(config: &NodeConfig, opened: &[Opened]) -> Vec<(PathConfig, Option<u32>, Standing)> {
-    let paths = config.paths.iter().zip(opened);
-    let footing = |(path, opened): (&PathConfig, &Opened)| {
-        (
-            path.clone(),
-            opened.socket.device(),
-            opened.standing.clone(),
-        )
-    };
-    paths.map(footing).collect()
 }
 
 fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
@@ -306,7 +302,7 @@ fn tunnel(
 /// The endpoint's configuration.
 pub(crate) fn endpoint(config: &NodeConfig) -> EndpointConfig {
     // An endpoint knows one size of headers: with one path over IPv6, all frames count with its 48 B.
-    let v6 = config.paths.iter().any(|path| path.local.is_ipv6());
+    let v6 = config.paths.iter().any(|path| path.local().is_ipv6());
     let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };
     EndpointConfig {
         paths: u8::try_from(config.paths.len()).unwrap_or(u8::MAX),
@@ -353,13 +349,18 @@ fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError
 
 fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
     let tun = &config.node.tun;
-    Tun::open(&TunConfig {
+    let device = Tun::open(&TunConfig {
         name: tun.name.clone(),
         addresses: tun.addresses.clone(),
         mtu,
         queue: tun.queue,
         offload: config.offload(),
-    })
+    })?;
+    // Or another node that looks for uplinks would take it for one.
+    if let Err(error) = netlink::note(device.name(), TUN_NOTE) {
+        tracing::debug!(%error, "the TUN device cannot be marked as that of a node");
+    }
+    Ok(device)
 }
 
 /// The start of the second after `now`.

@@ -242,7 +242,7 @@ impl Counter {
         let adrift = adrift.unwrap_or_default();
         let outcome = reloader.reload(&self.desk, &mut self.listeners, &adrift);
         if let (Ok(_), Some(underlay)) = (&outcome, &mut self.underlay) {
-            underlay.adopt(reloader.sizes(), reloader.paths());
+            underlay.adopt(reloader.config());
         }
         match outcome {
             Ok(changed) if changed.is_empty() => {

@@ -119,13 +119,13 @@ impl PathSocket {
     /// Opens the socket of a `path` whose address no interface has now: it carries nothing until one has.
     pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
         Self::open_bound(path, |socket, path| {
-            let free = match path.local {
+            let free = match path.local() {
                 SocketAddr::V4(_) => socket.set_freebind_v4(true),
                 SocketAddr::V6(_) => socket.set_freebind_v6(true),
             };
             free.map_err(|source| UdpError::Other {
                 path: path.name.clone(),
-                local: path.local,
+                local: path.local(),
                 source,
             })?;
             bind(socket, path)
@@ -138,7 +138,7 @@ impl PathSocket {
         Self::open_bound(path, |socket, path| {
             interface::bind_to(socket, NOWHERE).map_err(|source| UdpError::Other {
                 path: path.name.clone(),
-                local: path.local,
+                local: path.local(),
                 source,
             })
         })
@@ -150,10 +150,10 @@ impl PathSocket {
     ) -> Result<Self, UdpError> {
         let other = |source| UdpError::Other {
             path: path.name.clone(),
-            local: path.local,
+            local: path.local(),
             source,
         };
-        let domain = Domain::for_address(path.local);
+        let domain = Domain::for_address(path.local());
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).map_err(other)?;
         if domain == Domain::IPV6 {
             socket.set_only_v6(true).map_err(other)?;
@@ -163,8 +163,8 @@ impl PathSocket {
         setsockopt(&socket, ReceiveTimestampns, &true).map_err(|errno| other(errno.into()))?;
         socket.set_nonblocking(true).map_err(other)?;
         Ok(Self {
-            mtu: interface::mtu(path.interface.as_deref(), path.local.ip()),
-            headers: if path.local.is_ipv4() {
+            mtu: interface::mtu(path.interface.as_deref(), path.local().ip()),
+            headers: if path.local().is_ipv4() {
                 OVER_IPV4
             } else {
                 OVER_IPV6
@@ -188,7 +188,7 @@ impl PathSocket {
         SockRef::from(&self.socket)
             .bind_device(interface.map(str::as_bytes))
             .map_err(|source| interface_error(path, interface.unwrap_or("none"), source))?;
-        self.mtu = interface::mtu(interface, path.local.ip());
+        self.mtu = interface::mtu(interface, path.local().ip());
         Ok(())
     }
 
@@ -303,7 +303,7 @@ pub(crate) fn interfaces() -> String {
 }
 
 fn bind(socket: &Socket, path: &PathConfig) -> Result<(), UdpError> {
-    let (name, local) = (path.name.clone(), path.local);
+    let (name, local) = (path.name.clone(), path.local());
     if let Some(interface) = &path.interface {
         socket
             .bind_device(Some(interface.as_bytes()))
@@ -323,7 +323,7 @@ fn bind(socket: &Socket, path: &PathConfig) -> Result<(), UdpError> {
 }
 
 fn interface_error(path: &PathConfig, interface: &str, source: io::Error) -> UdpError {
-    let (path, local, interface) = (path.name.clone(), path.local, interface.to_owned());
+    let (path, local, interface) = (path.name.clone(), path.local(), interface.to_owned());
     match source.raw_os_error() {
         Some(nix::libc::ENODEV) => UdpError::NoInterface {
             path,
@@ -375,7 +375,7 @@ mod tests {
     fn path(local: &str, interface: Option<&str>) -> PathConfig {
         PathConfig {
             name: "test".to_owned(),
-            local: local.parse().unwrap(),
+            local: Some(local.parse().unwrap()),
             remote: None,
             relay: None,
             interface: interface.map(str::to_owned),

@@ -137,9 +137,10 @@ fn waiting(state: &Value) -> String {
     let mut text = String::new();
     for path in state["paths"].as_array().into_iter().flatten() {
         let missing = &path["missing"];
-        if let (Some(what), Some(name)) = (missing["what"].as_str(), missing["name"].as_str()) {
-            let path = word(&path["name"]);
-            let _ = writeln!(text, "{path} waits for {what} {name}");
+        if let Some(what) = missing["what"].as_str() {
+            let (path, name) = (word(&path["name"]), missing["name"].as_str());
+            let name = name.map_or_else(String::new, |name| format!(" {name}"));
+            let _ = writeln!(text, "{path} waits for {what}{name}");
         }
     }
     text

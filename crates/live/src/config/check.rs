@@ -11,7 +11,9 @@ use polypath_core::time::Duration;
 use polypath_scenario::at_most_a_day;
 use polypath_scenario::document::Problems;
 
-use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, operation};
+use super::{
+    LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation,
+};
 use crate::keys;
 use crate::tun::Prefix;
 
@@ -29,6 +31,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_liveness(config, problems);
     check_paths(&config.paths, problems);
     check_loops(config, problems);
+    auto::check(config, problems);
     check_relays(config, problems);
     operation::check(config, problems);
     if let Some(path) = config.policy.named_path()
@@ -218,7 +221,7 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
         );
     }
     check_sockets(
-        paths.iter().map(|p| (p.local, p.interface.as_deref())),
+        paths.iter().map(|p| (p.local(), p.interface.as_deref())),
         problems,
     );
     let mut names = BTreeSet::new();
@@ -276,7 +279,8 @@ pub(super) fn check_sockets<'a>(
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
     for (index, path) in config.paths.iter().enumerate() {
         // What is bound to an interface leaves there.
-        let Some(target) = path.target().filter(|_| path.interface.is_none()) else {
+        let is_bound = path.interface.is_some() || config.uplinks == Uplinks::Auto;
+        let Some(target) = path.target().filter(|_| !is_bound) else {
             continue;
         };
         let networks = &config.node.tun.addresses;
@@ -308,7 +312,7 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
     let field = target_field(path);
     let whose = if field == "remote" { "peer" } else { "relay" };
     let Some(remote) = path.target() else {
-        if path.local.port() == 0 {
+        if path.local.is_some_and(|local| local.port() == 0) {
             let remedy = "give a port, or the `remote` or the `relay` to send to";
             problems.report(&key("local"), "the peer cannot know this port", remedy);
         }
@@ -324,13 +328,13 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
         let message = format!("{remote} is an address of many, and a path leads to one");
         problems.report(&key(field), message, remedy);
     }
-    if remote == path.local {
+    if Some(remote) == path.local {
         let remedy = format!("give the address and port where the {whose} receives");
         problems.report(&key(field), format!("{remote} is this end itself"), remedy);
     }
-    if remote.is_ipv4() != path.local.is_ipv4() {
+    if remote.is_ipv4() != path.local().is_ipv4() {
         let remedy = "use IPv4 for both or IPv6 for both";
-        let message = format!("{} cannot send to {remote}", path.local);
+        let message = format!("{} cannot send to {remote}", path.local());
         problems.report(&key(field), message, remedy);
     }
 }

@@ -100,7 +100,7 @@ impl RelayedPath {
     pub fn socket(&self) -> PathConfig {
         PathConfig {
             name: self.name.clone(),
-            local: self.local,
+            local: Some(self.local),
             remote: None,
             relay: None,
             interface: self.interface.clone(),

@@ -273,7 +273,7 @@ fn the_documented_files_are_valid_once_the_keys_are_in() {
     };
     let (a, b) = (read(a, "@b@"), read(b, "@a@"));
     for (a, b) in a.paths.iter().zip(&b.paths) {
-        assert_eq!((a.remote, b.remote), (Some(b.local), Some(a.local)));
+        assert_eq!((a.remote, b.remote), (b.local, a.local));
     }
 }
 
@@ -389,4 +389,57 @@ fn two_paths_on_one_port_are_refused_where_the_system_would() {
             "{local} {found:?}"
         );
     }
+}
+
+/// `GOOD` with paths that find their uplinks.
+fn auto(table: &str) -> String {
+    let text = GOOD.replace("local = \"10.1.1.1:7001\"\n", "");
+    let text = text.replace(
+        "local = \"[fd01::1]:7001\"\ninterface = \"p2\"",
+        "remote = \"[2001:db8::1]:7001\"",
+    );
+    format!("paths = \"auto\"\n{text}{table}")
+}
+
+#[test]
+fn paths_may_find_their_uplinks() {
+    let table = "[auto]\ninterfaces = [\"eth*\", \"wwan?\"]\nexcept = [\"eth9\"]\n";
+    let config = NodeConfig::parse(&auto(table), "a.toml").unwrap();
+    assert_eq!(config.uplinks, Uplinks::Auto);
+    let locals = config.paths.iter().map(|path| path.local().to_string());
+    assert_eq!(locals.collect::<Vec<_>>(), ["0.0.0.0:0", "[::]:0"]);
+    let allowed = config.auto.unwrap();
+    assert!(allowed.allows("wwan0") && !allowed.allows("eth9"));
+    NodeConfig::parse(&auto(""), "a.toml").unwrap();
+    let listed = GOOD.replacen("[node]", "paths = \"listed\"\n[node]", 1);
+    assert_eq!(
+        NodeConfig::parse(&listed, "a.toml").unwrap().uplinks,
+        Uplinks::Listed
+    );
+}
+
+#[test]
+fn what_does_not_go_with_the_way_in_which_paths_are_found_is_refused() {
+    let said = complaint("local = \"10.1.1.1:7001\"\n", "");
+    assert!(
+        said.contains("`local`") && said.contains("paths = \"auto\""),
+        "{said}"
+    );
+    let said = errors(&format!("{GOOD}[auto]\nexcept = [\"docker*\"]\n"));
+    assert!(said.contains("listed") && said.contains("auto"), "{said}");
+    let said = errors(&GOOD.replacen("[node]", "paths = \"auto\"\n[node]", 1));
+    for part in ["a.toml:14:", "a.toml:18:", "a.toml:19:", "`remote`"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    for (table, part) in [
+        ("interfaces = []", "no interface"),
+        ("except = [\"\"]", "fits no interface"),
+        ("interfaces = [\"a/b\"]", "fits no interface"),
+        ("interface = [\"eth0\"]", "`interfaces`"),
+    ] {
+        let said = errors(&auto(&format!("[auto]\n{table}\n")));
+        assert!(said.contains(part), "{table}: {said}");
+    }
+    let said = errors(&auto("").replacen("\"auto\"", "\"automatic\"", 1));
+    assert!(said.contains("`auto`"), "{said}");
 }

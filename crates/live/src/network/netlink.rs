@@ -18,6 +18,7 @@ use netlink_packet_route::route::RouteMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use nix::libc;
+use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{setsockopt, sockopt::ReceiveTimeout};
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -98,10 +99,10 @@ pub(crate) fn read(towards: &[IpAddr]) -> io::Result<Network> {
     Ok(network)
 }
 
-/// Notes `alias` beside the name of interface `index`; that takes `CAP_NET_ADMIN`.
-pub(crate) fn note(index: u32, alias: &str) -> io::Result<()> {
+/// Notes `alias` beside the name of interface `name`; that takes `CAP_NET_ADMIN`.
+pub(crate) fn note(name: &str, alias: &str) -> io::Result<()> {
     let mut message = LinkMessage::default();
-    message.header.index = index;
+    message.header.index = if_nametoindex(name)?;
     let alias = LinkAttribute::IfAlias(alias.to_owned());
     message.attributes.push(alias);
     let request = RouteNetlinkMessage::SetLink(message);

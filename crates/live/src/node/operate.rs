@@ -4,21 +4,20 @@ use polypath_session::key::PublicKey;
 
 use super::station::NodeStation;
 use super::{NodeError, Options};
-use crate::config::{NodeConfig, PathConfig};
+use crate::config::NodeConfig;
 use crate::control::ControlSocket;
 use crate::notify::Notifier;
 use crate::operation::{self, Listeners, Operation, Reloader, Running, Underlay, mailbox};
 use crate::privilege;
-use crate::stats::Standing;
 
 /// Opens what the operator asks at, gives up privileges, and waits for him.
 ///
-/// `own` is the node's public key; `footings` say what its paths rest on. All else of the node is open by now.
+/// `own` is the node's public key; `underlay` watches what its paths rest on. All else of the node is open by now.
 pub(super) fn begin(
     config: &NodeConfig,
     options: &Options,
     (own, notifier): (PublicKey, &Notifier),
-    footings: Vec<(PathConfig, Option<u32>, Standing)>,
+    underlay: Option<Underlay>,
     station: &mut NodeStation,
 ) -> Result<Operation, NodeError> {
     let (desk, orders) = mailbox::channel()?;
@@ -36,11 +35,6 @@ pub(super) fn begin(
     }
     privilege::give_up(config.node.user.as_deref())?;
     // Its threads have what is left now.
-    let underlay = Underlay::new(config.finds_sizes(), footings);
-    if let Err(error) = &underlay {
-        tracing::warn!(%error, "interfaces that come and go are not seen; restart the node after one did");
-    }
-    let underlay = underlay.ok();
     let operation = Operation::start(listeners, desk, reloader, underlay, notifier.clone())?;
     Ok(operation)
 }

@@ -448,7 +448,7 @@ mod tests {
     fn come_in_order(together: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),
-            local: "127.0.0.1:0".parse().unwrap(),
+            local: Some("127.0.0.1:0".parse().unwrap()),
             remote: None,
             relay: None,
             interface: None,

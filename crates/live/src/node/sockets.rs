@@ -1,20 +1,60 @@
 //! The sockets of a node's paths when it starts.
 
-use crate::config::PathConfig;
-use crate::operation::WAITS;
+use super::NodeError;
+use crate::config::{NodeConfig, PathConfig, Uplinks};
+use crate::operation::{Underlay, WAITS};
 use crate::stats::{Missing, Standing};
 use crate::udp::{self, PathSocket, UdpError};
 
-/// A path's socket, and what it rests on.
+/// The sockets of all paths, what they rest on, and who watches that.
 #[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) socket: PathSocket,
-    pub(super) standing: Standing,
+pub(super) struct Ground {
+    pub(super) sockets: Vec<PathSocket>,
+    pub(super) standings: Vec<Standing>,
+    pub(super) underlay: Option<Underlay>,
+}
+
+/// Opens the sockets of all paths, in the network namespace of the calling thread.
+pub(super) fn open(config: &NodeConfig) -> Result<Ground, NodeError> {
+    let underlay = Underlay::new(config);
+    match config.uplinks {
+        Uplinks::Auto => {
+            let mut underlay = underlay.map_err(NodeError::Network)?;
+            let found = underlay.find().map_err(NodeError::Network)?;
+            let opened = found.into_iter().zip(&config.paths);
+            let opened = opened.map(|((socket, standing), path)| {
+                let socket = socket.map_or_else(|| PathSocket::nowhere(path), Ok);
+                Ok((socket?, standing))
+            });
+            let opened: Vec<_> = opened.collect::<Result<_, UdpError>>()?;
+            let (sockets, standings) = opened.into_iter().unzip();
+            Ok(Ground {
+                sockets,
+                standings,
+                underlay: Some(underlay),
+            })
+        }
+        Uplinks::Listed => {
+            let (sockets, standings): (Vec<_>, Vec<_>) = listed(&config.paths)?.into_iter().unzip();
+            if let Err(error) = &underlay {
+                tracing::warn!(%error, "interfaces that come and go are not seen; restart the node after one did");
+            }
+            let mut underlay = underlay.ok();
+            if let Some(underlay) = &mut underlay {
+                underlay.start(sockets.iter().zip(&standings));
+            }
+            Ok(Ground {
+                sockets,
+                standings,
+                underlay,
+            })
+        }
+    }
 }
 
 /// The sockets of all paths; those whose interface is not there yet wait for it, and where others have their
 /// addresses, those whose address no interface has.
-pub(super) fn open(paths: &[PathConfig]) -> Result<Vec<Opened>, UdpError> {
+fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, Standing)>, UdpError> {
     let opened: Vec<_> = paths.iter().map(PathSocket::open).collect();
     let waits = |opened: &Result<_, _>| matches!(opened, Ok(_) | Err(UdpError::NoInterface { .. }));
     let may_wait = opened.iter().any(waits);
@@ -22,7 +62,7 @@ pub(super) fn open(paths: &[PathConfig]) -> Result<Vec<Opened>, UdpError> {
     let sockets = sockets.map(|(opened, path)| {
         let (socket, missing) = match opened {
             Err(UdpError::NoAddress { .. }) if may_wait => {
-                let missing = Missing::Address(path.local.ip());
+                let missing = Missing::Address(path.local().ip());
                 (PathSocket::open_early(path)?, Some(missing))
             }
             Err(UdpError::NoInterface { interface, .. }) => (
@@ -37,7 +77,7 @@ pub(super) fn open(paths: &[PathConfig]) -> Result<Vec<Opened>, UdpError> {
         }
         let interface = path.interface.clone();
         let standing = Standing { interface, missing };
-        Ok(Opened { socket, standing })
+        Ok((socket, standing))
     });
     sockets.collect()
 }
@@ -49,7 +89,7 @@ mod tests {
     fn path(local: &str, interface: Option<&str>) -> PathConfig {
         PathConfig {
             name: "test".to_owned(),
-            local: local.parse().unwrap(),
+            local: Some(local.parse().unwrap()),
             remote: None,
             relay: None,
             interface: interface.map(str::to_owned),
@@ -61,14 +101,17 @@ mod tests {
         let there = path("127.0.0.1:0", None);
         let early = path("192.0.2.1:0", None);
         let unplugged = path("192.0.2.2:0", Some("no-such-if"));
-        let opened = open(&[there, early.clone(), unplugged.clone()]).unwrap();
-        let missing: Vec<_> = opened.iter().map(|o| o.standing.missing.clone()).collect();
+        let opened = listed(&[there, early.clone(), unplugged.clone()]).unwrap();
+        let missing: Vec<_> = opened
+            .iter()
+            .map(|(_, standing)| standing.missing.clone())
+            .collect();
         let interface = Missing::Interface("no-such-if".to_owned());
         let address = Missing::Address("192.0.2.1".parse().unwrap());
         assert_eq!(missing, [None, Some(address), Some(interface)]);
-        assert_eq!(opened[2].standing.interface.as_deref(), Some("no-such-if"));
-        assert_eq!(open(&[unplugged]).unwrap().len(), 1, "alone, too");
-        let error = open(&[early]).unwrap_err().to_string();
+        assert_eq!(opened[2].1.interface.as_deref(), Some("no-such-if"));
+        assert_eq!(listed(&[unplugged]).unwrap().len(), 1, "alone, too");
+        let error = listed(&[early]).unwrap_err().to_string();
         assert!(error.contains("ip address"), "{error}");
     }
 }

@@ -47,14 +47,9 @@ impl Reloader {
         }
     }
 
-    /// Whether it is found out how long a packet each path carries whole.
-    pub(super) fn sizes(&self) -> bool {
-        self.config.finds_sizes()
-    }
-
-    /// The paths as they are in force.
-    pub(super) fn paths(&self) -> &[PathConfig] {
-        &self.config.paths
+    /// What is in force.
+    pub(super) fn config(&self) -> &NodeConfig {
+        &self.config
     }
 
     /// Puts the file into force and says which keys have changed; or why not, and then nothing has. The sockets of the
@@ -148,6 +143,7 @@ impl Reloader {
                 "policy (to one that compares times, from one with offload)",
                 self.running.offload && b.policy.probes(),
             ),
+            ("paths (listed or \"auto\")", a.uplinks != b.uplinks),
             ("peer.public_key", a.peer.public_key != b.peer.public_key),
             ("path (their number)", a.paths.len() != b.paths.len()),
             ("path (their order)", is_reordered(&a.paths, &b.paths)),
@@ -155,8 +151,13 @@ impl Reloader {
         let keys = checks.into_iter().filter(|(_, differs)| *differs);
         let mut keys: Vec<String> = keys.map(|(key, _)| key.to_owned()).collect();
         for (index, (old, new)) in a.paths.iter().zip(&b.paths).enumerate() {
-            if old.local.is_ipv4() != new.local.is_ipv4() {
-                keys.push(format!("path.{index}.local (its address family)"));
+            if old.local().is_ipv4() != new.local().is_ipv4() {
+                let key = if old.local.is_some() {
+                    "local"
+                } else {
+                    "remote"
+                };
+                keys.push(format!("path.{index}.{key} (its address family)"));
             }
             let mut rest = old.clone();
             rest.name.clone_from(&new.name);
@@ -196,7 +197,7 @@ impl Reloader {
     ) -> Result<PathChange, String> {
         let other_interface = old.interface != new.interface;
         // A socket whose interface has gone is not to be bound again without a privilege, nor has it the address.
-        let moved = old.local != new.local || other_interface && adrift.contains(&path);
+        let moved = old.local() != new.local() || other_interface && adrift.contains(&path);
         // Two sockets cannot have one address: the one that there is changes its interface.
         let bound = !moved && other_interface;
         let socket = moved.then(|| PathSocket::open(new)).transpose();
@@ -271,13 +272,14 @@ fn changed(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
         ("pmtu", old.pmtu != new.pmtu),
         ("control", old.control != new.control),
         ("metrics", old.metrics != new.metrics),
+        ("auto", old.auto != new.auto),
     ];
     let keys = checks.into_iter().filter(|(_, differs)| *differs);
     let mut keys: Vec<String> = keys.map(|(key, _)| key.to_owned()).collect();
     for (index, (old, new)) in old.paths.iter().zip(&new.paths).enumerate() {
         let fields = [
             ("name", old.name != new.name),
-            ("local", old.local != new.local),
+            ("local", old.local() != new.local()),
             ("remote", old.remote != new.remote),
             ("interface", old.interface != new.interface),
         ];

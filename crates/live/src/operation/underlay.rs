@@ -2,8 +2,10 @@
 //!
 //! Once the kernel says that something has changed, all that there is is read anew. What it means for each path follows
 //! from that and from what the path rests on now, and from nothing else; so no notification can be missed for good.
+//! Under `paths = "auto"` what a path rests on is decided here, too ([`crate::uplink`]).
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use polypath_core::frame::PathId;
@@ -12,11 +14,13 @@ use polypath_core::time::{Duration, Time};
 use super::Desk;
 use super::change::{Change, PathChange};
 use crate::clock::Clock;
-use crate::config::PathConfig;
+use crate::config::{AutoConfig, NodeConfig, Uplinks};
 use crate::network::Network;
 use crate::network::netlink::{self, Listener};
 use crate::stats::Standing;
-use footing::Footing;
+use crate::udp::PathSocket;
+use crate::uplink::{self, Choice};
+use footing::{Footing, Seat};
 
 mod footing;
 
@@ -34,6 +38,8 @@ const PARTS: u64 = 10;
 pub(crate) struct Underlay {
     listener: Listener,
     paths: Vec<Footing>,
+    /// Which path has which uplink, where the file does not say so.
+    seats: Option<Seats>,
     /// Whether it is found out how long a packet each path carries whole.
     sizes: bool,
     clock: Clock,
@@ -43,27 +49,64 @@ pub(crate) struct Underlay {
     rest_until: Time,
 }
 
+/// Which path has which uplink.
+#[derive(Debug)]
+struct Seats {
+    choice: Choice,
+    auto: AutoConfig,
+    /// The node's own TUN device.
+    tun: String,
+    /// Those that no path has, as the log has them.
+    left: Vec<String>,
+}
+
 impl Underlay {
     /// Listens in the network namespace of the calling thread; all is looked at once soon.
-    ///
-    /// Of each path there is what the file says, the number of the interface that its socket is bound to, and what it
-    /// rests on.
-    pub(crate) fn new(
-        sizes: bool,
-        paths: impl IntoIterator<Item = (PathConfig, Option<u32>, Standing)>,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(config: &NodeConfig) -> io::Result<Self> {
         let clock = Clock::starting_now();
-        let paths = paths.into_iter();
+        let is_auto = config.uplinks == Uplinks::Auto;
+        let seats = || Seats {
+            choice: Choice::new(config.paths.len()),
+            auto: config.auto.clone().unwrap_or_default(),
+            tun: config.node.tun.name.clone(),
+            left: Vec::new(),
+        };
         Ok(Self {
-            listener: Listener::new(false)?,
-            paths: paths
-                .map(|(config, bound, standing)| Footing::new(config, bound, standing))
-                .collect(),
+            listener: Listener::new(is_auto)?,
+            paths: config.paths.iter().cloned().map(Footing::new).collect(),
+            seats: is_auto.then(seats),
             look_at: Some(clock.now()),
             rest_until: Time::ZERO,
-            sizes,
+            sizes: config.finds_sizes(),
             clock,
         })
+    }
+
+    /// Notes the sockets that the paths start with, and what they rest on.
+    pub(crate) fn start<'a>(
+        &mut self,
+        paths: impl Iterator<Item = (&'a PathSocket, &'a Standing)>,
+    ) {
+        for (footing, (socket, standing)) in self.paths.iter_mut().zip(paths) {
+            footing.start(socket.device(), standing.clone());
+        }
+    }
+
+    /// Gives the paths the uplinks that there are when the node starts: their sockets, none for those that wait.
+    pub(crate) fn find(&mut self) -> io::Result<Vec<(Option<PathSocket>, Standing)>> {
+        let network = netlink::read(&self.targets())?;
+        self.seat(&network);
+        let mut found = Vec::new();
+        for (index, footing) in self.paths.iter_mut().enumerate() {
+            let mut socket = None;
+            if let Some(mut step) = footing.step(&network, seat(self.seats.as_ref(), index)) {
+                socket = step.socket.take();
+                footing.tell(&step, &network);
+                footing.take(step);
+            }
+            found.push((socket, footing.standing().clone()));
+        }
+        Ok(found)
     }
 
     /// How long nothing is to be done unless something is heard.
@@ -88,7 +131,7 @@ impl Underlay {
         }
         self.look_at = None;
         let began = self.clock.now();
-        let done = netlink::read(&[])
+        let done = netlink::read(&self.targets())
             .map_err(|error| format!("the kernel does not say which interfaces there are: {error}"))
             .and_then(|network| self.follow(&network, desk));
         let now = self.clock.now();
@@ -107,17 +150,45 @@ impl Underlay {
     }
 
     /// The file was read again, and says this of the paths.
-    pub(super) fn adopt(&mut self, sizes: bool, paths: &[PathConfig]) {
-        self.sizes = sizes;
-        for (footing, config) in self.paths.iter_mut().zip(paths) {
+    pub(super) fn adopt(&mut self, config: &NodeConfig) {
+        self.sizes = config.finds_sizes();
+        for (footing, config) in self.paths.iter_mut().zip(&config.paths) {
             footing.adopt(config);
+        }
+        if let Some(seats) = &mut self.seats {
+            seats.auto = config.auto.clone().unwrap_or_default();
         }
         self.look_at = Some(self.clock.now());
     }
 
+    /// Where the paths lead to, if their routes matter.
+    fn targets(&self) -> Vec<IpAddr> {
+        let paths = self.paths.iter().filter(|_| self.seats.is_some());
+        let targets = paths.filter_map(|path| path.config().target());
+        targets.map(|target| target.ip()).collect()
+    }
+
+    /// Decides anew which path has which uplink.
+    fn seat(&mut self, network: &Network) {
+        let targets = self.targets();
+        let Some(seats) = &mut self.seats else { return };
+        let allowed = |name: &str| name != seats.tun && seats.auto.allows(name);
+        let uplinks = uplink::uplinks(network, &targets, allowed);
+        let left = seats.choice.decide(&uplinks);
+        if left != seats.left && !left.is_empty() {
+            let left = left.join(", ");
+            tracing::info!(left, "more uplinks than paths: these carry nothing");
+        }
+        seats.left = left;
+    }
+
     fn follow(&mut self, network: &Network, desk: &Desk) -> Result<(), String> {
-        let paths = (0..).map(PathId).zip(&mut self.paths);
-        let steps = paths.filter_map(|(id, path)| Some((id, path.step(network)?)));
+        self.seat(network);
+        let (paths, seats) = ((0..).map(PathId).zip(&mut self.paths), self.seats.as_ref());
+        let steps = paths.filter_map(|(id, path)| {
+            let step = path.step(network, seat(seats, id.index()));
+            Some((id, step?))
+        });
         let mut steps: Vec<_> = steps.collect();
         let changes = steps.iter_mut().map(|(id, step)| PathChange {
             path: *id,
@@ -146,6 +217,14 @@ impl Underlay {
             self.look_at = Some(self.clock.now() + RETRY);
         }
         Ok(())
+    }
+}
+
+/// What path `index` has.
+fn seat(seats: Option<&Seats>, index: usize) -> Seat<'_> {
+    match seats {
+        None => Seat::Listed,
+        Some(seats) => seats.choice.held(index).map_or(Seat::Waiting, Seat::Held),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The interface of a path, and what is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
-    /// The interface that the path is bound to, or waits for; none where the routing table chooses.
+    /// The interface that the path is bound to, or waits for; none where the routing table chooses, or none is free.
     pub interface: Option<String>,
     /// What is missing; the path carries nothing until it is there.
     pub missing: Option<Missing>,
@@ -22,17 +22,20 @@ pub enum Missing {
     Interface(String),
     /// An interface with this address.
     Address(IpAddr),
+    /// An uplink that no other path has, under `paths = "auto"`.
+    Uplink,
 }
 
 impl Missing {
     /// All words for what may be missing, as files and metrics have them.
-    pub(crate) const WORDS: [&str; 2] = ["interface", "address"];
+    pub(crate) const WORDS: [&str; 3] = ["interface", "address", "uplink"];
 
     /// The word for it, of [`Missing::WORDS`].
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Interface(_) => Self::WORDS[0],
             Self::Address(_) => Self::WORDS[1],
+            Self::Uplink => Self::WORDS[2],
         }
     }
 }
@@ -42,6 +45,7 @@ impl fmt::Display for Missing {
         match self {
             Self::Interface(name) => write!(f, "interface `{name}`"),
             Self::Address(ip) => write!(f, "address {ip}"),
+            Self::Uplink => f.write_str("an uplink that no other path has"),
         }
     }
 }
@@ -63,6 +67,10 @@ mod tests {
             let name = written["name"].as_str().unwrap();
             assert!(missing.to_string().contains(name), "{missing}");
         }
+        assert_eq!(
+            serde_json::to_value(Missing::Uplink).unwrap(),
+            json!({ "what": "uplink" })
+        );
         let written = serde_json::to_value(Standing::default()).unwrap();
         assert_eq!(written, json!({ "interface": null, "missing": null }));
     }

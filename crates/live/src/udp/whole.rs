@@ -82,7 +82,7 @@ mod tests {
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let path = PathConfig {
                 name: "test".to_owned(),
-                local: local.parse().unwrap(),
+                local: Some(local.parse().unwrap()),
                 remote: None,
                 relay: None,
                 interface: None,

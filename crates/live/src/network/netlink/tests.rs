@@ -43,7 +43,12 @@ fn nothing_is_heard_where_nothing_changes_and_no_interface_is_made_of_rubbish() 
 
 #[test]
 fn what_the_kernel_refuses_is_an_error() {
-    let error = note(u32::MAX >> 1, "nothing").unwrap_err();
-    let refused = [libc::ENODEV, libc::EPERM, libc::EINVAL];
+    let error = note("no-such-if", "nothing").unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{error}");
+    let mut nobody = LinkMessage::default();
+    nobody.header.index = u32::MAX >> 1;
+    let request = RouteNetlinkMessage::SetLink(nobody);
+    let error = exchange(request, NLM_F_ACK, |_, _| ()).unwrap_err();
+    let refused = [libc::ENODEV, libc::EPERM];
     assert!(refused.contains(&error.raw_os_error().unwrap()), "{error}");
 }

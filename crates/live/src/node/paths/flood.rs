@@ -129,7 +129,7 @@ mod tests {
     fn paths(remote: SocketAddr) -> Paths {
         let config = PathConfig {
             name: "test".to_owned(),
-            local: "127.0.0.1:0".parse().unwrap(),
+            local: Some("127.0.0.1:0".parse().unwrap()),
             remote: Some(remote),
             relay: None,
             interface: None,

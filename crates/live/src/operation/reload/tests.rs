@@ -305,3 +305,46 @@ fn a_change_that_was_given_up_is_not_made_later() {
     };
     assert!(!claim.take());
 }
+
+/// The file with paths that find their uplinks.
+fn auto(bench: &mut Bench) -> NodeConfig {
+    for end in ["1\"\n", "2\"\n"] {
+        let local = format!("local = \"127.0.0.1:770{end}");
+        assert!(bench.text.contains(&local), "{local}");
+        bench.text = bench.text.replacen(&local, "", 1);
+    }
+    bench.text = format!("paths = \"auto\"\n{}", bench.text);
+    fs::write(bench.directory.path().join("a.toml"), &bench.text).unwrap();
+    NodeConfig::load(&bench.directory.path().join("a.toml")).unwrap()
+}
+
+#[test]
+fn paths_that_find_their_uplinks_are_left_alone() {
+    let mut bench = Bench::new();
+    let listed = bench.text.clone();
+    let config = auto(&mut bench);
+    let told = bench.reload(&[]).0.unwrap_err();
+    assert!(told.contains("paths (listed or \"auto\")"), "{told}");
+    bench.reloader.config = config;
+    let (told, asked) = bench.reload(&[]);
+    assert_eq!(told, Ok(vec![]));
+    assert!(asked.unwrap().paths.is_empty(), "no socket is touched");
+    let excepted = "duplicate-all\"\n[auto]\nexcept = [\"docker*\"]";
+    let (told, asked) = bench.reload(&[("duplicate-all\"", excepted)]);
+    assert_eq!(told.unwrap(), ["auto"]);
+    assert!(
+        asked.unwrap().paths.is_empty(),
+        "who watches the uplinks does it"
+    );
+    let told = bench
+        .reload(&[("127.0.0.2:7701", "[::1]:7701")])
+        .0
+        .unwrap_err();
+    assert!(
+        told.contains("path.0.remote (its address family)"),
+        "{told}"
+    );
+    bench.text = listed;
+    let told = bench.reload(&[]).0.unwrap_err();
+    assert!(told.contains("paths (listed or \"auto\")"), "{told}");
+}

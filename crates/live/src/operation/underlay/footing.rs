@@ -1,11 +1,14 @@
 //! What a single path rests on.
 
+use std::net::IpAddr;
+
 use nix::net::if_::if_nametoindex;
 
 use crate::config::PathConfig;
 use crate::network::Network;
 use crate::stats::{Missing, Standing};
 use crate::udp::{PathSocket, UdpError};
+use crate::uplink::Held;
 
 /// A path, and what it rests on.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub(super) struct Footing {
     config: PathConfig,
     /// The number of the interface that its socket is bound to.
     bound: Option<u32>,
+    /// The address that it sends from, where that was found at run time.
+    source: Option<IpAddr>,
     standing: Standing,
     /// Why its socket could not be bound anew, if it could not.
     failure: Option<String>,
@@ -26,16 +31,43 @@ pub(super) struct Step {
     /// The socket that takes the place of the one that it has.
     pub(super) socket: Option<PathSocket>,
     bound: Option<u32>,
+    source: Option<IpAddr>,
+}
+
+/// Where a path is to go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Seat<'a> {
+    /// What the file says.
+    Listed,
+    /// This uplink.
+    Held(&'a Held),
+    /// None has been found.
+    Waiting,
 }
 
 impl Footing {
-    pub(super) fn new(config: PathConfig, bound: Option<u32>, standing: Standing) -> Self {
+    /// A path that the file describes like this, whose socket is still to be opened.
+    pub(super) fn new(config: PathConfig) -> Self {
         Self {
             config,
-            bound,
-            standing,
+            bound: None,
+            source: None,
+            standing: Standing::default(),
             failure: None,
         }
+    }
+
+    /// Notes what it starts with.
+    pub(super) fn start(&mut self, bound: Option<u32>, standing: Standing) {
+        (self.bound, self.standing) = (bound, standing);
+    }
+
+    pub(super) fn config(&self) -> &PathConfig {
+        &self.config
+    }
+
+    pub(super) fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     pub(super) fn is_adrift(&self) -> bool {
@@ -48,7 +80,7 @@ impl Footing {
 
     /// The file says `config` from now on, and the socket has followed it.
     pub(super) fn adopt(&mut self, config: &PathConfig) {
-        if config.local != self.config.local || config.interface != self.config.interface {
+        if config.local() != self.config.local() || config.interface != self.config.interface {
             let index = |name: &String| if_nametoindex(name.as_str()).ok();
             self.bound = config.interface.as_ref().and_then(index);
         }
@@ -56,58 +88,89 @@ impl Footing {
     }
 
     /// What becomes of it where there is `network`, if anything does.
-    pub(super) fn step(&mut self, network: &Network) -> Option<Step> {
-        let mut standing = standing(&self.config, network);
-        let link = self.config.interface.as_ref();
+    pub(super) fn step(&mut self, network: &Network, seat: Seat<'_>) -> Option<Step> {
+        let (config, source) = match seat {
+            Seat::Listed => (self.config.clone(), None),
+            Seat::Held(held) => (by(&self.config, held), Some(held.source)),
+            Seat::Waiting => return self.wait(),
+        };
+        let mut step = self.stay(standing(&config, network));
+        let link = config.interface.as_ref();
         let link = link
             .and_then(|name| network.link(name))
             .map(|link| link.index);
-        let mut bound = self.bound;
-        let mut socket = None;
-        if link.is_some() && link != self.bound {
-            match open(&self.config) {
+        if link.is_some() && (link != self.bound || source != self.source) {
+            match open(&config) {
                 Ok(opened) => {
                     self.failure = None;
-                    bound = opened.device().or(link);
-                    socket = Some(opened);
+                    (step.bound, step.source) = (opened.device().or(link), source);
+                    step.socket = Some(opened);
                 }
                 // It has gone since; another look follows.
                 Err(UdpError::NoInterface { .. }) => return None,
                 Err(error) => {
                     self.fail(error.to_string());
-                    standing.missing.clone_from(&self.standing.missing);
+                    step.standing.clone_from(&self.standing);
                 }
             }
         }
-        (socket.is_some() || standing != self.standing).then(|| Step {
+        (step.socket.is_some() || step.standing != self.standing).then_some(step)
+    }
+
+    /// What becomes of it where no uplink is free.
+    fn wait(&mut self) -> Option<Step> {
+        let missing = Some(Missing::Uplink);
+        let interface = None;
+        let mut step = self.stay(Standing { interface, missing });
+        if self.source.is_some() {
+            match PathSocket::nowhere(&self.config) {
+                Ok(socket) => {
+                    step.socket = Some(socket);
+                    (step.bound, step.source) = (None, None);
+                }
+                Err(error) => self.fail(error.to_string()),
+            }
+        }
+        (step.socket.is_some() || step.standing != self.standing).then_some(step)
+    }
+
+    /// With the socket that it has.
+    fn stay(&self, standing: Standing) -> Step {
+        Step {
             name: self.config.name.clone(),
             standing,
-            socket,
-            bound,
-        })
+            socket: None,
+            bound: self.bound,
+            source: self.source,
+        }
     }
 
     pub(super) fn take(&mut self, step: Step) {
-        self.bound = step.bound;
+        (self.bound, self.source) = (step.bound, step.source);
         self.standing = step.standing;
     }
 
     /// Logs what has become of it.
     pub(super) fn tell(&self, step: &Step, network: &Network) {
         let (path, interface) = (&step.name, step.standing.interface.as_deref());
+        let bound_anew = (self.bound, self.source) != (step.bound, step.source);
         match (&self.standing.missing, &step.standing.missing) {
             (before, Some(missing)) if before.as_ref() != Some(missing) => {
                 let there_are = network.names();
                 tracing::warn!(path, %missing, there_are, "{WAITS}");
             }
-            (Some(missing), None) => {
-                tracing::info!(path, %missing, "what was missing is there; the path is used once the peer answers");
+            (_, None) if step.source.is_some() && bound_anew => {
+                let source = step.source.map(tracing::field::display);
+                tracing::info!(path, interface, source, "the path goes by this uplink");
             }
-            (None, None) if self.bound != step.bound => {
+            (Some(missing), None) => {
+                tracing::info!(path, %missing, "there now; the path is used once the peer answers");
+            }
+            (None, None) if bound_anew => {
                 tracing::info!(
                     path,
                     interface,
-                    "the interface is another of that name; the path is bound to it"
+                    "another interface of that name; the path is bound to it"
                 );
             }
             _ => {}
@@ -125,9 +188,9 @@ impl Footing {
 /// What is said of a path that waits.
 pub(crate) const WAITS: &str = "not there; the path carries nothing until it is (see `ip address`)";
 
-/// What a path of the file rests on where there is `network`.
+/// What a path rests on where there is `network`.
 fn standing(config: &PathConfig, network: &Network) -> Standing {
-    let ip = config.local.ip();
+    let ip = config.local().ip();
     let named = config.interface.as_ref();
     let gone = named.filter(|name| network.link(name).is_none());
     let missing = match gone {
@@ -137,6 +200,15 @@ fn standing(config: &PathConfig, network: &Network) -> Standing {
     };
     let interface = config.interface.clone();
     Standing { interface, missing }
+}
+
+/// A path of the file that goes by an uplink that was found for it.
+fn by(config: &PathConfig, held: &Held) -> PathConfig {
+    PathConfig {
+        local: Some((held.source, 0).into()),
+        interface: Some(held.name.clone()),
+        ..config.clone()
+    }
 }
 
 /// The socket of a path, whether or not its address is there.

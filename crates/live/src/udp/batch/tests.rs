@@ -7,7 +7,7 @@ use std::time::Duration;
 fn socket() -> PathSocket {
     let path = PathConfig {
         name: "test".to_owned(),
-        local: "127.0.0.1:0".parse().unwrap(),
+        local: Some("127.0.0.1:0".parse().unwrap()),
         remote: None,
         relay: None,
         interface: None,

@@ -16,14 +16,14 @@ fn datagram(kind: u8, index: u32) -> Vec<u8> {
 fn open(ip: &str) -> Option<PathSocket> {
     let path = PathConfig {
         name: "test".to_owned(),
-        local: SocketAddr::new(ip.parse().unwrap(), 0),
+        local: Some(SocketAddr::new(ip.parse().unwrap(), 0)),
         remote: None,
         relay: None,
         interface: None,
     };
     match PathSocket::open(&path) {
         Ok(socket) => Some(socket),
-        Err(error) if path.local.is_ipv6() => {
+        Err(error) if path.local().is_ipv6() => {
             // The runner captures what the print macros write.
             let _ = writeln!(io::stderr(), "skipped without IPv6: {error}");
             None

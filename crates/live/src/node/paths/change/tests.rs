@@ -12,7 +12,7 @@ const FIRST: PathId = PathId(0);
 fn config(remote: Option<SocketAddr>) -> PathConfig {
     PathConfig {
         name: "one".to_owned(),
-        local: "127.0.0.1:0".parse().unwrap(),
+        local: Some("127.0.0.1:0".parse().unwrap()),
         remote,
         relay: None,
         interface: None,

@@ -6,7 +6,7 @@ use crate::network::netlink;
 fn path(local: &str, interface: Option<&str>) -> PathConfig {
     PathConfig {
         name: "test".to_owned(),
-        local: local.parse().unwrap(),
+        local: Some(local.parse().unwrap()),
         remote: None,
         relay: None,
         interface: interface.map(str::to_owned),
@@ -19,12 +19,14 @@ fn footing(config: PathConfig, bound: Option<u32>) -> Footing {
         interface,
         missing: None,
     };
-    Footing::new(config, bound, standing)
+    let mut footing = Footing::new(config);
+    footing.start(bound, standing);
+    footing
 }
 
 /// What is missing, and whether there is another socket, where there is `network` and that changes anything.
 fn step(footing: &mut Footing, network: &Network) -> Option<(Option<Missing>, bool)> {
-    let step = footing.step(network)?;
+    let step = footing.step(network, Seat::Listed)?;
     let became = (step.standing.missing.clone(), step.socket.is_some());
     footing.take(step);
     Some(became)
@@ -81,4 +83,46 @@ fn a_socket_that_cannot_be_had_leaves_the_path_as_it_was_and_is_tried_again() {
     drop(held);
     assert_eq!(step(&mut path, &here), Some((None, true)));
     assert!(!path.has_failed());
+}
+
+#[test]
+fn a_path_that_finds_its_uplink_has_a_socket_there_and_none_elsewhere() {
+    let here = netlink::read(&[]).unwrap();
+    let held = |source: [u8; 4]| Held {
+        name: "lo".to_owned(),
+        source: source.into(),
+    };
+    let mut path = footing(path("127.0.0.1:0", None), None);
+    path.config.local = None;
+    let mut step = |seat: Seat<'_>| {
+        let step = path.step(&here, seat)?;
+        let bound = step.socket.as_ref().map(PathSocket::bound);
+        let became = (
+            step.standing.clone(),
+            bound.map(|bound| bound.map(|at| at.ip())),
+        );
+        path.take(step);
+        Some(became)
+    };
+    let waiting = Standing {
+        interface: None,
+        missing: Some(Missing::Uplink),
+    };
+    assert_eq!(step(Seat::Waiting), Some((waiting.clone(), None)));
+    assert_eq!(step(Seat::Waiting), None);
+    let there = Standing {
+        interface: Some("lo".to_owned()),
+        missing: None,
+    };
+    let one = held([127, 0, 0, 1]);
+    assert_eq!(
+        step(Seat::Held(&one)),
+        Some((there.clone(), Some(Some(one.source))))
+    );
+    assert_eq!(step(Seat::Held(&one)), None, "nothing has changed");
+    // Another address of the interface: all of 127.0.0.0/8 are its own.
+    let other = held([127, 0, 0, 2]);
+    let became = step(Seat::Held(&other)).unwrap();
+    assert_eq!(became.1, Some(Some(other.source)));
+    assert_eq!(step(Seat::Waiting), Some((waiting, Some(None))));
 }
