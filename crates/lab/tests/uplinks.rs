@@ -78,3 +78,85 @@ fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_no
     a.finish().unwrap();
     b.finish().unwrap();
 }
+
+/// The names of the interfaces that the paths of node a have.
+fn taken(paths: &[Value]) -> Vec<Option<&str>> {
+    paths
+        .iter()
+        .map(|path| path["interface"].as_str())
+        .collect()
+}
+
+#[test]
+fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
+    let Some(site) = Site::new() else { return };
+    // Where the peer receives, wherever it is reached.
+    site.b
+        .ip(&["address", "add", "10.9.0.2/32", "dev", "lo"])
+        .unwrap();
+    let default_route = |number: u8| {
+        let (via, metric) = (format!("10.1.{number}.2"), format!("{}", 100 + number));
+        site.a
+            .ip(&["route", "add", "default", "via", &via, "metric", &metric])
+            .unwrap();
+    };
+    let b = site.start_b(
+        "[[path]]\nname = \"one\"\nlocal = \"10.9.0.2:7001\"\n\
+         [[path]]\nname = \"two\"\nlocal = \"10.9.0.2:7002\"\n",
+    );
+    let a = site.start_a(
+        "paths = \"auto\"",
+        "[auto]\nexcept = [\"p9\"]\n\
+         [[path]]\nname = \"one\"\nremote = \"10.9.0.2:7001\"\n\
+         [[path]]\nname = \"two\"\nremote = \"10.9.0.2:7002\"\n",
+    );
+    let waits = json!({ "what": "uplink" });
+    assert!(site.paths("a").iter().all(|path| path["missing"] == waits));
+    // By which another node would know it.
+    let tun = site.a.ip(&["link", "show", "pp1"]).unwrap();
+    assert!(tun.contains("alias polypath node"), "{tun}");
+    site.join(9);
+    default_route(9);
+    site.join(1);
+    default_route(1);
+    site.await_paths("the first uplink", |paths| is_live(&paths[0]));
+    assert_eq!(taken(&site.paths("a")), [Some("p1"), None]);
+    let local = |index: usize| site.paths("a")[index]["local"].as_str().unwrap().to_owned();
+    let arrived = datagrams::run(&site, Clock::starting_now(), 900, |number| match number {
+        50 => {
+            site.join(2);
+            default_route(2);
+        }
+        250 => {
+            let paths = site.paths("a");
+            assert!(paths.iter().all(is_live), "{paths:#?}");
+            assert_eq!(taken(&paths), [Some("p1"), Some("p2")]);
+            assert!(local(1).starts_with("10.1.2.1:"));
+            // What DHCP does with another lease.
+            let address = |what, ip| site.a.ip(&["address", what, ip, "dev", "p2"]).unwrap();
+            address("del", "10.1.2.1/24");
+            address("add", "10.1.2.7/24");
+            default_route(2);
+        }
+        350 => assert!(local(1).starts_with("10.1.2.7:"), "{}", local(1)),
+        500 => {
+            let paths = site.paths("a");
+            assert!(paths.iter().all(is_live), "{paths:#?}");
+            assert_eq!(site.paths("b")[1]["remote"], local(1));
+            site.part(1);
+        }
+        // It is the one with the better metric, and p2 keeps its path.
+        650 => {
+            assert_eq!(taken(&site.paths("a")), [None, Some("p2")]);
+            site.join(1);
+            default_route(1);
+        }
+        _ => {}
+    });
+    assert_eq!(arrived.len(), 900);
+    site.await_paths("both live", |paths| paths.iter().all(is_live));
+    assert_eq!(taken(&site.paths("a")), [Some("p1"), Some("p2")]);
+    assert!(site.paths("b").iter().all(is_live));
+    a.finish().unwrap();
+    b.finish().unwrap();
+}

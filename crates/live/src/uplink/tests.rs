@@ -172,6 +172,7 @@ fn made(there: &[Option<([bool; 4], u32)>]) -> Vec<Uplink> {
 proptest! {
     #[test]
     fn whatever_comes_and_goes(steps in prop::collection::vec(there(), 1..12)) {
+        let _busy = crate::quiet::busy();
         let mut choice = Choice::new(4);
         for step in steps {
             let uplinks = made(&step);
