@@ -275,6 +275,8 @@ fn the_documented_files_are_valid_once_the_keys_are_in() {
     for (a, b) in a.paths.iter().zip(&b.paths) {
         assert_eq!((a.remote, b.remote), (b.local, a.local));
     }
+    let auto = include_str!("../../../../docs/two-nodes/auto.toml");
+    assert_eq!(read(auto, "@b@").uplinks, Uplinks::Auto);
 }
 
 const BY_RELAY: &str = "relay = { public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\", \

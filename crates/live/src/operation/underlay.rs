@@ -131,14 +131,15 @@ impl Underlay {
         }
         self.look_at = None;
         let began = self.clock.now();
-        let done = netlink::read(&self.targets())
-            .map_err(|error| format!("the kernel does not say which interfaces there are: {error}"))
-            .and_then(|network| self.follow(&network, desk));
+        let network = netlink::read(&self.targets());
         let now = self.clock.now();
         self.rest_until = now + Duration::from_nanos(now.since(began).as_nanos() * PARTS);
+        let done = network
+            .map_err(|error| format!("the kernel does not say which interfaces there are: {error}"))
+            .and_then(|network| self.follow(&network, desk));
         if let Err(why) = done {
             tracing::warn!("{why}; the paths stay as they are until this goes");
-            self.look_at = Some(now + RETRY);
+            self.look_at = Some(self.clock.now() + RETRY);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a single path rests on.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 
 use nix::net::if_::if_nametoindex;
 
@@ -195,11 +195,16 @@ fn standing(config: &PathConfig, network: &Network) -> Standing {
     let gone = named.filter(|name| network.link(name).is_none());
     let missing = match gone {
         Some(name) => Some(Missing::Interface(name.clone())),
-        None if ip.is_unspecified() || network.has(ip) => None,
+        None if is_here(ip, network) => None,
         None => Some(Missing::Address(ip)),
     };
     let interface = config.interface.clone();
     Standing { interface, missing }
+}
+
+/// Whether a socket can be bound to `ip`: an interface has it, or a route says that it is here (as all of 127.0.0.0/8).
+fn is_here(ip: IpAddr, network: &Network) -> bool {
+    network.has(ip) || UdpSocket::bind((ip, 0)).is_ok()
 }
 
 /// A path of the file that goes by an uplink that was found for it.

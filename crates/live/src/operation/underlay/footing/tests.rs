@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::network::netlink;
+use crate::network::{Address, netlink};
 
 fn path(local: &str, interface: Option<&str>) -> PathConfig {
     PathConfig {
@@ -34,18 +34,26 @@ fn step(footing: &mut Footing, network: &Network) -> Option<(Option<Missing>, bo
 
 #[test]
 fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
-    let here = netlink::read(&[]).unwrap();
-    let mut bare = here.clone();
-    bare.addresses.clear();
-    let mut own = footing(path("127.0.0.1:0", None), None);
+    let bare = netlink::read(&[]).unwrap();
+    let mut here = bare.clone();
+    let ip = Ipv4Addr::new(192, 0, 2, 1).into();
+    here.addresses.push(Address {
+        link: 1,
+        ip,
+        is_wide: true,
+        is_second_choice: false,
+    });
+    let mut own = footing(path("192.0.2.1:0", None), None);
     assert_eq!(step(&mut own, &here), None);
-    let missing = Missing::Address(Ipv4Addr::LOCALHOST.into());
+    let missing = Missing::Address(ip);
     assert_eq!(step(&mut own, &bare), Some((Some(missing), false)));
     assert_eq!(step(&mut own, &bare), None, "it is known");
     assert!(!own.is_adrift());
     assert_eq!(step(&mut own, &here), Some((None, false)));
-    let mut any = footing(path("0.0.0.0:0", None), None);
-    assert_eq!(step(&mut any, &bare), None);
+    for always in ["0.0.0.0:0", "127.0.0.9:0"] {
+        let mut always = footing(path(always, None), None);
+        assert_eq!(step(&mut always, &bare), None);
+    }
 }
 
 #[test]
