@@ -1,8 +1,8 @@
 //! What a node counted, for its statistics file.
 
 mod file;
-mod writer;
 mod standing;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use file::{Kind, StatsFile, kind_of};
-pub(crate) use writer::StatsWriter;
 pub use standing::{Missing, Standing};
+pub(crate) use writer::StatsWriter;
 
 use crate::drive::DriveReport;
 

@@ -11,9 +11,7 @@ use polypath_core::time::Duration;
 use polypath_scenario::at_most_a_day;
 use polypath_scenario::document::Problems;
 
-use super::{
-    LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation,
-};
+use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation};
 use crate::keys;
 use crate::tun::Prefix;
 
