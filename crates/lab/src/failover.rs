@@ -46,8 +46,9 @@ pub use measured::{Distribution, Measured, Sample};
 use schedule::Schedule;
 pub use table::render;
 
-/// Before a silence, the link that carries the flow is looked for over this time: five messages.
-pub const CARRIED: Duration = Duration::from_millis(100);
+/// Before a silence, the link that carries the flow is looked for over this time: 25 messages, so that a heartbeat that is
+/// padded to find a path's MTU weighs little.
+pub const CARRIED: Duration = Duration::from_millis(500);
 /// A message that comes so much later than the median counts as late.
 pub const LATE: Duration = Duration::from_millis(50);
 /// The rate of each link.
