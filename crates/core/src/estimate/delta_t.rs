@@ -114,7 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// On idle links the measured delta T is that of equation 1, whatever the link and the sizes.
+        /// On idle links the measured delta T is that of equation 1, whatever the link and the sizes, but for the
+        /// nanosecond to which each link rounds: of both packets of the pair, and of the one in question.
         #[test]
         fn is_the_additional_transmission_time(
             rate in 100_000_u64..1_000_000_000, hops in 1_u64..10, small in 20_u32..100, large in 200_u32..1500,
@@ -125,8 +126,10 @@ mod tests {
             let mut delta_t = DeltaT::default();
             delta_t.on_leading(Time::ZERO + more(small), 0, small);
             delta_t.on_trailing(Time::ZERO + more(large), 0, large);
-            let estimated = delta_t.of(packet).unwrap().as_secs_f64();
-            prop_assert!((estimated / more(packet).as_secs_f64() - 1.0).abs() < 1e-3);
+            let (estimated, exact) = (delta_t.of(packet).unwrap(), more(packet));
+            let rounded = hops as f64 * (1.0 + f64::from(packet) / f64::from(large - small)) + 1.0;
+            let off = estimated.as_nanos().abs_diff(exact.as_nanos());
+            prop_assert!(off as f64 <= rounded, "{estimated} for {exact}");
         }
     }
 }

@@ -77,7 +77,8 @@ mod tests {
         let _quiet = crate::quiet::quiet();
         let (share, rests) = spin(true);
         assert!(share < 0.95, "{share} with {rests} rests");
-        assert!(rests > 0);
+        // Where others took a tenth of the time, no rest was due.
+        assert!(rests > 0 || share < 0.9, "{share}");
         assert_eq!(spin(false).1, 0, "others may use what they get");
     }
 }
