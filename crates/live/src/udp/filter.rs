@@ -10,7 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use nix::libc;
-use polypath_session::datagram::{INITIATION, RECEIVER, RESPONSE, TRANSPORT};
+use polypath_session::datagram::{
+    INITIATION, INITIATION_LEN, RECEIVER, RESPONSE, RESPONSE_LEN, TRANSPORT,
+};
 use socket2::{SockFilter, SockRef};
 
 use super::PathSocket;
@@ -72,8 +74,8 @@ impl Admitted {
             pass_from(peer, &mut program);
         }
         program.push(load(libc::BPF_B, UDP));
-        for kind in [INITIATION, RESPONSE] {
-            program.extend(pass_if(kind.into()));
+        for (kind, len) in [(INITIATION, INITIATION_LEN), (RESPONSE, RESPONSE_LEN)] {
+            pass_handshake(kind, len, &mut program);
         }
         program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
         let receiver = u32::try_from(RECEIVER).unwrap_or(0);
@@ -108,6 +110,20 @@ fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
         program.extend([load, jump_unless(expected, beyond)]);
     }
     program.push(pass());
+}
+
+/// Passes datagrams of type `kind`, which was loaded, that are `len` bytes long, and no others of that type.
+fn pass_handshake(kind: u8, len: usize, program: &mut Vec<SockFilter>) {
+    let len = u32::try_from(len).unwrap_or(0) + UDP;
+    program.push(jump_unless(kind.into(), 4));
+    program.push(instruction(
+        libc::BPF_LD | libc::BPF_W | libc::BPF_LEN,
+        0,
+        0,
+        0,
+    ));
+    program.extend(pass_if(len));
+    program.push(refuse());
 }
 
 /// Loads `size` at `offset`; a datagram that is too short for it is refused.

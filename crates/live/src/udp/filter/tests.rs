@@ -55,23 +55,22 @@ fn strangers_are_dropped_and_all_others_are_not() {
             datagram(0, KEY),
             datagram(9, KEY),
             vec![TRANSPORT],
+            vec![INITIATION; INITIATION_LEN + 1],
+            vec![INITIATION; RESPONSE_LEN],
+            vec![RESPONSE; RESPONSE_LEN - 1],
             Vec::new(),
         ] {
             assert!(!comes(&stranger, &mut socket, &junk), "{ip}: {junk:?}");
             assert!(comes(&peer, &mut socket, &junk), "{ip}: {junk:?}");
         }
-        assert_eq!(socket.kernel_drops().unwrap(), 5);
-        for (kind, index) in [
-            (TRANSPORT, KEY),
-            (TRANSPORT, 7),
-            (INITIATION, 0),
-            (RESPONSE, 0),
+        assert_eq!(socket.kernel_drops().unwrap(), 8);
+        for good in [
+            datagram(TRANSPORT, KEY),
+            datagram(TRANSPORT, 7),
+            vec![INITIATION; INITIATION_LEN],
+            vec![RESPONSE; RESPONSE_LEN],
         ] {
-            let datagram = datagram(kind, index);
-            assert!(
-                comes(&stranger, &mut socket, &datagram),
-                "{ip}: {datagram:?}"
-            );
+            assert!(comes(&stranger, &mut socket, &good), "{ip}: {good:?}");
         }
         socket.admit_all().unwrap();
         assert!(comes(&stranger, &mut socket, &datagram(0, 0)));
