@@ -74,6 +74,45 @@ fn deadlines_are_met_and_never_early() {
     assert!(report.lateness.quantile(0.5) < Duration::from_micros(300));
 }
 
+/// Has read more than it takes in a turn when its deadline comes.
+struct Behind {
+    turns: u32,
+    stop: StopHandle,
+}
+
+impl Station for Behind {
+    fn deadline(&self) -> Option<Deadline> {
+        let (at, why) = (Time::ZERO, "after what was read");
+        (self.turns > 0).then_some(Deadline { at, why })
+    }
+
+    fn has_backlog(&self) -> bool {
+        (1..4).contains(&self.turns)
+    }
+
+    fn handle_timeout(&mut self, _: Time) -> io::Result<()> {
+        self.turns -= 1;
+        if self.turns == 0 {
+            self.stop.stop();
+        }
+        Ok(())
+    }
+
+    fn handle_readable(&mut self, _: Token, _: Time, _: usize) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_deadline_that_waits_for_what_came_before_it_is_not_stuck() {
+    let mut driver = Driver::new(Clock::starting_now()).unwrap();
+    let stop = driver.stop_handle();
+    let mut behind = Behind { turns: 4, stop };
+    let report = driver.run(&mut behind).unwrap();
+    assert_eq!((behind.turns, report.stuck), (0, 0));
+    assert_eq!(report.lateness.count(), 1, "it is late once");
+}
+
 #[test]
 fn a_flood_of_input_does_not_starve_deadlines() {
     let (mut writer, reader) = UnixStream::pair().unwrap();

@@ -112,11 +112,12 @@ impl Ports {
         };
         let healthy = is_benign(reason);
         let (path, reason) = (path.0, reason.name());
+        let source = source.map(tracing::field::display);
         if healthy {
             tracing::debug!(
                 path,
                 reason,
-                ?source,
+                source,
                 "a datagram is dropped, as happens between healthy nodes"
             );
             return;
@@ -124,7 +125,7 @@ impl Ports {
         tracing::warn!(
             path,
             reason,
-            ?source,
+            source,
             "a datagram is rejected; further ones are only counted{remedy}"
         );
     }
