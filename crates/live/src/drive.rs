@@ -211,8 +211,7 @@ impl Driver {
             .record(now.since(due.at.max(self.begun)));
         station.handle_timeout(now)?;
         // What came before the deadline comes first, and may take several turns.
-        let moved =
-            station.has_backlog() || station.deadline().is_none_or(|next| next.at > due.at);
+        let moved = station.has_backlog() || station.deadline().is_none_or(|next| next.at > due.at);
         if !moved {
             self.report.stuck += 1;
             if self.report.stuck.is_power_of_two() {

@@ -222,7 +222,7 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
         paths.iter().map(|p| (p.local(), p.interface.as_deref())),
         problems,
     );
-    let mut names = BTreeSet::new();
+    let (mut names, mut targets) = (BTreeSet::new(), BTreeSet::new());
     for (index, path) in paths.iter().enumerate() {
         let key = |field: &str| format!("path.{index}.{field}");
         if path.name.is_empty() {
@@ -233,6 +233,13 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
         } else if !names.insert(&path.name) {
             let message = format!("path name `{}` is used twice", path.name);
             problems.report(&key("name"), message, "rename one of them");
+        }
+        if let Some(target) = path.remote.filter(|target| !targets.insert(*target)) {
+            let message = format!(
+                "two paths lead to {target}, and the peer tells them apart by where they come"
+            );
+            let remedy = "give each the address or port of its own path at the peer";
+            problems.report(&key("remote"), message, remedy);
         }
         check_addresses(path, &key, problems);
         if let Some(name) = &path.interface {
@@ -249,6 +256,11 @@ pub(super) fn check_sockets<'a>(
 ) {
     let mut before: Vec<(usize, SocketAddr, Option<&str>)> = Vec::new();
     for (index, (local, interface)) in sockets.enumerate() {
+        if local.ip().is_multicast() {
+            let remedy = "give an address of an interface here, as `ip address` lists them";
+            let message = format!("{local} is an address of many");
+            problems.report(&format!("path.{index}.local"), message, remedy);
+        }
         let meet = |(_, other, on): &&(usize, SocketAddr, Option<&str>)| {
             let addresses = [local.ip(), other.ip()];
             let is_one = local.ip() == other.ip()
@@ -275,7 +287,23 @@ pub(super) fn check_sockets<'a>(
 
 /// Reports paths whose datagrams the routing table would send into the overlay, which sends them on that path.
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
+    let tun = &config.node.tun;
     for (index, path) in config.paths.iter().enumerate() {
+        let own = |prefix: &Prefix| Some(prefix.address()) == path.local.map(|local| local.ip());
+        if tun.addresses.iter().any(own) {
+            let remedy = "give an address outside of the overlay, as `ip address` lists them";
+            let message =
+                "this is the node's own address in the overlay, which the paths are to carry";
+            problems.report(&format!("path.{index}.local"), message, remedy);
+        }
+        if path.interface.as_deref() == Some(&*tun.name) {
+            let remedy = "give the interface of an uplink";
+            let message = format!(
+                "`{}` is the node's own TUN device: the path would lead into itself",
+                tun.name
+            );
+            problems.report(&format!("path.{index}.interface"), message, remedy);
+        }
         // What is bound to an interface leaves there.
         let is_bound = path.interface.is_some() || config.uplinks == Uplinks::Auto;
         let Some(target) = path.target().filter(|_| !is_bound) else {

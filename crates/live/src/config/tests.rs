@@ -367,6 +367,26 @@ fn a_path_into_the_overlay_or_to_many_is_refused_with_its_key() {
 }
 
 #[test]
+fn a_path_from_the_overlay_or_to_where_another_leads_is_refused_with_its_key() {
+    let local = "local = \"10.1.1.1:7001\"";
+    for (new, place, part) in [
+        ("local = \"10.77.0.1:7001\"", "a.toml:13:9: ", "own address"),
+        ("local = \"239.0.0.1:7001\"", "a.toml:13:9: ", "of many"),
+    ] {
+        let said = complaint(local, new);
+        assert!(said.contains(place) && said.contains(part), "{said}");
+    }
+    let said = complaint("interface = \"p2\"", "interface = \"pp0\"");
+    assert!(
+        said.contains("a.toml:18:13: ") && said.contains("into itself"),
+        "{said}"
+    );
+    let second = "local = \"10.1.1.9:7002\"\nremote = \"10.1.1.2:7001\"";
+    let said = complaint("local = \"[fd01::1]:7001\"\ninterface = \"p2\"", second);
+    assert!(said.contains("two paths lead to 10.1.1.2:7001"), "{said}");
+}
+
+#[test]
 fn two_paths_on_one_port_are_refused_where_the_system_would() {
     let second = "local = \"[fd01::1]:7001\"\ninterface = \"p2\"";
     for (local, interface, is_refused) in [

@@ -1,6 +1,6 @@
 //! The descriptors of a node: where its machines' outputs go, and what was counted there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 
@@ -31,6 +31,8 @@ pub(super) struct Ports {
     packets: VecDeque<Bytes>,
     /// The reasons of rejection that the log has already.
     told: Vec<(Party, Reject)>,
+    /// Of whom it has that they do not answer: the relay of a path, or the peer.
+    silent: BTreeSet<Option<PathId>>,
 }
 
 /// When and from where what a tunnel says comes about.
@@ -51,6 +53,7 @@ impl Ports {
             dropped: BTreeMap::new(),
             senders: Teller::default(),
             told: Vec::new(),
+            silent: BTreeSet::new(),
         }
     }
 
@@ -130,6 +133,19 @@ impl Ports {
         );
     }
 
+    /// Whether `event` of the session with the relay of a path, or with the peer, is to be logged: a silence once, or one
+    /// that lasts a night would fill the log.
+    fn is_news(&mut self, whose: Option<PathId>, event: SessionEvent) -> bool {
+        match event {
+            SessionEvent::Silent => self.silent.insert(whose),
+            SessionEvent::Established { .. } => {
+                self.silent.remove(&whose);
+                true
+            }
+            _ => true,
+        }
+    }
+
     fn count_dropped(&mut self, reason: DropReason) {
         let count = self.dropped.entry(reason).or_default();
         *count += 1;
@@ -191,13 +207,21 @@ impl Surroundings for Ports {
                 }
                 self.tell_rejected(Party::Peer, path, reason, occasion.source);
             }
-            Output::Session(event) => log(event),
+            Output::Session(event) => {
+                if self.is_news(None, event) {
+                    log(event);
+                }
+            }
             Output::RelayHeard { path } => self.paths.hear_relay(path),
             Output::Relay {
                 path,
                 event: SessionEvent::Rejected { reason, .. },
             } => self.tell_rejected(Party::Relay, path, reason, occasion.source),
-            Output::Relay { path, event } => log_relay(self.paths.name(path), event),
+            Output::Relay { path, event } => {
+                if self.is_news(Some(path), event) {
+                    log_relay(self.paths.name(path), event);
+                }
+            }
         }
         Ok(())
     }
@@ -223,7 +247,9 @@ fn log(event: SessionEvent) {
     match event {
         SessionEvent::Established { initiator } => tracing::info!(initiator, "session established"),
         SessionEvent::Expired => tracing::warn!("keys ran out; packets wait for the peer"),
-        SessionEvent::Silent => tracing::warn!("the peer does not answer; a handshake follows"),
+        SessionEvent::Silent => {
+            tracing::warn!("the peer does not answer; handshakes follow until it does");
+        }
         SessionEvent::PathsDiffer { own, peer } => tracing::warn!(
             own,
             peer,
@@ -244,7 +270,10 @@ fn log_relay(path: Option<&str>, event: SessionEvent) {
         SessionEvent::Established { .. } => tracing::debug!(path, "joined the relay"),
         SessionEvent::Expired => tracing::warn!(path, "keys for the relay ran out"),
         SessionEvent::Silent => {
-            tracing::warn!(path, "the relay does not answer; it is joined anew");
+            tracing::warn!(
+                path,
+                "the relay does not answer; it is joined anew once it does"
+            );
         }
         SessionEvent::NoEntropy => tracing::error!("the random source failed"),
         SessionEvent::Initiated { attempt } => {
