@@ -50,15 +50,59 @@ pub(crate) fn uplinks(
     targets: &[IpAddr],
     allowed: impl Fn(&str) -> bool,
 ) -> Vec<Uplink> {
-    let may_be = |link: &&Link| {
-        link.is_up && !link.is_loopback && link.alias != TUN_NOTE && allowed(&link.name)
-    };
+    let may_be = |link: &&Link| obstacle(network, link, targets, &allowed).is_none();
     let links = network.links.iter().filter(may_be);
     let mut uplinks: Vec<_> = links
         .filter_map(|link| uplink(network, link, targets))
         .collect();
     uplinks.sort_by(|a, b| (a.metric, &a.name).cmp(&(b.metric, &b.name)));
     uplinks
+}
+
+/// The interfaces that are none, each with the reason, for a message; without loopback and TUN devices of nodes, which
+/// nobody takes for any.
+pub(crate) fn others(
+    network: &Network,
+    targets: &[IpAddr],
+    allowed: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let may_be = |link: &&Link| !link.is_loopback && link.alias != TUN_NOTE;
+    let links = network.links.iter().filter(may_be);
+    let told = links.filter_map(|link| {
+        let why = obstacle(network, link, targets, &allowed)?;
+        Some(format!("{}: {why}", link.name))
+    });
+    told.collect()
+}
+
+/// Why `link` is no uplink, if it is none.
+fn obstacle(
+    network: &Network,
+    link: &Link,
+    targets: &[IpAddr],
+    allowed: &impl Fn(&str) -> bool,
+) -> Option<&'static str> {
+    let leads_to = |target: &&IpAddr| {
+        let mut routes = network.routes.iter();
+        routes.any(|route| route.link == link.index && route.covers(**target))
+    };
+    let has_source = |target: &IpAddr| !sources(network, link.index, *target).is_empty();
+    let mut routed = targets.iter().filter(leads_to).peekable();
+    if link.is_loopback {
+        Some("loopback")
+    } else if link.alias == TUN_NOTE {
+        Some("the TUN device of a node")
+    } else if !allowed(&link.name) {
+        Some("left out by `auto`")
+    } else if !link.is_up {
+        Some("down, or without a carrier")
+    } else if routed.peek().is_none() {
+        Some("no route by it to where a path leads")
+    } else if !routed.any(has_source) {
+        Some("no address beyond its link, of the family of where a path leads")
+    } else {
+        None
+    }
 }
 
 fn uplink(network: &Network, link: &Link, targets: &[IpAddr]) -> Option<Uplink> {

@@ -58,6 +58,8 @@ struct Seats {
     tun: String,
     /// Those that no path has, as the log has them.
     left: Vec<String>,
+    /// The interfaces that are no uplinks, with the reasons, as looked at last.
+    others: Vec<String>,
 }
 
 impl Underlay {
@@ -70,6 +72,7 @@ impl Underlay {
             auto: config.auto.clone().unwrap_or_default(),
             tun: config.node.tun.name.clone(),
             left: Vec::new(),
+            others: Vec::new(),
         };
         Ok(Self {
             listener: Listener::new(is_auto)?,
@@ -173,14 +176,22 @@ impl Underlay {
     fn seat(&mut self, network: &Network) {
         let targets = self.targets();
         let Some(seats) = &mut self.seats else { return };
-        let allowed = |name: &str| name != seats.tun && seats.auto.allows(name);
+        let Seats { tun, auto, .. } = &*seats;
+        let allowed = |name: &str| name != tun && auto.allows(name);
         let uplinks = uplink::uplinks(network, &targets, allowed);
+        let others = uplink::others(network, &targets, allowed);
         let left = seats.choice.decide(&uplinks);
         if left != seats.left && !left.is_empty() {
             let left = left.join(", ");
             tracing::info!(left, "more uplinks than paths: these carry nothing");
         }
         seats.left = left;
+        let waits = (0..self.paths.len()).any(|path| seats.choice.held(path).is_none());
+        if waits && others != seats.others && !others.is_empty() {
+            let interfaces = others.join("; ");
+            tracing::info!(interfaces, "a path waits for an uplink, and these are none");
+        }
+        seats.others = others;
     }
 
     fn follow(&mut self, network: &Network, desk: &Desk) -> Result<(), String> {

@@ -79,6 +79,18 @@ fn an_uplink_is_up_with_an_address_and_a_route_and_is_no_tunnel_of_a_node() {
     );
     network.routes.retain(|route| route.link != 9);
     assert_eq!(names(&all(&network, &[FAR])), ["eth0"]);
+    let no_address = "no address beyond its link, of the family of where a path leads";
+    assert_eq!(
+        others(&network, &targets(&[FAR]), |name| name != "pp0"),
+        [
+            "down0: down, or without a carrier".to_owned(),
+            format!("bare0: {no_address}"),
+            "pp0: left out by `auto`".to_owned(),
+            format!("six0: {no_address}"),
+            format!("near0: {no_address}"),
+            "wwan0: no route by it to where a path leads".to_owned(),
+        ]
+    );
     assert_eq!(names(&all(&network, &["2001:db8::9"])), ["six0"]);
 }
 
