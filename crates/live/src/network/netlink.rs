@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::AddressMessage;
@@ -31,6 +31,8 @@ mod decode;
 const BUFFER: usize = 64 << 10;
 /// How long an answer may take, in seconds; the kernel gives it while it is asked for.
 const PATIENCE: i64 = 2;
+/// How often it is read what there is, where that changes meanwhile or the kernel cannot say it all.
+const ATTEMPTS: u32 = 3;
 /// What is listened to; routes only where they matter, as there may be many.
 const GROUPS: [u32; 3] = [
     libc::RTNLGRP_LINK,
@@ -84,7 +86,27 @@ impl AsFd for Listener {
 }
 
 /// What there is in the network namespace of the calling thread; of the routes, those that lead to one of `towards`.
+///
+/// # Errors
+/// Where the kernel does not say all of it, three times in a row: it refuses to, or things change while they are listed.
 pub(crate) fn read(towards: &[IpAddr]) -> io::Result<Network> {
+    persist(|| read_once(towards))
+}
+
+/// What `ask` finds once it succeeds; its last error, if it never does.
+fn persist<T>(mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut attempts = 1..ATTEMPTS;
+    loop {
+        match ask() {
+            Err(error) if attempts.next().is_some() => {
+                tracing::debug!(%error, "the kernel is asked again what there is");
+            }
+            done => return done,
+        }
+    }
+}
+
+fn read_once(towards: &[IpAddr]) -> io::Result<Network> {
     let mut network = Network::default();
     let mut ask = |question| {
         exchange(question, NLM_F_DUMP, |kind, message| {
@@ -147,8 +169,16 @@ fn take_all(mut part: &[u8], take: &mut impl FnMut(u16, &[u8])) -> io::Result<bo
         let message = NetlinkBuffer::new_checked(part)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         match i32::from(message.message_type()) {
-            libc::NLMSG_DONE => return Ok(true),
-            libc::NLMSG_ERROR => return acknowledged(message.payload()).map(|()| true),
+            // Something came or went meanwhile: what is listed may lack others that were there all the time.
+            _ if message.flags() & NLM_F_DUMP_INTR != 0 => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Interrupted,
+                    "it changes while it is listed",
+                ));
+            }
+            libc::NLMSG_DONE | libc::NLMSG_ERROR => {
+                return outcome(message.payload()).map(|()| true);
+            }
             _ => take(message.message_type(), message.payload()),
         }
         let len = (message.length() as usize).next_multiple_of(ALIGNMENT);
@@ -157,8 +187,8 @@ fn take_all(mut part: &[u8], take: &mut impl FnMut(u16, &[u8])) -> io::Result<bo
     Ok(false)
 }
 
-/// The error that the kernel answers with, if it is one.
-fn acknowledged(payload: &[u8]) -> io::Result<()> {
+/// The error with which the kernel ends an answer, if it is one.
+fn outcome(payload: &[u8]) -> io::Result<()> {
     let code = payload
         .first_chunk()
         .map_or(-libc::EIO, |code| i32::from_ne_bytes(*code));

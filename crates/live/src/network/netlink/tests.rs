@@ -52,3 +52,56 @@ fn what_the_kernel_refuses_is_an_error() {
     let refused = [libc::ENODEV, libc::EPERM];
     assert!(refused.contains(&error.raw_os_error().unwrap()), "{error}");
 }
+
+/// A message of type `kind` without a payload but for an error code.
+fn message(kind: i32, flags: u16, code: i32) -> Vec<u8> {
+    const LEN: u32 = 20;
+    let mut message = LEN.to_ne_bytes().to_vec();
+    message.extend(u16::try_from(kind).unwrap().to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend(code.to_ne_bytes());
+    message
+}
+
+/// How many messages there were until then, and whether it was the last part.
+fn taken(part: &[Vec<u8>]) -> (u32, io::Result<bool>) {
+    let mut count = 0;
+    let is_last = take_all(&part.concat(), &mut |_, _| count += 1);
+    (count, is_last)
+}
+
+#[test]
+fn an_answer_that_is_not_whole_is_an_error() {
+    let link = message(libc::RTM_NEWLINK.into(), 0, 0);
+    let done = |flags, code| message(libc::NLMSG_DONE, flags, code);
+    let (count, is_last) = taken(&[link.clone(), link.clone()]);
+    assert_eq!((count, is_last.unwrap()), (2, false));
+    let (count, is_last) = taken(&[link.clone(), done(0, 0)]);
+    assert_eq!((count, is_last.unwrap()), (1, true));
+    let (_, broken_off) = taken(&[link.clone(), done(0, -libc::EMSGSIZE)]);
+    let error = broken_off.unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE), "{error}");
+    let changed = message(libc::RTM_NEWLINK.into(), NLM_F_DUMP_INTR, 0);
+    for part in [[link.clone(), changed], [link, done(NLM_F_DUMP_INTR, 0)]] {
+        let error = taken(&part).1.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_whole_is_read_three_times() {
+    let attempts = |failures: u32| {
+        let mut asked = 0;
+        let found = persist(|| {
+            asked += 1;
+            let fails = asked <= failures;
+            let error = io::ErrorKind::Interrupted.into();
+            if fails { Err(error) } else { Ok(asked) }
+        });
+        (asked, found.ok())
+    };
+    assert_eq!(attempts(0), (1, Some(1)));
+    assert_eq!(attempts(2), (3, Some(3)));
+    assert_eq!(attempts(3), (3, None));
+}
