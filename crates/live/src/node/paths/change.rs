@@ -1,7 +1,7 @@
 //! Paths that change under way: another socket takes the place of the one that a path has.
 //!
 //! The peer learns of another address by the first datagram from there, and what it sent before goes to the old one.
-//! So the old socket is read for a while more, and each of several where one change follows the other.
+//! So the old socket is read for a while more, and each of the last few where one change follows the other.
 
 use std::io;
 
@@ -21,6 +21,8 @@ use crate::udp::{PathSocket, Received, UdpError};
 
 /// For so long the old socket is read: as long as keys that were renewed open what is under way.
 const GRACE: Duration = Duration::from_secs(10);
+/// So many of a path are kept: each costs a call whenever the path is read.
+const MOST_RETIRED: usize = 4;
 
 /// A socket that only receives.
 pub(super) struct Retired {
@@ -96,8 +98,7 @@ impl Path {
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             self.keep_whole_again();
-            let until = now + GRACE;
-            self.retired.push(Retired { socket, until });
+            self.retire(socket, now + GRACE);
         }
         if let Some(standing) = change.standing {
             self.stats.standing = standing;
@@ -111,6 +112,18 @@ impl Path {
             Some(Remote::Learned) => self.remote = PeerAddress::learning_from(self.remote.get()),
             None => {}
         }
+    }
+
+    /// Keeps `socket` until then; of too many the oldest goes.
+    fn retire(&mut self, socket: PathSocket, until: Time) {
+        // To one that has no address nothing is under way.
+        if socket.bound().is_none() {
+            return;
+        }
+        if self.retired.len() >= MOST_RETIRED {
+            self.retired.remove(0);
+        }
+        self.retired.push(Retired { socket, until });
     }
 
     /// The next datagram; those that went to the socket before this come first.

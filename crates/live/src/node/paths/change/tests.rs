@@ -118,6 +118,28 @@ fn a_second_change_leaves_the_first_old_socket_its_time() {
 }
 
 #[test]
+fn of_many_old_sockets_the_last_four_are_read_and_none_without_an_address() {
+    let clock = Clock::starting_now();
+    let (mut paths, first) = paths(None, clock);
+    let mut addresses = vec![first];
+    for _ in 0..5 {
+        let nowhere = PathSocket::nowhere(&config(None)).unwrap();
+        paths.change(change(None, Some(nowhere)), clock.now());
+        let socket = PathSocket::open(&config(None)).unwrap();
+        addresses.push(socket.local().unwrap());
+        paths.change(change(None, Some(socket)), clock.now());
+    }
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for (number, address) in (1..).zip(&addresses) {
+        peer.send_to(&[number], address).unwrap();
+    }
+    expect(&mut paths, clock, &[2, 3, 4, 5, 6]);
+    assert_eq!(paths.all[0].retired.len(), 4);
+    UdpSocket::bind(first).unwrap();
+    UdpSocket::bind(addresses[1]).unwrap_err();
+}
+
+#[test]
 fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
     let clock = Clock::starting_now();
     let [here, there] = [1, 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
