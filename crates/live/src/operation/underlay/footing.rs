@@ -19,7 +19,7 @@ pub(super) struct Footing {
     /// The address that it sends from, where that was found at run time.
     source: Option<IpAddr>,
     standing: Standing,
-    /// Why its socket could not be bound anew, if it could not.
+    /// Why its socket could not be had at the last look, if it could not.
     failure: Option<String>,
 }
 
@@ -89,6 +89,20 @@ impl Footing {
 
     /// What becomes of it where there is `network`, if anything does.
     pub(super) fn step(&mut self, network: &Network, seat: Seat<'_>) -> Option<Step> {
+        // Whatever kept it from its socket at the last look may be over, or what it was to have.
+        let told = self.failure.take();
+        let step = self.decide(network, seat);
+        if let Some(why) = self
+            .failure
+            .as_ref()
+            .filter(|why| told.as_ref() != Some(why))
+        {
+            tracing::warn!("{why}; it is tried again");
+        }
+        step
+    }
+
+    fn decide(&mut self, network: &Network, seat: Seat<'_>) -> Option<Step> {
         let (config, source) = match seat {
             Seat::Listed => (self.config.clone(), None),
             Seat::Held(held) => (by(&self.config, held), Some(held.source)),
@@ -102,14 +116,13 @@ impl Footing {
         if link.is_some() && (link != self.bound || source != self.source) {
             match open(&config) {
                 Ok(opened) => {
-                    self.failure = None;
                     (step.bound, step.source) = (opened.device().or(link), source);
                     step.socket = Some(opened);
                 }
                 // It has gone since; another look follows.
                 Err(UdpError::NoInterface { .. }) => return None,
                 Err(error) => {
-                    self.fail(error.to_string());
+                    self.failure = Some(error.to_string());
                     step.standing.clone_from(&self.standing);
                 }
             }
@@ -128,7 +141,7 @@ impl Footing {
                     step.socket = Some(socket);
                     (step.bound, step.source) = (None, None);
                 }
-                Err(error) => self.fail(error.to_string()),
+                Err(error) => self.failure = Some(error.to_string()),
             }
         }
         (step.socket.is_some() || step.standing != self.standing).then_some(step)
@@ -174,13 +187,6 @@ impl Footing {
                 );
             }
             _ => {}
-        }
-    }
-
-    fn fail(&mut self, why: String) {
-        if self.failure.as_ref() != Some(&why) {
-            tracing::warn!("{why}; it is tried again");
-            self.failure = Some(why);
         }
     }
 }

@@ -94,6 +94,29 @@ fn a_socket_that_cannot_be_had_leaves_the_path_as_it_was_and_is_tried_again() {
 }
 
 #[test]
+fn a_failure_ends_with_the_wish_for_what_could_not_be_had() {
+    let here = netlink::read(&[]).unwrap();
+    let mut gone = here.clone();
+    gone.links.clear();
+    let held = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = held.local_addr().unwrap().to_string();
+    let fails = |path: &mut Footing| {
+        assert_eq!(step(path, &here), None);
+        assert!(path.has_failed());
+    };
+    let mut unplugged = footing(path(&taken, Some("lo")), None);
+    fails(&mut unplugged);
+    let missing = Missing::Interface("lo".to_owned());
+    assert_eq!(step(&mut unplugged, &gone), Some((Some(missing), false)));
+    assert!(!unplugged.has_failed(), "there is nothing to try again");
+    let mut changed = footing(path(&taken, Some("lo")), None);
+    fails(&mut changed);
+    changed.adopt(&path(&taken, None));
+    step(&mut changed, &here);
+    assert!(!changed.has_failed());
+}
+
+#[test]
 fn a_path_that_finds_its_uplink_has_a_socket_there_and_none_elsewhere() {
     let here = netlink::read(&[]).unwrap();
     let held = |source: [u8; 4]| Held {
