@@ -40,6 +40,8 @@ pub enum Input<P> {
     /// What is sent from now on can reach the other end, as after a handshake: paths that do not live are
     /// tried at once.
     Reachable,
+    /// The same of what is sent on this path alone, as once its interface is there.
+    PathReachable(PathId),
     /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
     /// this time at the earliest.
     Late(Time),
@@ -176,7 +178,12 @@ impl<P: Payload> Machine for Endpoint<P> {
         match input {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
-            Input::Reachable => self.sender.on_reachable(now),
+            Input::Reachable => self.sender.on_reachable(now, self.paths),
+            Input::PathReachable(path) => {
+                if self.paths.contains(path) {
+                    self.sender.on_reachable(now, PathSet::only(path));
+                }
+            }
             Input::Late(present) => self.sender.on_late(present),
             Input::Room { path, packet } => {
                 if self.paths.contains(path) {

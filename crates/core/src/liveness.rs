@@ -175,11 +175,15 @@ impl Liveness {
         }
     }
 
-    /// Notes that what is sent from now on can reach the other end, as after a handshake: paths that do not
-    /// live are tried at once.
-    pub fn on_reachable(&mut self, now: Time) {
+    /// Notes that what is sent on `paths` from now on can reach the other end, as after a handshake: those that do
+    /// not live are tried at once.
+    pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
         self.now = now;
-        self.paths.iter_mut().for_each(Path::restart);
+        for path in paths {
+            if let Some(path) = self.paths.get_mut(path.index()) {
+                path.restart();
+            }
+        }
     }
 
     /// Notes that whoever drives this is behind and does by and by what was due until `present`. A heartbeat that

@@ -181,10 +181,10 @@ impl Sender {
         }
     }
 
-    /// Notes that what is sent from now on can reach the other end.
-    pub fn on_reachable(&mut self, now: Time) {
+    /// Notes that what is sent on `paths` from now on can reach the other end.
+    pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
         if let Some(liveness) = &mut self.liveness {
-            liveness.on_reachable(now);
+            liveness.on_reachable(now, paths);
         }
     }
 

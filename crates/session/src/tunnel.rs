@@ -58,9 +58,9 @@ pub enum Input {
     Adjust(Adjustment),
     /// The peer's address on this path is known from now on.
     Addressed(PathId),
-    /// Where a path carried nothing for want of something at this end, it may from now on: paths that do not live are
-    /// tried at once.
-    Reachable,
+    /// Where this path carried nothing for want of something at this end, it may from now on: if it does not live, it
+    /// is tried at once.
+    Reachable(PathId),
     /// The interface of a path lets through packets of at most so many bytes; how many cross whole is found out from
     /// now on, where paths are watched ([`polypath_core::pmtu`]).
     Room {
@@ -277,7 +277,8 @@ impl Tunnel {
             return self.on_sealed(now, path, datagram, out);
         };
         if heard.is_new && self.session.is_established() {
-            self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
+            let input = endpoint::Input::PathReachable(path);
+            self.wake_endpoint(now, Wake::Input(input), out);
         }
         if let Some(datagram) = heard.datagram {
             self.on_sealed(now, path, &datagram, out);
@@ -442,8 +443,8 @@ impl Machine for Tunnel {
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Addressed(path) => self.session.reach(now, path),
-            Input::Reachable => {
-                let input = endpoint::Input::Reachable;
+            Input::Reachable(path) => {
+                let input = endpoint::Input::PathReachable(path);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Room { path, packet } => {

@@ -179,11 +179,37 @@ fn what_was_sent_before_the_other_end_could_be_reached_counts_for_nothing() {
     bench.run(at(60_000), |_, _| None);
     let gap = bench.watch.next_deadline().unwrap().at.since(bench.now);
     assert!(gap > MS * 100, "tries are apart");
-    bench.watch.on_reachable(bench.now);
+    bench.watch.on_reachable(bench.now, PathSet::only(FIRST));
     assert_eq!(bench.watch.next_deadline().unwrap().at, bench.now);
     bench.run(at(61_000), |_, _| Some(MS));
     let health = bench.watch.health(FIRST).unwrap();
     assert_eq!((health.state, health.loss), (PathState::Live, Some(0.0)));
+}
+
+#[test]
+fn a_path_that_can_be_reached_takes_nothing_from_the_others() {
+    let config = LivenessConfig::default();
+    let mut bench = Bench::new(&config, 2);
+    bench.run(at(60_000), |_, _| None);
+    // The answer to a try of the second path is under way, and the first becomes reachable.
+    let tried = |bench: &Bench| {
+        bench
+            .sent
+            .iter()
+            .rev()
+            .find(|(_, path)| *path == SECOND)
+            .copied()
+    };
+    let before = tried(&bench);
+    let answers = |path, _| (path == SECOND).then_some(MS * 40);
+    while tried(&bench) == before {
+        bench.run(bench.now + MS, answers);
+    }
+    bench.run(bench.now + MS * 20, answers);
+    bench.watch.on_reachable(bench.now, PathSet::only(FIRST));
+    bench.run(bench.now + MS * 21, answers);
+    assert_eq!(bench.state(SECOND), PathState::Live);
+    assert_eq!(bench.state(FIRST), PathState::Unproven);
 }
 
 #[test]

@@ -141,19 +141,18 @@ impl Office {
         if let Err(error) = ports.paths.rebind(&change.paths) {
             return Ok(Err(error.to_string()));
         }
-        let mut reaches = false;
         for path in change.paths {
             let is_there = |standing: &Standing| standing.missing.is_none();
-            reaches |= path.standing.as_ref().is_some_and(is_there);
+            let reaches = path.standing.as_ref().is_some_and(is_there);
             let addressed = matches!(path.remote, Some(Remote::At(_)));
             let id = path.path;
             ports.paths.change(path, at);
             if addressed {
                 tunnel.take_input(at, Input::Addressed(id), ports)?;
             }
-        }
-        if reaches {
-            tunnel.take_input(at, Input::Reachable, ports)?;
+            if reaches {
+                tunnel.take_input(at, Input::Reachable(id), ports)?;
+            }
         }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);

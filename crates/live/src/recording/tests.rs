@@ -36,9 +36,10 @@ fn entry(number: u64) -> Entry {
     let (len, ecn) = (1000, Ecn::Ect0);
     Entry {
         at: Time(number),
-        wake: match number % 3 {
+        wake: match number % 4 {
             0 => Wake::Timeout,
             1 => Wake::Input(Input::Reachable),
+            2 => Wake::Input(Input::PathReachable(PathId(1))),
             _ => Wake::Input(Input::Late(Time(number + 1))),
         },
         said: vec![

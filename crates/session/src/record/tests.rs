@@ -81,6 +81,7 @@ impl Run {
             let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));
             self.fly(adjusted, who, tunnel::Input::Adjust(to));
+            self.fly(adjusted, who, tunnel::Input::Reachable(PathId(1)));
             let late = Time(self.stream.below(LEN.0));
             let input = tunnel::Input::Late(late + Duration::from_millis(30));
             self.fly(late, who, input);
