@@ -14,6 +14,7 @@ struct Bench {
     desk: Desk,
     mailbox: Option<Mailbox>,
     listeners: Listeners,
+    adrift: Vec<PathId>,
     text: String,
     directory: TempDir,
     _busy: std::sync::RwLockReadGuard<'static, ()>,
@@ -51,6 +52,7 @@ impl Bench {
             desk,
             mailbox: Some(mailbox),
             listeners: Listeners::default(),
+            adrift: Vec::new(),
             text,
             directory,
             _busy: busy,
@@ -67,7 +69,7 @@ impl Bench {
         }
         fs::write(self.directory.path().join("a.toml"), text).unwrap();
         let mut mailbox = self.mailbox.take().unwrap();
-        let (desk, listeners) = (&self.desk, &mut self.listeners);
+        let (desk, listeners, adrift) = (&self.desk, &mut self.listeners, &self.adrift);
         let reloader = &mut self.reloader;
         let over = std::sync::atomic::AtomicBool::new(false);
         let (told, asked) = std::thread::scope(|scope| {
@@ -82,7 +84,7 @@ impl Bench {
                 }
                 asked
             });
-            let told = reloader.reload(desk, listeners, &[]);
+            let told = reloader.reload(desk, listeners, adrift);
             over.store(true, std::sync::atomic::Ordering::Relaxed);
             (told, packets.join().unwrap())
         });
@@ -131,6 +133,29 @@ fn what_can_change_under_way_does() {
     // What came into force is what the next reload is compared with.
     let (told, _) = bench.reload(&[]);
     assert_eq!(told.unwrap(), keys);
+}
+
+#[test]
+fn a_socket_whose_interface_has_gone_is_not_bound_to_another_but_replaced() {
+    let local = "local = \"127.0.0.1:7702\"";
+    let by_lo = format!("{local}\ninterface = \"lo\"");
+    let change = |adrift: &[PathId]| {
+        let mut bench = Bench::new();
+        bench.adrift = adrift.to_vec();
+        let (told, asked) = bench.reload(&[(local, &by_lo)]);
+        assert_eq!(told.unwrap(), ["path.1.interface"]);
+        let mut paths = asked.unwrap().paths;
+        assert_eq!(paths.len(), 1);
+        paths.remove(0)
+    };
+    for another in [&[][..], &[PathId(0)]] {
+        let bound = change(another);
+        assert!(bound.socket.is_none() && bound.interface.is_some());
+    }
+    let replaced = change(&[PathId(0), PathId(1)]);
+    let local = replaced.socket.unwrap().local().unwrap();
+    assert_eq!(local, "127.0.0.1:7702".parse().unwrap());
+    assert!(replaced.interface.is_none());
 }
 
 #[test]
