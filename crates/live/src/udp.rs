@@ -33,7 +33,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The number of an interface that there will never be: the kernel counts from 1.
-const NOWHERE: u32 = i32::MAX.cast_unsigned();
+pub(crate) const NOWHERE: u32 = i32::MAX.cast_unsigned();
 
 /// Why a path could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +118,9 @@ impl PathSocket {
 
     /// Opens the socket of a `path` whose address no interface has now: it carries nothing until one has.
     pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
+        if strays(path) {
+            return Self::nowhere(path);
+        }
         Self::open_bound(path, |socket, path| {
             let free = match path.local() {
                 SocketAddr::V4(_) => socket.set_freebind_v4(true),
@@ -132,7 +135,7 @@ impl PathSocket {
         })
     }
 
-    /// A socket for a `path` whose interface is not there: it is bound to one that there will never be, and carries
+    /// A socket for a `path` whose interface or address is not there: it is bound to one that there will never be, and carries
     /// nothing.
     pub(crate) fn nowhere(path: &PathConfig) -> Result<Self, UdpError> {
         Self::open_bound(path, |socket, path| {
@@ -297,6 +300,12 @@ impl AsFd for PathSocket {
     }
 }
 
+/// Whether a `path` goes by another uplink while no interface has its address: over IPv6 the kernel looks for a route
+/// whatever the address that a datagram is sent from.
+pub(crate) fn strays(path: &PathConfig) -> bool {
+    path.local().is_ipv6() && path.interface.is_none()
+}
+
 /// The names of the interfaces that there are, for a message.
 pub(crate) fn interfaces() -> String {
     interface::names()
@@ -449,6 +458,12 @@ mod tests {
             "from an address that is not there"
         );
         let held = UdpSocket::bind("127.0.0.1:0").unwrap();
+        // Over IPv6 it would leave by any uplink.
+        if let Ok(socket) = PathSocket::open_early(&path("[2001:db8::1]:0", None)) {
+            assert_eq!(socket.device(), Some(NOWHERE));
+            let error = socket.send(&[1], "[::1]:9".parse().unwrap()).unwrap_err();
+            assert_ne!(error.raw_os_error(), None, "{error}");
+        }
         let taken = held.local_addr().unwrap().to_string();
         let error = PathSocket::open_early(&path(&taken, None)).unwrap_err();
         assert!(matches!(error, UdpError::InUse { .. }), "{error}");

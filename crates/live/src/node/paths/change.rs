@@ -15,7 +15,7 @@ use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
 use crate::operation::change::{PathChange, Remote};
-use crate::stats::{Standing, Volume};
+use crate::stats::{Missing, Standing, Volume};
 use crate::udp::batch::Outgoing;
 use crate::udp::{PathSocket, Received, UdpError};
 
@@ -98,7 +98,11 @@ impl Path {
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             self.keep_whole_again();
-            self.retire(socket, now + GRACE);
+            let missing = change.standing.as_ref().map(|standing| &standing.missing);
+            // To an address that is not there nothing is under way, and the next socket is to have it.
+            if !matches!(missing, Some(Some(Missing::Address(_)))) {
+                self.retire(socket, now + GRACE);
+            }
         }
         if let Some(standing) = change.standing {
             self.stats.standing = standing;

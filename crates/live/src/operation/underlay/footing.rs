@@ -7,7 +7,7 @@ use nix::net::if_::if_nametoindex;
 use crate::config::PathConfig;
 use crate::network::Network;
 use crate::stats::{Missing, Standing};
-use crate::udp::{PathSocket, UdpError};
+use crate::udp::{self, NOWHERE, PathSocket, UdpError};
 use crate::uplink::Held;
 
 /// A path, and what it rests on.
@@ -70,8 +70,9 @@ impl Footing {
         &self.standing
     }
 
+    /// Whether its socket is bound to an interface that is not there.
     pub(super) fn is_adrift(&self) -> bool {
-        matches!(self.standing.missing, Some(Missing::Interface(_)))
+        matches!(self.standing.missing, Some(Missing::Interface(_))) || self.bound == Some(NOWHERE)
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -109,14 +110,16 @@ impl Footing {
             Seat::Waiting => return self.wait(),
         };
         let mut step = self.stay(standing(&config, network));
-        let link = config.interface.as_ref();
-        let link = link
-            .and_then(|name| network.link(name))
-            .map(|link| link.index);
-        if link.is_some() && (link != self.bound || source != self.source) {
+        let device = match &config.interface {
+            Some(name) => network.link(name).map(|link| link.index),
+            None => lost(&config, &step.standing).then_some(NOWHERE),
+        };
+        // A socket that was bound to an interface waits for another one of that name.
+        let is_known = device.is_some() || config.interface.is_none();
+        if is_known && (device != self.bound || source != self.source) {
             match open(&config) {
                 Ok(opened) => {
-                    (step.bound, step.source) = (opened.device().or(link), source);
+                    (step.bound, step.source) = (opened.device().or(device), source);
                     step.socket = Some(opened);
                 }
                 // It has gone since; another look follows.
@@ -206,6 +209,11 @@ fn standing(config: &PathConfig, network: &Network) -> Standing {
     };
     let interface = config.interface.clone();
     Standing { interface, missing }
+}
+
+/// Whether what a path sends would go astray for want of its address.
+fn lost(config: &PathConfig, standing: &Standing) -> bool {
+    udp::strays(config) && matches!(standing.missing, Some(Missing::Address(_)))
 }
 
 /// Whether a socket can be bound to `ip`: an interface has it, or a route says that it is here (as all of 127.0.0.0/8).

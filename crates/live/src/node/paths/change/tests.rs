@@ -95,6 +95,23 @@ fn the_old_socket_is_closed_after_the_grace() {
 }
 
 #[test]
+fn the_old_socket_is_closed_at_once_where_its_address_has_gone() {
+    let clock = Clock::starting_now();
+    let (mut paths, old) = paths(None, clock);
+    let nowhere = PathSocket::nowhere(&config(None)).unwrap();
+    let standing = Standing {
+        interface: None,
+        missing: Some(Missing::Address(old.ip())),
+    };
+    let change = PathChange {
+        standing: Some(standing),
+        ..change(None, Some(nowhere))
+    };
+    paths.change(change, clock.now());
+    UdpSocket::bind(old).unwrap();
+}
+
+#[test]
 fn a_second_change_leaves_the_first_old_socket_its_time() {
     let clock = Clock::starting_now();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -57,6 +57,29 @@ fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
 }
 
 #[test]
+fn over_ipv6_a_path_without_its_address_goes_by_no_other_uplink() {
+    if UdpSocket::bind("[::1]:0").is_err() {
+        use std::io::Write;
+        // The runner captures what the print macros write.
+        let _ = writeln!(std::io::stderr(), "skipped without IPv6");
+        return;
+    }
+    let here = netlink::read(&[]).unwrap();
+    let mut lost = footing(path("[2001:db8::1]:0", None), None);
+    let missing = Missing::Address("2001:db8::1".parse().unwrap());
+    assert_eq!(step(&mut lost, &here), Some((Some(missing), true)));
+    assert_eq!(lost.bound, Some(NOWHERE));
+    assert!(lost.is_adrift());
+    assert_eq!(step(&mut lost, &here), None, "it is known");
+    let mut back = footing(path("[::1]:0", None), Some(NOWHERE));
+    back.standing.missing = Some(Missing::Address("::1".parse().unwrap()));
+    assert_eq!(step(&mut back, &here), Some((None, true)));
+    assert_eq!(back.bound, None);
+    assert!(!back.is_adrift());
+    assert_eq!(step(&mut back, &here), None);
+}
+
+#[test]
 fn a_path_is_bound_anew_once_its_interface_is_another_of_that_name() {
     let here = netlink::read(&[]).unwrap();
     let index = here.link("lo").unwrap().index;
