@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use crate::tun::Prefix;
+
 pub(crate) mod netlink;
 
 /// What there is at one time in a network namespace.
@@ -44,8 +46,8 @@ pub(crate) struct Address {
 pub(crate) struct Route {
     /// The number of the interface that it goes by.
     pub(crate) link: u32,
-    /// Where it leads to, and how many bits of that count.
-    pub(crate) destination: (IpAddr, u8),
+    /// Where it leads to.
+    pub(crate) destination: Prefix,
     /// The lower, the better.
     pub(crate) metric: u32,
 }
@@ -65,49 +67,5 @@ impl Network {
     pub(crate) fn names(&self) -> String {
         let names: BTreeSet<&str> = self.links.iter().map(|link| &*link.name).collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl Route {
-    /// Whether it leads to `ip`, among others.
-    pub(crate) fn covers(&self, ip: IpAddr) -> bool {
-        let bits = |ip| match ip {
-            IpAddr::V4(ip) => (u128::from(ip.to_bits()) << 96, 32),
-            IpAddr::V6(ip) => (ip.to_bits(), 128),
-        };
-        let (destination, len) = self.destination;
-        let ((own, own_len), (other, other_len)) = (bits(destination), bits(ip));
-        // A shift by all bits is none, as a default route wants it.
-        let differ = (own ^ other).checked_shr(128 - u32::from(len));
-        own_len == other_len && (len == 0 || differ == Some(0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_route_covers_what_has_its_prefix() {
-        let covers = |destination: &str, len, ip: &str| {
-            let destination = (destination.parse().unwrap(), len);
-            let (link, metric) = (1, 0);
-            let route = Route {
-                link,
-                destination,
-                metric,
-            };
-            route.covers(ip.parse().unwrap())
-        };
-        assert!(covers("0.0.0.0", 0, "192.0.2.1"));
-        assert!(!covers("0.0.0.0", 0, "2001:db8::1"));
-        assert!(covers("::", 0, "2001:db8::1"));
-        assert!(!covers("::", 0, "192.0.2.1"));
-        assert!(covers("192.0.2.0", 25, "192.0.2.127"));
-        assert!(!covers("192.0.2.0", 25, "192.0.2.128"));
-        assert!(covers("192.0.2.1", 32, "192.0.2.1"));
-        assert!(!covers("192.0.2.1", 32, "192.0.2.0"));
-        assert!(covers("2001:db8::1", 128, "2001:db8::1"));
-        assert!(!covers("2001:db8::1", 128, "2001:db8::"));
     }
 }

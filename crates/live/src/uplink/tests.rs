@@ -20,11 +20,13 @@ fn network(links: &[(u32, &str, &[&str], u32)]) -> Network {
             is_wide: true,
             is_second_choice: false,
         }));
-        network.routes.extend(["0.0.0.0", "::"].map(|any| Route {
-            link: *index,
-            destination: (any.parse().unwrap(), 0),
-            metric: *metric,
-        }));
+        network
+            .routes
+            .extend(["0.0.0.0/0", "::/0"].map(|any| Route {
+                link: *index,
+                destination: any.parse().unwrap(),
+                metric: *metric,
+            }));
     }
     network
 }

@@ -12,6 +12,7 @@ use netlink_packet_route::route::{RouteFlags, RouteHeader, RouteType};
 use nix::libc;
 
 use crate::network::{Address, Link, Network, Route};
+use crate::tun::Prefix;
 
 /// Lengths of the fixed parts: `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg`, `struct rtnexthop`, in bytes.
 const LINK: usize = 16;
@@ -30,7 +31,8 @@ impl Decode for Network {
             libc::RTM_NEWLINK => self.links.extend(link(message)),
             libc::RTM_NEWADDR => self.addresses.extend(address(message)),
             libc::RTM_NEWROUTE => {
-                let leads = |route: &Route| towards.iter().any(|ip| route.covers(*ip));
+                let leads =
+                    |route: &Route| towards.iter().any(|ip| route.destination.contains(*ip));
                 let routes = routes(message).unwrap_or_default();
                 self.routes.extend(routes.into_iter().filter(leads));
             }
@@ -127,7 +129,7 @@ fn routes(message: &[u8]) -> Option<Vec<Route>> {
             _ => {}
         }
     }
-    let destination = (destination, header.destination_prefix_length);
+    let destination = Prefix::new(destination, header.destination_prefix_length)?;
     let route = |link| Route {
         link,
         destination,
