@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6, PathId};
 use polypath_core::time::Time;
-use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PrivateKey;
 use polypath_session::record::Recorder;
 use polypath_session::session::{Limits, SessionConfig};
-use polypath_session::tunnel::{PACKET_OVERHEAD, Tunnel};
+use polypath_session::tunnel::{Tunnel, packet_overhead};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::clock::{Clock, wall_ns};
@@ -186,7 +185,7 @@ impl Node {
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
         // A TUN device of a larger MTU than the paths' sends datagrams that IP fragments and joins again.
-        let max_datagram = longest.max(usize::from(mtu) + PACKET_OVERHEAD + OVERHEAD);
+        let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
         let session = session(config, private_key, max_datagram, clock);
         let mut tunnel = tunnel(config, endpoint, &session)?;
         if let Some(recorder) = recorder {
@@ -321,9 +320,7 @@ pub(crate) fn endpoint(config: &NodeConfig) -> EndpointConfig {
 fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
     let room = |(path, socket): (&PathConfig, &PathSocket)| {
         let room = socket.mtu().saturating_sub(socket.headers()) as usize;
-        // What goes by a relay is sealed for that, too.
-        let relay = if path.relay.is_some() { OVERHEAD } else { 0 };
-        room.saturating_sub(PACKET_OVERHEAD + relay)
+        room.saturating_sub(packet_overhead(path.relay.is_some()))
     };
     let paths = config.paths.iter().zip(sockets);
     let room = paths.map(room).min().unwrap_or(0);

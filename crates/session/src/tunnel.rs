@@ -36,6 +36,16 @@ mod relayed;
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
 
+/// The same on a path that may go by a relay, for which it is sealed, too.
+#[must_use]
+pub const fn packet_overhead(by_relay: bool) -> usize {
+    if by_relay {
+        PACKET_OVERHEAD + OVERHEAD
+    } else {
+        PACKET_OVERHEAD
+    }
+}
+
 /// Most of what a tunnel without relays holds at once beside what its configuration says ([`Tunnel::held`]).
 pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
 

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use polypath_core::endpoint::Adjustment;
 use polypath_core::frame::PathId;
-use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PublicKey;
-use polypath_session::tunnel::PACKET_OVERHEAD;
+use polypath_session::tunnel::packet_overhead;
 
 use super::change::{Change, PathChange, Settings};
 use super::{Desk, Listeners};
@@ -221,8 +220,7 @@ impl Reloader {
     }
 
     fn look_at_mtu(&self, path: &PathConfig, socket: &PathSocket) {
-        let by_relay = path.relay.as_ref().map_or(0, |_| OVERHEAD);
-        let seals = PACKET_OVERHEAD + by_relay;
+        let seals = packet_overhead(path.relay.is_some());
         let needed = usize::from(self.running.mtu) + seals + socket.headers() as usize;
         let mtu = socket.mtu();
         if (mtu as usize) < needed {

@@ -6,8 +6,7 @@
 
 use polypath_core::frame::PathId;
 use polypath_core::pmtu::{LEAST, MtuState, PathMtu};
-use polypath_session::datagram::OVERHEAD;
-use polypath_session::tunnel::{Input, PACKET_OVERHEAD};
+use polypath_session::tunnel::{Input, packet_overhead};
 
 use super::{Path, Paths};
 use crate::stats::PathStats;
@@ -90,9 +89,7 @@ impl Paths {
 impl Path {
     /// What a datagram adds to the packet in it, in bytes.
     fn overhead(&self) -> usize {
-        // What goes by a relay is sealed for that, too.
-        let relay = self.relay_heard.map_or(0, |_| OVERHEAD);
-        PACKET_OVERHEAD + relay
+        packet_overhead(self.relay_heard.is_some())
     }
 
     /// The length of the IP packet in which `packet` bytes of an application's leave.
