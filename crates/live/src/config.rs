@@ -201,6 +201,20 @@ impl PathConfig {
     }
 }
 
+#[cfg(test)]
+impl PathConfig {
+    /// A path of a test that sends from an address and port, by an interface if one is given.
+    pub(crate) fn at(local: &str, interface: Option<&str>) -> Self {
+        Self {
+            name: "test".to_owned(),
+            local: Some(local.parse().unwrap()),
+            remote: None,
+            relay: None,
+            interface: interface.map(str::to_owned),
+        }
+    }
+}
+
 /// The relay by which a path goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -381,20 +381,10 @@ mod tests {
     use polypath_core::time::Duration;
     use std::io::Write;
 
-    fn path(local: &str, interface: Option<&str>) -> PathConfig {
-        PathConfig {
-            name: "test".to_owned(),
-            local: Some(local.parse().unwrap()),
-            remote: None,
-            relay: None,
-            interface: interface.map(str::to_owned),
-        }
-    }
-
     #[test]
     fn datagrams_arrive_with_their_source_and_time() {
         for local in ["127.0.0.1:0", "[::1]:0"] {
-            let mut socket = match PathSocket::open(&path(local, None)) {
+            let mut socket = match PathSocket::open(&PathConfig::at(local, None)) {
                 Ok(socket) => socket,
                 Err(error) if local.starts_with('[') => {
                     // The runner captures what the print macros write.
@@ -430,7 +420,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_the_remedy() {
         let error = |local: &str, interface| {
-            PathSocket::open(&path(local, interface))
+            PathSocket::open(&PathConfig::at(local, interface))
                 .unwrap_err()
                 .to_string()
         };
@@ -451,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_path_whose_address_is_not_there_yet_is_opened_early() {
-        let socket = PathSocket::open_early(&path("192.0.2.1:0", None)).unwrap();
+        let socket = PathSocket::open_early(&PathConfig::at("192.0.2.1:0", None)).unwrap();
         let anywhere = "127.0.0.1:9".parse().unwrap();
         assert!(
             socket.send(&[1], anywhere).is_err(),
@@ -459,19 +449,19 @@ mod tests {
         );
         let held = UdpSocket::bind("127.0.0.1:0").unwrap();
         // Over IPv6 it would leave by any uplink.
-        if let Ok(socket) = PathSocket::open_early(&path("[2001:db8::1]:0", None)) {
+        if let Ok(socket) = PathSocket::open_early(&PathConfig::at("[2001:db8::1]:0", None)) {
             assert_eq!(socket.device(), Some(NOWHERE));
             let error = socket.send(&[1], "[::1]:9".parse().unwrap()).unwrap_err();
             assert_ne!(error.raw_os_error(), None, "{error}");
         }
         let taken = held.local_addr().unwrap().to_string();
-        let error = PathSocket::open_early(&path(&taken, None)).unwrap_err();
+        let error = PathSocket::open_early(&PathConfig::at(&taken, None)).unwrap_err();
         assert!(matches!(error, UdpError::InUse { .. }), "{error}");
     }
 
     #[test]
     fn a_path_whose_interface_is_not_there_carries_nothing() {
-        let path = path("127.0.0.1:0", Some("no-such-if"));
+        let path = PathConfig::at("127.0.0.1:0", Some("no-such-if"));
         let mut socket = PathSocket::nowhere(&path).unwrap();
         assert_eq!((socket.device(), socket.bound()), (Some(NOWHERE), None));
         let held = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -483,11 +473,11 @@ mod tests {
 
     #[test]
     fn the_mtu_is_that_of_the_interface() {
-        let by_address = PathSocket::open(&path("127.0.0.1:0", None)).unwrap();
-        let by_name = PathSocket::open(&path("0.0.0.0:0", Some("lo"))).unwrap();
+        let by_address = PathSocket::open(&PathConfig::at("127.0.0.1:0", None)).unwrap();
+        let by_name = PathSocket::open(&PathConfig::at("0.0.0.0:0", Some("lo"))).unwrap();
         assert_eq!(by_address.mtu(), by_name.mtu());
         assert!(by_name.mtu() >= 16_384);
-        let unknown = PathSocket::open(&path("0.0.0.0:0", None)).unwrap();
+        let unknown = PathSocket::open(&PathConfig::at("0.0.0.0:0", None)).unwrap();
         assert_eq!((unknown.mtu(), unknown.headers()), (1500, 28));
     }
 }

@@ -448,10 +448,7 @@ mod tests {
     fn come_in_order(together: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),
-            local: Some("127.0.0.1:0".parse().unwrap()),
-            remote: None,
-            relay: None,
-            interface: None,
+            ..PathConfig::at("127.0.0.1:0", None)
         });
         let sockets: Vec<_> = configs
             .iter()

@@ -86,21 +86,11 @@ fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, Standing)>, UdpError>
 mod tests {
     use super::*;
 
-    fn path(local: &str, interface: Option<&str>) -> PathConfig {
-        PathConfig {
-            name: "test".to_owned(),
-            local: Some(local.parse().unwrap()),
-            remote: None,
-            relay: None,
-            interface: interface.map(str::to_owned),
-        }
-    }
-
     #[test]
     fn what_is_not_there_yet_is_waited_for() {
-        let there = path("127.0.0.1:0", None);
-        let early = path("192.0.2.1:0", None);
-        let unplugged = path("192.0.2.2:0", Some("no-such-if"));
+        let there = PathConfig::at("127.0.0.1:0", None);
+        let early = PathConfig::at("192.0.2.1:0", None);
+        let unplugged = PathConfig::at("192.0.2.2:0", Some("no-such-if"));
         let opened = listed(&[there, early.clone(), unplugged.clone()]).unwrap();
         let missing: Vec<_> = opened
             .iter()

@@ -128,11 +128,8 @@ mod tests {
     /// A path to `remote`.
     fn paths(remote: SocketAddr) -> Paths {
         let config = PathConfig {
-            name: "test".to_owned(),
-            local: Some("127.0.0.1:0".parse().unwrap()),
             remote: Some(remote),
-            relay: None,
-            interface: None,
+            ..PathConfig::at("127.0.0.1:0", None)
         };
         let sockets = vec![PathSocket::open(&config).unwrap()];
         let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());

@@ -5,14 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 fn socket() -> PathSocket {
-    let path = PathConfig {
-        name: "test".to_owned(),
-        local: Some("127.0.0.1:0".parse().unwrap()),
-        remote: None,
-        relay: None,
-        interface: None,
-    };
-    PathSocket::open(&path).unwrap()
+    PathSocket::open(&PathConfig::at("127.0.0.1:0", None)).unwrap()
 }
 
 fn datagram(n: u8, len: usize) -> Bytes {

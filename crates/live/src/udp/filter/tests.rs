@@ -14,13 +14,8 @@ fn datagram(kind: u8, index: u32) -> Vec<u8> {
 }
 
 fn open(ip: &str) -> Option<PathSocket> {
-    let path = PathConfig {
-        name: "test".to_owned(),
-        local: Some(SocketAddr::new(ip.parse().unwrap(), 0)),
-        remote: None,
-        relay: None,
-        interface: None,
-    };
+    let local = SocketAddr::new(ip.parse().unwrap(), 0);
+    let path = PathConfig::at(&local.to_string(), None);
     match PathSocket::open(&path) {
         Ok(socket) => Some(socket),
         Err(error) if path.local().is_ipv6() => {

@@ -12,10 +12,8 @@ const FIRST: PathId = PathId(0);
 fn config(remote: Option<SocketAddr>) -> PathConfig {
     PathConfig {
         name: "one".to_owned(),
-        local: Some("127.0.0.1:0".parse().unwrap()),
         remote,
-        relay: None,
-        interface: None,
+        ..PathConfig::at("127.0.0.1:0", None)
     }
 }
 

@@ -3,16 +3,6 @@ use std::net::Ipv4Addr;
 use super::*;
 use crate::network::{Address, netlink};
 
-fn path(local: &str, interface: Option<&str>) -> PathConfig {
-    PathConfig {
-        name: "test".to_owned(),
-        local: Some(local.parse().unwrap()),
-        remote: None,
-        relay: None,
-        interface: interface.map(str::to_owned),
-    }
-}
-
 fn footing(config: PathConfig, bound: Option<u32>) -> Footing {
     let interface = config.interface.clone();
     let standing = Standing {
@@ -43,7 +33,7 @@ fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
         is_wide: true,
         is_second_choice: false,
     });
-    let mut own = footing(path("192.0.2.1:0", None), None);
+    let mut own = footing(PathConfig::at("192.0.2.1:0", None), None);
     assert_eq!(step(&mut own, &here), None);
     let missing = Missing::Address(ip);
     assert_eq!(step(&mut own, &bare), Some((Some(missing), false)));
@@ -51,7 +41,7 @@ fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
     assert!(!own.is_adrift());
     assert_eq!(step(&mut own, &here), Some((None, false)));
     for always in ["0.0.0.0:0", "127.0.0.9:0"] {
-        let mut always = footing(path(always, None), None);
+        let mut always = footing(PathConfig::at(always, None), None);
         assert_eq!(step(&mut always, &bare), None);
     }
 }
@@ -65,13 +55,13 @@ fn over_ipv6_a_path_without_its_address_goes_by_no_other_uplink() {
         return;
     }
     let here = netlink::read(&[]).unwrap();
-    let mut lost = footing(path("[2001:db8::1]:0", None), None);
+    let mut lost = footing(PathConfig::at("[2001:db8::1]:0", None), None);
     let missing = Missing::Address("2001:db8::1".parse().unwrap());
     assert_eq!(step(&mut lost, &here), Some((Some(missing), true)));
     assert_eq!(lost.bound, Some(NOWHERE));
     assert!(lost.is_adrift());
     assert_eq!(step(&mut lost, &here), None, "it is known");
-    let mut back = footing(path("[::1]:0", None), Some(NOWHERE));
+    let mut back = footing(PathConfig::at("[::1]:0", None), Some(NOWHERE));
     back.standing.missing = Some(Missing::Address("::1".parse().unwrap()));
     assert_eq!(step(&mut back, &here), Some((None, true)));
     assert_eq!(back.bound, None);
@@ -85,7 +75,7 @@ fn a_path_is_bound_anew_once_its_interface_is_another_of_that_name() {
     let index = here.link("lo").unwrap().index;
     let mut gone = here.clone();
     gone.links.clear();
-    let mut path = footing(path("127.0.0.1:0", Some("lo")), Some(index));
+    let mut path = footing(PathConfig::at("127.0.0.1:0", Some("lo")), Some(index));
     assert_eq!(step(&mut path, &here), None);
     let missing = Missing::Interface("lo".to_owned());
     assert_eq!(step(&mut path, &gone), Some((Some(missing), false)));
@@ -106,7 +96,7 @@ fn a_socket_that_cannot_be_had_leaves_the_path_as_it_was_and_is_tried_again() {
     let here = netlink::read(&[]).unwrap();
     let held = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = held.local_addr().unwrap().to_string();
-    let mut path = footing(path(&taken, Some("lo")), None);
+    let mut path = footing(PathConfig::at(&taken, Some("lo")), None);
     let missing = Some(Missing::Interface("lo".to_owned()));
     path.standing.missing.clone_from(&missing);
     assert_eq!(step(&mut path, &here), None);
@@ -127,14 +117,14 @@ fn a_failure_ends_with_the_wish_for_what_could_not_be_had() {
         assert_eq!(step(path, &here), None);
         assert!(path.has_failed());
     };
-    let mut unplugged = footing(path(&taken, Some("lo")), None);
+    let mut unplugged = footing(PathConfig::at(&taken, Some("lo")), None);
     fails(&mut unplugged);
     let missing = Missing::Interface("lo".to_owned());
     assert_eq!(step(&mut unplugged, &gone), Some((Some(missing), false)));
     assert!(!unplugged.has_failed(), "there is nothing to try again");
-    let mut changed = footing(path(&taken, Some("lo")), None);
+    let mut changed = footing(PathConfig::at(&taken, Some("lo")), None);
     fails(&mut changed);
-    changed.adopt(&path(&taken, None));
+    changed.adopt(&PathConfig::at(&taken, None));
     step(&mut changed, &here);
     assert!(!changed.has_failed());
 }
@@ -146,7 +136,7 @@ fn a_path_that_finds_its_uplink_has_a_socket_there_and_none_elsewhere() {
         name: "lo".to_owned(),
         source: source.into(),
     };
-    let mut path = footing(path("127.0.0.1:0", None), None);
+    let mut path = footing(PathConfig::at("127.0.0.1:0", None), None);
     path.config.local = None;
     let mut step = |seat: Seat<'_>| {
         let step = path.step(&here, seat)?;
