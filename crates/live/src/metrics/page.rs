@@ -23,7 +23,9 @@ pub fn page(stats: &Stats) -> String {
     let mut page = Page::default();
     node(&mut page, stats);
     tun(&mut page, stats);
-    paths(&mut page, &stats.paths);
+    volumes(&mut page, &stats.paths);
+    datagrams(&mut page, &stats.paths);
+    underlay(&mut page, &stats.paths);
     liveness(&mut page, &stats.paths);
     drops(&mut page, stats);
     page.0
@@ -85,7 +87,7 @@ fn tun(page: &mut Page, stats: &Stats) {
     .sample(&[], tun.refused);
 }
 
-fn paths(page: &mut Page, paths: &[PathStats]) {
+fn volumes(page: &mut Page, paths: &[PathStats]) {
     let ways = |path: &PathStats| [("sent", path.sent), ("received", path.received)];
     let both = |of: fn(Volume) -> u64| {
         paths.iter().flat_map(move |path| {
@@ -104,6 +106,9 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
         "Bytes of these on the wire, IP headers included.",
     )
     .samples(both(|volume| volume.bytes));
+}
+
+fn datagrams(page: &mut Page, paths: &[PathStats]) {
     let each = |of: fn(&PathStats) -> u64| {
         paths
             .iter()
@@ -134,6 +139,9 @@ fn paths(page: &mut Page, paths: &[PathStats]) {
         "Datagrams for a peer whose address was not known yet.",
     )
     .samples(each(|path| path.unaddressed));
+}
+
+fn underlay(page: &mut Page, paths: &[PathStats]) {
     let sizes = paths.iter().filter_map(|path| {
         let mtu = path.mtu_bytes?;
         Some((vec![("path", &*path.name)], mtu))
