@@ -2,9 +2,9 @@
 //! it.
 //!
 //! All of it happens beside the packets. One thread waits for clients of the control socket and of the metrics, for
-//! `SIGHUP`, and for the kernel to say that an interface comes or goes; each client has a thread for as long as it is served, of which there are few and not for long. A reload
-//! reads and checks the file here, and opens sockets here. The packet thread is only asked to count and to put into
-//! force what is ready, through a mailbox that its `epoll` watches.
+//! `SIGHUP`, and for the kernel to say that an interface comes or goes; each client has a thread for as long as it is
+//! served, of which there are few and not for long. A reload reads and checks the file here, and opens sockets here. The
+//! packet thread is only asked to count and to put into force what is ready, through a mailbox that its `epoll` watches.
 
 use std::io;
 use std::net::TcpListener;
@@ -65,8 +65,8 @@ struct Counter {
 }
 
 impl Operation {
-    /// Waits for clients of `listeners`, reloads where a file is known, and has paths follow what they rest on, in the network namespace of the calling
-    /// thread.
+    /// Waits for clients of `listeners`, reloads where a file is known, and has paths follow what they rest on, in the
+    /// network namespace of the calling thread.
     pub(crate) fn start(
         listeners: Listeners,
         desk: Desk,

@@ -1,8 +1,9 @@
 //! The socket of a path: datagrams, each with the time at which the kernel received it.
 //!
 //! Where that is asked for, datagrams of one length leave and come many in a call ([`batch`]): they then leave as a burst
-//! and come with one time, which neither spacing nor a comparison of paths may suffer. The ECN field of the outer header is left alone (not ECN-capable: the compatibility mode of
-//! RFC 6040, section 4.3); that of the packet within stays as it was.
+//! and come with one time, which neither spacing nor a comparison of paths may suffer. The ECN field of the outer header
+//! is left alone (not ECN-capable: the compatibility mode of RFC 6040, section 4.3); that of the packet within stays as
+//! it was.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};

@@ -1,8 +1,8 @@
 //! Paths that fall silent while others bring the peer's datagrams.
 //!
-//! Only where no heartbeats tell it better ([`polypath_core::liveness`]), and each packet leaves something on every path, as the policy of this end says, and that of the
-//! peer if it is the same. A path that may be idle is not called silent; nor is one while the peer sends
-//! nothing at all, which the session notices where an answer is due.
+//! Only where no heartbeats tell it better ([`polypath_core::liveness`]), and each packet leaves something on every path,
+//! as the policy of this end says, and that of the peer if it is the same. A path that may be idle is not called silent;
+//! nor is one while the peer sends nothing at all, which the session notices where an answer is due.
 
 use polypath_core::frame::PathId;
 use polypath_core::policy::PolicyConfig;
