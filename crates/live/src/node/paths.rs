@@ -11,7 +11,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 use polypath_session::tunnel::Input;
 
-use super::hearing::{Change, Hearing};
+use super::hearing::Hearing;
 use super::inbox::{Arrival, Inbox};
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
@@ -22,13 +22,13 @@ use crate::udp::{PathSocket, Received};
 use change::Retired;
 use flood::Flood;
 use sizes::Whole;
+use told::{Told, tell};
 
 mod change;
 mod flood;
 mod sizes;
+mod told;
 
-/// So many datagrams for another path in a row are no accident.
-const CROSSED: u32 = 3;
 /// The longest that comes in one call, in bytes.
 const LONGEST: usize = 65_535;
 
@@ -38,12 +38,7 @@ struct Path {
     /// Those before it, the oldest first, for what is still under way to there.
     retired: Vec<Retired>,
     remote: PeerAddress<SocketAddr>,
-    /// Whether its relay has been heard; nothing where it goes by none.
-    relay_heard: Option<bool>,
-    /// Datagrams for another path since one was authentic.
-    misplaced_in_a_row: u32,
-    /// Whether the log has that the paths are crossed.
-    told_crossed: bool,
+    told: Told,
     stats: PathStats,
     flood: Flood,
     incoming: Incoming,
@@ -159,31 +154,6 @@ impl Paths {
         self.hearing.hear(path, at, |change| tell(all, change, at));
     }
 
-    /// Notes an authentic datagram of the relay by which a path goes.
-    pub(super) fn hear_relay(&mut self, path: PathId) {
-        if let Some(path) = self.all.get_mut(path.index())
-            && path.relay_heard.replace(true) == Some(false)
-        {
-            let relay = path.stats.remote.map(tracing::field::display);
-            tracing::info!(path = path.stats.name, relay, "the relay answers");
-        }
-    }
-
-    /// Notes a datagram that came on `path` and is for another, as it says itself.
-    pub(super) fn note_misplaced(&mut self, path: PathId) {
-        if let Some(path) = self.all.get_mut(path.index()) {
-            path.note_misplaced();
-        }
-    }
-
-    /// Logs which paths have brought nothing of the peer yet.
-    pub(super) fn tell_silent(&self) {
-        let silent = |path: &&Path| path.stats.authentic == 0 && !path.told_crossed;
-        for path in self.all.iter().filter(silent) {
-            path.tell_silent();
-        }
-    }
-
     /// Counts heartbeats, and logs what they tell; a peer that compares times has them told apart.
     pub(super) fn note(&mut self, event: Event) {
         match event {
@@ -259,7 +229,7 @@ impl Path {
     fn new(config: &PathConfig, socket: PathSocket) -> Self {
         Self {
             remote: PeerAddress::configured(config.target()),
-            relay_heard: config.relay.as_ref().map(|_| false),
+            told: Told::new(config.relay.is_some()),
             stats: PathStats {
                 name: config.name.clone(),
                 local: socket.bound(),
@@ -267,8 +237,6 @@ impl Path {
                 ..PathStats::default()
             },
             socket,
-            misplaced_in_a_row: 0,
-            told_crossed: false,
             retired: Vec::new(),
             flood: Flood::default(),
             incoming: Incoming::default(),
@@ -317,80 +285,6 @@ impl Path {
         self.stats.unsent += sent.unsent as u64;
         self.stats.too_long += sent.too_long as u64;
     }
-
-    fn hear(&mut self, source: SocketAddr) {
-        let moved = self.remote.hear(source);
-        if moved {
-            self.stats.remote = Some(source);
-        }
-        if self.stats.authentic == 0 {
-            tracing::info!(path = self.stats.name, remote = %source, "the peer answers");
-        } else if moved {
-            tracing::info!(path = self.stats.name, remote = %source, "the peer has moved");
-        }
-        self.stats.authentic += 1;
-        self.misplaced_in_a_row = 0;
-    }
-
-    /// Counts a datagram for another path, and logs the first that come in a row: one alone somebody may have made up.
-    fn note_misplaced(&mut self) {
-        self.stats.misplaced += 1;
-        self.misplaced_in_a_row += 1;
-        if self.misplaced_in_a_row == CROSSED && !self.told_crossed {
-            self.told_crossed = true;
-            tracing::warn!(
-                path = self.stats.name,
-                "what comes here is for another path: have both nodes' files their `[[path]]` tables in the same order?"
-            );
-        }
-    }
-
-    fn tell_silent(&self) {
-        let (path, received) = (&self.stats.name, self.stats.received.packets);
-        if received > 0 && self.relay_heard != Some(true) {
-            let from = if self.relay_heard.is_some() {
-                "relay"
-            } else {
-                "peer"
-            };
-            tracing::warn!(
-                path,
-                remote = self.remote.get().map(tracing::field::display),
-                received,
-                "something comes here, and none of it opens as the {from}'s: compare the keys in both files (`polypath \
-                 key --public`) and the order of their `[[path]]` tables, or somebody else sends"
-            );
-            return;
-        }
-        if let (Some(heard), Some(relay)) = (self.relay_heard, self.remote.get()) {
-            if heard {
-                tracing::warn!(path, %relay, "the relay answers, and the peer has not come there yet");
-            } else {
-                tracing::warn!(
-                    path,
-                    %relay,
-                    received,
-                    "no answer from the relay yet: does it run, does it know this node's key, and does a firewall \
-                     let UDP through?"
-                );
-            }
-            return;
-        }
-        if let Some(remote) = self.remote.get() {
-            tracing::warn!(
-                path,
-                %remote,
-                received,
-                "no answer from the peer yet: does it run, and does a firewall let UDP through?"
-            );
-        } else {
-            tracing::warn!(
-                path,
-                received,
-                "the peer has not come yet: it must give this end's address as its `remote`"
-            );
-        }
-    }
 }
 
 /// Has all sockets receive many datagrams in a call; or none, where one cannot.
@@ -409,25 +303,6 @@ fn receive_together(sockets: &[PathSocket]) -> bool {
 
 fn milliseconds(span: Duration) -> u64 {
     span.as_nanos() / 1_000_000
-}
-
-/// Logs what has changed about one of `paths` at `at`.
-fn tell(paths: &[Path], change: Change, at: Time) {
-    let name = |path: PathId| paths.get(path.index()).map(|path| &path.stats.name);
-    let seconds = |last: Time| at.since(last).as_nanos() / 1_000_000_000;
-    match change {
-        Change::Silent { path, last } => tracing::warn!(
-            path = name(path),
-            seconds = seconds(last),
-            "nothing of the peer comes here any more, while other paths bring its datagrams: is the \
-             uplink down at one end, or has the peer another policy?"
-        ),
-        Change::Back { path, last } => tracing::info!(
-            path = name(path),
-            seconds = seconds(last),
-            "the peer is heard here again"
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Paths {
 impl Path {
     /// What a datagram adds to the packet in it, in bytes.
     fn overhead(&self) -> usize {
-        packet_overhead(self.relay_heard.is_some())
+        packet_overhead(self.told.is_by_relay())
     }
 
     /// The length of the IP packet in which `packet` bytes of an application's leave.
