@@ -11,7 +11,8 @@
 //! no answer. In *search* the room is tried first, which on most paths is the end of it, and then the interval
 //! between the largest size that was answered and the smallest that was not is halved until it is at most [`STEP`].
 //! In *complete* the size found is asked for again and again; where its answers end, a black hole has opened, and base
-//! follows. After [`RAISE`] a path narrower than its room is searched anew. In *error* not even the smallest size
+//! follows. Before the search after that settles for less, the size that failed is asked for once more: it may have been a
+//! burst of losses. After [`RAISE`] a path narrower than its room is searched anew. In *error* not even the smallest size
 //! is answered: by another end that does not know these heartbeats, or by a path on which nothing can be promised.
 //!
 //! **A size fails** when so many of its probes in a row are overdue that the path's own losses hardly explain them, and

@@ -13,6 +13,8 @@ pub(super) struct Search {
     confirmed: Option<u16>,
     /// The smallest that failed.
     failed: Option<u16>,
+    /// The size that failed after it had been found, until it is asked for once more.
+    doubted: Option<u16>,
     /// Whether only confirmed sizes are to be relied on: one failed since the room was last confirmed.
     is_narrow: bool,
     /// What was found before, where a search for more follows.
@@ -44,6 +46,7 @@ impl Search {
             state: MtuState::Base,
             confirmed: None,
             failed: None,
+            doubted: None,
             is_narrow: false,
             held: None,
             since: Time::ZERO,
@@ -211,7 +214,11 @@ impl Search {
             return Some(self.room);
         };
         let between = high.saturating_sub(low);
-        (between > STEP).then(|| low + between / 2)
+        if between > STEP {
+            return Some(low + between / 2);
+        }
+        // A burst of losses may have failed it, and the next search for more is far off.
+        self.doubted.filter(|doubted| *doubted > low)
     }
 
     fn complete(&mut self, now: Time) {
@@ -219,7 +226,7 @@ impl Search {
             self.state = MtuState::Complete;
             self.since = now;
             self.is_narrow = self.confirmed != Some(self.room);
-            self.held = None;
+            (self.held, self.doubted) = (None, None);
         }
     }
 
@@ -241,17 +248,19 @@ impl Search {
             }
             MtuState::Base | MtuState::Error => {
                 self.state = MtuState::Error;
-                (self.confirmed, self.failed) = (None, None);
+                (self.confirmed, self.failed, self.doubted) = (None, None, None);
                 self.is_narrow = false;
                 self.since = now;
             }
             MtuState::Search => {
-                self.failed = Some(size);
+                self.failed = Some(self.failed.map_or(size, |failed| failed.min(size)));
+                self.doubted = self.doubted.filter(|doubted| *doubted != size);
                 self.is_narrow = true;
                 self.complete(now);
             }
             MtuState::Complete => {
                 (self.confirmed, self.failed) = (None, Some(size));
+                self.doubted = Some(size);
                 self.is_narrow = true;
                 self.state = MtuState::Base;
             }

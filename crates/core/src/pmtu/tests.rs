@@ -151,6 +151,63 @@ fn an_outage_fails_no_size() {
 }
 
 #[test]
+fn a_burst_that_long_heartbeats_alone_do_not_survive_costs_a_path_no_more_than_a_search() {
+    let mut bench = Bench::new(ROOM).busy();
+    let mut begun = None;
+    bench.run(at(30_000), |now, len| {
+        let is_long = len > LEAST && now > at(20_000);
+        let is_lost = is_long && now < *begun.get_or_insert(now) + MS * 300;
+        (!is_lost).then_some(MS * 40)
+    });
+    let told: Vec<_> = bench
+        .told
+        .iter()
+        .map(|(_, state, packet)| (*state, *packet))
+        .collect();
+    let complete = (MtuState::Complete, Some(ROOM));
+    assert_eq!(told, [complete, (MtuState::Search, None), complete]);
+    assert_eq!(bench.limit(), ROOM);
+    let [.., (lost, ..), (found, ..)] = bench.told[..] else {
+        unreachable!()
+    };
+    assert!(found < lost + Duration::from_secs(2), "{lost} {found}");
+}
+
+#[test]
+fn a_burst_on_a_path_narrower_than_its_room_costs_it_nothing_for_good_either() {
+    let mut bench = Bench::new(ROOM).busy();
+    bench.run(at(20_000), narrow(1300));
+    let found = bench.limit();
+    let mut lost = 0;
+    bench.run(at(30_000), |_, len| {
+        let is_lost = len == found && lost < MAX_PROBES;
+        lost += u32::from(is_lost);
+        (len <= 1300 && !is_lost).then_some(MS * 40)
+    });
+    assert_eq!(lost, MAX_PROBES);
+    assert!(
+        bench
+            .told
+            .contains(&(bench.told[1].0, MtuState::Search, None))
+    );
+    assert!(bench.limit() >= found, "{:?}", bench.told);
+}
+
+#[test]
+fn a_size_that_crosses_no_more_is_asked_for_once_more_before_less_is_settled_for() {
+    let mut bench = Bench::new(ROOM).busy();
+    bench.run(at(20_000), narrow(ROOM));
+    let before = bench.probes.len();
+    bench.run(at(40_000), narrow(1300));
+    let asked = &bench.probes[before..];
+    let again = asked.iter().filter(|(_, size)| *size == ROOM);
+    // One may have crossed before the path grew narrower: then those that failed it, and those that failed it again.
+    assert_eq!(again.count(), 2 * MAX_PROBES as usize);
+    let complete = (MtuState::Complete, Some(bench.limit()));
+    assert_eq!((bench.known().state, bench.known().confirmed), complete);
+}
+
+#[test]
 fn another_room_is_another_search() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(1_000), narrow(1500));
