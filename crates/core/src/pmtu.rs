@@ -123,7 +123,14 @@ pub struct Discovery {
 
 impl Discovery {
     /// Notes that the interface of `path` lets through packets of at most `room` bytes; with 0 it is not probed.
-    pub(crate) fn set_room(&mut self, now: Time, path: PathId, room: u16) -> Option<Event> {
+    /// What was found holds no longer where the path goes by another way, `elsewhere`.
+    pub(crate) fn set_room(
+        &mut self,
+        now: Time,
+        path: PathId,
+        room: u16,
+        elsewhere: bool,
+    ) -> Option<Event> {
         self.now = now;
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, None);
@@ -134,7 +141,7 @@ impl Discovery {
             return None;
         }
         let search = search.get_or_insert_with(|| Search::new(room));
-        told(path, search, |search| search.set_room(room))
+        told(path, search, |search| search.set_room(room, elsewhere))
     }
 
     /// Begins anew on all paths, as where paths are watched again, or no longer.

@@ -196,15 +196,15 @@ impl Sender {
         self.sizes.on_late(present);
     }
 
-    /// Notes how long a packet the interface of a path lets through.
+    /// Notes how long a packet the interface of a path lets through, and whether the path goes by another way than before.
     pub(crate) fn on_room<P: Payload>(
         &mut self,
         now: Time,
         path: PathId,
-        packet: u16,
+        (packet, elsewhere): (u16, bool),
         out: &mut impl FnMut(Output<P>),
     ) {
-        let change = self.sizes.set_room(now, path, packet);
+        let change = self.sizes.set_room(now, path, packet, elsewhere);
         change.map(Output::Event).into_iter().for_each(out);
     }
 

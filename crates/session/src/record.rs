@@ -100,9 +100,14 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
         Input::Late(present) => Input::Late(*present),
-        Input::Room { path, packet } => Input::Room {
+        Input::Room {
+            path,
+            packet,
+            elsewhere,
+        } => Input::Room {
             path: *path,
             packet: *packet,
+            elsewhere: *elsewhere,
         },
         Input::Adjust(to) => Input::Adjust(*to),
     })

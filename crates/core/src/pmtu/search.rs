@@ -55,9 +55,9 @@ impl Search {
         }
     }
 
-    /// Begins anew where the room is another than before.
-    pub(super) fn set_room(&mut self, room: u16) {
-        if room != self.room {
+    /// Begins anew where the room is another than before, or the way is.
+    pub(super) fn set_room(&mut self, room: u16, elsewhere: bool) {
+        if elsewhere || room != self.room {
             self.room = room;
             self.restart();
         }

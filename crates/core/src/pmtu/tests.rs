@@ -211,9 +211,9 @@ fn a_size_that_crosses_no_more_is_asked_for_once_more_before_less_is_settled_for
 fn another_room_is_another_search() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(1_000), narrow(1500));
-    assert!(bench.sizes.set_room(bench.now, PATH, ROOM).is_none());
+    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, false).is_none());
     assert_eq!(bench.known().state, MtuState::Complete);
-    let event = bench.sizes.set_room(bench.now, PATH, 1449);
+    let event = bench.sizes.set_room(bench.now, PATH, 1449, false);
     let (state, packet) = (MtuState::Search, None);
     let path = PATH;
     assert_eq!(
@@ -226,8 +226,27 @@ fn another_room_is_another_search() {
     );
     bench.run(at(3_000), narrow(1500));
     assert_eq!(bench.limit(), 1449);
-    bench.sizes.set_room(bench.now, PATH, 0);
+    bench.sizes.set_room(bench.now, PATH, 0, false);
     assert_eq!(bench.sizes.of(PATH), None);
+}
+
+#[test]
+fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
+    let mut bench = Bench::new(ROOM);
+    bench.run(at(30_000), narrow(1221));
+    assert_eq!(bench.limit(), 1217);
+    // A probe is under way where the path moves; its answer comes by the old way.
+    let before = bench.probes.len();
+    while bench.probes.len() == before {
+        bench.run(bench.now + MS, narrow(1221));
+    }
+    let asked = bench.asked();
+    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, true).is_some());
+    assert_eq!(bench.sizes.on_reply(bench.now, PATH, asked), None);
+    let nothing = (MtuState::Base, None);
+    assert_eq!((bench.known().state, bench.known().confirmed), nothing);
+    bench.run(bench.now + MS * 10_000, narrow(1500));
+    assert_eq!(bench.limit(), ROOM);
 }
 
 #[test]

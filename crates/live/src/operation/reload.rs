@@ -216,6 +216,7 @@ impl Reloader {
             interface: bound.then(|| Box::new([new.clone(), old.clone()])),
             remote: (old.remote != new.remote).then(|| new.remote.into()),
             socket,
+            mtu: None,
             standing: None,
         })
     }

@@ -18,7 +18,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(room: u16) -> Self {
         let mut sizes = Discovery::default();
-        assert_eq!(sizes.set_room(Time::ZERO, PATH, room), None);
+        assert_eq!(sizes.set_room(Time::ZERO, PATH, room, false), None);
         Self {
             sizes,
             watch: Liveness::new(&LivenessConfig::default(), 1),
@@ -123,6 +123,11 @@ impl Bench {
 
     pub(super) fn known(&self) -> PathMtu {
         self.sizes.of(PATH).unwrap()
+    }
+
+    /// The number of the newest probe.
+    pub(super) fn asked(&self) -> u64 {
+        self.probes.len() as u64 - 1
     }
 
     pub(super) fn limit(&self) -> u16 {

@@ -67,10 +67,10 @@ proptest! {
         let mut bench = Bench::new(ROOM).busy();
         let mut fate = |_, _| (!draws.chance(share)).then_some(MS * 40);
         // The discovery begins where the losses are known.
-        bench.sizes.set_room(Time::ZERO, PATH, 0);
+        bench.sizes.set_room(Time::ZERO, PATH, 0, false);
         for second in 1..120 {
             if second == 60 {
-                bench.sizes.set_room(bench.now, PATH, ROOM);
+                bench.sizes.set_room(bench.now, PATH, ROOM, false);
             }
             bench.run(at(second * 1_000), &mut fate);
         }

@@ -4,6 +4,8 @@
 //! fragments as it does by itself: then the peer knows no padded heartbeats, or none at all, and all is as it was without
 //! them. A datagram that is longer than what was found goes in fragments: that is an IPv6 packet that every link must carry.
 
+use std::mem;
+
 use polypath_core::frame::PathId;
 use polypath_core::pmtu::{LEAST, MtuState, PathMtu};
 use polypath_session::datagram::OVERHEAD;
@@ -24,6 +26,10 @@ pub(super) struct Whole {
     longest: Option<usize>,
     /// What was told last, in bytes of the IP packet.
     told: Option<usize>,
+    /// The longest packet that the machine tries, as it was told last, in bytes; 0 where it is to try none.
+    room: u16,
+    /// Whether the path goes by another way than when the machine was told.
+    is_elsewhere: bool,
 }
 
 /// Whether the peer has been asked.
@@ -43,22 +49,15 @@ impl Paths {
     /// be told about that. A path that cannot carry whole what a TUN device of MTU `tun_mtu` sends is left to the system:
     /// the configuration has it fragmented there.
     pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool, tun_mtu: u16) -> Vec<Input> {
-        for path in &mut self.all {
-            let is_wanted = is_wanted && path.room() >= tun_mtu;
-            if is_wanted != path.whole.is_wanted {
-                path.whole = Whole {
-                    is_wanted,
-                    is_kept: path.whole.is_kept,
-                    ..Whole::default()
-                };
-            }
-            path.keep_whole();
-        }
-        let paths = (0..).map(PathId).zip(&self.all);
+        let paths = (0..).map(PathId).zip(&mut self.all);
         paths
-            .map(|(id, path)| Input::Room {
-                path: id,
-                packet: if path.whole.is_wanted { path.room() } else { 0 },
+            .map(|(id, path)| {
+                path.find_size(is_wanted && path.room() >= tun_mtu);
+                Input::Room {
+                    path: id,
+                    packet: path.whole.room,
+                    elsewhere: mem::take(&mut path.whole.is_elsewhere),
+                }
             })
             .collect()
     }
@@ -104,6 +103,28 @@ impl Path {
     fn room(&self) -> u16 {
         let room = (self.socket.mtu() as usize).saturating_sub(self.size(self.overhead()));
         u16::try_from(room).unwrap_or(u16::MAX)
+    }
+
+    fn find_size(&mut self, is_wanted: bool) {
+        let room = if is_wanted { self.room() } else { 0 };
+        if is_wanted != self.whole.is_wanted {
+            self.whole = Whole {
+                is_wanted,
+                is_kept: self.whole.is_kept,
+                ..Whole::default()
+            };
+        }
+        if self.whole.is_elsewhere || room != self.whole.room {
+            // Nothing of what was found has been disproved.
+            (self.whole.longest, self.whole.told) = (None, None);
+        }
+        self.whole.room = room;
+        self.keep_whole();
+    }
+
+    /// Notes that the path goes by another way from now on.
+    pub(super) fn note_move(&mut self) {
+        self.whole.is_elsewhere = true;
     }
 
     /// Tells a new socket what the one before it was told.
@@ -192,3 +213,6 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,6 +37,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
         interface: None,
         remote,
         socket,
+        mtu: None,
         standing: None,
     }
 }

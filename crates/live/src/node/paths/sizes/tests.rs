@@ -1,0 +1,99 @@
+use super::*;
+use crate::clock::Clock;
+use crate::config::{PathConfig, Watch};
+use crate::node::hearing::Hearing;
+use crate::operation::change::{PathChange, Remote};
+use crate::udp::PathSocket;
+use polypath_core::policy::PolicyConfig;
+use polypath_core::time::Time;
+
+const FIRST: PathId = PathId(0);
+/// What the headers of IPv4 and UDP and the overlay's add to a packet, in bytes.
+const HEADERS: u16 = 28 + 51;
+
+/// A path that waits for its peer, over an interface of this MTU.
+fn paths(mtu: u32) -> Paths {
+    let config = PathConfig {
+        name: "one".to_owned(),
+        local: Some("127.0.0.1:0".parse().unwrap()),
+        remote: None,
+        relay: None,
+        interface: None,
+    };
+    let mut socket = PathSocket::open(&config).unwrap();
+    socket.set_mtu(mtu);
+    let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    let clock = Clock::starting_now();
+    Paths::new(&[config], vec![socket], 2000, clock, hearing, false)
+}
+
+fn change() -> PathChange {
+    PathChange {
+        path: FIRST,
+        name: "one".to_owned(),
+        interface: None,
+        remote: None,
+        socket: None,
+        mtu: None,
+        standing: None,
+    }
+}
+
+/// The room that the machine is told, and whether the path goes by another way.
+fn told(paths: &mut Paths, is_wanted: bool) -> (u16, bool) {
+    match paths.find_sizes(is_wanted, 1421)[..] {
+        [
+            Input::Room {
+                path: FIRST,
+                packet,
+                elsewhere,
+            },
+        ] => (packet, elsewhere),
+        ref inputs => panic!("{inputs:?}"),
+    }
+}
+
+#[test]
+fn a_path_that_moves_is_told_to_once() {
+    let mut paths = paths(1500);
+    assert_eq!(told(&mut paths, true), (1421, false));
+    let renamed = change();
+    paths.change(renamed, Time::ZERO);
+    assert_eq!(told(&mut paths, true), (1421, false));
+    let remote = Some(Remote::At("127.0.0.1:9".parse().unwrap()));
+    let addressed = PathChange { remote, ..change() };
+    paths.change(addressed, Time::ZERO);
+    assert_eq!(told(&mut paths, true), (1421, true));
+    assert_eq!(told(&mut paths, true), (1421, false));
+    let config = PathConfig {
+        name: "one".to_owned(),
+        local: Some("127.0.0.1:0".parse().unwrap()),
+        remote: None,
+        relay: None,
+        interface: Some("lo".to_owned()),
+    };
+    let socket = Some(PathSocket::open(&config).unwrap());
+    let bound = PathChange { socket, ..change() };
+    paths.change(bound, Time::ZERO);
+    assert_eq!(told(&mut paths, true).1, true);
+    let interface = Some(Box::new([config.clone(), config]));
+    let moved = PathChange {
+        interface,
+        ..change()
+    };
+    paths.change(moved, Time::ZERO);
+    assert_eq!(told(&mut paths, true).1, true);
+}
+
+#[test]
+fn another_mtu_of_the_interface_is_another_room() {
+    let mut paths = paths(1500);
+    let narrow = |mtu| PathChange {
+        mtu: Some(mtu),
+        ..change()
+    };
+    assert_eq!(told(&mut paths, true).0, 1421);
+    assert_eq!(told(&mut paths, false).0, 0);
+    paths.change(narrow(1505), Time::ZERO);
+    assert_eq!(told(&mut paths, true), (1505 - HEADERS, false));
+}
