@@ -20,7 +20,7 @@
 //! answered. So a path that is down altogether fails no size. The time after which it is, is twice that after which a
 //! heartbeat is overdue ([`crate::liveness`]): RFC 8899 (5.1.1) lets whoever measures round trips derive it from them.
 //!
-//! **Packets** of any length go on a path of which nothing is known to the contrary. From the first size that
+//! **Packets** of any length up to its room go on a path of which nothing is known to the contrary. From the first size that
 //! fails until the room is confirmed, only those that a confirmed size covers do; in base the base.
 
 use alloc::vec::Vec;

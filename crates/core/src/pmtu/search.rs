@@ -89,22 +89,24 @@ impl Search {
         }
     }
 
-    /// The longest packet that may go on the path.
+    /// The longest packet that may go on the path. Its interface lets through none longer than the room whole, but for an
+    /// other end of which nothing can be found out all is left to fragmentation.
     pub(super) fn limit(&self) -> u16 {
         let base = || match self.failed {
             Some(failed) if failed <= self.base() => self.least(),
             _ => self.base(),
         };
         match self.state {
-            MtuState::Complete => self.confirmed.unwrap_or(u16::MAX),
+            MtuState::Error => u16::MAX,
+            MtuState::Complete => self.confirmed.unwrap_or(self.room),
             _ if self.is_narrow => self.confirmed.unwrap_or_else(base),
-            _ => u16::MAX,
+            _ => self.room,
         }
     }
 
     /// Whether no search is under way that may raise the limit soon.
     pub(super) fn is_final(&self) -> bool {
-        self.held.is_some() || self.state == MtuState::Complete
+        self.held.is_some() || self.state == MtuState::Complete || self.limit() >= self.room
     }
 
     /// Takes the answer to the probe `id`.

@@ -16,6 +16,18 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
 }
 
+/// A UDP packet of `size` bytes.
+fn meta(version: IpVersion, size: u32) -> PacketMeta {
+    PacketMeta {
+        version,
+        protocol: 17,
+        flow: FlowId::default(),
+        kind: Kind::Opaque,
+        size,
+        ecn: Ecn::NotEct,
+    }
+}
+
 /// A path with a round-trip time of 40 ms, on which nothing longer than `mtu` crosses.
 fn narrow(mtu: u16) -> impl Fn(Time, u16) -> Option<Duration> {
     move |_, len| (len <= mtu).then_some(MS * 40)
@@ -56,15 +68,12 @@ fn the_search_takes_the_course_that_is_stated() {
 }
 
 #[test]
-fn packets_of_any_length_are_tried_until_a_size_has_failed() {
+fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(81), narrow(1221));
-    assert_eq!(
-        (bench.limit(), bench.known().confirmed),
-        (u16::MAX, Some(BASE))
-    );
+    assert_eq!((bench.limit(), bench.known().confirmed), (ROOM, Some(BASE)));
     while bench.probes.last().unwrap().1 == ROOM {
-        assert_eq!(bench.limit(), u16::MAX);
+        assert_eq!(bench.limit(), ROOM);
         bench.run(bench.now + MS, narrow(1221));
     }
     assert_eq!(bench.limit(), BASE);
@@ -72,6 +81,22 @@ fn packets_of_any_length_are_tried_until_a_size_has_failed() {
     bench.run(at(10_000), narrow(1221));
     assert_eq!(bench.limit(), 1217);
     assert!(bench.sizes.search(PATH).unwrap().is_final());
+}
+
+#[test]
+fn who_sends_more_than_the_room_hears_of_it_from_the_first_packet_on() {
+    let mut bench = Bench::new(ROOM);
+    let refused = TooLong {
+        limit: ROOM,
+        is_final: true,
+    };
+    let long = |bench: &Bench| {
+        let paths = Paths::trusted(PathSet::only(PATH));
+        bench.sizes.carriers(paths, &meta(IpVersion::V4, 1422))
+    };
+    assert_eq!(long(&bench), Err(refused));
+    bench.run(at(2_000), narrow(ROOM));
+    assert_eq!(long(&bench), Err(refused));
 }
 
 #[test]
@@ -253,14 +278,6 @@ fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
 fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(10_000), narrow(1221));
-    let meta = |version, size| PacketMeta {
-        version,
-        protocol: 17,
-        flow: FlowId::default(),
-        kind: Kind::Opaque,
-        size,
-        ecn: Ecn::NotEct,
-    };
     let both = PathSet::first(2);
     let only = PathSet::only(PATH);
     let carriers = |usable, version, size| {

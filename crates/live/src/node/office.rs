@@ -162,8 +162,7 @@ impl Office {
             self.reloads.applied += 1;
             self.reloads.last_error = None;
         }
-        let tun_mtu = ports.tun.tun().mtu();
-        for room in ports.paths.find_sizes(change.sizes, tun_mtu) {
+        for room in ports.paths.find_sizes(change.sizes) {
             tunnel.take_input(at, room, ports)?;
         }
         Ok(Ok(()))

@@ -21,6 +21,7 @@ use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::{PathSocket, Received};
 use change::Retired;
 use flood::Flood;
+pub(super) use sizes::TunMtu;
 use sizes::Whole;
 
 mod change;
@@ -60,6 +61,7 @@ pub(super) struct Paths {
     clock: Clock,
     /// Whether datagrams are sent and received many in a call.
     together: bool,
+    tun: TunMtu,
 }
 
 impl Paths {
@@ -85,7 +87,13 @@ impl Paths {
             datagrams: PacketBuffer::new(longest),
             clock,
             together,
+            tun: TunMtu::default(),
         }
+    }
+
+    /// Carries what comes from a TUN device of this MTU.
+    pub(super) fn carry_for(&mut self, tun: TunMtu) {
+        self.tun = tun;
     }
 
     /// When the kernel received the next datagram of all paths, if it had received one by `until`.

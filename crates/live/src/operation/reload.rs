@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use polypath_core::endpoint::Adjustment;
 use polypath_core::frame::PathId;
-use polypath_session::datagram::OVERHEAD;
 use polypath_session::key::PublicKey;
-use polypath_session::tunnel::PACKET_OVERHEAD;
 
 use super::change::{Change, PathChange, Settings};
 use super::{Desk, Listeners};
@@ -22,8 +20,6 @@ use crate::udp::{PathSocket, UdpError};
 pub(crate) struct Running {
     /// Its public key.
     pub(crate) own: PublicKey,
-    /// The MTU of its TUN device, in bytes.
-    pub(crate) mtu: u16,
     /// Whether many packets cross the kernel in a call.
     pub(crate) offload: bool,
 }
@@ -207,9 +203,6 @@ impl Reloader {
             ),
             error => error.to_string(),
         })?;
-        if let Some(socket) = &socket {
-            self.look_at_mtu(new, socket);
-        }
         Ok(PathChange {
             path,
             name: new.name.clone(),
@@ -219,21 +212,6 @@ impl Reloader {
             mtu: None,
             standing: None,
         })
-    }
-
-    fn look_at_mtu(&self, path: &PathConfig, socket: &PathSocket) {
-        let by_relay = path.relay.as_ref().map_or(0, |_| OVERHEAD);
-        let seals = PACKET_OVERHEAD + by_relay;
-        let needed = usize::from(self.running.mtu) + seals + socket.headers() as usize;
-        let mtu = socket.mtu();
-        if (mtu as usize) < needed {
-            tracing::warn!(
-                path = path.name,
-                mtu,
-                needed,
-                "datagrams will be fragmented: the TUN device keeps its MTU until a restart"
-            );
-        }
     }
 }
 

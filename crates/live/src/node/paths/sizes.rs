@@ -30,6 +30,17 @@ pub(super) struct Whole {
     room: u16,
     /// Whether the path goes by another way than when the machine was told.
     is_elsewhere: bool,
+    /// Its room, and whether longer packets are kept from it, where it is narrower than the TUN device.
+    narrow: Option<(u16, bool)>,
+}
+
+/// How long packets come from the TUN device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::node) struct TunMtu {
+    /// Its MTU in bytes.
+    pub(in crate::node) mtu: u16,
+    /// Whether the configuration says so; otherwise it follows from the paths that there were at the start.
+    pub(in crate::node) is_given: bool,
 }
 
 /// Whether the peer has been asked.
@@ -46,13 +57,14 @@ enum Asked {
 
 impl Paths {
     /// Has it found out from now on how long a datagram each path carries whole, or no longer: what the machine is to
-    /// be told about that. A path that cannot carry whole what a TUN device of MTU `tun_mtu` sends is left to the system:
-    /// the configuration has it fragmented there.
-    pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool, tun_mtu: u16) -> Vec<Input> {
+    /// be told about that. A path that cannot carry whole what the TUN device sends because the configuration gives
+    /// its MTU is left to the system: the configuration has it fragmented there.
+    pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool) -> Vec<Input> {
+        let tun = self.tun;
         let paths = (0..).map(PathId).zip(&mut self.all);
         paths
             .map(|(id, path)| {
-                path.find_size(is_wanted && path.room() >= tun_mtu);
+                path.find_size(is_wanted, tun);
                 Input::Room {
                     path: id,
                     packet: path.whole.room,
@@ -105,12 +117,20 @@ impl Path {
         u16::try_from(room).unwrap_or(u16::MAX)
     }
 
-    fn find_size(&mut self, is_wanted: bool) {
-        let room = if is_wanted { self.room() } else { 0 };
+    fn find_size(&mut self, is_wanted: bool, tun: TunMtu) {
+        let is_wanted = is_wanted && (!tun.is_given || self.room() >= tun.mtu);
+        // No packet is longer than the TUN device's MTU.
+        let room = if is_wanted {
+            self.room().min(tun.mtu)
+        } else {
+            0
+        };
+        self.tell_narrow(is_wanted, tun);
         if is_wanted != self.whole.is_wanted {
             self.whole = Whole {
                 is_wanted,
                 is_kept: self.whole.is_kept,
+                narrow: self.whole.narrow,
                 ..Whole::default()
             };
         }
@@ -120,6 +140,31 @@ impl Path {
         }
         self.whole.room = room;
         self.keep_whole();
+    }
+
+    /// Logs once of a path that lets through less than the TUN device what becomes of longer packets.
+    fn tell_narrow(&mut self, is_wanted: bool, TunMtu { mtu, .. }: TunMtu) {
+        let room = self.room();
+        let narrow = (room < mtu).then_some((room, is_wanted));
+        if narrow == mem::replace(&mut self.whole.narrow, narrow) || narrow.is_none() {
+            return;
+        }
+        let path = &self.stats.name;
+        if is_wanted {
+            tracing::info!(
+                path,
+                mtu,
+                room,
+                "packets longer than this path's interface lets through take other paths, or their senders hear of it"
+            );
+        } else {
+            tracing::warn!(
+                path,
+                mtu,
+                room,
+                "datagrams will be fragmented: the MTU is beyond that of a path"
+            );
+        }
     }
 
     /// Notes that the path goes by another way from now on.

@@ -44,7 +44,6 @@ impl Bench {
                 config,
                 Running {
                     own,
-                    mtu: 1400,
                     offload: false,
                 },
             ),

@@ -24,7 +24,12 @@ fn paths(mtu: u32) -> Paths {
     socket.set_mtu(mtu);
     let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
     let clock = Clock::starting_now();
-    Paths::new(&[config], vec![socket], 2000, clock, hearing, false)
+    let mut paths = Paths::new(&[config], vec![socket], 2000, clock, hearing, false);
+    paths.carry_for(TunMtu {
+        mtu: 1421,
+        is_given: false,
+    });
+    paths
 }
 
 fn change() -> PathChange {
@@ -41,7 +46,7 @@ fn change() -> PathChange {
 
 /// The room that the machine is told, and whether the path goes by another way.
 fn told(paths: &mut Paths, is_wanted: bool) -> (u16, bool) {
-    match paths.find_sizes(is_wanted, 1421)[..] {
+    match paths.find_sizes(is_wanted)[..] {
         [
             Input::Room {
                 path: FIRST,
@@ -94,6 +99,28 @@ fn another_mtu_of_the_interface_is_another_room() {
     };
     assert_eq!(told(&mut paths, true).0, 1421);
     assert_eq!(told(&mut paths, false).0, 0);
-    paths.change(narrow(1505), Time::ZERO);
-    assert_eq!(told(&mut paths, true), (1505 - HEADERS, false));
+    paths.change(narrow(1400), Time::ZERO);
+    assert_eq!(told(&mut paths, true), (1400 - HEADERS, false));
+}
+
+#[test]
+fn nothing_longer_is_tried_than_what_the_tun_device_sends() {
+    assert_eq!(told(&mut paths(9000), true).0, 1421);
+    assert_eq!(told(&mut paths(1499), true).0, 1420);
+}
+
+#[test]
+fn a_path_is_left_to_the_system_only_where_the_file_asks_for_more_than_it_carries() {
+    for (mtu, is_given, room) in [
+        (1421, false, 1421 - 100),
+        (1421, true, 0),
+        (1321, true, 1321),
+    ] {
+        let mut paths = paths(1400);
+        paths.carry_for(TunMtu { mtu, is_given });
+        assert_eq!(told(&mut paths, true).0, room);
+        let whole = &paths.all[0].whole;
+        let narrow = (mtu > 1321).then_some((1321, !is_given));
+        assert_eq!(whole.narrow, narrow, "so the log has it");
+    }
 }
