@@ -22,8 +22,10 @@ pub(super) struct Whole {
     asked: Asked,
     /// Whether the socket keeps datagrams whole.
     is_kept: bool,
-    /// The longest datagram that does, once that is found, in bytes.
+    /// The longest datagram that does, once that is found and while more is tried, in bytes.
     longest: Option<usize>,
+    /// Whether the next datagram is to find out what crosses whole.
+    is_probe_next: bool,
     /// What was told last, in bytes of the IP packet.
     told: Option<usize>,
     /// The longest packet that the machine tries, as it was told last, in bytes; 0 where it is to try none.
@@ -195,16 +197,24 @@ impl Path {
     /// Notes that a heartbeat leaves in an IP packet of `len` bytes.
     pub(super) fn note_heartbeat(&mut self, len: u32) {
         self.stats.heartbeats.add(len as usize);
-        if self.whole.asked == Asked::NotYet && len >= u32::from(LEAST) {
+        if len < u32::from(LEAST) {
+            return;
+        }
+        self.whole.is_probe_next = true;
+        if self.whole.asked == Asked::NotYet {
             self.whole.asked = Asked::Yes;
             self.keep_whole();
         }
     }
 
-    /// Whether `datagram` is longer than what crosses whole, and yet to be sent.
-    pub(super) fn needs_fragments(&self, datagram: &[u8]) -> bool {
-        let longest = self.whole.longest;
-        longest.is_some_and(|longest| datagram.len() > longest)
+    /// Whether `datagram`, which leaves now, is longer than what crosses whole, and yet to be sent.
+    pub(super) fn needs_fragments(&mut self, datagram: &[u8]) -> bool {
+        if mem::take(&mut self.whole.is_probe_next) || !self.whole.is_kept {
+            return false;
+        }
+        // The interface lets through no more, whatever is found out.
+        let most = (self.socket.mtu() as usize).saturating_sub(self.size(0));
+        datagram.len() > self.whole.longest.unwrap_or(most).min(most)
     }
 
     pub(super) fn send_in_fragments(&mut self, datagram: &[u8]) {
@@ -224,9 +234,7 @@ impl Path {
 
     fn note_size(&mut self, state: MtuState, packet: Option<u16>) {
         let is_complete = state == MtuState::Complete;
-        let longest = packet.map(|packet| usize::from(packet) + self.overhead());
-        // During a search a datagram may be longer because it is to find out whether it crosses whole.
-        self.whole.longest = longest.filter(|_| is_complete);
+        self.whole.longest = packet.map(|packet| usize::from(packet) + self.overhead());
         self.whole.asked = match state {
             MtuState::Error => Asked::InVain,
             _ if self.whole.asked == Asked::InVain => Asked::Yes,

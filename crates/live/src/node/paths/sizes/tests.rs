@@ -124,3 +124,41 @@ fn a_path_is_left_to_the_system_only_where_the_file_asks_for_more_than_it_carrie
         assert_eq!(whole.narrow, narrow, "so the log has it");
     }
 }
+
+/// A path on whose peer padded heartbeats are tried.
+fn asked(mtu: u32) -> Paths {
+    let mut paths = paths(mtu);
+    told(&mut paths, true);
+    paths.all[0].note_heartbeat(1200);
+    assert!(!needs_fragments(&mut paths, 1172), "the heartbeat itself");
+    paths
+}
+
+fn needs_fragments(paths: &mut Paths, datagram: usize) -> bool {
+    paths.all[0].needs_fragments(&vec![0; datagram])
+}
+
+#[test]
+fn what_was_found_holds_while_more_is_tried_but_for_what_tries_it() {
+    let mut paths = asked(1500);
+    for (state, packet) in [(MtuState::Complete, 1221), (MtuState::Search, 1221)] {
+        paths.note_size(FIRST, state, Some(packet));
+        assert!(!needs_fragments(&mut paths, 1221 + 51));
+        assert!(needs_fragments(&mut paths, 1280 + 51));
+    }
+    paths.all[0].note_heartbeat(1500);
+    assert!(!needs_fragments(&mut paths, 1472));
+    assert!(needs_fragments(&mut paths, 1472), "the next is none");
+    paths.all[0].note_heartbeat(60);
+    assert!(needs_fragments(&mut paths, 1472));
+}
+
+#[test]
+fn before_anything_is_found_the_interface_says_what_goes_in_fragments() {
+    let mut narrow = asked(1300);
+    assert!(!needs_fragments(&mut narrow, 1300 - 28));
+    assert!(needs_fragments(&mut narrow, 1300 - 28 + 1));
+    // For a peer that answers none the system sees to it.
+    narrow.note_size(FIRST, MtuState::Error, None);
+    assert!(!needs_fragments(&mut narrow, 1300 - 28 + 1));
+}
