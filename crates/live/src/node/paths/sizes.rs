@@ -100,6 +100,13 @@ impl Paths {
     }
 }
 
+impl Whole {
+    /// Whether what was found has been disproved, where a search begins and `packet` holds meanwhile.
+    fn is_lost(&self, packet: Option<u16>) -> bool {
+        packet.is_none() && self.told.is_some()
+    }
+}
+
 impl Path {
     /// What a datagram adds to the packet in it, in bytes.
     fn overhead(&self) -> usize {
@@ -252,7 +259,7 @@ impl Path {
             MtuState::Complete if found != self.whole.told => {
                 tracing::info!(path, mtu_bytes = found, "the path's MTU is found");
             }
-            MtuState::Base | MtuState::Search if packet.is_none() && self.whole.told.is_some() => {
+            MtuState::Base | MtuState::Search if self.whole.is_lost(packet) => {
                 tracing::warn!(
                     path,
                     mtu_bytes = self.whole.told,

@@ -162,3 +162,28 @@ fn before_anything_is_found_the_interface_says_what_goes_in_fragments() {
     narrow.note_size(FIRST, MtuState::Error, None);
     assert!(!needs_fragments(&mut narrow, 1300 - 28 + 1));
 }
+
+#[test]
+fn what_was_found_is_said_to_be_lost_only_where_it_is() {
+    let mut paths = asked(1500);
+    let found = |paths: &mut Paths| {
+        paths.note_size(FIRST, MtuState::Complete, Some(1421));
+        assert!(paths.all[0].whole.is_lost(None), "a black hole");
+        assert!(!paths.all[0].whole.is_lost(Some(1421)), "a raise");
+    };
+    found(&mut paths);
+    told(&mut paths, true);
+    assert!(paths.all[0].whole.is_lost(None), "nothing has changed");
+    let mtu = Some(1400);
+    paths.change(PathChange { mtu, ..change() }, Time::ZERO);
+    told(&mut paths, true);
+    assert!(!paths.all[0].whole.is_lost(None), "another room");
+    found(&mut paths);
+    let remote = Some(Remote::At("127.0.0.1:9".parse().unwrap()));
+    paths.change(PathChange { remote, ..change() }, Time::ZERO);
+    told(&mut paths, true);
+    assert!(!paths.all[0].whole.is_lost(None), "another way");
+    found(&mut paths);
+    told(&mut paths, false);
+    assert!(!paths.all[0].whole.is_lost(None), "nobody asks");
+}
