@@ -115,6 +115,8 @@ pub(crate) struct Signs {
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     paths: Vec<Option<Search>>,
+    /// When the first of them wants to act, as far as was known at the last [`Discovery::refresh`].
+    due: Option<Time>,
     /// The latest time that was told; what is due earlier is due then.
     now: Time,
     /// No probe leaves before.
@@ -180,17 +182,20 @@ impl Discovery {
         watch: &Liveness,
         mut want: impl FnMut(Wanted),
     ) {
-        self.now = now;
-        if now < self.present {
-            return;
+        if now >= self.present {
+            self.probe(now, watch, &mut want);
         }
+        self.refresh(now, watch);
+    }
+
+    fn probe(&mut self, now: Time, watch: &Liveness, want: &mut impl FnMut(Wanted)) {
         for (path, search) in (0..).map(PathId).zip(&mut self.paths) {
             let Some((search, signs)) = search.as_mut().zip(watch.signs(path, now)) else {
                 continue;
             };
             let mut probe = None;
             let event = told(path, search, |search| probe = search.wake(now, &signs));
-            event.map(Wanted::Event).into_iter().for_each(&mut want);
+            event.map(Wanted::Event).into_iter().for_each(&mut *want);
             if let Some((id, len)) = probe {
                 let purpose = Purpose::Size { len };
                 want(Wanted::Heartbeat { path, id, purpose });
@@ -198,15 +203,32 @@ impl Discovery {
         }
     }
 
-    /// When the next probe leaves or is overdue.
+    /// Takes note of what `watch` knows at `now`: whenever anything of that or here has changed, other than that a path at rest
+    /// goes on resting or a busy one comes to rest.
+    pub(crate) fn refresh(&mut self, now: Time, watch: &Liveness) {
+        self.now = now;
+        self.due = self.first_due(watch);
+    }
+
+    /// When the next probe leaves or is overdue, or earlier.
     #[must_use]
-    pub(crate) fn next_deadline(&self, watch: &Liveness) -> Option<Deadline> {
+    pub(crate) fn next_deadline(&self) -> Option<Deadline> {
+        let at = self.due?.max(self.present).max(self.now);
+        let why = "size of a path";
+        Some(Deadline { at, why })
+    }
+
+    /// Whether nothing is due before [`Discovery::next_deadline`] says so.
+    pub(crate) fn is_fresh(&self, watch: &Liveness) -> bool {
+        let due = self.first_due(watch);
+        due.is_none_or(|due| self.due.is_some_and(|known| known <= due))
+    }
+
+    fn first_due(&self, watch: &Liveness) -> Option<Time> {
         let searches = (0..).map(PathId).zip(&self.paths);
         let due = searches
             .filter_map(|(path, search)| search.as_ref()?.deadline(&watch.signs(path, self.now)?));
-        let at = due.min()?.max(self.present).max(self.now);
-        let why = "size of a path";
-        Some(Deadline { at, why })
+        due.min()
     }
 
     /// Those of `paths` that carry a packet like `meta` whole.
