@@ -91,11 +91,6 @@ impl Paths {
         }
     }
 
-    /// Carries what comes from a TUN device of this MTU.
-    pub(super) fn carry_for(&mut self, tun: TunMtu) {
-        self.tun = tun;
-    }
-
     /// When the kernel received the next datagram of all paths, if it had received one by `until`.
     pub(super) fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
         let (all, datagrams, clock) = (&mut self.all, &mut self.datagrams, self.clock);
@@ -327,9 +322,14 @@ impl Path {
     }
 
     fn hear(&mut self, source: SocketAddr) {
+        let before = self.remote.get();
         let moved = self.remote.hear(source);
         if moved {
             self.stats.remote = Some(source);
+        }
+        // Another port alone is a router's doing on the same way.
+        if moved && before.is_some_and(|before| before.ip() != source.ip()) {
+            self.note_move();
         }
         if self.stats.authentic == 0 {
             tracing::info!(path = self.stats.name, remote = %source, "the peer answers");

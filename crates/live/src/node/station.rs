@@ -201,6 +201,9 @@ impl Station for NodeStation {
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         self.tunnel.tell_late(now, &mut self.ports)?;
         let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
+        for room in self.ports.paths.moved() {
+            self.tunnel.take_input(until, room, &mut self.ports)?;
+        }
         if token == ORDERS {
             self.take_orders(now, until, budget)?;
         }

@@ -58,6 +58,11 @@ enum Asked {
 }
 
 impl Paths {
+    /// Carries what comes from a TUN device of this MTU.
+    pub(in crate::node) fn carry_for(&mut self, tun: TunMtu) {
+        self.tun = tun;
+    }
+
     /// Has it found out from now on how long a datagram each path carries whole, or no longer: what the machine is to
     /// be told about that. A path that cannot carry whole what the TUN device sends because the configuration gives
     /// its MTU is left to the system: the configuration has it fragmented there.
@@ -67,12 +72,17 @@ impl Paths {
         paths
             .map(|(id, path)| {
                 path.find_size(is_wanted, tun);
-                Input::Room {
-                    path: id,
-                    packet: path.whole.room,
-                    elsewhere: mem::take(&mut path.whole.is_elsewhere),
-                }
+                path.whole.tell_room(id)
             })
+            .collect()
+    }
+
+    /// What the machine is to be told of paths whose peer has moved since.
+    pub(in crate::node) fn moved(&mut self) -> Vec<Input> {
+        let paths = (0..).map(PathId).zip(&mut self.all);
+        paths
+            .filter(|(_, path)| path.whole.is_elsewhere)
+            .map(|(id, path)| path.whole.tell_room(id))
             .collect()
     }
 
@@ -101,6 +111,14 @@ impl Paths {
 }
 
 impl Whole {
+    fn tell_room(&mut self, path: PathId) -> Input {
+        Input::Room {
+            path,
+            packet: self.room,
+            elsewhere: mem::take(&mut self.is_elsewhere),
+        }
+    }
+
     /// Whether what was found has been disproved, where a search begins and `packet` holds meanwhile.
     fn is_lost(&self, packet: Option<u16>) -> bool {
         packet.is_none() && self.told.is_some()
@@ -143,9 +161,8 @@ impl Path {
                 ..Whole::default()
             };
         }
-        if self.whole.is_elsewhere || room != self.whole.room {
-            // Nothing of what was found has been disproved.
-            (self.whole.longest, self.whole.told) = (None, None);
+        if room != self.whole.room {
+            self.begin_anew();
         }
         self.whole.room = room;
         self.keep_whole();
@@ -179,6 +196,12 @@ impl Path {
     /// Notes that the path goes by another way from now on.
     pub(super) fn note_move(&mut self) {
         self.whole.is_elsewhere = true;
+        self.begin_anew();
+    }
+
+    /// Forgets what was found, none of which has been disproved.
+    fn begin_anew(&mut self) {
+        (self.whole.longest, self.whole.told) = (None, None);
     }
 
     /// Tells a new socket what the one before it was told.

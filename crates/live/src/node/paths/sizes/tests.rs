@@ -187,3 +187,23 @@ fn what_was_found_is_said_to_be_lost_only_where_it_is() {
     told(&mut paths, false);
     assert!(!paths.all[0].whole.is_lost(None), "nobody asks");
 }
+
+#[test]
+fn a_peer_that_comes_from_another_address_comes_by_another_way() {
+    let mut paths = asked(1500);
+    let mut hear = |source: &str| {
+        paths.note_size(FIRST, MtuState::Complete, Some(1221));
+        paths.hear(FIRST, source.parse().unwrap(), Time::ZERO);
+        let is_lost = paths.all[0].whole.is_lost(None);
+        (paths.moved(), is_lost)
+    };
+    assert_eq!(hear("127.0.0.1:7"), (vec![], true));
+    assert_eq!(hear("127.0.0.1:8"), (vec![], true));
+    let told = Input::Room {
+        path: FIRST,
+        packet: 1421,
+        elsewhere: true,
+    };
+    assert_eq!(hear("127.0.0.2:8"), (vec![told], false));
+    assert_eq!(hear("127.0.0.2:8"), (vec![], true));
+}
