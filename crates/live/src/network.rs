@@ -66,12 +66,11 @@ impl Network {
     /// The MTU in bytes of the interface `name`, or of the one that has `address`; nothing if there is none.
     pub(crate) fn mtu(&self, name: Option<&str>, address: IpAddr) -> Option<u32> {
         let has_it = || self.addresses.iter().find(|own| own.ip == address);
-        let link = match name {
-            Some(name) => self.link(name)?,
-            None => {
-                let index = has_it()?.link;
-                self.links.iter().find(|link| link.index == index)?
-            }
+        let link = if let Some(name) = name {
+            self.link(name)?
+        } else {
+            let index = has_it()?.link;
+            self.links.iter().find(|link| link.index == index)?
         };
         Some(link.mtu).filter(|mtu| *mtu > 0)
     }

@@ -173,7 +173,7 @@ impl Reloader {
             .zip(self.config.paths.iter().zip(&new.paths));
         let paths = paths
             .filter(|(_, (old, new))| old != new)
-            .map(|(path, (old, new))| self.prepare_path(path, [old, new], adrift));
+            .map(|(path, (old, new))| Self::prepare_path(path, [old, new], adrift));
         Ok(Change {
             settings: Some(Settings {
                 adjustment,
@@ -186,7 +186,6 @@ impl Reloader {
     }
 
     fn prepare_path(
-        &self,
         path: PathId,
         [old, new]: [&PathConfig; 2],
         adrift: &[PathId],

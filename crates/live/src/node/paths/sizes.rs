@@ -17,8 +17,6 @@ use crate::stats::PathStats;
 /// What of a path's datagrams crosses whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Whole {
-    /// Whether it is to be found out.
-    is_wanted: bool,
     asked: Asked,
     /// Whether the socket keeps datagrams whole.
     is_kept: bool,
@@ -153,9 +151,8 @@ impl Path {
             0
         };
         self.tell_narrow(is_wanted, tun);
-        if is_wanted != self.whole.is_wanted {
+        if is_wanted != (self.whole.room > 0) {
             self.whole = Whole {
-                is_wanted,
                 is_kept: self.whole.is_kept,
                 narrow: self.whole.narrow,
                 ..Whole::default()
@@ -211,7 +208,7 @@ impl Path {
     }
 
     fn keep_whole(&mut self) {
-        let whole = self.whole.is_wanted && self.whole.asked == Asked::Yes;
+        let whole = self.whole.room > 0 && self.whole.asked == Asked::Yes;
         if whole == self.whole.is_kept {
             return;
         }

@@ -80,14 +80,14 @@ fn a_path_that_moves_is_told_to_once() {
     let socket = Some(PathSocket::open(&config).unwrap());
     let bound = PathChange { socket, ..change() };
     paths.change(bound, Time::ZERO);
-    assert_eq!(told(&mut paths, true).1, true);
+    assert!(told(&mut paths, true).1);
     let interface = Some(Box::new([config.clone(), config]));
     let moved = PathChange {
         interface,
         ..change()
     };
     paths.change(moved, Time::ZERO);
-    assert_eq!(told(&mut paths, true).1, true);
+    assert!(told(&mut paths, true).1);
 }
 
 #[test]
