@@ -52,6 +52,8 @@ pub enum Input<P> {
         path: PathId,
         /// The longest packet in bytes; 0 where nothing is to be found out.
         packet: u16,
+        /// Whether the path goes by another way than before, of which nothing is known.
+        elsewhere: bool,
     },
     /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
     Adjust(Adjustment),
@@ -185,9 +187,13 @@ impl<P: Payload> Machine for Endpoint<P> {
                 }
             }
             Input::Late(present) => self.sender.on_late(present),
-            Input::Room { path, packet } => {
+            Input::Room {
+                path,
+                packet,
+                elsewhere,
+            } => {
                 if self.paths.contains(path) {
-                    self.sender.on_room(now, path, packet, out);
+                    self.sender.on_room(now, path, (packet, elsewhere), out);
                 }
             }
             Input::Adjust(to) => {

@@ -165,14 +165,16 @@ impl Liveness {
         Some(path.signs(now, &self.config))
     }
 
-    /// Notes that `paths` carry a packet.
-    pub fn on_carried(&mut self, now: Time, paths: PathSet) {
+    /// Notes that `paths` carry a packet, and says whether one of them had been at rest.
+    pub fn on_carried(&mut self, now: Time, paths: PathSet) -> bool {
         self.now = now;
+        let mut rested = false;
         for path in paths {
             if let Some(path) = self.paths.get_mut(path.index()) {
-                path.carry(now, &self.config);
+                rested |= path.carry(now, &self.config);
             }
         }
+        rested
     }
 
     /// Notes that what is sent on `paths` from now on can reach the other end, as after a handshake: those that do

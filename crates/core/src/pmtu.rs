@@ -11,7 +11,8 @@
 //! no answer. In *search* the room is tried first, which on most paths is the end of it, and then the interval
 //! between the largest size that was answered and the smallest that was not is halved until it is at most [`STEP`].
 //! In *complete* the size found is asked for again and again; where its answers end, a black hole has opened, and base
-//! follows. After [`RAISE`] a path narrower than its room is searched anew. In *error* not even the smallest size
+//! follows. Before the search after that settles for less, the size that failed is asked for once more: it may have been a
+//! burst of losses. After [`RAISE`] a path narrower than its room is searched anew. In *error* not even the smallest size
 //! is answered: by another end that does not know these heartbeats, or by a path on which nothing can be promised.
 //!
 //! **A size fails** when so many of its probes in a row are overdue that the path's own losses hardly explain them, and
@@ -19,7 +20,7 @@
 //! answered. So a path that is down altogether fails no size. The time after which it is, is twice that after which a
 //! heartbeat is overdue ([`crate::liveness`]): RFC 8899 (5.1.1) lets whoever measures round trips derive it from them.
 //!
-//! **Packets** of any length go on a path of which nothing is known to the contrary. From the first size that
+//! **Packets** of any length up to its room go on a path of which nothing is known to the contrary. From the first size that
 //! fails until the room is confirmed, only those that a confirmed size covers do; in base the base.
 
 use alloc::vec::Vec;
@@ -114,6 +115,8 @@ pub(crate) struct Signs {
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     paths: Vec<Option<Search>>,
+    /// When the first of them wants to act, as far as was known at the last [`Discovery::refresh`].
+    due: Option<Time>,
     /// The latest time that was told; what is due earlier is due then.
     now: Time,
     /// No probe leaves before.
@@ -122,7 +125,14 @@ pub struct Discovery {
 
 impl Discovery {
     /// Notes that the interface of `path` lets through packets of at most `room` bytes; with 0 it is not probed.
-    pub(crate) fn set_room(&mut self, now: Time, path: PathId, room: u16) -> Option<Event> {
+    /// What was found holds no longer where the path goes by another way, `elsewhere`.
+    pub(crate) fn set_room(
+        &mut self,
+        now: Time,
+        path: PathId,
+        room: u16,
+        elsewhere: bool,
+    ) -> Option<Event> {
         self.now = now;
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, None);
@@ -133,7 +143,7 @@ impl Discovery {
             return None;
         }
         let search = search.get_or_insert_with(|| Search::new(room));
-        told(path, search, |search| search.set_room(room))
+        told(path, search, |search| search.set_room(room, elsewhere))
     }
 
     /// Begins anew on all paths, as where paths are watched again, or no longer.
@@ -172,17 +182,20 @@ impl Discovery {
         watch: &Liveness,
         mut want: impl FnMut(Wanted),
     ) {
-        self.now = now;
-        if now < self.present {
-            return;
+        if now >= self.present {
+            self.probe(now, watch, &mut want);
         }
+        self.refresh(now, watch);
+    }
+
+    fn probe(&mut self, now: Time, watch: &Liveness, want: &mut impl FnMut(Wanted)) {
         for (path, search) in (0..).map(PathId).zip(&mut self.paths) {
             let Some((search, signs)) = search.as_mut().zip(watch.signs(path, now)) else {
                 continue;
             };
             let mut probe = None;
             let event = told(path, search, |search| probe = search.wake(now, &signs));
-            event.map(Wanted::Event).into_iter().for_each(&mut want);
+            event.map(Wanted::Event).into_iter().for_each(&mut *want);
             if let Some((id, len)) = probe {
                 let purpose = Purpose::Size { len };
                 want(Wanted::Heartbeat { path, id, purpose });
@@ -190,15 +203,32 @@ impl Discovery {
         }
     }
 
-    /// When the next probe leaves or is overdue.
+    /// Takes note of what `watch` knows at `now`: whenever anything of that or here has changed, other than that a path at rest
+    /// goes on resting or a busy one comes to rest.
+    pub(crate) fn refresh(&mut self, now: Time, watch: &Liveness) {
+        self.now = now;
+        self.due = self.first_due(watch);
+    }
+
+    /// When the next probe leaves or is overdue, or earlier.
     #[must_use]
-    pub(crate) fn next_deadline(&self, watch: &Liveness) -> Option<Deadline> {
+    pub(crate) fn next_deadline(&self) -> Option<Deadline> {
+        let at = self.due?.max(self.present).max(self.now);
+        let why = "size of a path";
+        Some(Deadline { at, why })
+    }
+
+    /// Whether nothing is due before [`Discovery::next_deadline`] says so.
+    pub(crate) fn is_fresh(&self, watch: &Liveness) -> bool {
+        let due = self.first_due(watch);
+        due.is_none_or(|due| self.due.is_some_and(|known| known <= due))
+    }
+
+    fn first_due(&self, watch: &Liveness) -> Option<Time> {
         let searches = (0..).map(PathId).zip(&self.paths);
         let due = searches
             .filter_map(|(path, search)| search.as_ref()?.deadline(&watch.signs(path, self.now)?));
-        let at = due.min()?.max(self.present).max(self.now);
-        let why = "size of a path";
-        Some(Deadline { at, why })
+        due.min()
     }
 
     /// Those of `paths` that carry a packet like `meta` whole.

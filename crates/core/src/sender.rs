@@ -96,8 +96,10 @@ impl Sender {
             }));
             return;
         }
-        if let Some(liveness) = &mut self.liveness {
-            liveness.on_carried(now, plan.copies);
+        if let Some(liveness) = &mut self.liveness
+            && liveness.on_carried(now, plan.copies)
+        {
+            self.sizes.refresh(now, liveness);
         }
         let sequence = self.sequence;
         self.sequence += 1;
@@ -171,10 +173,12 @@ impl Sender {
             (Purpose::Liveness, Some(liveness)) => {
                 let change = liveness.on_reply(now, path, id);
                 self.link.paths = liveness.paths();
+                self.sizes.refresh(now, liveness);
                 change.map(Output::Event).into_iter().for_each(out);
             }
-            (Purpose::Size { .. }, Some(_)) => {
+            (Purpose::Size { .. }, Some(liveness)) => {
                 let change = self.sizes.on_reply(now, path, id);
+                self.sizes.refresh(now, liveness);
                 change.map(Output::Event).into_iter().for_each(out);
             }
             (Purpose::Liveness | Purpose::Size { .. }, None) => {}
@@ -196,15 +200,18 @@ impl Sender {
         self.sizes.on_late(present);
     }
 
-    /// Notes how long a packet the interface of a path lets through.
+    /// Notes how long a packet the interface of a path lets through, and whether the path goes by another way than before.
     pub(crate) fn on_room<P: Payload>(
         &mut self,
         now: Time,
         path: PathId,
-        packet: u16,
+        (packet, elsewhere): (u16, bool),
         out: &mut impl FnMut(Output<P>),
     ) {
-        let change = self.sizes.set_room(now, path, packet);
+        let change = self.sizes.set_room(now, path, packet, elsewhere);
+        if let Some(liveness) = &self.liveness {
+            self.sizes.refresh(now, liveness);
+        }
         change.map(Output::Event).into_iter().for_each(out);
     }
 
@@ -282,7 +289,8 @@ impl Sender {
     /// When the watch over the paths next wants to act.
     fn watch_at(&self) -> Option<Deadline> {
         let liveness = self.liveness.as_ref()?;
-        Deadline::earlier(liveness.next_deadline(), self.sizes.next_deadline(liveness))
+        debug_assert!(self.sizes.is_fresh(liveness));
+        Deadline::earlier(liveness.next_deadline(), self.sizes.next_deadline())
     }
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.

@@ -26,6 +26,8 @@ pub(crate) struct Link {
     pub(crate) alias: String,
     /// Whether packets can leave by it: it is up, and has a carrier.
     pub(crate) is_up: bool,
+    /// The longest IP packet that it lets through, in bytes; 0 where it was not said.
+    pub(crate) mtu: u32,
     pub(crate) is_loopback: bool,
 }
 
@@ -61,6 +63,18 @@ impl Network {
     /// Whether an interface has the address.
     pub(crate) fn has(&self, ip: IpAddr) -> bool {
         self.addresses.iter().any(|address| address.ip == ip)
+    }
+
+    /// The MTU in bytes of the interface `name`, or of the one that has `address`; nothing if there is none.
+    pub(crate) fn mtu(&self, name: Option<&str>, address: IpAddr) -> Option<u32> {
+        let has_it = || self.addresses.iter().find(|own| own.ip == address);
+        let link = if let Some(name) = name {
+            self.link(name)?
+        } else {
+            let index = has_it()?.link;
+            self.links.iter().find(|link| link.index == index)?
+        };
+        Some(link.mtu).filter(|mtu| *mtu > 0)
     }
 
     /// The names of all interfaces, for a message.

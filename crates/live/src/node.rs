@@ -39,7 +39,7 @@ use crate::udp::{PathSocket, UdpError};
 use crate::uplink::TUN_NOTE;
 use events::EventFile;
 use hearing::Hearing;
-use paths::Paths;
+use paths::{Paths, TunMtu};
 use ports::Ports;
 use sockets::Ground;
 use station::NodeStation;
@@ -203,6 +203,8 @@ impl Node {
         for (id, standing) in (0..).map(PathId).zip(standings) {
             paths.stand(id, standing);
         }
+        let is_given = config.node.tun.mtu.is_some();
+        paths.carry_for(TunMtu { mtu, is_given });
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
         let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
         station.find_sizes(clock.now(), config.finds_sizes())?;
@@ -326,13 +328,6 @@ fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError
     let room = paths.map(room).min().unwrap_or(0);
     let room = u16::try_from(room).unwrap_or(u16::MAX);
     let mtu = config.node.tun.mtu.unwrap_or(room);
-    if mtu > room {
-        tracing::warn!(
-            mtu,
-            room,
-            "datagrams will be fragmented: the MTU is beyond that of a path"
-        );
-    }
     if config.probing.pair_len > mtu {
         let pair_len = config.probing.pair_len;
         tracing::warn!(pair_len, mtu, "packet pairs are longer than packets can be");

@@ -202,6 +202,11 @@ impl PathSocket {
         self.mtu
     }
 
+    /// Notes that the interface has another MTU now, in bytes.
+    pub(crate) fn set_mtu(&mut self, mtu: u32) {
+        self.mtu = mtu;
+    }
+
     fn is_v4(&self) -> bool {
         self.headers == OVER_IPV4
     }

@@ -101,9 +101,14 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Reachable => Input::Reachable,
         Input::PathReachable(path) => Input::PathReachable(*path),
         Input::Late(present) => Input::Late(*present),
-        Input::Room { path, packet } => Input::Room {
+        Input::Room {
+            path,
+            packet,
+            elsewhere,
+        } => Input::Room {
             path: *path,
             packet: *packet,
+            elsewhere: *elsewhere,
         },
         Input::Adjust(to) => Input::Adjust(*to),
     })

@@ -78,6 +78,8 @@ pub enum Input {
         path: PathId,
         /// The longest packet in bytes; 0 where nothing is to be found out.
         packet: u16,
+        /// Whether the path goes by another way than before, of which nothing is known.
+        elsewhere: bool,
     },
 }
 
@@ -457,8 +459,16 @@ impl Machine for Tunnel {
                 let input = endpoint::Input::PathReachable(path);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
-            Input::Room { path, packet } => {
-                let input = endpoint::Input::Room { path, packet };
+            Input::Room {
+                path,
+                packet,
+                elsewhere,
+            } => {
+                let input = endpoint::Input::Room {
+                    path,
+                    packet,
+                    elsewhere,
+                };
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
         }

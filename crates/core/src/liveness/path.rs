@@ -127,9 +127,11 @@ impl Path {
         }
     }
 
-    /// Notes that the path carries a packet.
-    pub(super) fn carry(&mut self, now: Time, config: &LivenessConfig) {
+    /// Notes that the path carries a packet, and says whether it had been at rest.
+    pub(super) fn carry(&mut self, now: Time, config: &LivenessConfig) -> bool {
+        let rested = self.busy_until <= now;
         self.busy_until = now + config.standby;
+        rested
     }
 
     /// Begins anew where nothing is known: what was sent before never left.

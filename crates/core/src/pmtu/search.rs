@@ -13,6 +13,8 @@ pub(super) struct Search {
     confirmed: Option<u16>,
     /// The smallest that failed.
     failed: Option<u16>,
+    /// The size that failed after it had been found, until it is asked for once more.
+    doubted: Option<u16>,
     /// Whether only confirmed sizes are to be relied on: one failed since the room was last confirmed.
     is_narrow: bool,
     /// What was found before, where a search for more follows.
@@ -44,6 +46,7 @@ impl Search {
             state: MtuState::Base,
             confirmed: None,
             failed: None,
+            doubted: None,
             is_narrow: false,
             held: None,
             since: Time::ZERO,
@@ -52,9 +55,9 @@ impl Search {
         }
     }
 
-    /// Begins anew where the room is another than before.
-    pub(super) fn set_room(&mut self, room: u16) {
-        if room != self.room {
+    /// Begins anew where the room is another than before, or the way is.
+    pub(super) fn set_room(&mut self, room: u16, elsewhere: bool) {
+        if elsewhere || room != self.room {
             self.room = room;
             self.restart();
         }
@@ -86,22 +89,24 @@ impl Search {
         }
     }
 
-    /// The longest packet that may go on the path.
+    /// The longest packet that may go on the path. Its interface lets through none longer than the room whole, but for an
+    /// other end of which nothing can be found out all is left to fragmentation.
     pub(super) fn limit(&self) -> u16 {
         let base = || match self.failed {
             Some(failed) if failed <= self.base() => self.least(),
             _ => self.base(),
         };
         match self.state {
-            MtuState::Complete => self.confirmed.unwrap_or(u16::MAX),
+            MtuState::Error => u16::MAX,
+            MtuState::Complete => self.confirmed.unwrap_or(self.room),
             _ if self.is_narrow => self.confirmed.unwrap_or_else(base),
-            _ => u16::MAX,
+            _ => self.room,
         }
     }
 
     /// Whether no search is under way that may raise the limit soon.
     pub(super) fn is_final(&self) -> bool {
-        self.held.is_some() || self.state == MtuState::Complete
+        self.held.is_some() || self.state == MtuState::Complete || self.limit() >= self.room
     }
 
     /// Takes the answer to the probe `id`.
@@ -211,7 +216,11 @@ impl Search {
             return Some(self.room);
         };
         let between = high.saturating_sub(low);
-        (between > STEP).then(|| low + between / 2)
+        if between > STEP {
+            return Some(low + between / 2);
+        }
+        // A burst of losses may have failed it, and the next search for more is far off.
+        self.doubted.filter(|doubted| *doubted > low)
     }
 
     fn complete(&mut self, now: Time) {
@@ -219,7 +228,7 @@ impl Search {
             self.state = MtuState::Complete;
             self.since = now;
             self.is_narrow = self.confirmed != Some(self.room);
-            self.held = None;
+            (self.held, self.doubted) = (None, None);
         }
     }
 
@@ -241,17 +250,19 @@ impl Search {
             }
             MtuState::Base | MtuState::Error => {
                 self.state = MtuState::Error;
-                (self.confirmed, self.failed) = (None, None);
+                (self.confirmed, self.failed, self.doubted) = (None, None, None);
                 self.is_narrow = false;
                 self.since = now;
             }
             MtuState::Search => {
-                self.failed = Some(size);
+                self.failed = Some(self.failed.map_or(size, |failed| failed.min(size)));
+                self.doubted = self.doubted.filter(|doubted| *doubted != size);
                 self.is_narrow = true;
                 self.complete(now);
             }
             MtuState::Complete => {
                 (self.confirmed, self.failed) = (None, Some(size));
+                self.doubted = Some(size);
                 self.is_narrow = true;
                 self.state = MtuState::Base;
             }

@@ -16,6 +16,18 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
 }
 
+/// A UDP packet of `size` bytes.
+fn meta(version: IpVersion, size: u32) -> PacketMeta {
+    PacketMeta {
+        version,
+        protocol: 17,
+        flow: FlowId::default(),
+        kind: Kind::Opaque,
+        size,
+        ecn: Ecn::NotEct,
+    }
+}
+
 /// A path with a round-trip time of 40 ms, on which nothing longer than `mtu` crosses.
 fn narrow(mtu: u16) -> impl Fn(Time, u16) -> Option<Duration> {
     move |_, len| (len <= mtu).then_some(MS * 40)
@@ -56,15 +68,12 @@ fn the_search_takes_the_course_that_is_stated() {
 }
 
 #[test]
-fn packets_of_any_length_are_tried_until_a_size_has_failed() {
+fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(81), narrow(1221));
-    assert_eq!(
-        (bench.limit(), bench.known().confirmed),
-        (u16::MAX, Some(BASE))
-    );
+    assert_eq!((bench.limit(), bench.known().confirmed), (ROOM, Some(BASE)));
     while bench.probes.last().unwrap().1 == ROOM {
-        assert_eq!(bench.limit(), u16::MAX);
+        assert_eq!(bench.limit(), ROOM);
         bench.run(bench.now + MS, narrow(1221));
     }
     assert_eq!(bench.limit(), BASE);
@@ -72,6 +81,22 @@ fn packets_of_any_length_are_tried_until_a_size_has_failed() {
     bench.run(at(10_000), narrow(1221));
     assert_eq!(bench.limit(), 1217);
     assert!(bench.sizes.search(PATH).unwrap().is_final());
+}
+
+#[test]
+fn who_sends_more_than_the_room_hears_of_it_from_the_first_packet_on() {
+    let mut bench = Bench::new(ROOM);
+    let refused = TooLong {
+        limit: ROOM,
+        is_final: true,
+    };
+    let long = |bench: &Bench| {
+        let paths = Paths::trusted(PathSet::only(PATH));
+        bench.sizes.carriers(paths, &meta(IpVersion::V4, 1422))
+    };
+    assert_eq!(long(&bench), Err(refused));
+    bench.run(at(2_000), narrow(ROOM));
+    assert_eq!(long(&bench), Err(refused));
 }
 
 #[test]
@@ -151,12 +176,69 @@ fn an_outage_fails_no_size() {
 }
 
 #[test]
+fn a_burst_that_long_heartbeats_alone_do_not_survive_costs_a_path_no_more_than_a_search() {
+    let mut bench = Bench::new(ROOM).busy();
+    let mut begun = None;
+    bench.run(at(30_000), |now, len| {
+        let is_long = len > LEAST && now > at(20_000);
+        let is_lost = is_long && now < *begun.get_or_insert(now) + MS * 300;
+        (!is_lost).then_some(MS * 40)
+    });
+    let told: Vec<_> = bench
+        .told
+        .iter()
+        .map(|(_, state, packet)| (*state, *packet))
+        .collect();
+    let complete = (MtuState::Complete, Some(ROOM));
+    assert_eq!(told, [complete, (MtuState::Search, None), complete]);
+    assert_eq!(bench.limit(), ROOM);
+    let [.., (lost, ..), (found, ..)] = bench.told[..] else {
+        unreachable!()
+    };
+    assert!(found < lost + Duration::from_secs(2), "{lost} {found}");
+}
+
+#[test]
+fn a_burst_on_a_path_narrower_than_its_room_costs_it_nothing_for_good_either() {
+    let mut bench = Bench::new(ROOM).busy();
+    bench.run(at(20_000), narrow(1300));
+    let found = bench.limit();
+    let mut lost = 0;
+    bench.run(at(30_000), |_, len| {
+        let is_lost = len == found && lost < MAX_PROBES;
+        lost += u32::from(is_lost);
+        (len <= 1300 && !is_lost).then_some(MS * 40)
+    });
+    assert_eq!(lost, MAX_PROBES);
+    assert!(
+        bench
+            .told
+            .contains(&(bench.told[1].0, MtuState::Search, None))
+    );
+    assert!(bench.limit() >= found, "{:?}", bench.told);
+}
+
+#[test]
+fn a_size_that_crosses_no_more_is_asked_for_once_more_before_less_is_settled_for() {
+    let mut bench = Bench::new(ROOM).busy();
+    bench.run(at(20_000), narrow(ROOM));
+    let before = bench.probes.len();
+    bench.run(at(40_000), narrow(1300));
+    let asked = &bench.probes[before..];
+    let again = asked.iter().filter(|(_, size)| *size == ROOM);
+    // One may have crossed before the path grew narrower: then those that failed it, and those that failed it again.
+    assert_eq!(again.count(), 2 * MAX_PROBES as usize);
+    let complete = (MtuState::Complete, Some(bench.limit()));
+    assert_eq!((bench.known().state, bench.known().confirmed), complete);
+}
+
+#[test]
 fn another_room_is_another_search() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(1_000), narrow(1500));
-    assert!(bench.sizes.set_room(bench.now, PATH, ROOM).is_none());
+    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, false).is_none());
     assert_eq!(bench.known().state, MtuState::Complete);
-    let event = bench.sizes.set_room(bench.now, PATH, 1449);
+    let event = bench.sizes.set_room(bench.now, PATH, 1449, false);
     let (state, packet) = (MtuState::Search, None);
     let path = PATH;
     assert_eq!(
@@ -169,22 +251,33 @@ fn another_room_is_another_search() {
     );
     bench.run(at(3_000), narrow(1500));
     assert_eq!(bench.limit(), 1449);
-    bench.sizes.set_room(bench.now, PATH, 0);
+    bench.sizes.set_room(bench.now, PATH, 0, false);
     assert_eq!(bench.sizes.of(PATH), None);
+}
+
+#[test]
+fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
+    let mut bench = Bench::new(ROOM);
+    bench.run(at(30_000), narrow(1221));
+    assert_eq!(bench.limit(), 1217);
+    // A probe is under way where the path moves; its answer comes by the old way.
+    let before = bench.probes.len();
+    while bench.probes.len() == before {
+        bench.run(bench.now + MS, narrow(1221));
+    }
+    let asked = bench.asked();
+    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, true).is_some());
+    assert_eq!(bench.sizes.on_reply(bench.now, PATH, asked), None);
+    let nothing = (MtuState::Base, None);
+    assert_eq!((bench.known().state, bench.known().confirmed), nothing);
+    bench.run(bench.now + MS * 10_000, narrow(1500));
+    assert_eq!(bench.limit(), ROOM);
 }
 
 #[test]
 fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(10_000), narrow(1221));
-    let meta = |version, size| PacketMeta {
-        version,
-        protocol: 17,
-        flow: FlowId::default(),
-        kind: Kind::Opaque,
-        size,
-        ecn: Ecn::NotEct,
-    };
     let both = PathSet::first(2);
     let only = PathSet::only(PATH);
     let carriers = |usable, version, size| {

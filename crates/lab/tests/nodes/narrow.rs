@@ -98,6 +98,25 @@ fn applications_adapt_to_a_path_that_loses_long_datagrams_silently() {
 }
 
 #[test]
+fn the_size_of_a_path_is_found_over_ipv6() {
+    let Some((site, router)) = Site::with_router() else {
+        return;
+    };
+    narrow(&router);
+    let overlay = Overlay::over_router_by_ipv6(&site, &router);
+    transfer::run(&site, "10.77.0.1:5000", 2_000_000, |_| {});
+    let is_told = (0..TRIES).any(|_| {
+        ping(&site, 1350, "do");
+        told(&site).is_some_and(|mtu| is_found(mtu, PACKET - 20))
+    });
+    assert!(is_told, "{:?}", told(&site));
+    let [a, _] = overlay.finish();
+    let path = &a.paths[0];
+    assert!(is_found(path.mtu_bytes.unwrap(), NARROW), "{path:?}");
+    assert_eq!(path.mtu_state, Some(MtuState::Complete));
+}
+
+#[test]
 fn a_transfer_goes_on_where_the_path_grows_narrower_under_way() {
     let Some((site, router)) = Site::with_router() else {
         return;

@@ -140,6 +140,33 @@ impl Overlay {
         Self([a, b])
     }
 
+    /// The same over IPv6.
+    pub(crate) fn over_router_by_ipv6(site: &Site, router: &Namespace) -> Self {
+        // Without a search for duplicates an address can be used at once.
+        let address = |space: &Namespace, address: &str, name: &str| {
+            let add = ["address", "add", address, "dev", name, "nodad"];
+            space.ip(&add).unwrap();
+        };
+        router.set("ipv6/conf/all/forwarding", "1").unwrap();
+        for (end, link, name, far) in [(&site.a, 1, "p1", 2), (&site.b, 2, "p2", 1)] {
+            let own = format!("fd0{link}::{link}");
+            address(end, &format!("{own}/64"), name);
+            address(router, &format!("fd0{link}::fe/64"), name);
+            let (network, gateway) = (format!("fd0{far}::/64"), format!("fd0{link}::fe"));
+            let way = ["-6", "route", "add", &network, "via", &gateway];
+            end.ip(&way).unwrap();
+            // Of the router's own making is what it would tell.
+            let silence = ["-6", "rule", "add", "iif", "lo", "to", &own, "blackhole"];
+            router.ip(&silence).unwrap();
+        }
+        let table = "[policy]\nkind = \"single-path\"\n".to_owned();
+        let a = table.clone() + &path("one", "[fd01::1]:7001", Some("[fd02::2]:7001"));
+        let b = table + &path("one", "[fd02::2]:7001", None);
+        let a = site.start(&site.a, ["a", "b"], 1, &a);
+        let b = site.start(&site.b, ["b", "a"], 2, &b);
+        Self([a, b])
+    }
+
     /// Starts a node at each end of two paths over IPv6.
     pub(crate) fn over_ipv6(site: &Site) -> Self {
         for (namespace, digit) in [(&site.a, 1), (&site.b, 2)] {

@@ -154,16 +154,16 @@ impl Office {
                 tunnel.take_input(at, Input::Reachable(id), ports)?;
             }
         }
+        // Before the machine forgets what it found: that is no news of the paths then.
+        for room in ports.paths.find_sizes(change.sizes) {
+            tunnel.take_input(at, room, ports)?;
+        }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);
             ports.paths.listen_for(settings.policy, settings.liveness);
             tunnel.take_input(at, adjustment, ports)?;
             self.reloads.applied += 1;
             self.reloads.last_error = None;
-        }
-        let tun_mtu = ports.tun.tun().mtu();
-        for room in ports.paths.find_sizes(change.sizes, tun_mtu) {
-            tunnel.take_input(at, room, ports)?;
         }
         Ok(Ok(()))
     }

@@ -23,10 +23,9 @@ pub(super) fn begin(
     let (desk, orders) = mailbox::channel()?;
     station.office.take_orders(orders)?;
     station.office.report_to(notifier.clone());
-    let mtu = station.tun_mtu();
     let reloader = options.file.clone().map(|file| {
         let offload = config.offload();
-        let running = Running { own, mtu, offload };
+        let running = Running { own, offload };
         Reloader::new(file, config.clone(), running)
     });
     let listeners = listeners(config)?;

@@ -21,6 +21,7 @@ use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::{PathSocket, Received};
 use change::Retired;
 use flood::Flood;
+pub(super) use sizes::TunMtu;
 use sizes::Whole;
 use told::{Told, tell};
 
@@ -55,6 +56,7 @@ pub(super) struct Paths {
     clock: Clock,
     /// Whether datagrams are sent and received many in a call.
     together: bool,
+    tun: TunMtu,
 }
 
 impl Paths {
@@ -80,6 +82,7 @@ impl Paths {
             datagrams: PacketBuffer::new(longest),
             clock,
             together,
+            tun: TunMtu::default(),
         }
     }
 

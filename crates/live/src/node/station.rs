@@ -55,10 +55,6 @@ impl NodeStation {
         }
     }
 
-    pub(super) fn tun_mtu(&self) -> u16 {
-        self.ports.tun.tun().mtu()
-    }
-
     pub(super) fn tun_name(&self) -> &str {
         self.ports.tun.tun().name()
     }
@@ -143,8 +139,7 @@ impl NodeStation {
 
     /// Has it found out from now on how long a packet each path carries whole, or not.
     pub(super) fn find_sizes(&mut self, now: Time, is_wanted: bool) -> io::Result<()> {
-        let tun_mtu = self.tun_mtu();
-        for room in self.ports.paths.find_sizes(is_wanted, tun_mtu) {
+        for room in self.ports.paths.find_sizes(is_wanted) {
             self.tunnel.take_input(now, room, &mut self.ports)?;
         }
         Ok(())
@@ -206,6 +201,9 @@ impl Station for NodeStation {
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         self.tunnel.tell_late(now, &mut self.ports)?;
         let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
+        for room in self.ports.paths.moved() {
+            self.tunnel.take_input(until, room, &mut self.ports)?;
+        }
         if token == ORDERS {
             self.take_orders(now, until, budget)?;
         }

@@ -39,6 +39,8 @@ pub(crate) struct PathChange {
     pub(crate) interface: Option<Box<[PathConfig; 2]>>,
     /// The socket that takes the place of the one that it has.
     pub(crate) socket: Option<PathSocket>,
+    /// The MTU in bytes that its interface has from now on, where that changes.
+    pub(crate) mtu: Option<u32>,
     /// What it rests on from now on, where that changes.
     pub(crate) standing: Option<Standing>,
 }

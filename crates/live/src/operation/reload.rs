@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use polypath_core::endpoint::Adjustment;
 use polypath_core::frame::PathId;
 use polypath_session::key::PublicKey;
-use polypath_session::tunnel::packet_overhead;
 
 use super::change::{Change, PathChange, Settings};
 use super::{Desk, Listeners};
@@ -21,8 +20,6 @@ use crate::udp::{PathSocket, UdpError};
 pub(crate) struct Running {
     /// Its public key.
     pub(crate) own: PublicKey,
-    /// The MTU of its TUN device, in bytes.
-    pub(crate) mtu: u16,
     /// Whether many packets cross the kernel in a call.
     pub(crate) offload: bool,
 }
@@ -176,7 +173,7 @@ impl Reloader {
             .zip(self.config.paths.iter().zip(&new.paths));
         let paths = paths
             .filter(|(_, (old, new))| old != new)
-            .map(|(path, (old, new))| self.prepare_path(path, [old, new], adrift));
+            .map(|(path, (old, new))| Self::prepare_path(path, [old, new], adrift));
         Ok(Change {
             settings: Some(Settings {
                 adjustment,
@@ -189,7 +186,6 @@ impl Reloader {
     }
 
     fn prepare_path(
-        &self,
         path: PathId,
         [old, new]: [&PathConfig; 2],
         adrift: &[PathId],
@@ -206,31 +202,15 @@ impl Reloader {
             ),
             error => error.to_string(),
         })?;
-        if let Some(socket) = &socket {
-            self.look_at_mtu(new, socket);
-        }
         Ok(PathChange {
             path,
             name: new.name.clone(),
             interface: bound.then(|| Box::new([new.clone(), old.clone()])),
             remote: (old.remote != new.remote).then(|| new.remote.into()),
             socket,
+            mtu: None,
             standing: None,
         })
-    }
-
-    fn look_at_mtu(&self, path: &PathConfig, socket: &PathSocket) {
-        let seals = packet_overhead(path.relay.is_some());
-        let needed = usize::from(self.running.mtu) + seals + socket.headers() as usize;
-        let mtu = socket.mtu();
-        if (mtu as usize) < needed {
-            tracing::warn!(
-                path = path.name,
-                mtu,
-                needed,
-                "datagrams will be fragmented: the TUN device keeps its MTU until a restart"
-            );
-        }
     }
 }
 

@@ -91,7 +91,7 @@ impl Underlay {
         paths: impl Iterator<Item = (&'a PathSocket, &'a Standing)>,
     ) {
         for (footing, (socket, standing)) in self.paths.iter_mut().zip(paths) {
-            footing.start(socket.device(), standing.clone());
+            footing.start(socket, standing.clone());
         }
     }
 
@@ -208,7 +208,8 @@ impl Underlay {
             remote: None,
             interface: None,
             socket: step.socket.take(),
-            standing: Some(step.standing.clone()),
+            mtu: step.mtu,
+            standing: step.standing_anew(),
         });
         let paths: Vec<_> = changes.collect();
         if !paths.is_empty() {

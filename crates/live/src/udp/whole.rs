@@ -75,10 +75,36 @@ mod tests {
     use std::thread::sleep;
     use std::time::Duration;
 
-    /// More than the MTU of the loopback interface, which is 65 536 bytes, leaves for one IP packet is never asked for here; that
-    /// datagrams stay whole on a narrow path is tested where there is one.
+    #[expect(unsafe_code, reason = "no library here has these socket options")]
+    fn option(socket: &PathSocket, level: c_int, option: c_int) -> c_int {
+        let mut value = -1;
+        let mut len = libc::socklen_t::try_from(mem::size_of_val(&value)).unwrap();
+        let fd = socket.socket.as_raw_fd();
+        // SAFETY: the call writes one `c_int` and its length, which outlive it, and keeps no pointer; the descriptor is open.
+        let done =
+            unsafe { libc::getsockopt(fd, level, option, (&raw mut value).cast(), &raw mut len) };
+        assert_eq!(done, 0, "{}", io::Error::last_os_error());
+        value
+    }
+
+    /// How the kernel sees to the length of datagrams, and whether it refuses those that it would fragment.
+    fn manner(socket: &PathSocket) -> (c_int, bool) {
+        if socket.is_v4() {
+            let manner = option(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+            return (manner, manner == libc::IP_PMTUDISC_PROBE);
+        }
+        (
+            option(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
+            option(socket, libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG) == 1,
+        )
+    }
+
+    /// What leaves in which manner on a narrow path is tried where there is one.
     #[test]
     fn a_socket_sends_whole_or_in_fragments() {
+        // The numbers are the same for IPv6.
+        let whole = (libc::IP_PMTUDISC_PROBE, true);
+        let usual = (libc::IP_PMTUDISC_WANT, false);
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let path = PathConfig {
                 name: "test".to_owned(),
@@ -98,11 +124,18 @@ mod tests {
             };
             let peer = UdpSocket::bind(local).unwrap();
             let to = peer.local_addr().unwrap();
+            assert_eq!(manner(&socket), usual);
             socket.keep_whole(true).unwrap();
+            assert_eq!(manner(&socket), whole);
             socket.send(&[1; 2000], to).unwrap();
             socket.send_in_fragments(&[2; 3000], to).unwrap();
+            assert_eq!(manner(&socket), whole);
             socket.send(&[3; 4000], to).unwrap();
+            socket.allow_fragments().unwrap();
+            let (manner_alone, refuses) = manner(&socket);
+            assert!(manner_alone != libc::IP_PMTUDISC_PROBE && !refuses);
             socket.keep_whole(false).unwrap();
+            assert_eq!(manner(&socket), usual);
             sleep(Duration::from_millis(20));
             let mut space = [0; 5000];
             let lens = [0; 3].map(|_| peer.recv(&mut space).unwrap());

@@ -75,8 +75,14 @@ impl Run {
             }
             let other = PolicyConfig::DuplicateAcks { path: 1 };
             for path in [0, 1].map(PathId) {
-                let room = tunnel::Input::Room { path, packet: 1300 };
-                self.fly(Time::ZERO, who, room);
+                let room = |elsewhere| tunnel::Input::Room {
+                    path,
+                    packet: 1300,
+                    elsewhere,
+                };
+                self.fly(Time::ZERO, who, room(false));
+                let moved = Time(self.stream.below(LEN.0));
+                self.fly(moved, who, room(true));
             }
             let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));

@@ -18,7 +18,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(room: u16) -> Self {
         let mut sizes = Discovery::default();
-        assert_eq!(sizes.set_room(Time::ZERO, PATH, room), None);
+        assert_eq!(sizes.set_room(Time::ZERO, PATH, room, false), None);
         Self {
             sizes,
             watch: Liveness::new(&LivenessConfig::default(), 1),
@@ -45,7 +45,7 @@ impl Bench {
             let due = self.watch.next_deadline().unwrap().at;
             let due = self
                 .sizes
-                .next_deadline(&self.watch)
+                .next_deadline()
                 .map_or(due, |size| size.at.min(due));
             let packet = self.packet.unwrap_or(Time::MAX);
             let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
@@ -54,7 +54,10 @@ impl Bench {
             }
             self.now = self.now.max(next);
             if packet == next {
-                self.watch.on_carried(self.now, PathSet::only(PATH));
+                let rested = self.watch.on_carried(self.now, PathSet::only(PATH));
+                if rested {
+                    self.sizes.refresh(self.now, &self.watch);
+                }
                 self.packet = Some(self.now + MS * 20);
             } else if answer == Some(next) {
                 self.answer_next();
@@ -78,6 +81,7 @@ impl Bench {
         } else {
             self.watch.on_reply(self.now, PATH, id);
         }
+        self.sizes.refresh(self.now, &self.watch);
     }
 
     fn wake(&mut self, fate: &mut impl FnMut(Time, u16) -> Option<Duration>) {
@@ -98,7 +102,7 @@ impl Bench {
                 }
             }
         }
-        let due = self.sizes.next_deadline(&self.watch);
+        let due = self.sizes.next_deadline();
         assert!(due.is_none_or(|due| due.at > now), "{due:?} at {now}");
     }
 
@@ -110,6 +114,7 @@ impl Bench {
 
     /// Nothing is said to cross that was not answered.
     fn check(&self) {
+        assert!(self.sizes.is_fresh(&self.watch), "at {}", self.now);
         let Some(known) = self.sizes.of(PATH) else {
             return;
         };
@@ -123,6 +128,11 @@ impl Bench {
 
     pub(super) fn known(&self) -> PathMtu {
         self.sizes.of(PATH).unwrap()
+    }
+
+    /// The number of the newest probe.
+    pub(super) fn asked(&self) -> u64 {
+        self.probes.len() as u64 - 1
     }
 
     pub(super) fn limit(&self) -> u16 {

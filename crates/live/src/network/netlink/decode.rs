@@ -61,6 +61,7 @@ fn link(message: &[u8]) -> Option<Link> {
         match attribute.kind() {
             libc::IFLA_IFNAME => link.name = text(value),
             libc::IFLA_IFALIAS => link.alias = text(value),
+            libc::IFLA_MTU => link.mtu = number(value).unwrap_or_default(),
             _ => {}
         }
     }

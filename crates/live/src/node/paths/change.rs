@@ -92,6 +92,10 @@ impl Paths {
 impl Path {
     fn change(&mut self, change: PathChange, now: Time) {
         self.stats.name = change.name;
+        let is_addressed = matches!(change.remote, Some(Remote::At(_)));
+        if is_addressed || change.socket.is_some() || change.interface.is_some() {
+            self.note_move();
+        }
         if let Some(socket) = change.socket {
             self.stats.local = socket.bound();
             self.flood = Flood::default();
@@ -103,6 +107,14 @@ impl Path {
             if !matches!(missing, Some(Some(Missing::Address(_)))) {
                 self.retire(socket, now + GRACE);
             }
+        }
+        if let Some(mtu) = change.mtu {
+            tracing::info!(
+                path = self.stats.name,
+                mtu,
+                "the MTU of the path's interface"
+            );
+            self.socket.set_mtu(mtu);
         }
         if let Some(standing) = change.standing {
             self.stats.standing = standing;

@@ -4,6 +4,8 @@
 //! fragments as it does by itself: then the peer knows no padded heartbeats, or none at all, and all is as it was without
 //! them. A datagram that is longer than what was found goes in fragments: that is an IPv6 packet that every link must carry.
 
+use std::mem;
+
 use polypath_core::frame::PathId;
 use polypath_core::pmtu::{LEAST, MtuState, PathMtu};
 use polypath_session::tunnel::{Input, packet_overhead};
@@ -14,15 +16,30 @@ use crate::stats::PathStats;
 /// What of a path's datagrams crosses whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Whole {
-    /// Whether it is to be found out.
-    is_wanted: bool,
     asked: Asked,
     /// Whether the socket keeps datagrams whole.
     is_kept: bool,
-    /// The longest datagram that does, once that is found, in bytes.
+    /// The longest datagram that does, once that is found and while more is tried, in bytes.
     longest: Option<usize>,
+    /// Whether the next datagram is to find out what crosses whole.
+    is_probe_next: bool,
     /// What was told last, in bytes of the IP packet.
     told: Option<usize>,
+    /// The longest packet that the machine tries, as it was told last, in bytes; 0 where it is to try none.
+    room: u16,
+    /// Whether the path goes by another way than when the machine was told.
+    is_elsewhere: bool,
+    /// Its room, and whether longer packets are kept from it, where it is narrower than the TUN device.
+    narrow: Option<(u16, bool)>,
+}
+
+/// How long packets come from the TUN device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::node) struct TunMtu {
+    /// Its MTU in bytes.
+    pub(in crate::node) mtu: u16,
+    /// Whether the configuration says so; otherwise it follows from the paths that there were at the start.
+    pub(in crate::node) is_given: bool,
 }
 
 /// Whether the peer has been asked.
@@ -38,27 +55,31 @@ enum Asked {
 }
 
 impl Paths {
+    /// Carries what comes from a TUN device of this MTU.
+    pub(in crate::node) fn carry_for(&mut self, tun: TunMtu) {
+        self.tun = tun;
+    }
+
     /// Has it found out from now on how long a datagram each path carries whole, or no longer: what the machine is to
-    /// be told about that. A path that cannot carry whole what a TUN device of MTU `tun_mtu` sends is left to the system:
-    /// the configuration has it fragmented there.
-    pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool, tun_mtu: u16) -> Vec<Input> {
-        for path in &mut self.all {
-            let is_wanted = is_wanted && path.room() >= tun_mtu;
-            if is_wanted != path.whole.is_wanted {
-                path.whole = Whole {
-                    is_wanted,
-                    is_kept: path.whole.is_kept,
-                    ..Whole::default()
-                };
-            }
-            path.keep_whole();
-        }
-        let paths = (0..).map(PathId).zip(&self.all);
+    /// be told about that. A path that cannot carry whole what the TUN device sends because the configuration gives
+    /// its MTU is left to the system: the configuration has it fragmented there.
+    pub(in crate::node) fn find_sizes(&mut self, is_wanted: bool) -> Vec<Input> {
+        let tun = self.tun;
+        let paths = (0..).map(PathId).zip(&mut self.all);
         paths
-            .map(|(id, path)| Input::Room {
-                path: id,
-                packet: if path.whole.is_wanted { path.room() } else { 0 },
+            .map(|(id, path)| {
+                path.find_size(is_wanted, tun);
+                path.whole.tell_room(id)
             })
+            .collect()
+    }
+
+    /// What the machine is to be told of paths whose peer has moved since.
+    pub(in crate::node) fn moved(&mut self) -> Vec<Input> {
+        let paths = (0..).map(PathId).zip(&mut self.all);
+        paths
+            .filter(|(_, path)| path.whole.is_elsewhere)
+            .map(|(id, path)| path.whole.tell_room(id))
             .collect()
     }
 
@@ -86,6 +107,21 @@ impl Paths {
     }
 }
 
+impl Whole {
+    fn tell_room(&mut self, path: PathId) -> Input {
+        Input::Room {
+            path,
+            packet: self.room,
+            elsewhere: mem::take(&mut self.is_elsewhere),
+        }
+    }
+
+    /// Whether what was found has been disproved, where a search begins and `packet` holds meanwhile.
+    fn is_lost(&self, packet: Option<u16>) -> bool {
+        packet.is_none() && self.told.is_some()
+    }
+}
+
 impl Path {
     /// What a datagram adds to the packet in it, in bytes.
     fn overhead(&self) -> usize {
@@ -103,6 +139,65 @@ impl Path {
         u16::try_from(room).unwrap_or(u16::MAX)
     }
 
+    fn find_size(&mut self, is_wanted: bool, tun: TunMtu) {
+        let is_wanted = is_wanted && (!tun.is_given || self.room() >= tun.mtu);
+        // No packet is longer than the TUN device's MTU.
+        let room = if is_wanted {
+            self.room().min(tun.mtu)
+        } else {
+            0
+        };
+        self.tell_narrow(is_wanted, tun);
+        if is_wanted != (self.whole.room > 0) {
+            self.whole = Whole {
+                is_kept: self.whole.is_kept,
+                narrow: self.whole.narrow,
+                ..Whole::default()
+            };
+        }
+        if room != self.whole.room {
+            self.begin_anew();
+        }
+        self.whole.room = room;
+        self.keep_whole();
+    }
+
+    /// Logs once of a path that lets through less than the TUN device what becomes of longer packets.
+    fn tell_narrow(&mut self, is_wanted: bool, TunMtu { mtu, .. }: TunMtu) {
+        let room = self.room();
+        let narrow = (room < mtu).then_some((room, is_wanted));
+        if narrow == mem::replace(&mut self.whole.narrow, narrow) || narrow.is_none() {
+            return;
+        }
+        let path = &self.stats.name;
+        if is_wanted {
+            tracing::info!(
+                path,
+                mtu,
+                room,
+                "packets longer than this path's interface lets through take other paths, or their senders hear of it"
+            );
+        } else {
+            tracing::warn!(
+                path,
+                mtu,
+                room,
+                "datagrams will be fragmented: the MTU is beyond that of a path"
+            );
+        }
+    }
+
+    /// Notes that the path goes by another way from now on.
+    pub(super) fn note_move(&mut self) {
+        self.whole.is_elsewhere = true;
+        self.begin_anew();
+    }
+
+    /// Forgets what was found, none of which has been disproved.
+    fn begin_anew(&mut self) {
+        (self.whole.longest, self.whole.told) = (None, None);
+    }
+
     /// Tells a new socket what the one before it was told.
     pub(super) fn keep_whole_again(&mut self) {
         self.whole.is_kept = false;
@@ -110,7 +205,7 @@ impl Path {
     }
 
     fn keep_whole(&mut self) {
-        let whole = self.whole.is_wanted && self.whole.asked == Asked::Yes;
+        let whole = self.whole.room > 0 && self.whole.asked == Asked::Yes;
         if whole == self.whole.is_kept {
             return;
         }
@@ -126,16 +221,24 @@ impl Path {
     /// Notes that a heartbeat leaves in an IP packet of `len` bytes.
     pub(super) fn note_heartbeat(&mut self, len: u32) {
         self.stats.heartbeats.add(len as usize);
-        if self.whole.asked == Asked::NotYet && len >= u32::from(LEAST) {
+        if len < u32::from(LEAST) {
+            return;
+        }
+        self.whole.is_probe_next = true;
+        if self.whole.asked == Asked::NotYet {
             self.whole.asked = Asked::Yes;
             self.keep_whole();
         }
     }
 
-    /// Whether `datagram` is longer than what crosses whole, and yet to be sent.
-    pub(super) fn needs_fragments(&self, datagram: &[u8]) -> bool {
-        let longest = self.whole.longest;
-        longest.is_some_and(|longest| datagram.len() > longest)
+    /// Whether `datagram`, which leaves now, is longer than what crosses whole, and yet to be sent.
+    pub(super) fn needs_fragments(&mut self, datagram: &[u8]) -> bool {
+        if mem::take(&mut self.whole.is_probe_next) || !self.whole.is_kept {
+            return false;
+        }
+        // The interface lets through no more, whatever is found out.
+        let most = (self.socket.mtu() as usize).saturating_sub(self.size(0));
+        datagram.len() > self.whole.longest.unwrap_or(most).min(most)
     }
 
     pub(super) fn send_in_fragments(&mut self, datagram: &[u8]) {
@@ -155,9 +258,7 @@ impl Path {
 
     fn note_size(&mut self, state: MtuState, packet: Option<u16>) {
         let is_complete = state == MtuState::Complete;
-        let longest = packet.map(|packet| usize::from(packet) + self.overhead());
-        // During a search a datagram may be longer because it is to find out whether it crosses whole.
-        self.whole.longest = longest.filter(|_| is_complete);
+        self.whole.longest = packet.map(|packet| usize::from(packet) + self.overhead());
         self.whole.asked = match state {
             MtuState::Error => Asked::InVain,
             _ if self.whole.asked == Asked::InVain => Asked::Yes,
@@ -175,7 +276,7 @@ impl Path {
             MtuState::Complete if found != self.whole.told => {
                 tracing::info!(path, mtu_bytes = found, "the path's MTU is found");
             }
-            MtuState::Base | MtuState::Search if packet.is_none() && self.whole.told.is_some() => {
+            MtuState::Base | MtuState::Search if self.whole.is_lost(packet) => {
                 tracing::warn!(
                     path,
                     mtu_bytes = self.whole.told,
@@ -189,3 +290,6 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

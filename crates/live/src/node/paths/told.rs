@@ -56,9 +56,13 @@ impl Paths {
         }
     }
 
-    /// Logs which paths have brought nothing of the peer yet.
+    /// Logs which paths have brought nothing of the peer yet, but for those of which the log has that they wait for
+    /// something at this end.
     pub(in crate::node) fn tell_silent(&self) {
-        let silent = |path: &&Path| path.stats.authentic == 0 && !path.told.is_crossed;
+        let silent = |path: &&Path| {
+            let is_there = path.stats.standing.missing.is_none();
+            path.stats.authentic == 0 && !path.told.is_crossed && is_there
+        };
         for path in self.all.iter().filter(silent) {
             path.tell_silent();
         }
@@ -68,9 +72,14 @@ impl Paths {
 impl Path {
     /// Notes an authentic datagram of the peer from `source`.
     pub(super) fn hear(&mut self, source: SocketAddr) {
+        let before = self.remote.get();
         let moved = self.remote.hear(source);
         if moved {
             self.stats.remote = Some(source);
+        }
+        // Another port alone is a router's doing on the same way.
+        if moved && before.is_some_and(|before| before.ip() != source.ip()) {
+            self.note_move();
         }
         if self.stats.authentic == 0 {
             tracing::info!(path = self.stats.name, remote = %source, "the peer answers");

@@ -45,7 +45,6 @@ impl Bench {
                 config,
                 Running {
                     own,
-                    mtu: 1400,
                     offload: false,
                 },
             ),

@@ -18,6 +18,8 @@ pub(super) struct Footing {
     bound: Option<u32>,
     /// The address that it sends from, where that was found at run time.
     source: Option<IpAddr>,
+    /// The MTU of its interface in bytes, as its socket has it; none where that has to be told.
+    mtu: Option<u32>,
     standing: Standing,
     /// Why its socket could not be had at the last look, if it could not.
     failure: Option<String>,
@@ -30,6 +32,10 @@ pub(super) struct Step {
     pub(super) standing: Standing,
     /// The socket that takes the place of the one that it has.
     pub(super) socket: Option<PathSocket>,
+    /// The MTU of its interface in bytes, where it is another than before.
+    pub(super) mtu: Option<u32>,
+    /// Whether nothing else changes.
+    is_mtu_alone: bool,
     bound: Option<u32>,
     source: Option<IpAddr>,
 }
@@ -45,6 +51,13 @@ pub(super) enum Seat<'a> {
     Waiting,
 }
 
+impl Step {
+    /// What the path rests on, where that changes or is of another socket.
+    pub(super) fn standing_anew(&self) -> Option<Standing> {
+        (!self.is_mtu_alone).then(|| self.standing.clone())
+    }
+}
+
 impl Footing {
     /// A path that the file describes like this, whose socket is still to be opened.
     pub(super) fn new(config: PathConfig) -> Self {
@@ -52,14 +65,16 @@ impl Footing {
             config,
             bound: None,
             source: None,
+            mtu: None,
             standing: Standing::default(),
             failure: None,
         }
     }
 
     /// Notes what it starts with.
-    pub(super) fn start(&mut self, bound: Option<u32>, standing: Standing) {
-        (self.bound, self.standing) = (bound, standing);
+    pub(super) fn start(&mut self, socket: &PathSocket, standing: Standing) {
+        (self.bound, self.standing) = (socket.device(), standing);
+        self.mtu = Some(socket.mtu());
     }
 
     pub(super) fn config(&self) -> &PathConfig {
@@ -84,6 +99,7 @@ impl Footing {
         if config.local() != self.config.local() || config.interface != self.config.interface {
             let index = |name: &String| if_nametoindex(name.as_str()).ok();
             self.bound = config.interface.as_ref().and_then(index);
+            self.mtu = None;
         }
         self.config = config.clone();
     }
@@ -121,6 +137,8 @@ impl Footing {
                 Ok(opened) => {
                     (step.bound, step.source) = (opened.device().or(device), source);
                     step.socket = Some(opened);
+                    // It has just read it.
+                    self.mtu = step.socket.as_ref().map(PathSocket::mtu);
                 }
                 // It has gone since; another look follows.
                 Err(UdpError::NoInterface { .. }) => return None,
@@ -130,7 +148,9 @@ impl Footing {
                 }
             }
         }
-        (step.socket.is_some() || step.standing != self.standing).then_some(step)
+        let mtu = network.mtu(config.interface.as_deref(), config.local().ip());
+        step.mtu = mtu.filter(|mtu| Some(*mtu) != self.mtu);
+        self.unless_nothing(step)
     }
 
     /// What becomes of it where no uplink is free.
@@ -141,13 +161,22 @@ impl Footing {
         if self.source.is_some() {
             match PathSocket::nowhere(&self.config) {
                 Ok(socket) => {
+                    self.mtu = Some(socket.mtu());
                     step.socket = Some(socket);
                     (step.bound, step.source) = (None, None);
                 }
                 Err(error) => self.failure = Some(error.to_string()),
             }
         }
-        (step.socket.is_some() || step.standing != self.standing).then_some(step)
+        self.unless_nothing(step)
+    }
+
+    fn unless_nothing(&self, step: Step) -> Option<Step> {
+        let is_mtu_alone = step.socket.is_none() && step.standing == self.standing;
+        (!is_mtu_alone || step.mtu.is_some()).then_some(Step {
+            is_mtu_alone,
+            ..step
+        })
     }
 
     /// With the socket that it has.
@@ -156,6 +185,8 @@ impl Footing {
             name: self.config.name.clone(),
             standing,
             socket: None,
+            mtu: None,
+            is_mtu_alone: false,
             bound: self.bound,
             source: self.source,
         }
@@ -164,6 +195,7 @@ impl Footing {
     pub(super) fn take(&mut self, step: Step) {
         (self.bound, self.source) = (step.bound, step.source);
         self.standing = step.standing;
+        self.mtu = step.mtu.or(self.mtu);
     }
 
     /// Logs what has become of it.

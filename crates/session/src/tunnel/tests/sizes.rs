@@ -30,8 +30,7 @@ impl Pair {
             too_long: Vec::new(),
         };
         for path in [0, 1].map(PathId) {
-            let packet = ROOM;
-            pair.wake(Time::ZERO, 0, Wake::Input(Input::Room { path, packet }));
+            pair.wake(Time::ZERO, 0, Wake::Input(room(path, false)));
         }
         pair
     }
@@ -92,6 +91,15 @@ impl Pair {
             _ => None,
         };
         self.nodes[0].events.iter().filter_map(on).collect()
+    }
+}
+
+fn room(path: PathId, elsewhere: bool) -> Input {
+    let packet = ROOM;
+    Input::Room {
+        path,
+        packet,
+        elsewhere,
     }
 }
 
@@ -184,4 +192,21 @@ fn nobody_is_told_a_limit_that_a_search_may_raise() {
         (1221 - usize::from(STEP)..=1221).contains(&limit),
         "{limit}"
     );
+}
+
+#[test]
+fn a_path_that_goes_by_another_way_carries_what_that_does_at_once() {
+    let mut pair = Pair::new([1272, 1272]);
+    pair.run(at(10_000));
+    let of = |pair: &Pair| pair.nodes[0].tunnel.path_mtu(PathId(1)).unwrap();
+    assert!(of(&pair).confirmed.unwrap() <= 1221);
+    pair.longest[1] = 1472;
+    // The room is the same, and what is under way to an answer is of the old way.
+    pair.wake(at(10_000), 0, Wake::Input(room(PathId(1), false)));
+    pair.run(at(15_000));
+    assert!(of(&pair).confirmed.unwrap() <= 1221);
+    pair.wake(at(15_000), 0, Wake::Input(room(PathId(1), true)));
+    pair.run(at(16_000));
+    let found = (of(&pair).state, of(&pair).confirmed);
+    assert_eq!(found, (MtuState::Complete, Some(ROOM)));
 }

@@ -35,6 +35,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
         interface: None,
         remote,
         socket,
+        mtu: None,
         standing: None,
     }
 }

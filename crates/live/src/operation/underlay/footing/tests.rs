@@ -3,6 +3,7 @@ use std::net::Ipv4Addr;
 use super::*;
 use crate::network::{Address, netlink};
 
+/// With a socket that has read the MTU of the loopback interface.
 fn footing(config: PathConfig, bound: Option<u32>) -> Footing {
     let interface = config.interface.clone();
     let standing = Standing {
@@ -10,7 +11,9 @@ fn footing(config: PathConfig, bound: Option<u32>) -> Footing {
         missing: None,
     };
     let mut footing = Footing::new(config);
-    footing.start(bound, standing);
+    let socket = PathSocket::open(&PathConfig::at("127.0.0.1:0", None)).unwrap();
+    footing.start(&socket, standing);
+    footing.bound = bound;
     footing
 }
 
@@ -89,6 +92,39 @@ fn a_path_is_bound_anew_once_its_interface_is_another_of_that_name() {
     assert_eq!(step(&mut path, &here), Some((None, true)));
     assert_eq!(path.bound, Some(index));
     assert_eq!(step(&mut path, &here), None);
+}
+
+#[test]
+fn another_mtu_of_the_interface_is_told_and_nothing_else_changes() {
+    let here = netlink::read(&[]).unwrap();
+    let lo = here.link("lo").unwrap().index;
+    for (local, interface) in [("127.0.0.1:0", Some("lo")), ("127.0.0.1:0", None)] {
+        let mut path = footing(PathConfig::at(local, interface), interface.map(|_| lo));
+        assert!(path.step(&here, Seat::Listed).is_none());
+        let mut narrow = here.clone();
+        let link = narrow.links.iter_mut().find(|link| link.index == lo);
+        link.unwrap().mtu = 1400;
+        let step = path.step(&narrow, Seat::Listed).unwrap();
+        assert_eq!((step.mtu, step.standing_anew()), (Some(1400), None));
+        assert!(step.socket.is_none());
+        path.take(step);
+        assert!(path.step(&narrow, Seat::Listed).is_none(), "it is known");
+        narrow.links.clear();
+        let step = path.step(&narrow, Seat::Listed);
+        assert!(step.is_none_or(|step| step.mtu.is_none()), "nobody knows");
+    }
+    // A socket that was bound elsewhere meanwhile may have read another.
+    let mut path = footing(PathConfig::at("127.0.0.1:0", None), None);
+    let mut config = path.config().clone();
+    config.local = Some("127.0.0.2:0".parse().unwrap());
+    path.adopt(&config);
+    let config = PathConfig {
+        local: Some("127.0.0.1:0".parse().unwrap()),
+        ..config
+    };
+    path.adopt(&config);
+    let step = path.step(&here, Seat::Listed).unwrap();
+    assert_eq!(step.mtu, Some(here.link("lo").unwrap().mtu));
 }
 
 #[test]
