@@ -1,7 +1,7 @@
 //! How long a packet each path carries whole: packetization-layer path MTU discovery for datagrams (RFC 8899).
 //!
 //! Heartbeats are small and say nothing of a path that loses long datagrams. So this end sends padded ones
-//! ([`Purpose::Size`](crate::frame::Purpose::Size)), which the other end answers with small ones: an answer proves that
+//! ([`Purpose::Size`]), which the other end answers with small ones: an answer proves that
 //! a packet as long as the padding crosses the path whole. Messages of routers (ICMP) are not needed, and not read.
 //!
 //! **Sizes** are those of packets, in bytes; what frames and outer headers add is the driver's business. It tells how
