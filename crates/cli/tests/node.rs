@@ -3,6 +3,8 @@
 mod common;
 #[path = "node/operation.rs"]
 mod operation;
+#[path = "node/refused.rs"]
+mod refused;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -382,85 +384,6 @@ fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
     let log = fs::read_to_string(log_of(file)).unwrap();
     assert!(ended.success(), "{ended}: {log}");
     assert!(log.contains("the last statistics are not written"), "{log}");
-}
-
-/// What a node of `file` says that ends with `code`.
-fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
-    let mut command = polypath();
-    let output = command.arg("node").arg(file).args(arguments).output();
-    let output = output.unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    said
-}
-
-#[test]
-fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
-    let files = Files::new();
-    let (nowhere, fifo) = (files.path("none/file.json"), files.path("fifo"));
-    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
-    assert!(made.success());
-    for (option, path) in [
-        ("--stats", nowhere.as_path()),
-        ("--stats", files.directory.path()),
-        ("--stats", &fifo),
-        ("--events", &nowhere),
-        ("--events", &fifo),
-        ("--record", &nowhere),
-        ("--record", &fifo),
-    ] {
-        let said = refusal(&files.a, &[option.as_ref(), path.as_ref()], 2);
-        let named = format!("{option} {}", path.display());
-        assert!(said.contains(&named), "{said}");
-    }
-    assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
-}
-
-#[test]
-fn an_origin_in_the_future_is_refused() {
-    let files = Files::new();
-    let origin = u64::MAX.to_string();
-    let said = refusal(&files.a, &["--origin-ns".as_ref(), origin.as_ref()], 2);
-    assert!(
-        said.contains("--origin-ns") && said.contains("future"),
-        "{said}"
-    );
-}
-
-#[test]
-fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
-    let files = Files::new();
-    let text = fs::read_to_string(&files.a).unwrap();
-    let line = text.lines().position(|l| l.starts_with("local")).unwrap() + 1;
-    edit(&files.a, "local =", "locla =");
-    let said = refusal(&files.a, &[], 2);
-    assert!(said.contains(&format!("a.toml:{line}:")), "{said}");
-    assert!(said.contains("locla") && said.contains("local"), "{said}");
-}
-
-#[test]
-fn what_ends_a_node_is_told_in_json_where_the_log_is() {
-    let files = Files::new();
-    edit(&files.a, "local =", "locla =");
-    let said = refusal(&files.a, &["--log-format=json".as_ref()], 2);
-    let lines: Vec<serde_json::Value> = said
-        .lines()
-        .map(|line| serde_json::from_str(line).expect(line))
-        .collect();
-    assert_eq!(lines.len(), 1, "{said}");
-    assert!(
-        lines[0]["message"].as_str().unwrap().contains("`locla`"),
-        "{said}"
-    );
-}
-
-#[test]
-fn the_name_of_another_interface_is_refused_for_the_tun_device() {
-    let Some(site) = Site::new() else { return };
-    edit(&site.files.a, "\"pp0\"", "\"p1\"");
-    let _a = site.start_a();
-    let log = await_log(&site.files.a, "`p1` is the name of an interface", 1);
-    assert!(log.contains("node.tun.name"), "{log}");
 }
 
 #[test]
