@@ -17,6 +17,27 @@ mod sizes;
 
 const DELAY: Duration = Duration::from_millis(10);
 
+/// Datagrams between two nodes in the order of their arrival: to whom each goes, on which path.
+type Flying = std::collections::BTreeMap<(Time, u64), (usize, PathId, Bytes)>;
+
+/// When one of two nodes, which want to be woken when they are due, is woken next until `until`, which of them, and for what.
+fn next_wake(
+    due: [Time; 2],
+    flying: &mut Flying,
+    until: Time,
+) -> Option<(Time, usize, Wake<Input>)> {
+    let arrival = flying.keys().next().map_or(Time::MAX, |key| key.0);
+    let next = due[0].min(due[1]).min(arrival);
+    if next > until {
+        return None;
+    }
+    if arrival > next {
+        return Some((next, usize::from(due[1] == next), Wake::Timeout));
+    }
+    let (_, (to, path, datagram)) = flying.pop_first()?;
+    Some((next, to, Wake::Input(Input::Datagram { path, datagram })))
+}
+
 struct Node {
     tunnel: Tunnel,
     packets: Vec<Bytes>,

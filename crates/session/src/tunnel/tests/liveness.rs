@@ -1,17 +1,15 @@
 //! Two nodes that watch their paths.
 
-use std::collections::BTreeMap;
-
 use polypath_core::liveness::PathState;
 
 use super::*;
 
 const FIRST: PathId = PathId(0);
 
-/// Two nodes, and the datagrams between them in the order of their arrival.
+/// Two nodes, and the datagrams between them.
 struct Pair {
     nodes: [Node; 2],
-    flying: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    flying: Flying,
     sent: u64,
     /// Whether the second node is there.
     present: bool,
@@ -24,7 +22,7 @@ impl Pair {
         let liveness = Some(LivenessConfig::default());
         Self {
             nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
-            flying: BTreeMap::new(),
+            flying: Flying::new(),
             sent: 0,
             present: false,
             cut: false,
@@ -37,17 +35,10 @@ impl Pair {
                 Some(due) if who == 0 || self.present => due.at,
                 _ => Time::MAX,
             };
-            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
-            let next = due(0).min(due(1)).min(arrival);
-            if next > until {
+            let Some((at, who, wake)) = next_wake([0, 1].map(due), &mut self.flying, until) else {
                 return;
-            }
-            if arrival == next {
-                let (_, (to, path, datagram)) = self.flying.pop_first().unwrap();
-                self.wake(next, to, Wake::Input(Input::Datagram { path, datagram }));
-            } else {
-                self.wake(next, usize::from(due(1) == next), Wake::Timeout);
-            }
+            };
+            self.wake(at, who, wake);
         }
     }
 

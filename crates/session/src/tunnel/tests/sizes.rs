@@ -1,7 +1,5 @@
 //! Two nodes between which the paths are narrower than their interfaces.
 
-use std::collections::BTreeMap;
-
 use polypath_core::pmtu::{MtuState, STEP};
 
 use super::*;
@@ -9,10 +7,10 @@ use super::*;
 /// What the interfaces let through, in bytes.
 const ROOM: u16 = 1421;
 
-/// Two nodes, and the datagrams between them in the order of their arrival.
+/// Two nodes, and the datagrams between them.
 struct Pair {
     nodes: [Node; 2],
-    flying: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    flying: Flying,
     sent: u64,
     /// The longest datagram that crosses on each path, in bytes.
     longest: [usize; 2],
@@ -24,7 +22,7 @@ impl Pair {
         let liveness = Some(LivenessConfig::default());
         let mut pair = Self {
             nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
-            flying: BTreeMap::new(),
+            flying: Flying::new(),
             sent: 0,
             longest,
             too_long: Vec::new(),
@@ -43,17 +41,10 @@ impl Pair {
                     .deadline()
                     .map_or(Time::MAX, |d| d.at)
             };
-            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
-            let next = due(0).min(due(1)).min(arrival);
-            if next > until {
+            let Some((at, who, wake)) = next_wake([0, 1].map(due), &mut self.flying, until) else {
                 return;
-            }
-            if arrival == next {
-                let (_, (to, path, datagram)) = self.flying.pop_first().unwrap();
-                self.wake(next, to, Wake::Input(Input::Datagram { path, datagram }));
-            } else {
-                self.wake(next, usize::from(due(1) == next), Wake::Timeout);
-            }
+            };
+            self.wake(at, who, wake);
         }
     }
 
