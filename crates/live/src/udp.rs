@@ -25,6 +25,7 @@ use crate::config::PathConfig;
 pub mod batch;
 pub mod filter;
 
+pub(crate) mod flood;
 mod interface;
 mod whole;
 

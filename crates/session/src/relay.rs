@@ -93,6 +93,11 @@ impl<A: Copy + PartialEq> Relay<A> {
         self.place(side).session.is_established()
     }
 
+    /// By what a node names the keys that open here ([`Session::indices`]).
+    pub fn indices(&self, side: Side) -> impl Iterator<Item = u32> {
+        self.place(side).session.indices()
+    }
+
     /// What happened in the session with a node, in numbers.
     #[must_use]
     pub fn counters(&self, side: Side) -> &Counters {

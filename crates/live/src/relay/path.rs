@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
+use polypath_session::datagram::RESPONSE;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::relay::{Input, Output, Relay, RelayEvent, Side, Undelivered};
 use serde::Serialize;
@@ -17,6 +18,8 @@ use crate::config::relay::RelayedPath;
 use crate::drive::BUDGET;
 use crate::stats::{self, Volume};
 use crate::udp::PathSocket;
+use crate::udp::filter::Admitted;
+use crate::udp::flood::Flood;
 
 /// The longest datagram, in bytes.
 pub(super) const LONGEST: usize = 65_507;
@@ -37,6 +40,9 @@ pub struct PathStats {
     pub received: Volume,
     /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
     pub unsent: u64,
+    /// Datagrams that the kernel dropped before they were read: strangers' while they flood the path, and all while there
+    /// was no space.
+    pub kernel_dropped: u64,
     /// Datagrams dropped that belong to the session of neither node, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
     /// The two nodes.
@@ -64,17 +70,30 @@ pub struct NodeStats {
 pub(super) struct Path {
     socket: PathSocket,
     relay: Relay<SocketAddr>,
-    name: String,
-    local: SocketAddr,
-    nodes: [String; 2],
+    label: Label,
     datagrams: PacketBuffer,
     clock: Clock,
     /// The latest time that the machine has seen.
     last: Time,
+    counted: Counted,
+    flood: Flood,
+    told: Told,
+}
+
+/// What a path is called, and where it is.
+struct Label {
+    name: String,
+    local: SocketAddr,
+    nodes: [String; 2],
+}
+
+/// What its socket sent and received.
+#[derive(Default)]
+struct Counted {
     sent: Volume,
     received: Volume,
     unsent: u64,
-    told: Told,
+    kernel_dropped: u64,
 }
 
 /// What the log has already.
@@ -93,17 +112,18 @@ impl Path {
     ) -> Self {
         let name = |index: usize| config.nodes.get(index).map_or("", |node| &node.name);
         Self {
-            local: socket.local().unwrap_or(config.local),
+            label: Label {
+                name: config.name.clone(),
+                local: socket.local().unwrap_or(config.local),
+                nodes: [0, 1].map(|index| name(index).to_owned()),
+            },
             socket,
             relay,
-            name: config.name.clone(),
-            nodes: [0, 1].map(|index| name(index).to_owned()),
             datagrams: PacketBuffer::new(LONGEST),
             clock,
             last: clock.now(),
-            sent: Volume::default(),
-            received: Volume::default(),
-            unsent: 0,
+            counted: Counted::default(),
+            flood: Flood::default(),
             told: Told::default(),
         }
     }
@@ -145,7 +165,7 @@ impl Path {
             return Ok(None);
         };
         let datagram = self.datagrams.take(received.len);
-        self.received.add(self.size(received.len));
+        self.counted.received.add(self.size(received.len));
         let source = received.from;
         self.do_due(received.at);
         self.wake(received.at, Wake::Input(Input { source, datagram }));
@@ -178,12 +198,24 @@ impl Path {
         }
     }
 
+    /// Has the kernel drop strangers' datagrams where there were many in the second that is over.
+    pub(super) fn guard(&mut self) {
+        let (flood, relay) = (&mut self.flood, &self.relay);
+        let dropped = flood.guard(&self.socket, &self.label.name, || admitted(relay));
+        self.counted.kernel_dropped += u64::from(dropped);
+    }
+
     fn send(&mut self, datagram: &[u8], to: SocketAddr) {
+        if datagram.first() == Some(&RESPONSE) {
+            // What comes back is under keys that the kernel does not know yet.
+            let (flood, relay) = (&mut self.flood, &self.relay);
+            flood.renew(&self.socket, || admitted(relay));
+        }
         match self.socket.send(datagram, to) {
-            Ok(()) => self.sent.add(self.size(datagram.len())),
+            Ok(()) => self.counted.sent.add(self.size(datagram.len())),
             Err(error) => {
-                self.unsent += 1;
-                tracing::debug!(path = self.name, %to, %error, "datagram not sent");
+                self.counted.unsent += 1;
+                tracing::debug!(path = self.label.name, %to, %error, "datagram not sent");
             }
         }
     }
@@ -193,11 +225,11 @@ impl Path {
     }
 
     fn node(&self, side: Side) -> &str {
-        &self.nodes[side.index()]
+        &self.label.nodes[side.index()]
     }
 
     fn tell(&mut self, event: RelayEvent<SocketAddr>) {
-        let path = &self.name;
+        let path = &self.label.name;
         match event {
             RelayEvent::Located { side, at } => {
                 let node = self.node(side);
@@ -205,13 +237,16 @@ impl Path {
             }
             RelayEvent::Undelivered { side, reason, .. } => self.tell_undelivered(side, reason),
             RelayEvent::Session { side, event } => self.tell_session(side, event),
-            RelayEvent::Rejected(reason) => self.tell_rejected(None, reason),
+            RelayEvent::Rejected(reason) => {
+                self.flood.note(reason);
+                self.tell_rejected(None, reason);
+            }
             RelayEvent::NoEntropy => tracing::error!("the random source failed"),
         }
     }
 
     fn tell_session(&mut self, side: Side, event: SessionEvent) {
-        let (path, node) = (&self.name, self.node(side));
+        let (path, node) = (&self.label.name, self.node(side));
         match event {
             SessionEvent::Established { .. } => tracing::info!(path, node, "session established"),
             SessionEvent::Silent => {
@@ -219,7 +254,7 @@ impl Path {
                 self.told.undelivered.retain(|(from, reason)| {
                     *from != side.other() || *reason != Undelivered::Silent
                 });
-                let (path, node) = (&self.name, self.node(side));
+                let (path, node) = (&self.label.name, self.node(side));
                 tracing::warn!(
                     path,
                     node,
@@ -241,7 +276,7 @@ impl Path {
             return;
         }
         self.told.undelivered.push((side, reason));
-        let (path, node) = (&self.name, self.node(side));
+        let (path, node) = (&self.label.name, self.node(side));
         let why = match reason {
             Undelivered::NoSession => "the other node has not come",
             Undelivered::Silent => "the other node does not answer",
@@ -262,7 +297,7 @@ impl Path {
             return;
         }
         self.told.rejected.push(reason);
-        let path = &self.name;
+        let path = &self.label.name;
         let node = side.map(|side| self.node(side));
         let remedy = match reason {
             Reject::WrongKey => "; it is of a key that this path does not name",
@@ -289,11 +324,12 @@ impl Path {
         let rejected = Reject::ALL.iter();
         let rejected = rejected.map(|reason| (reason.name(), self.relay.rejected(*reason)));
         PathStats {
-            name: self.name.clone(),
-            local: self.local,
-            sent: self.sent,
-            received: self.received,
-            unsent: self.unsent,
+            name: self.label.name.clone(),
+            local: self.label.local,
+            sent: self.counted.sent,
+            received: self.counted.received,
+            unsent: self.counted.unsent,
+            kernel_dropped: self.counted.kernel_dropped,
             rejected: rejected.collect(),
             nodes: Side::ALL.map(|side| self.node_stats(side)).into(),
         }
@@ -314,6 +350,18 @@ impl Path {
             dropped: dropped.collect(),
             session: stats::session(self.relay.counters(side), None),
         }
+    }
+}
+
+/// Who may send beside those who begin a handshake.
+fn admitted(relay: &Relay<SocketAddr>) -> Admitted {
+    let sides = Side::ALL.into_iter();
+    Admitted {
+        peers: sides
+            .clone()
+            .filter_map(|side| relay.address(side))
+            .collect(),
+        keys: sides.flat_map(|side| relay.indices(side)).collect(),
     }
 }
 

@@ -16,8 +16,8 @@ use crate::stats::StatsWriter;
 pub(super) struct RelayStation {
     paths: Vec<Path>,
     stats: Option<StatsWriter<Stats>>,
-    /// When statistics are written next, if they are.
-    report_at: Option<Time>,
+    /// When strangers' datagrams are counted next, and statistics written.
+    look_at: Time,
 }
 
 impl RelayStation {
@@ -25,7 +25,7 @@ impl RelayStation {
     pub(super) fn new(paths: Vec<Path>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
         Self {
             paths,
-            report_at: stats.as_ref().map(|_| now),
+            look_at: now,
             stats,
         }
     }
@@ -58,20 +58,21 @@ impl RelayStation {
 
 impl Station for RelayStation {
     fn deadline(&self) -> Option<Deadline> {
-        let report = self.report_at.map(|at| Deadline {
-            at,
-            why: "statistics",
-        });
+        let look = Deadline {
+            at: self.look_at,
+            why: "the second is over",
+        };
         let paths = self.paths.iter().map(Path::deadline);
-        paths.fold(report, Deadline::earlier)
+        paths.fold(Some(look), Deadline::earlier)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         for path in &mut self.paths {
             path.expire(now)?;
         }
-        if self.report_at.is_some_and(|at| at <= now) {
-            self.report_at = Some(next_second(now));
+        if self.look_at <= now {
+            self.look_at = next_second(now);
+            self.paths.iter_mut().for_each(Path::guard);
             if let Some(writer) = &self.stats {
                 writer.take(self.count(now));
             }

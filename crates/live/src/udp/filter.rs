@@ -1,7 +1,7 @@
 //! What the kernel lets through to a path's socket while strangers flood it (classic BPF; Linux, `socket(7)`,
 //! `SO_ATTACH_FILTER`).
 //!
-//! Whatever comes from where the peer is passes. So do handshakes from anywhere, whose cost the session bounds, and
+//! Whatever comes from where a peer is passes. So do handshakes from anywhere, whose cost the session bounds, and
 //! datagrams from elsewhere that name keys of this end, for the peer may have moved. The kernel merges datagrams of one
 //! source alone, so that none of the peer's goes with the junk.
 
@@ -19,14 +19,14 @@ use super::PathSocket;
 
 /// Bytes of the UDP header: with it begins what the filter sees.
 const UDP: u32 = 8;
-/// Most keys that a filter knows; a session has five at most.
+/// Most keys that a filter knows; a session has five at most, and a relay two sessions.
 const MOST_KEYS: usize = 32;
 
 /// Who may send to a socket beside those who begin a handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admitted {
-    /// Where the peer, or the relay, is.
-    pub peer: Option<SocketAddr>,
+    /// Where the peer or the relay is; those of a relay, where the nodes are.
+    pub peers: Vec<SocketAddr>,
     /// The indices that name keys of this end.
     pub keys: Vec<u32>,
 }
@@ -70,8 +70,8 @@ impl PathSocket {
 impl Admitted {
     fn program(&self) -> Vec<SockFilter> {
         let mut program = Vec::new();
-        if let Some(peer) = self.peer {
-            pass_from(peer, &mut program);
+        for peer in &self.peers {
+            pass_from(*peer, &mut program);
         }
         program.push(load(libc::BPF_B, UDP));
         for (kind, len) in [(INITIATION, INITIATION_LEN), (RESPONSE, RESPONSE_LEN)] {

@@ -10,13 +10,13 @@ use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 
-use super::flood::Flood;
 use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
 use crate::operation::change::{PathChange, Remote};
 use crate::stats::{Missing, Standing, Volume};
 use crate::udp::batch::Outgoing;
+use crate::udp::flood::Flood;
 use crate::udp::{PathSocket, Received, UdpError};
 
 /// For so long the old socket is read: as long as keys that were renewed open what is under way.

@@ -1,48 +1,20 @@
-//! Datagrams of strangers, so many that the kernel is to drop them.
-//!
-//! To read a datagram and look at its header costs a node some microseconds. The kernel tells strangers' for a fraction of
-//! that ([`crate::udp::filter`]), but does not say why each was dropped; so it is asked only while there are many.
+//! Datagrams of strangers on the paths of a node ([`crate::udp::flood`]).
 
-use std::mem::take;
 use std::net::SocketAddr;
 
 use polypath_core::frame::PathId;
 use polypath_session::event::Reject;
 
-use super::{Path, Paths};
-use crate::udp::PathSocket;
+use super::Paths;
 use crate::udp::filter::Admitted;
-
-/// Datagrams of strangers in a second that are many: to read them takes about a hundredth of a processor.
-const MANY: u64 = 2000;
-/// For so many seconds there must be few, until all are read again.
-const CALM: u32 = 10;
-
-/// What strangers send to a path.
-#[derive(Debug, Default)]
-pub(super) struct Flood {
-    /// Datagrams of theirs that were read since the last look.
-    strangers: u64,
-    /// Whom the kernel lets through, where it drops the others.
-    admitted: Option<Admitted>,
-    /// What it had dropped at the last look.
-    drops: u32,
-    /// Seconds with few.
-    calm: u32,
-}
 
 impl Paths {
     /// Notes a datagram from `source` that was rejected for `reason`.
     pub(in crate::node) fn reject(&mut self, path: PathId, source: SocketAddr, reason: Reject) {
-        let is_junk = matches!(
-            reason,
-            Reject::UnknownIndex | Reject::UnknownType | Reject::Truncated | Reject::Oversized
-        );
         if let Some(path) = self.all.get_mut(path.index())
-            && is_junk
             && path.remote.get() != Some(source)
         {
-            path.flood.strangers += 1;
+            path.flood.note(reason);
         }
     }
 
@@ -50,66 +22,15 @@ impl Paths {
     /// the keys of a path.
     pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            path.guard(|| keys(id));
+            let peers = path.remote.get().into_iter().collect();
+            let admitted = || Admitted {
+                peers,
+                keys: keys(id),
+            };
+            let name = &path.stats.name;
+            let dropped = path.flood.guard(&path.socket, name, admitted);
+            path.stats.kernel_dropped += u64::from(dropped);
         }
-    }
-}
-
-impl Path {
-    fn guard(&mut self, keys: impl FnOnce() -> Vec<u32>) {
-        let dropped = self.flood.take_drops(&self.socket);
-        self.stats.kernel_dropped += u64::from(dropped);
-        let strangers = take(&mut self.flood.strangers);
-        let was_on = self.flood.admitted.is_some();
-        let is_on = self.flood.is_to_go_on(strangers, dropped);
-        let wanted = is_on.then(|| Admitted {
-            peer: self.remote.get(),
-            keys: keys(),
-        });
-        if wanted == self.flood.admitted {
-            return;
-        }
-        let done = match &wanted {
-            Some(admitted) => self.socket.admit_only(admitted),
-            None => self.socket.admit_all(),
-        };
-        let path = &self.stats.name;
-        match done {
-            Err(error) => {
-                tracing::debug!(path, %error, "the kernel does not filter what strangers send");
-                return;
-            }
-            Ok(()) if is_on && !was_on => tracing::warn!(
-                path,
-                datagrams = strangers,
-                "strangers sent so many datagrams within a second: the kernel drops theirs until there are few again"
-            ),
-            Ok(()) if was_on && !is_on => {
-                tracing::info!(path, "strangers send few datagrams again");
-            }
-            Ok(()) => {}
-        }
-        self.flood.admitted = wanted;
-    }
-}
-
-impl Flood {
-    /// Whether the kernel is to drop strangers' datagrams, of which so many were read and dropped in a second.
-    fn is_to_go_on(&mut self, strangers: u64, dropped: u32) -> bool {
-        if self.admitted.is_none() {
-            self.calm = 0;
-            return strangers >= MANY;
-        }
-        let is_calm = strangers + u64::from(dropped) < MANY;
-        self.calm = if is_calm { self.calm + 1 } else { 0 };
-        self.calm < CALM
-    }
-
-    /// What the kernel has dropped since the last look.
-    fn take_drops(&mut self, socket: &PathSocket) -> u32 {
-        let drops = socket.kernel_drops().unwrap_or(self.drops);
-        let before = std::mem::replace(&mut self.drops, drops);
-        drops.wrapping_sub(before)
     }
 }
 
@@ -119,6 +40,8 @@ mod tests {
     use crate::clock::Clock;
     use crate::config::{PathConfig, Watch};
     use crate::node::hearing::Hearing;
+    use crate::udp::PathSocket;
+    use crate::udp::flood::{CALM, MANY};
     use polypath_core::policy::PolicyConfig;
     use polypath_session::datagram::TRANSPORT;
     use std::net::UdpSocket;
@@ -182,6 +105,10 @@ mod tests {
             paths.reject(PATH, source, Reject::UnknownIndex);
         }
         paths.guard(|_| Vec::new());
-        assert_eq!(paths.all[0].flood.admitted, None);
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = paths.all[0].socket.local().unwrap();
+        stranger.send_to(&[TRANSPORT; 100], target).unwrap();
+        let now = paths.clock.now();
+        assert!(paths.next_at(now).unwrap().is_some(), "nothing is dropped");
     }
 }

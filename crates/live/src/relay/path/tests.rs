@@ -4,6 +4,7 @@ use std::time;
 
 use polypath_core::frame::PathId;
 use polypath_core::units::Rate;
+use polypath_session::datagram::TRANSPORT;
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::relay::RelayConfig;
@@ -12,6 +13,7 @@ use polypath_session::session::{self, Limits, Session, SessionConfig};
 use super::*;
 use crate::config::relay::RelayedNode;
 use crate::keys::SystemEntropy;
+use crate::udp::flood::MANY;
 
 /// Bytes of a frame that takes some 10 ms at the rate of the path.
 const LONG: usize = 4_900;
@@ -23,6 +25,8 @@ fn key() -> PrivateKey {
 
 /// A node of which only the session with the relay is there.
 struct Node {
+    key: PrivateKey,
+    peer: PublicKey,
     session: Session,
     socket: UdpSocket,
     relay: SocketAddr,
@@ -31,7 +35,7 @@ struct Node {
 impl Node {
     fn new(private_key: PrivateKey, peer: PublicKey, relay: SocketAddr) -> Self {
         let config = SessionConfig {
-            private_key,
+            private_key: private_key.clone(),
             peer,
             reachable: vec![true],
             max_datagram: LONGEST,
@@ -41,6 +45,8 @@ impl Node {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();
         Self {
+            key: private_key,
+            peer,
             session: Session::new(config, Box::new(SystemEntropy)),
             socket,
             relay,
@@ -132,4 +138,48 @@ fn what_came_before_a_timer_keeps_its_time() {
     let a = &path.stats().nodes[0];
     let counted = (a.forwarded.packets, a.dropped["rate"]);
     assert_eq!(counted, (COUNT, 0), "{a:?}");
+}
+
+#[test]
+fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
+    let _quiet = crate::quiet::quiet();
+    let clock = Clock::starting_now();
+    let (mut path, mut nodes) = joined(clock);
+    let target = path.label.local;
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let flood = |path: &mut Path| {
+        // Not more at once than the socket holds.
+        for _ in 0..MANY.div_ceil(100) {
+            for _ in 0..100 {
+                stranger.send_to(&[TRANSPORT; 100], target).unwrap();
+            }
+            path.receive(200).unwrap();
+        }
+        let read = path.stats().rejected["unknown-index"];
+        path.guard();
+        read
+    };
+    let read = flood(&mut path);
+    assert!(read >= MANY);
+    assert_eq!(flood(&mut path), read, "the kernel drops them");
+    assert_eq!(path.stats().kernel_dropped, read);
+    let (on, frame) = (PathId(0), vec![1; 100].into());
+    let seal = session::Input::Seal { path: on, frame };
+    nodes[0].wake(clock.now(), Wake::Input(seal));
+    path.receive(100).unwrap();
+    assert_eq!(path.stats().nodes[0].forwarded.packets, 1);
+    // The second node starts anew, from elsewhere.
+    let [_, gone] = nodes;
+    let mut again = Node::new(gone.key.clone(), gone.peer, target);
+    drop(gone);
+    for _ in 0..200 {
+        again.turn(clock.now());
+        path.receive(100).unwrap();
+        let came = again.socket.local_addr().ok();
+        if path.stats().nodes[1].address == came {
+            return;
+        }
+        sleep(time::Duration::from_millis(10));
+    }
+    panic!("it does not join");
 }

@@ -39,9 +39,11 @@ fn comes(source: &UdpSocket, socket: &mut PathSocket, datagram: &[u8]) -> bool {
 fn strangers_are_dropped_and_all_others_are_not() {
     for ip in ["127.0.0.1", "::1"] {
         let Some(mut socket) = open(ip) else { continue };
-        let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind((ip, 0)).unwrap());
+        let [first, peer, stranger] = [(); 3].map(|()| UdpSocket::bind((ip, 0)).unwrap());
         let admitted = Admitted {
-            peer: peer.local_addr().ok(),
+            peers: [&first, &peer]
+                .map(|peer| peer.local_addr().unwrap())
+                .into(),
             keys: vec![1, KEY, 7],
         };
         socket.admit_only(&admitted).unwrap();
@@ -56,6 +58,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
             Vec::new(),
         ] {
             assert!(!comes(&stranger, &mut socket, &junk), "{ip}: {junk:?}");
+            assert!(comes(&first, &mut socket, &junk), "{ip}: {junk:?}");
             assert!(comes(&peer, &mut socket, &junk), "{ip}: {junk:?}");
         }
         assert_eq!(socket.kernel_drops().unwrap(), 8);
@@ -77,7 +80,8 @@ fn where_the_peer_is_not_known_only_its_keys_let_through() {
     let mut socket = open("127.0.0.1").unwrap();
     let source = UdpSocket::bind("127.0.0.1:0").unwrap();
     let keys = vec![KEY];
-    socket.admit_only(&Admitted { peer: None, keys }).unwrap();
+    let peers = Vec::new();
+    socket.admit_only(&Admitted { peers, keys }).unwrap();
     assert!(comes(&source, &mut socket, &datagram(TRANSPORT, KEY)));
     assert!(!comes(&source, &mut socket, &datagram(TRANSPORT, 0)));
 }
@@ -90,7 +94,7 @@ fn another_address_or_port_is_a_stranger() {
     let same_port = UdpSocket::bind(("127.0.0.3", address.port())).unwrap();
     let same_ip = UdpSocket::bind("127.0.0.2:0").unwrap();
     let admitted = Admitted {
-        peer: Some(address),
+        peers: vec![address],
         keys: Vec::new(),
     };
     socket.admit_only(&admitted).unwrap();
