@@ -20,6 +20,8 @@ const OPTION: &str = "--events";
 pub(super) struct EventFile {
     file: BufWriter<File>,
     path: PathBuf,
+    /// Why nothing is written any more.
+    failed: Option<io::Error>,
 }
 
 impl EventFile {
@@ -34,7 +36,11 @@ impl EventFile {
         };
         let path = path.to_owned();
         match create() {
-            Ok(file) => Ok(Self { file, path }),
+            Ok(file) => Ok(Self {
+                file,
+                path,
+                failed: None,
+            }),
             Err(source) => Err(NodeError::File {
                 option: OPTION,
                 path,
@@ -43,22 +49,35 @@ impl EventFile {
         }
     }
 
-    pub(super) fn write(&mut self, at: Time, event: Event) -> io::Result<()> {
-        let written = serde_json::to_writer(&mut self.file, &Stamped { at, event });
-        let written = written.map_err(io::Error::from);
-        let ended = written.and_then(|()| self.file.write_all(b"\n"));
-        ended.map_err(|error| self.name(&error))
+    /// Writes an event. Where that fails, the stream ends there, since one with a gap would be a lie; the node goes on.
+    pub(super) fn write(&mut self, at: Time, event: Event) {
+        self.attempt(|file| {
+            serde_json::to_writer(&mut *file, &Stamped { at, event })?;
+            file.write_all(b"\n")
+        });
     }
 
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.file.flush();
-        flushed.map_err(|error| self.name(&error))
+    /// Writes what is still in memory.
+    pub(super) fn flush(&mut self) {
+        self.attempt(Write::flush);
     }
 
-    /// A record with a gap would be a lie: the failure ends the node, and says where it was.
-    fn name(&self, error: &io::Error) -> io::Error {
-        let path = self.path.display();
-        io::Error::new(error.kind(), format!("{OPTION} {path}: {error}"))
+    /// Writes what is still in memory; fails where the stream had to end before.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.flush();
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Err(error) = write(&mut self.file) {
+            let path = self.path.display();
+            let named = io::Error::new(error.kind(), format!("{OPTION} {path}: {error}"));
+            tracing::error!("{named}; the event stream ends here, and the node goes on");
+            self.failed = Some(named);
+        }
     }
 }
 
@@ -88,6 +107,7 @@ mod tests {
     use super::*;
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
+    use polypath_core::frame::PathId;
     use std::io::Read;
     use std::os::unix::fs::FileTypeExt;
 
@@ -107,7 +127,7 @@ mod tests {
             .open(&path)
             .unwrap();
         let mut file = EventFile::create(&path).unwrap();
-        file.flush().unwrap();
+        file.finish().unwrap();
         let mut read = [0; 64];
         let len = reader.read(&mut read).unwrap();
         assert_eq!(
@@ -115,5 +135,21 @@ mod tests {
             format!("{{\"version\":{VERSION}}}\n").into_bytes()[..]
         );
         assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_stream_and_is_told_at_the_end() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            // The runner captures what the print macros write.
+            let _ = writeln!(io::stderr(), "skipped: there is no /dev/full here");
+            return;
+        }
+        let mut file = EventFile::create(full).unwrap();
+        file.flush();
+        let (path, len) = (PathId(0), 9);
+        file.write(Time(1), Event::Delivered { path, len });
+        let said = file.finish().unwrap_err().to_string();
+        assert!(said.contains("--events /dev/full"), "{said}");
     }
 }

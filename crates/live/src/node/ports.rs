@@ -57,9 +57,9 @@ impl Ports {
         }
     }
 
-    /// Writes the events that are still in memory.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.events.as_mut().map_or(Ok(()), EventFile::flush)
+    /// Writes the last events; fails where that failed, now or before.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.events.as_mut().map_or(Ok(()), EventFile::finish)
     }
 
     /// The next packet of an application, if one waits.
@@ -198,7 +198,7 @@ impl Surroundings for Ports {
                 }
                 self.paths.note(event);
                 if let Some(file) = &mut self.events {
-                    file.write(occasion.at, event)?;
+                    file.write(occasion.at, event);
                 }
             }
             Output::Session(SessionEvent::Rejected { path, reason }) => {

@@ -65,11 +65,11 @@ impl NodeStation {
             drive: Some(drive),
             ..self.count(now)
         };
-        let flushed = self.ports.flush();
+        let finished = self.ports.finish();
         if let Some(writer) = &mut self.stats {
             writer.finish(stats.clone());
         }
-        flushed.map(|()| stats)
+        finished.map(|()| stats)
     }
 
     fn count(&self, now: Time) -> Stats {
@@ -104,8 +104,10 @@ impl NodeStation {
     }
 
     /// Writes the files.
-    fn report(&mut self, now: Time) -> io::Result<()> {
-        self.ports.flush()?;
+    fn report(&mut self, now: Time) {
+        if let Some(events) = &mut self.ports.events {
+            events.flush();
+        }
         let tunnel = self.tunnel.machine();
         self.ports
             .paths
@@ -115,7 +117,6 @@ impl NodeStation {
         if let Some(writer) = &self.stats {
             writer.take(self.count(now));
         }
-        Ok(())
     }
 
     /// Does what the operator asks for at `at`, at most `budget` times.
@@ -190,7 +191,7 @@ impl Station for NodeStation {
         self.office.tell_alive(now);
         if self.report_at <= now {
             self.report_at = next_second(now);
-            self.report(now)?;
+            self.report(now);
         }
         if self.silence_at.take_if(|at| *at <= now).is_some() {
             self.ports.paths.tell_silent();
