@@ -240,27 +240,43 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
+    /// It is the file of another program.
+    #[error("{path}: this is the file of a {kind}; run it with `polypath {kind} {path}`", path = path.display())]
+    OfAnother {
+        /// The file.
+        path: PathBuf,
+        /// What it describes, by the name of the table that tells.
+        kind: &'static str,
+    },
     /// What it says is wrong.
     #[error(transparent)]
     Invalid(#[from] Errors),
 }
 
-/// What stands in the file `path`.
-fn read(path: &Path) -> Result<String, LoadError> {
-    input::read_text(path).map_err(|source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    })
+/// What stands in the file `path`, which has a table `own` rather than one `other`.
+fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError> {
+    let path = path.to_owned();
+    let text = match input::read_text(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(LoadError::Read { path, source }),
+    };
+    let keys = document::top_level_keys(&text);
+    let has = |table: &str| keys.iter().any(|key| key == table);
+    if has(other) && !has(own) {
+        return Err(LoadError::OfAnother { path, kind: other });
+    }
+    Ok(text)
 }
 
 impl NodeConfig {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = read(path)?;
+        let text = read(path, "node", "relay")?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check = |config: &Self, problems: &mut Problems| {
             check::check(config, problems);
+            check::check_user(config, problems);
             check::check_key(config, &directory.join(&config.node.key_file), problems);
         };
         let (mut config, _) = document::read_checked(&text, &name, &[], check)?;
@@ -303,7 +319,12 @@ fn default_queue() -> u32 {
 
 fn public_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse().map_err(serde::de::Error::custom)
+    let key: PublicKey = text.parse().map_err(serde::de::Error::custom)?;
+    if key.0.iter().all(|byte| *byte == 0) {
+        let words = "a key of zeros is nobody's; give that which `polypath key` printed";
+        return Err(serde::de::Error::custom(words));
+    }
+    Ok(key)
 }
 
 fn address<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {

@@ -59,6 +59,11 @@ pub(crate) fn forget() {
     }
 }
 
+/// Whether this machine has no such user, as far as that can be seen.
+pub(crate) fn is_missing(name: &str) -> bool {
+    matches!(User::from_name(name), Ok(None))
+}
+
 fn find(name: &str) -> Result<User, PrivilegeError> {
     User::from_name(name)?.ok_or_else(|| PrivilegeError::NoUser(name.to_owned()))
 }

@@ -105,12 +105,12 @@ fn check_auto(config: &NodeConfig, problems: &mut Problems) {
     }
     for (key, patterns) in [("interfaces", &auto.interfaces), ("except", &auto.except)] {
         let odd = |pattern: &&String| {
-            let wrong = |c: char| c == '/' || c.is_whitespace() || c.is_control();
+            let wrong = |c: char| "/[]".contains(c) || c.is_whitespace() || c.is_control();
             pattern.is_empty() || pattern.len() > LONGEST || pattern.contains(wrong)
         };
         for pattern in patterns.iter().filter(odd) {
-            let message = format!("{pattern:?} fits no interface");
-            let remedy = "write a name, in which `*` stands for any characters, as \"docker*\"";
+            let message = format!("{pattern:?} is no pattern of names of interfaces");
+            let remedy = "write a name, in which `*` stands for any characters and `?` for one, as \"docker*\"";
             problems.report(&format!("auto.{key}"), message, remedy);
         }
     }

@@ -13,6 +13,7 @@ use polypath_scenario::document::Problems;
 
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation};
 use crate::keys;
+use crate::privilege;
 use crate::tun::Prefix;
 
 /// What to do about a key that is not a relay's.
@@ -56,6 +57,16 @@ pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems
             let key = format!("path.{index}.relay.public_key");
             problems.report(&key, "this is the node's own key", RELAY_KEY);
         }
+    }
+}
+
+/// Reports a user that this machine does not have.
+pub(super) fn check_user(config: &NodeConfig, problems: &mut Problems) {
+    if let Some(name) = &config.node.user
+        && privilege::is_missing(name)
+    {
+        let remedy = format!("make one (`useradd --system {name}`) or name another");
+        problems.report("node.user", format!("there is no user `{name}`"), remedy);
     }
 }
 
@@ -334,6 +345,15 @@ fn target_field(path: &PathConfig) -> &'static str {
     }
 }
 
+/// Whether an address is no host's: of the network "this" or reserved (RFC 6890), or none at all.
+fn is_nobodys(ip: IpAddr) -> bool {
+    let IpAddr::V4(v4) = ip else {
+        return ip.is_unspecified();
+    };
+    let first = v4.octets()[0];
+    first == 0 || (first >= 240 && v4 != Ipv4Addr::BROADCAST)
+}
+
 fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &mut Problems) {
     let field = target_field(path);
     let whose = if field == "remote" { "peer" } else { "relay" };
@@ -344,7 +364,7 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
         }
         return;
     };
-    if remote.port() == 0 || remote.ip().is_unspecified() {
+    if remote.port() == 0 || is_nobodys(remote.ip()) {
         let remedy = format!("give the address and port where the {whose} receives");
         problems.report(&key(field), format!("nobody is at {remote}"), remedy);
     }

@@ -70,7 +70,7 @@ pub struct RelayedNode {
 impl RelayFile {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be a node's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = super::read(path)?;
+        let text = super::read(path, "relay", "node")?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         let check_all = |file: &Self, problems: &mut Problems| {

@@ -250,6 +250,35 @@ fn the_key_file_is_beside_the_configuration() {
 }
 
 #[test]
+fn a_user_that_there_is_not_is_told_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.toml");
+    let text = GOOD.replacen("[node]\n", "[node]\nuser = \"no-such-user\"\n", 1);
+    std::fs::write(&path, text).unwrap();
+    let said = NodeConfig::load(&path).unwrap_err().to_string();
+    assert!(
+        said.contains("a.toml:3:") && said.contains("useradd"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_file_of_a_relay_is_told_from_a_nodes() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let relay = write("r.toml", "[relay]\nkey_file = \"r.key\"\n");
+    let said = NodeConfig::load(&relay).unwrap_err().to_string();
+    assert!(said.contains("`polypath relay "), "{said}");
+    let node = write("a.toml", GOOD);
+    let said = relay::RelayFile::load(&node).unwrap_err().to_string();
+    assert!(said.contains("`polypath node "), "{said}");
+}
+
+#[test]
 fn the_nodes_own_key_as_the_peers_is_told_with_its_line_and_all_else() {
     let directory = tempfile::tempdir().unwrap();
     let own = crate::keys::generate(&directory.path().join("a.key")).unwrap();
@@ -305,8 +334,16 @@ fn what_is_wrong_with_a_relay_is_told_with_its_line() {
         own.contains("a.toml:14:") && own.contains("the peer's key"),
         "{own}"
     );
+    let zeros = "A".repeat(43) + "=";
     let cases = [
+        (
+            "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=",
+            &*zeros,
+            "of zeros",
+        ),
         ("192.0.2.9:7101", "192.0.2.9:0", "nobody is at"),
+        ("192.0.2.9:7101", "0.1.2.3:7101", "nobody is at"),
+        ("192.0.2.9:7101", "240.0.0.1:7101", "nobody is at"),
         ("192.0.2.9:7101", "[2001:db8::9]:7101", "cannot send to"),
         ("192.0.2.9:7101", "10.1.1.1:7001", "is this end itself"),
         ("192.0.2.9:7101", "192.0.2.9", "not an address"),
@@ -455,8 +492,9 @@ fn what_does_not_go_with_the_way_in_which_paths_are_found_is_refused() {
     }
     for (table, part) in [
         ("interfaces = []", "no interface"),
-        ("except = [\"\"]", "fits no interface"),
-        ("interfaces = [\"a/b\"]", "fits no interface"),
+        ("except = [\"\"]", "is no pattern"),
+        ("interfaces = [\"a/b\"]", "is no pattern"),
+        ("interfaces = [\"eth[0-9]\"]", "`?` for one"),
         ("interface = [\"eth0\"]", "`interfaces`"),
     ] {
         let said = errors(&auto(&format!("[auto]\n{table}\n")));
