@@ -130,11 +130,11 @@ fn an_altered_decision_is_named_with_its_line_and_time() {
     let number = at as u64 + 1;
     assert!(errors.contains(&format!("line {number}, at ")), "{errors}");
     assert!(
-        errors.contains("recorded Transmit(Frame { path: PathId(0)"),
+        errors.contains("recorded {\"transmit\":{\"path\":0"),
         "{errors}"
     );
     assert!(
-        errors.contains("replayed Transmit(Frame { path: PathId(1)"),
+        errors.contains("replayed {\"transmit\":{\"path\":1"),
         "{errors}"
     );
     let said: Value = serde_json::from_str(&said).unwrap();

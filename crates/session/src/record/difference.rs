@@ -65,11 +65,7 @@ impl fmt::Display for Difference {
                 replayed,
                 ..
             } => {
-                let said = |said: &Option<Output<Shape>>| {
-                    said.as_ref()
-                        .map_or("nothing".to_owned(), |s| format!("{s:?}"))
-                };
-                let (recorded, replayed) = (said(recorded), said(replayed));
+                let (recorded, replayed) = (said(recorded.as_ref()), said(replayed.as_ref()));
                 write!(
                     f,
                     "decision {number}: recorded {recorded}, replayed {replayed}"
@@ -82,7 +78,9 @@ impl fmt::Display for Difference {
                 ..
             } => {
                 let time = |time: &Option<Time>| {
-                    time.map_or("never".to_owned(), |at| at.0.to_string() + " ns")
+                    time.map_or("never".to_owned(), |at| {
+                        format!("at {:.9} s", at.as_secs_f64())
+                    })
                 };
                 let (recorded, replayed) = (time(recorded), time(replayed));
                 let why = why.map_or(String::new(), |why| format!(" ({why})"));
@@ -93,4 +91,10 @@ impl fmt::Display for Difference {
             }
         }
     }
+}
+
+/// As it stands in a recording.
+fn said(said: Option<&Output<Shape>>) -> String {
+    let text = said.map(|said| serde_json::to_string(said).unwrap_or_else(|e| e.to_string()));
+    text.unwrap_or_else(|| "nothing".to_owned())
 }
