@@ -101,6 +101,11 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
     if is_path {
         return Ok(node.into());
     }
+    if Path::new(node).is_file() {
+        return Err(Failure::input(format!(
+            "{node}: this is a file; name the node's TUN device (`name` in its `[node.tun]`), or its control socket"
+        )));
+    }
     let name = format!("{node}.sock");
     let mut candidates = directories.iter().map(|directory| directory.join(&name));
     let found = candidates.clone().find(|path| path.exists());

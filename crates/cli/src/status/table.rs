@@ -111,7 +111,7 @@ fn row(path: &Value) -> [String; 10] {
             .map_or_else(dash, |number| number.to_string())
     };
     [
-        word(&path["name"]).chars().take(LONGEST_NAME).collect(),
+        shortened(word(&path["name"])),
         state_of(path),
         scaled(&liveness["rtt_ms"], 1.0, 1),
         scaled(&liveness["rttvar_ms"], 1.0, 1),
@@ -122,6 +122,15 @@ fn row(path: &Value) -> [String; 10] {
         number(&liveness["silences"]),
         scaled(&path["last_heard_s"], 1.0, 1),
     ]
+}
+
+/// A name as long as there is room for, with a mark where it was longer.
+fn shortened(name: String) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name;
+    }
+    let kept = name.chars().take(LONGEST_NAME - 1);
+    kept.chain(['\u{2026}']).collect()
 }
 
 /// What is missing, or else what heartbeats tell.
@@ -251,6 +260,7 @@ mod tests {
         ];
         assert_eq!(of("lte"), lte);
         assert_eq!(of("new")[..5], ["new", "unproven", "-", "-", "-"]);
+        assert!(text.contains("\na very long… "), "{text}");
         assert!(of("a very long").ends_with(&["-".to_owned(), "-".to_owned()]));
         assert_eq!(of("usb ")[..3], ["usb", "no", "interface"]);
         assert!(text.lines().all(|line| line.chars().count() <= 100));
