@@ -69,16 +69,14 @@ fn variants(scale: Scale) -> Vec<Variant> {
     let base = || Setting::new(Topology::Apart);
     let quick = vec![
         Variant::new("L = 20", base().with_queues(20)),
-        Variant::new("L = 100", base().with_queues(100)),
         Variant::new(
             "UDP of 500 kbit/s for 0.5 s",
             base().with_bursts(Bursts::Mild),
         ),
         Variant::uneven([0.6, STATED]),
-        Variant::uneven([0.8, STATED]),
-        Variant::uneven([STATED, 0.6]),
     ];
     let more = vec![
+        Variant::new("L = 100", base().with_queues(100)),
         Variant::new("Tahoe", base().with("tcp.variant", "tahoe")),
         Variant::new("six links a path", base().with_links("repeat", "6")),
         Variant::new("timers of 2001", of_2001(base())),
@@ -86,7 +84,9 @@ fn variants(scale: Scale) -> Vec<Variant> {
             "delayed ACKs, 100 ms",
             base().with("tcp.delayed_ack", "100 ms"),
         ),
+        Variant::uneven([0.8, STATED]),
         Variant::uneven([0.9, STATED]),
+        Variant::uneven([STATED, 0.6]),
     ];
     let more = match scale {
         Scale::Quick => Vec::new(),
