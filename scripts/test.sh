@@ -7,7 +7,11 @@ set -uo pipefail
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-cargo test --workspace "$@" 2>&1 | tee "$log" | grep -vE '^(running [0-9]+ tests?|)$'
+# The examples have no tests, and the linter has seen them.
+run() {
+  cargo test --workspace --lib --bins --tests "$@" && cargo test --workspace --doc "$@"
+}
+run "$@" 2>&1 | tee "$log" | grep -vE '^(running [0-9]+ tests?|)$'
 status=${PIPESTATUS[0]}
 
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
