@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
 use polypath_live::clock::Clock;
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, TRANSPORT};
 
 use crate::Ends;
 
@@ -23,16 +24,24 @@ pub(crate) enum Target {
     Nothing,
     AnotherPort,
     Node,
+    /// To the node, too, by what looks like handshakes, which anybody may begin.
+    Handshakes,
 }
 
 impl Target {
-    pub(crate) const ALL: [Self; 3] = [Self::Nothing, Self::AnotherPort, Self::Node];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Nothing,
+        Self::AnotherPort,
+        Self::Node,
+        Self::Handshakes,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "no flood",
             Self::AnotherPort => "to a port that is not read",
             Self::Node => "to the node",
+            Self::Handshakes => "handshakes to the node",
         }
     }
 }
@@ -50,12 +59,18 @@ impl Flood {
         let sink = ends.b.run(|| UdpSocket::bind("10.1.1.2:9"))?;
         let socket = ends.a.run(|| UdpSocket::bind("10.1.1.1:0"))?;
         socket.connect(match target {
-            Target::Node => "10.1.1.2:7001",
+            Target::Node | Target::Handshakes => "10.1.1.2:7001",
             Target::AnotherPort | Target::Nothing => "10.1.1.2:9",
         })?;
         let stop = Arc::new(AtomicBool::new(target == Target::Nothing));
         let flag = Arc::clone(&stop);
-        let thread = thread::spawn(move || flood(&socket, &flag));
+        let (kind, len) = match target {
+            Target::Handshakes => (INITIATION, INITIATION_LEN),
+            _ => (TRANSPORT, LEN),
+        };
+        let mut junk = vec![0; len];
+        junk[0] = kind;
+        let thread = thread::spawn(move || flood(&socket, &mut junk, &flag));
         Ok(Self {
             stop,
             thread,
@@ -70,16 +85,15 @@ impl Flood {
     }
 }
 
-/// Sends what a sealed frame looks like until it is told to stop.
-fn flood(socket: &UdpSocket, stop: &AtomicBool) -> f64 {
-    let (clock, mut sent, mut junk) = (Clock::starting_now(), 0_u64, [0; LEN]);
-    junk[0] = 3;
+/// Sends `junk`, each time another, until it is told to stop.
+fn flood(socket: &UdpSocket, junk: &mut [u8], stop: &AtomicBool) -> f64 {
+    let (clock, mut sent) = (Clock::starting_now(), 0_u64);
     while !stop.load(Ordering::Relaxed) {
         let due = clock.now().as_secs_f64() * RATE as f64;
         while (sent as f64) < due {
             junk[1..9].copy_from_slice(&sent.to_be_bytes());
             // What the kernel does not take does not arrive either.
-            let _ = socket.send(&junk);
+            let _ = socket.send(junk);
             sent += 1;
         }
         sleep(TICK);

@@ -112,12 +112,15 @@ fn race(rounds: u64, span: Duration) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The goodput without a flood, beside one to another port, and with one to the node, in bits a second; each round begins
-/// with another of them.
-fn flooded(round: u64, rounds: u64, span: Duration) -> Result<[f64; 3], Box<dyn Error>> {
+/// The goodput beside each [`Target`] of a flood, in bits a second; each round begins with another of them.
+fn flooded(
+    round: u64,
+    rounds: u64,
+    span: Duration,
+) -> Result<[f64; Target::ALL.len()], Box<dyn Error>> {
     let ends = Ends::new()?;
     let _tunnel = Racer::Polypath.start(&ends)?;
-    let mut goodput = [0.0; 3];
+    let mut goodput = [0.0; Target::ALL.len()];
     let mut order: Vec<_> = Target::ALL.into_iter().zip(&mut goodput).collect();
     let first = usize::try_from(round)? % order.len();
     order.rotate_left(first);
@@ -157,7 +160,7 @@ fn tell(courses: &[Course]) {
     );
 }
 
-fn tell_flood(rounds: &[[f64; 3]]) {
+fn tell_flood(rounds: &[[f64; Target::ALL.len()]]) {
     let of = |target: usize| rounds.iter().map(|round| round[target]).collect::<Vec<_>>();
     // What sending a flood takes of the same cores is no cost of the node's.
     let (none, unread) = (of(0), of(1));

@@ -42,6 +42,8 @@ struct Path {
     told: Told,
     stats: PathStats,
     flood: Flood,
+    /// Whether a handshake from elsewhere was answered since the kernel was told who is no stranger.
+    has_answered: bool,
     incoming: Incoming,
     outgoing: Outgoing,
     whole: Whole,
@@ -141,6 +143,7 @@ impl Paths {
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
             let to = path.remote.answer(source);
+            path.has_answered = true;
             path.flush();
             path.outgoing.push(datagram);
             path.flush_to(to);
@@ -242,6 +245,7 @@ impl Path {
             socket,
             retired: Vec::new(),
             flood: Flood::default(),
+            has_answered: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
             whole: Whole::default(),

@@ -119,6 +119,20 @@ impl NodeStation {
         }
     }
 
+    /// Takes the datagrams that came by `now`, and does what follows from them; how many there were, and until when all is
+    /// taken.
+    fn catch_up(&mut self, now: Time) -> io::Result<(usize, Time)> {
+        self.tunnel.tell_late(now, &mut self.ports)?;
+        let caught_up = self.tunnel.catch_up(now, &mut self.ports)?;
+        for room in self.ports.paths.moved() {
+            self.tunnel.take_input(caught_up.1, room, &mut self.ports)?;
+        }
+        let tunnel = self.tunnel.machine();
+        let paths = &mut self.ports.paths;
+        paths.guard_anew(|path| tunnel.indices(path).collect());
+        Ok(caught_up)
+    }
+
     /// Does what the operator asks for at `at`, at most `budget` times.
     fn take_orders(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
         for _ in 0..budget {
@@ -185,8 +199,7 @@ impl Station for NodeStation {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        self.tunnel.tell_late(now, &mut self.ports)?;
-        self.tunnel.catch_up(now, &mut self.ports)?;
+        self.catch_up(now)?;
         self.ports.send_off()?;
         self.office.tell_alive(now);
         if self.report_at <= now {
@@ -200,11 +213,7 @@ impl Station for NodeStation {
     }
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
-        self.tunnel.tell_late(now, &mut self.ports)?;
-        let (datagrams, until) = self.tunnel.catch_up(now, &mut self.ports)?;
-        for room in self.ports.paths.moved() {
-            self.tunnel.take_input(until, room, &mut self.ports)?;
-        }
+        let (datagrams, until) = self.catch_up(now)?;
         if token == ORDERS {
             self.take_orders(now, until, budget)?;
         }

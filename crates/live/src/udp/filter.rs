@@ -1,18 +1,17 @@
 //! What the kernel lets through to a path's socket while strangers flood it (classic BPF; Linux, `socket(7)`,
 //! `SO_ATTACH_FILTER`).
 //!
-//! Whatever comes from where a peer is passes. So do handshakes from anywhere, whose cost the session bounds, and
-//! datagrams from elsewhere that name keys of this end, for the peer may have moved. The kernel merges datagrams of one
-//! source alone, so that none of the peer's goes with the junk.
+//! Whatever comes from where a peer is passes. So do handshakes from anywhere, of which one in [`SHARE`] alone while there
+//! are many, and datagrams from elsewhere that name keys of this end, for the peer may have moved; an answer to a handshake
+//! comes from where that went. The kernel merges datagrams of one source alone, so that none of the peer's goes with the
+//! junk.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use nix::libc;
-use polypath_session::datagram::{
-    INITIATION, INITIATION_LEN, RECEIVER, RESPONSE, RESPONSE_LEN, TRANSPORT,
-};
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, RECEIVER, TRANSPORT};
 use socket2::{SockFilter, SockRef};
 
 use super::PathSocket;
@@ -21,6 +20,18 @@ use super::PathSocket;
 const UDP: u32 = 8;
 /// Most keys that a filter knows; a session has five at most, and a relay two sessions.
 const MOST_KEYS: usize = 32;
+
+/// One handshake in so many passes while strangers send many: it still costs its reading.
+pub const SHARE: u32 = 16;
+
+/// Which handshakes of strangers pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshakes {
+    /// All, and their cost is bounded once they are read.
+    All,
+    /// One in [`SHARE`], by the lot.
+    Few,
+}
 
 /// Who may send to a socket beside those who begin a handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,8 +44,8 @@ pub struct Admitted {
 
 impl PathSocket {
     /// Lets the kernel drop what comes from others than `admitted`, from now on.
-    pub fn admit_only(&self, admitted: &Admitted) -> io::Result<()> {
-        SockRef::from(&self.socket).attach_filter(&admitted.program())
+    pub fn admit_only(&self, admitted: &Admitted, handshakes: Handshakes) -> io::Result<()> {
+        SockRef::from(&self.socket).attach_filter(&admitted.program(handshakes))
     }
 
     /// Lets all through again.
@@ -68,15 +79,13 @@ impl PathSocket {
 }
 
 impl Admitted {
-    fn program(&self) -> Vec<SockFilter> {
+    fn program(&self, handshakes: Handshakes) -> Vec<SockFilter> {
         let mut program = Vec::new();
         for peer in &self.peers {
             pass_from(*peer, &mut program);
         }
         program.push(load(libc::BPF_B, UDP));
-        for (kind, len) in [(INITIATION, INITIATION_LEN), (RESPONSE, RESPONSE_LEN)] {
-            pass_handshake(kind, len, &mut program);
-        }
+        pass_handshake(handshakes, &mut program);
         program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
         let receiver = u32::try_from(RECEIVER).unwrap_or(0);
         program.push(load(libc::BPF_W, UDP + receiver));
@@ -112,18 +121,21 @@ fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
     program.push(pass());
 }
 
-/// Passes datagrams of type `kind`, which was loaded, that are `len` bytes long, and no others of that type.
-fn pass_handshake(kind: u8, len: usize, program: &mut Vec<SockFilter>) {
-    let len = u32::try_from(len).unwrap_or(0) + UDP;
-    program.push(jump_unless(kind.into(), 4));
-    program.push(instruction(
-        libc::BPF_LD | libc::BPF_W | libc::BPF_LEN,
-        0,
-        0,
-        0,
-    ));
-    program.extend(pass_if(len));
-    program.push(refuse());
+/// Passes initiations, of which the type was loaded, and refuses what is longer or shorter than one.
+fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
+    let len = u32::try_from(INITIATION_LEN).unwrap_or(0) + UDP;
+    let load_len = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0);
+    let mut checks = vec![load_len, jump_unless(len, 1), jump(1), refuse()];
+    if handshakes == Handshakes::Few {
+        let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM).cast_unsigned();
+        let any_bit = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+        checks.push(load(libc::BPF_W, random));
+        checks.extend([instruction(any_bit, 0, 1, SHARE - 1), refuse()]);
+    }
+    checks.push(pass());
+    let beyond = u8::try_from(checks.len()).unwrap_or(u8::MAX);
+    program.push(jump_unless(INITIATION.into(), beyond));
+    program.extend(checks);
 }
 
 /// Loads `size` at `offset`; a datagram that is too short for it is refused.

@@ -1,5 +1,6 @@
 //! Datagrams of strangers on the paths of a node ([`crate::udp::flood`]).
 
+use std::mem::take;
 use std::net::SocketAddr;
 
 use polypath_core::frame::PathId;
@@ -22,15 +23,32 @@ impl Paths {
     /// the keys of a path.
     pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            let peers = path.remote.get().into_iter().collect();
-            let admitted = || Admitted {
-                peers,
-                keys: keys(id),
-            };
+            let admitted = admitted(path.remote.get(), || keys(id));
             let name = &path.stats.name;
             let dropped = path.flood.guard(&path.socket, name, admitted);
             path.stats.kernel_dropped += u64::from(dropped);
         }
+    }
+
+    /// Lets the kernel know the new keys of paths on which a handshake was answered since, where it drops what comes under
+    /// others.
+    pub(in crate::node) fn guard_anew(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
+        for (id, path) in (0..).map(PathId).zip(&mut self.all) {
+            if take(&mut path.has_answered) {
+                let admitted = admitted(path.remote.get(), || keys(id));
+                path.flood.renew(&path.socket, admitted);
+            }
+        }
+    }
+}
+
+fn admitted(
+    peer: Option<SocketAddr>,
+    keys: impl FnOnce() -> Vec<u32>,
+) -> impl FnOnce() -> Admitted {
+    move || Admitted {
+        peers: peer.into_iter().collect(),
+        keys: keys(),
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::PathConfig;
+use polypath_session::datagram::{RESPONSE, RESPONSE_LEN};
 use std::io::Write;
 use std::net::UdpSocket;
 
@@ -46,7 +47,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
                 .into(),
             keys: vec![1, KEY, 7],
         };
-        socket.admit_only(&admitted).unwrap();
+        socket.admit_only(&admitted, Handshakes::All).unwrap();
         for junk in [
             datagram(TRANSPORT, KEY + 1),
             datagram(0, KEY),
@@ -54,7 +55,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
             vec![TRANSPORT],
             vec![INITIATION; INITIATION_LEN + 1],
             vec![INITIATION; RESPONSE_LEN],
-            vec![RESPONSE; RESPONSE_LEN - 1],
+            vec![RESPONSE; RESPONSE_LEN],
             Vec::new(),
         ] {
             assert!(!comes(&stranger, &mut socket, &junk), "{ip}: {junk:?}");
@@ -66,7 +67,6 @@ fn strangers_are_dropped_and_all_others_are_not() {
             datagram(TRANSPORT, KEY),
             datagram(TRANSPORT, 7),
             vec![INITIATION; INITIATION_LEN],
-            vec![RESPONSE; RESPONSE_LEN],
         ] {
             assert!(comes(&stranger, &mut socket, &good), "{ip}: {good:?}");
         }
@@ -81,7 +81,8 @@ fn where_the_peer_is_not_known_only_its_keys_let_through() {
     let source = UdpSocket::bind("127.0.0.1:0").unwrap();
     let keys = vec![KEY];
     let peers = Vec::new();
-    socket.admit_only(&Admitted { peers, keys }).unwrap();
+    let admitted = Admitted { peers, keys };
+    socket.admit_only(&admitted, Handshakes::All).unwrap();
     assert!(comes(&source, &mut socket, &datagram(TRANSPORT, KEY)));
     assert!(!comes(&source, &mut socket, &datagram(TRANSPORT, 0)));
 }
@@ -97,9 +98,32 @@ fn another_address_or_port_is_a_stranger() {
         peers: vec![address],
         keys: Vec::new(),
     };
-    socket.admit_only(&admitted).unwrap();
+    socket.admit_only(&admitted, Handshakes::All).unwrap();
     let junk = datagram(TRANSPORT, KEY);
     assert!(comes(&peer, &mut socket, &junk));
     assert!(!comes(&same_port, &mut socket, &junk));
     assert!(!comes(&same_ip, &mut socket, &junk));
+}
+
+#[test]
+fn few_handshakes_of_strangers_pass_and_all_of_the_peers() {
+    const COUNT: u32 = 64 * SHARE;
+    let mut socket = open("127.0.0.1").unwrap();
+    let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let admitted = Admitted {
+        peers: vec![peer.local_addr().unwrap()],
+        keys: vec![KEY],
+    };
+    socket.admit_only(&admitted, Handshakes::Few).unwrap();
+    let initiation = vec![INITIATION; INITIATION_LEN];
+    let mut come = |source| {
+        (0..COUNT)
+            .filter(|_| comes(source, &mut socket, &initiation))
+            .count()
+    };
+    assert_eq!(come(&peer), COUNT as usize);
+    let few = come(&stranger);
+    // Of 64 that are expected the standard deviation is 8.
+    assert!((16..=112).contains(&few), "{few}");
+    assert!(comes(&stranger, &mut socket, &datagram(TRANSPORT, KEY)));
 }
