@@ -39,8 +39,10 @@ pub(crate) struct Address {
     pub(crate) ip: IpAddr,
     /// Whether it means the same beyond its link: its scope is global or site.
     pub(crate) is_wide: bool,
-    /// Whether others are to be taken rather: it is secondary or temporary, or deprecated (RFC 4862, section 5.5.4).
+    /// Whether others are to be taken rather: it is secondary or temporary.
     pub(crate) is_second_choice: bool,
+    /// Whether nothing new is to begin with it (RFC 4862, section 5.5.4): what it belongs to may have gone already.
+    pub(crate) is_deprecated: bool,
 }
 
 /// A route for unicast.

@@ -19,6 +19,8 @@ pub(crate) struct Uplink {
     metric: u32,
     /// For each path, the addresses to send from, the best first; none where it cannot carry the path.
     sources: Vec<Vec<IpAddr>>,
+    /// Those of its addresses that are deprecated.
+    deprecated: Vec<IpAddr>,
 }
 
 /// What a path has of an uplink.
@@ -123,9 +125,13 @@ fn uplink(network: &Network, link: &Link, targets: &[IpAddr]) -> Option<Uplink> 
         .zip(&sources)
         .filter(|(_, sources)| !sources.is_empty());
     let metrics = usable.flat_map(|(target, _)| leads(*target).map(|route| route.metric));
+    let deprecated = network.addresses.iter();
+    let deprecated =
+        deprecated.filter(|address| address.link == link.index && address.is_deprecated);
     Some(Uplink {
         name: link.name.clone(),
         metric: metrics.min()?,
+        deprecated: deprecated.map(|address| address.ip).collect(),
         sources,
     })
 }
@@ -140,12 +146,20 @@ fn sources(network: &Network, link: u32, target: IpAddr) -> Vec<IpAddr> {
     let mut addresses: Vec<_> = addresses.collect();
     addresses.sort_by_key(|address| {
         let other_reach = is_local(address.ip) != is_local(target);
-        (other_reach, address.is_second_choice)
+        (other_reach, address.is_deprecated, address.is_second_choice)
     });
     addresses.into_iter().map(|address| address.ip).collect()
 }
 
 impl Uplink {
+    /// Whether `path` may go on sending from `source`.
+    fn keeps(&self, path: usize, source: IpAddr) -> bool {
+        let is_deprecated = |ip: &IpAddr| self.deprecated.contains(ip);
+        let sources = &self.sources[path];
+        let is_better = |best: &IpAddr| is_deprecated(&source) && !is_deprecated(best);
+        sources.contains(&source) && !sources.first().is_some_and(is_better)
+    }
+
     fn carries(&self, path: usize) -> bool {
         self.sources
             .get(path)
@@ -231,14 +245,15 @@ impl Choice {
 }
 
 impl Place {
-    /// Keeps what it has while that is there, with the address that it has while that is there.
+    /// Keeps what it has while that is there, with the address that it has while that is there and no other is to be taken
+    /// rather, since the network may have renumbered.
     fn renew(&mut self, path: usize, uplinks: &[Uplink]) {
         let Some(held) = self.held.take() else { return };
         let stays = uplinks
             .iter()
             .find(|uplink| uplink.name == held.name && uplink.carries(path));
         let Some(uplink) = stays else { return };
-        if uplink.sources[path].contains(&held.source) {
+        if uplink.keeps(path, held.source) {
             self.held = Some(held);
         } else {
             self.take(path, uplink);

@@ -19,6 +19,7 @@ fn network(links: &[(u32, &str, &[&str], u32)]) -> Network {
             ip: ip.parse().unwrap(),
             is_wide: true,
             is_second_choice: false,
+            is_deprecated: false,
         }));
         network
             .routes
@@ -150,6 +151,25 @@ fn an_address_is_kept_while_it_is_there() {
 }
 
 #[test]
+fn a_deprecated_address_gives_way_to_one_that_is_not() {
+    let own = ["2001:db8:1::1", "2001:db8:2::1"];
+    let mut choice = Choice::new(1);
+    let mut source = |own: &[&str], deprecated: &[usize]| {
+        let mut network = network(&[(2, "eth0", own, 0)]);
+        for index in deprecated {
+            network.addresses[*index].is_deprecated = true;
+        }
+        choice.decide(&all(&network, &["2001:db9::1"]));
+        choice.held(0).unwrap().source.to_string()
+    };
+    assert_eq!(source(&own[..1], &[]), own[0]);
+    assert_eq!(source(&own[..1], &[0]), own[0], "there is no other");
+    assert_eq!(source(&own, &[0, 1]), own[0], "the other is no better");
+    assert_eq!(source(&own, &[0]), own[1]);
+    assert_eq!(source(&own, &[]), own[1], "and is kept");
+}
+
+#[test]
 fn one_that_carries_a_single_path_gets_that_one() {
     let both = (2, "both", &["10.0.1.1", "2001:db8::1"] as &[&str], 1);
     let four = (3, "four", &["10.0.2.1"] as &[&str], 2);
@@ -173,6 +193,7 @@ fn made(there: &[Option<([bool; 4], u32)>]) -> Vec<Uplink> {
             let source = IpAddr::from([10, 0, octet, 1]);
             let sources = carried.map(|carried| if carried { vec![source] } else { vec![] });
             Some(Uplink {
+                deprecated: Vec::new(),
                 name: format!("eth{number}"),
                 metric,
                 sources: sources.to_vec(),

@@ -100,7 +100,8 @@ fn address(message: &[u8]) -> Option<Address> {
                 header.scope,
                 AddressScope::Universe | AddressScope::Site | AddressScope::Other(..=199)
             ),
-        is_second_choice: flags.intersects(AddressFlags::Secondary | AddressFlags::Deprecated),
+        is_second_choice: flags.contains(AddressFlags::Secondary),
+        is_deprecated: flags.contains(AddressFlags::Deprecated),
     })
 }
 

@@ -35,6 +35,7 @@ fn an_address_is_missed_while_no_interface_has_it_and_no_socket_is_touched() {
         ip,
         is_wide: true,
         is_second_choice: false,
+        is_deprecated: false,
     });
     let mut own = footing(PathConfig::at("192.0.2.1:0", None), None);
     assert_eq!(step(&mut own, &here), None);
