@@ -20,7 +20,7 @@ use crate::stats::{LivenessStats, PathStats};
 use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::flood::Flood;
 use crate::udp::{PathSocket, Received};
-use change::Retired;
+use change::RetiredSockets;
 pub(super) use sizes::TunMtu;
 use sizes::Whole;
 use told::{Told, tell};
@@ -36,8 +36,8 @@ const LONGEST: usize = 65_535;
 /// A path's socket and the address of the peer there.
 struct Path {
     socket: PathSocket,
-    /// Those before it, the oldest first, for what is still under way to there.
-    retired: Vec<Retired>,
+    /// Those before it, for what is still under way to there.
+    retired: RetiredSockets,
     remote: PeerAddress<SocketAddr>,
     told: Told,
     stats: PathStats,
@@ -243,7 +243,7 @@ impl Path {
                 ..PathStats::default()
             },
             socket,
-            retired: Vec::new(),
+            retired: RetiredSockets::default(),
             flood: Flood::default(),
             has_answered: false,
             incoming: Incoming::default(),

@@ -23,8 +23,21 @@ use crate::udp::{PathSocket, Received, UdpError};
 const GRACE: Duration = Duration::from_secs(10);
 /// So many of a path are kept: each costs a call whenever the path is read.
 const MOST_RETIRED: usize = 4;
+/// So many datagrams that went to them are taken before one that came to the path's own: whoever goes on flooding an
+/// address that was given up is not to keep the new one from being read.
+const IN_A_ROW: u32 = 64;
+
+/// The sockets that a path had before.
+#[derive(Debug, Default)]
+pub(super) struct RetiredSockets {
+    /// The oldest first.
+    all: Vec<Retired>,
+    /// How many of theirs were taken since the last of the path's own.
+    in_a_row: u32,
+}
 
 /// A socket that only receives.
+#[derive(Debug)]
 pub(super) struct Retired {
     socket: PathSocket,
     until: Time,
@@ -136,33 +149,53 @@ impl Path {
         if socket.bound().is_none() {
             return;
         }
-        if self.retired.len() >= MOST_RETIRED {
-            self.retired.remove(0);
+        let retired = &mut self.retired.all;
+        if retired.len() >= MOST_RETIRED {
+            retired.remove(0);
         }
-        self.retired.push(Retired { socket, until });
+        retired.push(Retired { socket, until });
     }
 
-    /// The next datagram; those that went to the socket before this come first.
+    /// The next datagram; those that went to the sockets before this come first, but not without end.
     pub(super) fn receive_waiting(
         &mut self,
         buffer: &mut [u8],
         clock: Clock,
     ) -> io::Result<Option<Received>> {
-        let mut next = 0;
-        while let Some(retired) = self.retired.get_mut(next) {
-            // However much comes there: the others are read again then.
-            let is_over = clock.now() >= retired.until;
-            let received = retired.socket.receive(buffer, clock)?;
-            if is_over {
-                self.retired.remove(next);
-            } else {
-                next += 1;
-            }
+        if self.retired.in_a_row >= IN_A_ROW {
+            self.retired.in_a_row = 0;
+            let received = self.socket.receive(buffer, clock)?;
             if received.is_some() {
                 return Ok(received);
             }
         }
+        let before = self.retired.receive(buffer, clock)?;
+        if before.is_some() {
+            return Ok(before);
+        }
         self.socket.receive(buffer, clock)
+    }
+}
+
+impl RetiredSockets {
+    fn receive(&mut self, buffer: &mut [u8], clock: Clock) -> io::Result<Option<Received>> {
+        let mut next = 0;
+        while let Some(retired) = self.all.get_mut(next) {
+            // However much comes there: the others are read again then.
+            let is_over = clock.now() >= retired.until;
+            let received = retired.socket.receive(buffer, clock)?;
+            if is_over {
+                self.all.remove(next);
+            } else {
+                next += 1;
+            }
+            if received.is_some() {
+                self.in_a_row += 1;
+                return Ok(received);
+            }
+        }
+        self.in_a_row = 0;
+        Ok(None)
     }
 }
 

@@ -88,7 +88,7 @@ fn the_old_socket_is_closed_after_the_grace() {
     paths.change(change(None, Some(socket)), clock.now());
     expect(&mut paths, clock, &[]);
     UdpSocket::bind(old).unwrap_err();
-    paths.all[0].retired[0].until = clock.now();
+    paths.all[0].retired.all[0].until = clock.now();
     expect(&mut paths, clock, &[]);
     UdpSocket::bind(old).unwrap();
 }
@@ -111,6 +111,33 @@ fn the_old_socket_is_closed_at_once_where_its_address_has_gone() {
 }
 
 #[test]
+fn a_flood_of_the_old_socket_does_not_keep_the_new_one_waiting() {
+    let clock = Clock::starting_now();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut paths, old) = paths(None, clock);
+    let socket = PathSocket::open(&config(None)).unwrap();
+    let new = socket.local().unwrap();
+    paths.change(change(None, Some(socket)), clock.now());
+    for _ in 0..3 * IN_A_ROW {
+        peer.send_to(&[1], old).unwrap();
+    }
+    peer.send_to(&[2], new).unwrap();
+    let buffer = &mut [0; 8];
+    let mut take = || {
+        let received = paths.all[0].receive_waiting(buffer, clock).unwrap();
+        received.map(|_| buffer[0])
+    };
+    let taken: Vec<_> = (0..=IN_A_ROW).map(|_| take()).collect();
+    assert_eq!(taken.last(), Some(&Some(2)));
+    // The rest comes, too.
+    assert_eq!(
+        (0..2 * IN_A_ROW).filter(|_| take() == Some(1)).count(),
+        2 * IN_A_ROW as usize
+    );
+    assert_eq!(take(), None);
+}
+
+#[test]
 fn a_second_change_leaves_the_first_old_socket_its_time() {
     let clock = Clock::starting_now();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -125,7 +152,7 @@ fn a_second_change_leaves_the_first_old_socket_its_time() {
         peer.send_to(&[number], address).unwrap();
     }
     expect(&mut paths, clock, &[1, 2, 3]);
-    paths.all[0].retired[0].until = clock.now();
+    paths.all[0].retired.all[0].until = clock.now();
     expect(&mut paths, clock, &[]);
     UdpSocket::bind(addresses[0]).unwrap();
     UdpSocket::bind(addresses[1]).unwrap_err();
@@ -150,7 +177,7 @@ fn of_many_old_sockets_the_last_four_are_read_and_none_without_an_address() {
         peer.send_to(&[number], address).unwrap();
     }
     expect(&mut paths, clock, &[2, 3, 4, 5, 6]);
-    assert_eq!(paths.all[0].retired.len(), 4);
+    assert_eq!(paths.all[0].retired.all.len(), 4);
     UdpSocket::bind(first).unwrap();
     UdpSocket::bind(addresses[1]).unwrap_err();
 }
