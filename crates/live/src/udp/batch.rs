@@ -19,7 +19,7 @@ pub struct Outgoing {
     datagrams: Vec<Bytes>,
     len: usize,
     /// Whether the network takes no datagrams in one call: they are sent one by one from then on.
-    refuses: bool,
+    pub(crate) refuses: bool,
 }
 
 /// What became of datagrams that were sent.
@@ -94,6 +94,11 @@ impl Outgoing {
         // Then it is their length and not their number that the network does not take.
         self.refuses &= sent.too_long == 0;
         sent
+    }
+
+    /// Lets datagrams be sent together again, whatever the network refused before.
+    pub fn try_together_again(&mut self) {
+        self.refuses = false;
     }
 
     /// Forgets what waits, and says how much that was.

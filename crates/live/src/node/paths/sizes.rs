@@ -191,6 +191,7 @@ impl Path {
     pub(super) fn note_move(&mut self) {
         self.whole.is_elsewhere = true;
         self.begin_anew();
+        self.outgoing.try_together_again();
     }
 
     /// Forgets what was found, none of which has been disproved.
@@ -216,6 +217,8 @@ impl Path {
             tracing::warn!(path, %error, "whether datagrams are fragmented cannot be said");
         }
         self.whole.is_kept = whole;
+        // What it refused may have been to cut them to what routers said.
+        self.outgoing.try_together_again();
     }
 
     /// Notes that a heartbeat leaves in an IP packet of `len` bytes.

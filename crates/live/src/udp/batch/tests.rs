@@ -99,6 +99,11 @@ fn where_the_network_takes_none_together_each_goes_alone() {
     }
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
     assert!(outgoing.refuses);
+    outgoing.try_together_again();
+    outgoing.push(datagram(1, 10));
+    outgoing.push(datagram(2, 10));
+    outgoing.flush(&from, to.local().unwrap());
+    assert!(!outgoing.refuses, "a few it takes");
 }
 
 #[test]

@@ -189,6 +189,23 @@ fn what_was_found_is_said_to_be_lost_only_where_it_is() {
 }
 
 #[test]
+fn what_the_network_refused_together_is_tried_again_where_it_may_not() {
+    let mut paths = paths(1500);
+    told(&mut paths, true);
+    paths.all[0].outgoing.refuses = true;
+    paths.all[0].note_heartbeat(1200);
+    assert!(
+        !paths.all[0].outgoing.refuses,
+        "routers are not believed now"
+    );
+    paths.all[0].outgoing.refuses = true;
+    paths.all[0].note_heartbeat(1200);
+    assert!(paths.all[0].outgoing.refuses, "as before");
+    paths.all[0].note_move();
+    assert!(!paths.all[0].outgoing.refuses, "another way");
+}
+
+#[test]
 fn a_peer_that_comes_from_another_address_comes_by_another_way() {
     let mut paths = asked(1500);
     let mut hear = |source: &str| {
