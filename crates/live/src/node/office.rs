@@ -12,7 +12,7 @@ use crate::drive::{Token, Watcher};
 use crate::notify::Notifier;
 use crate::operation::change::{Change, Remote};
 use crate::operation::{Mailbox, Order};
-use crate::stats::{PathStats, PolicyStats, Reloads, Standing, Stats};
+use crate::stats::{PathStats, PolicyStats, Reloads, Stats};
 
 /// The operator's orders; below it are the TUN device and the paths.
 pub(super) const ORDERS: Token = Token(u32::MAX - 1);
@@ -142,8 +142,7 @@ impl Office {
             return Ok(Err(error.to_string()));
         }
         for path in change.paths {
-            let is_there = |standing: &Standing| standing.missing.is_none();
-            let reaches = path.standing.as_ref().is_some_and(is_there);
+            let reaches = path.may_reach();
             let addressed = matches!(path.remote, Some(Remote::At(_)));
             let id = path.path;
             ports.paths.change(path, at);

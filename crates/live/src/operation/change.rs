@@ -45,6 +45,16 @@ pub(crate) struct PathChange {
     pub(crate) standing: Option<Standing>,
 }
 
+impl PathChange {
+    /// Whether the path may work from now on where it did not: it is there now, or goes by another way.
+    pub(crate) fn may_reach(&self) -> bool {
+        match &self.standing {
+            Some(standing) => standing.missing.is_none(),
+            None => self.remote.is_some() || self.interface.is_some() || self.socket.is_some(),
+        }
+    }
+}
+
 /// Where a path's configuration says that the peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remote {
