@@ -144,6 +144,7 @@ impl Liveness {
             (false, _) => Paths {
                 usable: live,
                 copies: live.or(returning),
+                alive: live,
             },
             (true, false) => Paths::trusted(returning),
             (true, true) => {

@@ -239,7 +239,11 @@ impl Discovery {
     pub(crate) fn carriers(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
         let usable = self.wide(paths.usable, meta)?;
         let copies = self.wide(paths.copies, meta).unwrap_or(usable);
-        Ok(Paths { usable, copies })
+        Ok(Paths {
+            usable,
+            copies,
+            ..paths
+        })
     }
 
     fn wide(&self, usable: PathSet, meta: &PacketMeta) -> Result<PathSet, TooLong> {

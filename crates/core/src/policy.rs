@@ -35,11 +35,13 @@ pub struct Plan {
 /// The paths as a policy sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// Those that can be sent on.
+    /// Those that carry the packet: all that are alive but for those too narrow for it ([`crate::pmtu`]).
     pub usable: PathSet,
     /// Those that carry copies of what goes on all: the usable ones, and those that answer again but are not yet trusted
     /// with what goes on one alone ([`crate::liveness`]).
     pub copies: PathSet,
+    /// Those that can be sent on, whatever the length of this packet: a path is to be left where it is not among them.
+    pub alive: PathSet,
 }
 
 impl Paths {
@@ -49,6 +51,7 @@ impl Paths {
         Self {
             usable,
             copies: usable,
+            alive: usable,
         }
     }
 }

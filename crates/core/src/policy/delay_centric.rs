@@ -24,6 +24,7 @@
 //! * A path that cannot be sent on is left at once, too. With that, and with its return, what is known of it is forgotten:
 //!   it attracts data with its first answer after the return.
 //! * A path that carries the data has heartbeats, too, while there is none.
+//! * A packet that is too long for the current path takes the best of those that carry it, and no other packet follows.
 
 mod config;
 mod path;
@@ -53,7 +54,8 @@ use crate::time::{Duration, Time};
 pub struct DelayCentric {
     config: DelayCentricConfig,
     paths: Vec<Monitored>,
-    usable: PathSet,
+    /// Those that can be sent on.
+    alive: PathSet,
     current: PathId,
     wait: Option<Wait>,
     epoch: Epoch,
@@ -68,7 +70,7 @@ impl DelayCentric {
         Self {
             config,
             paths: vec![Monitored::new(); usize::from(paths)],
-            usable: PathSet::first(paths),
+            alive: PathSet::first(paths),
             current: PathId(first.0.min(paths - 1)),
             wait: None,
             epoch: Epoch::default(),
@@ -99,11 +101,11 @@ impl DelayCentric {
         self.config.heartbeats().timeout.max(LEAST_INTERVAL)
     }
 
-    fn take_usable(&mut self, paths: Paths) {
+    fn take_alive(&mut self, paths: Paths) {
         let known = u8::try_from(self.paths.len()).unwrap_or(PathSet::CAPACITY);
-        let usable = paths.usable.and(PathSet::first(known));
-        let before = core::mem::replace(&mut self.usable, usable);
-        for changed in [before.without(usable), usable.without(before)] {
+        let alive = paths.alive.and(PathSet::first(known));
+        let before = core::mem::replace(&mut self.alive, alive);
+        for changed in [before.without(alive), alive.without(before)] {
             for path in changed {
                 self.paths[path.index()].forget();
             }
@@ -122,7 +124,7 @@ impl DelayCentric {
 
     /// Paths besides the current one that can be sent on and are not silent.
     fn others(&self) -> impl Iterator<Item = (PathId, &Monitored)> {
-        let others = self.usable.without(PathSet::only(self.current));
+        let others = self.alive.without(PathSet::only(self.current));
         let others = others
             .into_iter()
             .map(|path| (path, &self.paths[path.index()]));
@@ -141,22 +143,35 @@ impl DelayCentric {
 
     /// Whether the current path is of no use, whatever its estimate.
     fn is_lost(&self) -> bool {
-        self.paths[self.current.index()].is_silent() || !self.usable.contains(self.current)
+        self.paths[self.current.index()].is_silent() || !self.alive.contains(self.current)
     }
 
-    /// Where to go from a path that is lost.
-    fn refuge(&self) -> Option<PathId> {
+    /// Where to go, of the paths `among`, instead of the current path.
+    fn refuge(&self, among: PathSet) -> Option<PathId> {
         let best = self
             .measured()
+            .filter(|(path, _)| among.contains(*path))
             .min_by_key(|(_, estimates)| self.config.delay(estimates));
-        let any = || self.others().map(|(path, _)| path).next();
+        let mut others = self.others().map(|(path, _)| path);
+        let any = || others.find(|path| among.contains(*path));
         best.map(|(path, _)| path).or_else(any)
+    }
+
+    /// The path of a packet that only `usable` carry; none where the current one is gone and there is no refuge.
+    fn carrier(&self, usable: PathSet) -> PathSet {
+        let usable = usable.and(self.alive);
+        if usable.contains(self.current) || !self.alive.contains(self.current) {
+            return usable.and(PathSet::only(self.current));
+        }
+        let refuge = self.refuge(usable).unwrap_or(self.current);
+        // A silent path may carry the packet, and a narrow one does not.
+        usable.one(refuge)
     }
 
     /// Leaves the current path if it is lost, or asks the rule.
     fn decide(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         if self.is_lost() {
-            if let Some(to) = self.refuge() {
+            if let Some(to) = self.refuge(self.alive) {
                 self.end_guard_time(now);
                 self.switch(now, to, act);
             }
@@ -225,7 +240,7 @@ impl DelayCentric {
                 now + heartbeats.draw(&mut self.stream)
             };
             let is_measured = number == self.current && path.carries_data(now, heartbeats.least);
-            if !is_measured && self.usable.contains(number) {
+            if !is_measured && self.alive.contains(number) {
                 let id = path.send_heartbeat(now);
                 act(Action::Heartbeat { path: number, id });
             }
@@ -245,14 +260,14 @@ impl PathPolicy for DelayCentric {
         paths: &Paths,
         act: &mut dyn FnMut(Action),
     ) -> Plan {
-        self.take_usable(*paths);
+        self.take_alive(*paths);
         self.begin(now);
         if self.is_lost() {
             self.decide(now, act);
         }
-        let copies = PathSet::only(self.current).and(self.usable);
-        if !copies.is_empty() {
-            self.paths[self.current.index()].send_data(now);
+        let copies = self.carrier(paths.usable);
+        for path in copies {
+            self.paths[path.index()].send_data(now);
         }
         Plan {
             copies,
@@ -292,7 +307,7 @@ impl PathPolicy for DelayCentric {
     }
 
     fn on_deadline(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
-        self.take_usable(*paths);
+        self.take_alive(*paths);
         let timeout = self.timeout();
         for path in &mut self.paths {
             path.expire(now, timeout);

@@ -5,7 +5,9 @@
 //! is measured with packet pairs: on all paths when data begins to flow, so that a path has an estimate
 //! before it is first left, and on the inactive ones at an interval for as long as it flows.
 //!
-//! An active path that cannot be used is left without a request, as soon as there is a packet to send.
+//! An active path that cannot be used is left without a request, as soon as there is a packet to send. One that lives and
+//! is too narrow for this packet stays active: the packet alone takes the first path that carries it, and without probes,
+//! since the comparison is with the active path, and the winner among the others may be worse than that.
 //!
 //! A switch opens an epoch, which every frame carries; a request for an epoch that is not newer changes
 //! nothing, so that a request may be repeated and may overtake another.
@@ -48,7 +50,7 @@ impl ProbeAndSwitch {
     }
 
     fn leave_unusable(&mut self, paths: Paths, act: &mut dyn FnMut(Action)) {
-        let Some(to) = paths.usable.one(self.active).into_iter().next() else {
+        let Some(to) = paths.alive.one(self.active).into_iter().next() else {
             return;
         };
         let from = core::mem::replace(&mut self.active, to);
@@ -60,7 +62,7 @@ impl ProbeAndSwitch {
 
     fn begin_session(&mut self, now: Time, paths: Paths, act: &mut dyn FnMut(Action)) {
         if self.next_pairs.is_none() {
-            paths.usable.into_iter().map(Action::SendPair).for_each(act);
+            paths.alive.into_iter().map(Action::SendPair).for_each(act);
             self.next_pairs = Some(now + self.pair_interval);
         }
     }
@@ -83,10 +85,14 @@ impl PathPolicy for ProbeAndSwitch {
         self.leave_unusable(*paths, act);
         self.begin_session(now, *paths, act);
         self.busy = true;
-        let active = PathSet::only(self.active);
+        let probes = if paths.usable.contains(self.active) {
+            paths.usable.without(PathSet::only(self.active))
+        } else {
+            PathSet::EMPTY
+        };
         Plan {
-            copies: active.and(paths.usable),
-            probes: paths.usable.without(active),
+            copies: paths.usable.one(self.active),
+            probes,
         }
     }
 
@@ -117,7 +123,7 @@ impl PathPolicy for ProbeAndSwitch {
         }
         self.next_pairs = self.busy.then(|| now + self.pair_interval);
         if core::mem::take(&mut self.busy) {
-            let inactive = paths.usable.without(PathSet::only(self.active));
+            let inactive = paths.alive.without(PathSet::only(self.active));
             inactive.into_iter().map(Action::SendPair).for_each(act);
         }
     }

@@ -138,6 +138,62 @@ fn a_switch_moves_data_once_and_old_requests_change_nothing() {
     );
 }
 
+/// Paths that all live, of which `usable` carry the packet.
+fn wide_enough(usable: PathSet, all: u8) -> Paths {
+    Paths {
+        usable,
+        copies: usable,
+        ..paths(all)
+    }
+}
+
+#[test]
+fn a_packet_too_long_for_the_active_path_takes_another_and_leaves_it_active() {
+    let (first, others) = (
+        PathSet::only(PathId(0)),
+        PathSet::first(3).without(PathSet::only(PathId(0))),
+    );
+    for config in [
+        PolicyConfig::SinglePath { path: 0 },
+        PolicyConfig::DuplicateAcks { path: 0 },
+        PolicyConfig::ProbeAndSwitch { path: 0 },
+    ] {
+        let mut policy = config.build(Duration::from_secs(1));
+        let mut said = Vec::new();
+        let mut data_over = |policy: &mut dyn PathPolicy, usable| {
+            let paths = wide_enough(usable, 3);
+            policy.route(Time::ZERO, &packet(Kind::Data), &paths, &mut |action| {
+                said.push(action);
+            })
+        };
+        let long = data_over(policy.as_mut(), others);
+        // Probes beside it would compare the paths that it may take, and their winner leave the best of all.
+        let detour = Plan {
+            copies: PathSet::only(PathId(1)),
+            probes: PathSet::EMPTY,
+        };
+        assert_eq!(long, detour, "{config:?}");
+        let short = data_over(policy.as_mut(), PathSet::first(3));
+        assert_eq!(short.copies, first, "{config:?}");
+        assert_eq!(policy.active(), Some(PathId(0)), "{config:?}");
+        assert_eq!(policy.epoch(), Epoch(0), "{config:?}");
+        let is_switch = |action: &Action| matches!(action, Action::Switched { .. });
+        assert!(!said.iter().any(is_switch), "{said:?}");
+    }
+}
+
+#[test]
+fn a_session_that_begins_with_a_long_packet_measures_the_narrow_paths_too() {
+    let mut policy = ProbeAndSwitch::new(PathId(0), Duration::from_secs(1));
+    let paths = wide_enough(PathSet::only(PathId(1)), 2);
+    let mut said = Vec::new();
+    policy.route(Time::ZERO, &packet(Kind::Data), &paths, &mut |action| {
+        said.push(action);
+    });
+    let pairs = [0, 1].map(|path| Action::SendPair(PathId(path)));
+    assert_eq!(said, pairs);
+}
+
 /// Runs the policy's deadlines up to `until` and notes its pairs.
 fn run(policy: &mut ProbeAndSwitch, until: Time, pairs: &mut Vec<(Time, PathId)>) {
     while let Some(deadline) = policy.next_deadline().filter(|d| d.at <= until) {

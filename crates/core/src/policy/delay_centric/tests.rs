@@ -227,6 +227,30 @@ fn a_path_that_cannot_be_sent_on_is_left_with_the_next_packet() {
 }
 
 #[test]
+fn a_packet_too_long_for_the_current_path_takes_the_best_that_is_wide_enough_and_costs_no_estimate()
+{
+    let mut network = Network::new(policy(pure(10), 3), &[10, 40, 20]);
+    network.run(at(20_000));
+    let policy = &mut network.policy;
+    let before = [0, 1, 2].map(|path| policy.delay(PathId(path)));
+    assert!(before.iter().all(Option::is_some), "{before:?}");
+    let usable = PathSet::first(3).without(PathSet::only(PathId(0)));
+    let narrowed = Paths {
+        usable,
+        copies: usable,
+        ..Paths::trusted(PathSet::first(3))
+    };
+    let mut said = Vec::new();
+    let plan = policy.route(network.now, &packet(), &narrowed, &mut |a| said.push(a));
+    assert_eq!(plan.copies, PathSet::only(PathId(2)));
+    assert_eq!((policy.current(), said), (PathId(0), Vec::new()));
+    assert_eq!([0, 1, 2].map(|path| policy.delay(PathId(path))), before);
+    let all = Paths::trusted(PathSet::first(3));
+    let plan = policy.route(network.now, &packet(), &all, &mut |_| {});
+    assert_eq!(plan.copies, PathSet::only(PathId(0)));
+}
+
+#[test]
 fn what_was_known_of_a_path_before_it_was_gone_attracts_no_data_afterwards() {
     let mut network = Network::new(policy(pure(10), 2), &[20, 15]);
     network.run(at(5000));

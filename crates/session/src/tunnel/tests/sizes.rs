@@ -14,17 +14,25 @@ struct Pair {
     sent: u64,
     /// The longest datagram that crosses on each path, in bytes.
     longest: [usize; 2],
+    /// How long a datagram is under way on each path.
+    delays: [Duration; 2],
     too_long: Vec<(Bytes, u16)>,
 }
 
 impl Pair {
     fn new(longest: [usize; 2]) -> Self {
+        Self::with(PolicyConfig::DuplicateAll {}, longest, [DELAY; 2])
+    }
+
+    fn with(policy: PolicyConfig, longest: [usize; 2], delays: [Duration; 2]) -> Self {
         let liveness = Some(LivenessConfig::default());
+        let node = |own, peer| node_with(own, peer, policy, Limits::default(), liveness);
         let mut pair = Self {
-            nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
+            nodes: [node("a", "b"), node("b", "a")],
             flying: Flying::new(),
             sent: 0,
             longest,
+            delays,
             too_long: Vec::new(),
         };
         for path in [0, 1].map(PathId) {
@@ -63,7 +71,7 @@ impl Pair {
         for (path, datagram) in datagrams {
             self.sent += 1;
             if datagram.len() <= self.longest[path.index()] {
-                let key = (now + DELAY, self.sent);
+                let key = (now + self.delays[path.index()], self.sent);
                 self.flying.insert(key, (1 - who, path, datagram));
             }
         }
@@ -77,8 +85,13 @@ impl Pair {
 
     /// The paths on which data left since the last packet was sent.
     fn used(&self) -> Vec<PathId> {
+        self.left(FrameKind::Data)
+    }
+
+    /// The paths on which frames of a kind left since the last packet was sent.
+    fn left(&self, of: FrameKind) -> Vec<PathId> {
         let on = |event: &Event| match event {
-            Event::FrameOut { path, kind, .. } if *kind == FrameKind::Data => Some(*path),
+            Event::FrameOut { path, kind, .. } if *kind == of => Some(*path),
             _ => None,
         };
         self.nodes[0].events.iter().filter_map(on).collect()
@@ -142,6 +155,31 @@ fn a_packet_goes_where_it_fits_and_its_sender_hears_where_it_does_not() {
     assert!(pair.nodes[0].events.contains(&dropped));
     // The other end was told no room, and asks for nothing.
     assert_eq!(pair.nodes[1].tunnel.path_mtu(PathId(0)), None);
+}
+
+#[test]
+fn long_packets_take_another_path_than_the_active_one_and_short_ones_stay_on_it() {
+    let (narrow, wide) = (PathId(0), PathId(1));
+    let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
+    let mut pair = Pair::with(probing, [1272, 1472], [DELAY, DELAY * 4]);
+    pair.run(at(10_000));
+    pair.nodes[1].packets.clear();
+    for (number, ms) in (10_000..14_000).step_by(50).enumerate() {
+        let is_long = number % 4 == 0;
+        pair.send(at(ms), &packet(if is_long { 1400 } else { 200 }, false));
+        let expected = if is_long { wide } else { narrow };
+        assert_eq!(pair.used(), [expected], "at {ms} ms");
+        if number == 0 {
+            let pairs = pair.left(FrameKind::Pair);
+            assert_eq!(pairs, [narrow, narrow, wide, wide]);
+        }
+        pair.run(at(ms + 49));
+    }
+    let end = pair.nodes[0].tunnel.endpoint();
+    assert_eq!((end.active(), end.switches()), (Some(narrow), 0));
+    let is_asked = |event: &Event| matches!(event, Event::SwitchWanted { .. });
+    assert!(!pair.nodes[1].events.iter().any(is_asked));
+    assert_eq!(pair.nodes[1].packets.len(), 80);
 }
 
 #[test]
