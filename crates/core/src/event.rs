@@ -125,6 +125,10 @@ pub enum Event {
         state: MtuState,
         /// The longest packet in bytes, as soon as the discovery is complete, and while more is tried later on.
         packet: Option<u16>,
+        /// The longest packet in bytes that is relied on to cross whole for now; none where no size has failed, and all may
+        /// that the interface lets through, or where nothing can be found out.
+        #[cfg_attr(feature = "serde", serde(default))]
+        limit: Option<u16>,
     },
     /// The sender switched its active path.
     Switched {

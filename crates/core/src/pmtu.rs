@@ -277,11 +277,12 @@ impl Discovery {
 fn told(path: PathId, search: &mut Search, what: impl FnOnce(&mut Search)) -> Option<Event> {
     let before = search.report();
     what(search);
-    let (state, packet) = search.report();
-    ((state, packet) != before).then_some(Event::PathMtu {
+    let report = search.report();
+    (report != before).then_some(Event::PathMtu {
         path,
-        state,
-        packet,
+        state: report.state,
+        packet: report.found,
+        limit: report.limit,
     })
 }
 

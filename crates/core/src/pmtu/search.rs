@@ -26,6 +26,17 @@ pub(super) struct Search {
     asked: Asked,
 }
 
+/// What is worth telling when it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// How far it is, steps of a search aside.
+    pub(super) state: MtuState,
+    /// The size that was found, and holds while more is tried.
+    pub(super) found: Option<u16>,
+    /// The longest packet that may go on the path; none while no size has failed, or where nothing is known.
+    pub(super) limit: Option<u16>,
+}
+
 /// The probes of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
@@ -80,12 +91,17 @@ impl Search {
         }
     }
 
-    /// What is worth telling when it changes: how far it is, steps of a search aside, and the size that holds.
-    pub(super) fn report(&self) -> (MtuState, Option<u16>) {
-        match self.state {
+    pub(super) fn report(&self) -> Report {
+        let (state, found) = match self.state {
             MtuState::Complete => (MtuState::Complete, self.confirmed),
             MtuState::Error => (MtuState::Error, None),
             MtuState::Base | MtuState::Search => (MtuState::Search, self.held),
+        };
+        let is_known = self.is_narrow || state == MtuState::Complete;
+        Report {
+            state,
+            found,
+            limit: is_known.then(|| self.limit()),
         }
     }
 

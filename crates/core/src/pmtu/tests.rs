@@ -84,6 +84,30 @@ fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
 }
 
 #[test]
+fn whoever_drives_it_hears_what_holds_while_it_is_searched_for() {
+    let mut bench = Bench::new(ROOM).busy();
+    bench.run(at(10_000), narrow(1221));
+    let first = [BASE, 1217].map(Some);
+    assert_eq!(
+        bench.limits[..2],
+        first,
+        "the room has failed, and more crosses"
+    );
+    assert_eq!(bench.limits.last(), Some(&Some(1217)));
+    // A burst: the base holds, until what was found has been found again.
+    let before = bench.limits.len();
+    let mut lost = 0;
+    bench.run(at(30_000), |_, len| {
+        let is_lost = len == 1217 && lost < MAX_PROBES;
+        lost += u32::from(is_lost);
+        (len <= 1221 && !is_lost).then_some(MS * 40)
+    });
+    assert_eq!(lost, MAX_PROBES);
+    assert_eq!(bench.limits[before], Some(BASE));
+    assert!(bench.limits.last().unwrap().unwrap() >= 1217);
+}
+
+#[test]
 fn who_sends_more_than_the_room_hears_of_it_from_the_first_packet_on() {
     let mut bench = Bench::new(ROOM);
     let refused = TooLong {
@@ -238,15 +262,17 @@ fn another_room_is_another_search() {
     bench.run(at(1_000), narrow(1500));
     assert!(bench.sizes.set_room(bench.now, PATH, ROOM, false).is_none());
     assert_eq!(bench.known().state, MtuState::Complete);
-    let event = bench.sizes.set_room(bench.now, PATH, 1449, false);
+    let event = bench.set_room(1449, false);
     let (state, packet) = (MtuState::Search, None);
     let path = PATH;
+    let limit = None;
     assert_eq!(
         event,
         Some(Event::PathMtu {
             path,
             state,
-            packet
+            packet,
+            limit
         })
     );
     bench.run(at(3_000), narrow(1500));
@@ -266,7 +292,7 @@ fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
         bench.run(bench.now + MS, narrow(1221));
     }
     let asked = bench.asked();
-    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, true).is_some());
+    assert!(bench.set_room(ROOM, true).is_some());
     assert_eq!(bench.sizes.on_reply(bench.now, PATH, asked), None);
     let nothing = (MtuState::Base, None);
     assert_eq!((bench.known().state, bench.known().confirmed), nothing);

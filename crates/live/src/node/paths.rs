@@ -192,7 +192,8 @@ impl Paths {
                 path,
                 state,
                 packet,
-            } => self.note_size(path, state, packet),
+                limit,
+            } => self.note_size(path, state, (packet, limit)),
             _ => {}
         }
     }

@@ -2,6 +2,8 @@ use super::*;
 
 /// A discovery over one path, the answers under way to it, and what it has said.
 pub(super) struct Bench {
+    /// What the interface was said to let through.
+    room: u16,
     pub(super) sizes: Discovery,
     pub(super) watch: Liveness,
     pub(super) now: Time,
@@ -12,7 +14,10 @@ pub(super) struct Bench {
     pub(super) probes: Vec<(Time, u16)>,
     /// The sizes that were answered.
     pub(super) answered: Vec<u16>,
+    /// How far it said to be, and what it found, where that had changed.
     pub(super) told: Vec<(Time, MtuState, Option<u16>)>,
+    /// The limit of each event.
+    pub(super) limits: Vec<Option<u16>>,
 }
 
 impl Bench {
@@ -20,6 +25,7 @@ impl Bench {
         let mut sizes = Discovery::default();
         assert_eq!(sizes.set_room(Time::ZERO, PATH, room, false), None);
         Self {
+            room,
             sizes,
             watch: Liveness::new(&LivenessConfig::default(), 1),
             now: Time::ZERO,
@@ -28,7 +34,18 @@ impl Bench {
             probes: Vec::new(),
             answered: Vec::new(),
             told: Vec::new(),
+            limits: Vec::new(),
         }
+    }
+
+    /// Has the interface let through `room` from now on.
+    pub(super) fn set_room(&mut self, room: u16, elsewhere: bool) -> Option<Event> {
+        let event = self.sizes.set_room(self.now, PATH, room, elsewhere);
+        self.room = room;
+        if let Some(event) = event {
+            self.note(event);
+        }
+        event
     }
 
     /// With a packet every 20 ms.
@@ -107,9 +124,24 @@ impl Bench {
     }
 
     fn note(&mut self, event: Event) {
-        if let Event::PathMtu { state, packet, .. } = event {
+        let Event::PathMtu {
+            state,
+            packet,
+            limit,
+            ..
+        } = event
+        else {
+            return;
+        };
+        // A search under way is where all begins.
+        let newest = self.told.last().copied();
+        let (_, before, found) = newest.unwrap_or((Time::ZERO, MtuState::Search, None));
+        let is_another = (before, found) != (state, packet);
+        assert!(is_another || self.limits.last() != Some(&limit));
+        if is_another {
             self.told.push((self.now, state, packet));
         }
+        self.limits.push(limit);
     }
 
     /// Nothing is said to cross that was not answered.
@@ -118,6 +150,12 @@ impl Bench {
         let Some(known) = self.sizes.of(PATH) else {
             return;
         };
+        // Whoever drives this knows of every limit, of whatever packets.
+        let told = self.limits.last().copied().flatten();
+        match known.state {
+            MtuState::Error => assert_eq!(told, None),
+            _ => assert_eq!(told.unwrap_or(self.room), self.limit()),
+        }
         if let Some(size) = known.confirmed {
             assert!(self.answered.contains(&size), "{known:?}");
         }

@@ -2,7 +2,7 @@
 //!
 //! From the first padded heartbeat on datagrams cross whole or not at all. Where it cannot be found out, the system
 //! fragments as it does by itself: then the peer knows no padded heartbeats, or none at all, and all is as it was without
-//! them. A datagram that is longer than what was found goes in fragments: that is an IPv6 packet that every link must carry.
+//! them. A datagram that is longer than what holds for now goes in fragments: that is an IPv6 packet that every link must carry.
 
 use std::mem;
 
@@ -19,7 +19,7 @@ pub(super) struct Whole {
     asked: Asked,
     /// Whether the socket keeps datagrams whole.
     is_kept: bool,
-    /// The longest datagram that does, once that is found and while more is tried, in bytes.
+    /// The longest datagram that is relied on to cross, from the first that failed on, in bytes.
     longest: Option<usize>,
     /// Whether the next datagram is to find out what crosses whole.
     is_probe_next: bool,
@@ -83,10 +83,16 @@ impl Paths {
             .collect()
     }
 
-    /// Notes and logs what was found.
-    pub(super) fn note_size(&mut self, path: PathId, state: MtuState, packet: Option<u16>) {
+    /// Notes and logs what was found, and what holds for now, in bytes of the packet.
+    pub(super) fn note_size(
+        &mut self,
+        path: PathId,
+        state: MtuState,
+        (found, limit): (Option<u16>, Option<u16>),
+    ) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.note_size(state, packet);
+            path.whole.longest = limit.map(|limit| usize::from(limit) + path.overhead());
+            path.note_size(state, found);
         }
     }
 
@@ -261,7 +267,6 @@ impl Path {
 
     fn note_size(&mut self, state: MtuState, packet: Option<u16>) {
         let is_complete = state == MtuState::Complete;
-        self.whole.longest = packet.map(|packet| usize::from(packet) + self.overhead());
         self.whole.asked = match state {
             MtuState::Error => Asked::InVain,
             _ if self.whole.asked == Asked::InVain => Asked::Yes,

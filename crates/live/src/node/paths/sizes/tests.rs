@@ -142,7 +142,7 @@ fn needs_fragments(paths: &mut Paths, datagram: usize) -> bool {
 fn what_was_found_holds_while_more_is_tried_but_for_what_tries_it() {
     let mut paths = asked(1500);
     for (state, packet) in [(MtuState::Complete, 1221), (MtuState::Search, 1221)] {
-        paths.note_size(FIRST, state, Some(packet));
+        paths.note_size(FIRST, state, (Some(packet), Some(packet)));
         assert!(!needs_fragments(&mut paths, 1221 + 51));
         assert!(needs_fragments(&mut paths, 1280 + 51));
     }
@@ -154,12 +154,27 @@ fn what_was_found_holds_while_more_is_tried_but_for_what_tries_it() {
 }
 
 #[test]
+fn what_holds_during_a_search_says_what_goes_in_fragments() {
+    let mut paths = asked(1500);
+    assert!(!needs_fragments(&mut paths, 1280 + 51), "nothing failed");
+    paths.note_size(FIRST, MtuState::Search, (None, Some(1149)));
+    assert!(needs_fragments(&mut paths, 1280 + 51), "the first search");
+    paths.note_size(FIRST, MtuState::Complete, (Some(1217), Some(1217)));
+    paths.note_size(FIRST, MtuState::Search, (None, Some(1149)));
+    assert!(needs_fragments(&mut paths, 1280 + 51), "after a burst");
+    assert!(needs_fragments(&mut paths, 1150 + 51));
+    assert!(!needs_fragments(&mut paths, 1149 + 51));
+    paths.note_size(FIRST, MtuState::Search, (None, None));
+    assert!(!needs_fragments(&mut paths, 1280 + 51), "another way");
+}
+
+#[test]
 fn before_anything_is_found_the_interface_says_what_goes_in_fragments() {
     let mut narrow = asked(1300);
     assert!(!needs_fragments(&mut narrow, 1300 - 28));
     assert!(needs_fragments(&mut narrow, 1300 - 28 + 1));
     // For a peer that answers none the system sees to it.
-    narrow.note_size(FIRST, MtuState::Error, None);
+    narrow.note_size(FIRST, MtuState::Error, (None, None));
     assert!(!needs_fragments(&mut narrow, 1300 - 28 + 1));
 }
 
@@ -167,7 +182,7 @@ fn before_anything_is_found_the_interface_says_what_goes_in_fragments() {
 fn what_was_found_is_said_to_be_lost_only_where_it_is() {
     let mut paths = asked(1500);
     let found = |paths: &mut Paths| {
-        paths.note_size(FIRST, MtuState::Complete, Some(1421));
+        paths.note_size(FIRST, MtuState::Complete, (Some(1421), Some(1421)));
         assert!(paths.all[0].whole.is_lost(None), "a black hole");
         assert!(!paths.all[0].whole.is_lost(Some(1421)), "a raise");
     };
@@ -209,7 +224,7 @@ fn what_the_network_refused_together_is_tried_again_where_it_may_not() {
 fn a_peer_that_comes_from_another_address_comes_by_another_way() {
     let mut paths = asked(1500);
     let mut hear = |source: &str| {
-        paths.note_size(FIRST, MtuState::Complete, Some(1221));
+        paths.note_size(FIRST, MtuState::Complete, (Some(1221), Some(1221)));
         paths.hear(FIRST, source.parse().unwrap(), Time::ZERO);
         let is_lost = paths.all[0].whole.is_lost(None);
         (paths.moved(), is_lost)
