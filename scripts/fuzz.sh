@@ -54,6 +54,19 @@ pack() { # TARGET FOLDER
   done < <(find "$2" -type f -size +0 -printf '%s %p\n' | sort -n) | sort >"fuzz/corpus/$1.txt"
 }
 
+tell_failure() { # TARGET
+  local run=$directory/runs/$1 log=$directory/runs/$1.log input
+  # Without such a line the end of the log tells most.
+  grep -m 6 -E 'panicked|ERROR|^[^#]*assertion' -A 3 "$log" || tail -n 20 "$log"
+  for input in "$run"/failed/*; do
+    if [ -e "$input" ]; then
+      echo "$1: failed; again: make fuzz TARGET=$1 INPUT=$input"
+    else
+      echo "$1: failed, and kept no input; its log is $log"
+    fi
+  done
+}
+
 run() { # TARGET
   local run=$directory/runs/$1 log=$directory/runs/$1.log
   rm -rf "$run"
@@ -65,14 +78,12 @@ run() { # TARGET
     -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$run/failed/" -print_final_stats=1 >"$log" 2>&1 || status=$?
   local runs covered
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-  covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
-  printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered#cov: }" \
+  # One that ends with a kept input has not told it.
+  covered=$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1)
+  printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered:-?}" \
     "$(find "$run/kept" -type f | wc -l)"
   if [ "$status" -ne 0 ]; then
-    grep -E 'panicked|ERROR|^[^#]*assertion' -A 3 "$log" | head -20
-    for input in "$run"/failed/*; do
-      echo "$1: failed; again: make fuzz TARGET=$1 INPUT=$input"
-    done
+    tell_failure "$1"
     return 1
   fi
   if [ "$mode" = keep ]; then
