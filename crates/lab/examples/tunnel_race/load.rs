@@ -16,7 +16,7 @@ const UDP: &str = "10.77.0.2:5001";
 const SMALL: usize = 36;
 /// What goes before the measurement: slow start, and wake-ups.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// Patience with a tunnel that is being set up.
+/// Patience with a tunnel that is being set up, or carries nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bits of TCP payload a second from `a` to `b`.
@@ -24,6 +24,7 @@ pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
     let listener = ends.a.run(|| TcpListener::bind(TCP))?;
     let server = thread::spawn(move || -> io::Result<()> {
         let (mut stream, _) = listener.accept()?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         let bytes = vec![7; 65_536];
         loop {
             stream.write_all(&bytes)?;
@@ -33,11 +34,20 @@ pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
     let mut stream = ends
         .b
         .run(|| TcpStream::connect_timeout(&address, PATIENCE))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     let mut buffer = vec![0; 1 << 20];
     let mut read = |span: Duration| -> io::Result<f64> {
         let (clock, mut bytes) = (Clock::starting_now(), 0);
         while clock.now().as_secs_f64() < span.as_secs_f64() {
-            bytes += stream.read(&mut buffer)?;
+            bytes += match stream.read(&mut buffer) {
+                // The other end does not end it before this one.
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let silent = format!("nothing came through the tunnel for {PATIENCE:?}");
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, silent));
+                }
+                read => read?,
+            };
         }
         Ok(bytes as f64 * 8.0 / clock.now().as_secs_f64())
     };
