@@ -1,0 +1,73 @@
+//! What became of a run, and what that shows.
+
+use std::fmt;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use polypath_session::session::Limits;
+
+use crate::FLAT;
+use crate::flow::Course;
+use crate::memory::Memory;
+
+/// What came of a run.
+pub(crate) struct Soak {
+    pub(crate) span: Duration,
+    pub(crate) flows: [Course; 2],
+    pub(crate) memory: [Memory; 2],
+    pub(crate) outages: u64,
+    pub(crate) handshakes: u64,
+}
+
+/// What it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Holds,
+    DoesNotHold,
+    /// No link went down, or no keys were to be renewed, in so short a time.
+    ShowsNothing,
+}
+
+impl Soak {
+    pub(crate) fn verdict(&self) -> Verdict {
+        let arrived = |course: &Course| course.lost() == 0 && course.repeated == 0;
+        let renewals = renewals_due(self.span);
+        if !self.flows.iter().all(arrived) {
+            Verdict::DoesNotHold
+        } else if self.outages == 0 || renewals == 0 {
+            Verdict::ShowsNothing
+        } else if self.handshakes <= renewals || self.memory.iter().any(|m| m.grows(FLAT)) {
+            // The first handshake renews nothing.
+            Verdict::DoesNotHold
+        } else {
+            Verdict::Holds
+        }
+    }
+}
+
+/// How often keys are renewed in this time at least: whichever end does so, and though a handshake takes its time.
+fn renewals_due(span: Duration) -> u64 {
+    let limits = Limits::default();
+    let apart = limits.rekey_after + limits.responder_grace;
+    span.as_secs() * 1_000_000_000 / apart.as_nanos()
+}
+
+impl Verdict {
+    pub(crate) fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Holds => ExitCode::SUCCESS,
+            Self::DoesNotHold => ExitCode::from(1),
+            Self::ShowsNothing => ExitCode::from(2),
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::ShowsNothing => "shows nothing: run it longer, for three minutes at least",
+        })
+    }
+}
