@@ -20,6 +20,7 @@ pub mod stats;
 pub mod tun;
 pub mod udp;
 
+mod beside;
 mod bounded;
 mod buffer;
 mod network;

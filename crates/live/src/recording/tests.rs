@@ -1,6 +1,8 @@
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use polypath_core::endpoint::{Input, Output, ProbingConfig};
 use polypath_core::event::Event;
@@ -13,6 +15,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::record::Shape;
 
 use super::*;
+use crate::beside::PATIENCE;
 
 fn header() -> Header {
     Header::new(EndpointConfig {
@@ -251,4 +254,32 @@ fn a_full_disk_ends_the_recording_and_not_the_node() {
     assert!(truncated);
     let expected: Vec<Entry> = (0..).map(entry).take(entries.len()).collect();
     assert!(entries.len() > 50 && entries == expected);
+}
+
+/// A disk that takes nothing until somebody lets it.
+struct Stuck(Receiver<()>);
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_takes_nothing_does_not_hold_the_end_up_for_ever() {
+    let (free, stuck) = channel();
+    let mut recording = write::Recording::start(Stuck(stuck)).unwrap();
+    recording.take(entry(0));
+    let (ended, end) = channel();
+    thread::spawn(move || {
+        drop(recording);
+        ended.send(())
+    });
+    end.recv_timeout(PATIENCE * 3).unwrap();
+    drop(free);
 }

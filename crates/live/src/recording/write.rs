@@ -9,14 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use polypath_session::record::{Entry, Recorder};
 
 use super::{End, Header, Line};
+use crate::beside::{Beside, PATIENCE};
 use crate::clock::Clock;
-use crate::privilege;
 use crate::stats::{Kind, kind_of};
 
 /// Entries that wait to be written: a second and more of a busy node.
@@ -29,7 +28,8 @@ const MODE: u32 = 0o600;
 /// A recorder into the file `path`, which is replaced; fails where it cannot be written.
 ///
 /// Where it cannot be written later, or not fast enough, that is told once and ends the recording, since one with a gap
-/// would be of no use; the node goes on. What was recorded is complete in the file once the recorder is dropped.
+/// would be of no use; the node goes on. What was recorded is complete in the file once the recorder is dropped,
+/// unless the file takes nothing for long then ([`PATIENCE`]).
 pub(crate) fn start(path: &Path, header: &Header) -> io::Result<Recorder> {
     let mut file = BufWriter::new(open(path)?);
     line(&mut file, header)?;
@@ -67,7 +67,7 @@ pub(super) struct Recording {
     entries: Option<SyncSender<Entry>>,
     /// Whether an entry is missing, so that what is written has no end.
     cut: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Beside,
 }
 
 impl Recording {
@@ -77,17 +77,14 @@ impl Recording {
         let cut = Arc::<AtomicBool>::default();
         let is_cut = cut.clone();
         let work = move || {
-            // Its file is open, and it needs no more.
-            privilege::forget();
             if let Err(error) = write(file, &waiting, &is_cut) {
                 tracing::warn!("--record: {error}; the recording ends here, and the node goes on");
             }
         };
-        let thread = std::thread::Builder::new().name("recording".into());
         Ok(Self {
             entries: Some(entries),
             cut,
-            thread: Some(thread.spawn(work)?),
+            thread: Beside::start("recording", work)?,
         })
     }
 
@@ -113,9 +110,12 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         self.entries = None;
-        if let Some(thread) = self.thread.take() {
-            // What it panicked of stands on standard error.
-            let _ = thread.join();
+        if !self.thread.await_end() {
+            let seconds = PATIENCE.as_secs();
+            tracing::warn!(
+                "--record: what was recorded last is not in the file after {seconds} s; it is given up, and the \
+                 recording has no end"
+            );
         }
     }
 }

@@ -3,17 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use serde::Serialize;
 
 use super::StatsFile;
-use crate::privilege;
-
-/// How long the end waits for the last statistics: a disk that takes nothing must not hold it up for ever.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::beside::{Beside, PATIENCE};
 
 /// The end at which counters come in of a thread that writes them to a file.
 #[derive(Debug)]
@@ -21,7 +16,7 @@ pub(crate) struct StatsWriter<S> {
     counted: Option<Sender<Counted<S>>>,
     /// Whether the thread has counters that it has not yet written.
     busy: Arc<AtomicBool>,
-    done: Receiver<()>,
+    thread: Beside,
     name: String,
 }
 
@@ -35,23 +30,14 @@ impl<S: Serialize + Send + 'static> StatsWriter<S> {
     /// Writes to `file` from now on; `whose` they are is told where that fails.
     pub(crate) fn start(file: StatsFile, whose: &'static str) -> io::Result<Self> {
         let (counted, waiting) = mpsc::channel();
-        let (finished, done) = mpsc::channel();
         let busy = Arc::new(AtomicBool::new(false));
         let name = file.path().display().to_string();
         let is_busy = busy.clone();
-        let work = move || {
-            privilege::forget();
-            write(&file, whose, &waiting, &is_busy);
-            // Whoever waited may have given up.
-            let _ = finished.send(());
-        };
-        thread::Builder::new()
-            .name("statistics".into())
-            .spawn(work)?;
+        let work = move || write(&file, whose, &waiting, &is_busy);
         Ok(Self {
             counted: Some(counted),
             busy,
-            done,
+            thread: Beside::start("statistics", work)?,
             name,
         })
     }
@@ -67,7 +53,7 @@ impl<S: Serialize + Send + 'static> StatsWriter<S> {
     pub(crate) fn finish(&mut self, stats: S) {
         self.send(stats, true);
         self.counted = None;
-        if self.done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if !self.thread.await_end() {
             let seconds = PATIENCE.as_secs();
             tracing::warn!(
                 "--stats {}: the last statistics are not there after {seconds} s; they are given up",
@@ -117,6 +103,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::sync::Barrier;
+    use std::thread;
 
     /// Counters that are written when somebody else comes to the barrier.
     struct Slow(u32, Arc<Barrier>);
