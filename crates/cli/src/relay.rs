@@ -30,7 +30,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match relay::run(&file, args.stats.as_deref()) {
         Ok(_) => Ok(()),
         Err(error @ RelayError::Drive(_)) => Err(Failure::Run(error.into())),
-        Err(error @ RelayError::Udp(_)) => Err(Failure::Machine(error.into())),
+        Err(error @ (RelayError::Udp(_) | RelayError::Privilege(_))) => {
+            Err(Failure::Machine(error.into()))
+        }
         Err(error) => Err(Failure::Input(error.into())),
     }
 }

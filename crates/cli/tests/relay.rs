@@ -1,6 +1,8 @@
 //! `polypath relay` as its users run it.
 
 mod common;
+#[path = "relay/service.rs"]
+mod service;
 
 use std::fs::{self, File};
 use std::net::UdpSocket;

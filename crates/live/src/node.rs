@@ -231,7 +231,7 @@ impl Node {
     /// Carries packets until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.station.tun_name(), "ready");
-        self.station.office.tell_ready();
+        self.station.office.supervision.tell_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.station);
         let now = self.driver.clock().now();
         let finished = self.station.finish(now, stats::drive(&report));

@@ -1,6 +1,6 @@
-//! What a node tells the service manager: `sd_notify(3)`, without its library.
+//! What a node or a relay tells the service manager: `sd_notify(3)`, without its library.
 //!
-//! A message that cannot be delivered is lost; a node does not wait for its manager.
+//! A message that cannot be delivered is lost; nobody waits for a manager.
 
 use std::env;
 use std::ffi::OsStr;
@@ -13,6 +13,9 @@ use std::sync::Arc;
 use polypath_core::time::Duration;
 
 use crate::clock::Clock;
+pub(crate) use supervision::Supervision;
+
+mod supervision;
 
 /// The service manager that started this process, if one did.
 #[derive(Clone, Debug, Default)]
@@ -43,34 +46,34 @@ impl Notifier {
         }
     }
 
-    /// How long the manager waits for a sign of life before it restarts the node.
+    /// How long the manager waits for a sign of life before it restarts the process.
     #[must_use]
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog
     }
 
-    /// The node carries packets, and its configuration is in force.
+    /// Packets are carried, and the configuration is in force.
     pub fn ready(&self) {
         self.tell("READY=1");
     }
 
-    /// The node reads its configuration again; [`Self::ready`] ends that.
+    /// The configuration is read again; [`Self::ready`] ends that.
     pub fn reloading(&self) {
         let us = Clock::starting_at(0).now().0 / 1000;
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={us}"));
     }
 
-    /// The node ends.
+    /// The process ends.
     pub fn stopping(&self) {
         self.tell("STOPPING=1");
     }
 
-    /// The node lives.
+    /// The process lives.
     pub fn alive(&self) {
         self.tell("WATCHDOG=1");
     }
 
-    /// How the node does, on one line.
+    /// How it does, on one line.
     pub fn status(&self, line: &str) {
         self.tell(&format!("STATUS={line}"));
     }

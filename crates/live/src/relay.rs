@@ -17,6 +17,8 @@ use crate::clock::Clock;
 use crate::config::relay::RelayFile;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
+use crate::notify::{Notifier, Supervision};
+use crate::privilege::{self, PrivilegeError};
 use crate::stats::{self, StatsFile, StatsWriter};
 use crate::udp::{PathSocket, UdpError};
 use path::Path as RelayPath;
@@ -62,6 +64,9 @@ pub enum RelayError {
         /// What the system said.
         source: io::Error,
     },
+    /// Privileges that are to be given up.
+    #[error(transparent)]
+    Privilege(#[from] PrivilegeError),
     /// The drive loop.
     #[error("the relay stopped: {0}")]
     Drive(#[from] io::Error),
@@ -76,6 +81,8 @@ pub struct RelayServer {
 /// Runs a relay until `SIGINT` or `SIGTERM`, and says what it counted; `stats` is where it writes that meanwhile.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     let mut relay = RelayServer::open(file, stats)?;
+    privilege::give_up(None)?;
+    relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
     // A hangup, or a reload that is meant for a node, does not end it.
     signal_hook::flag::register(SIGHUP, Arc::default())?;
@@ -115,6 +122,12 @@ impl RelayServer {
         Ok(Self { station, driver })
     }
 
+    /// Tells the service manager from now on how the relay does.
+    fn report_to(&mut self, notifier: Notifier) {
+        let now = self.driver.clock().now();
+        self.station.supervision = Supervision::new(notifier, now);
+    }
+
     /// Ends [`RelayServer::run`] from elsewhere.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
@@ -124,6 +137,7 @@ impl RelayServer {
     /// Forwards datagrams until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, RelayError> {
         tracing::info!(paths = self.station.len(), "ready");
+        self.station.supervision.tell_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.station);
         let now = self.driver.clock().now();
         let stats = self.station.finish(now, stats::drive(&report));

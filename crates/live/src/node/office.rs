@@ -2,14 +2,14 @@
 
 use std::io;
 
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Time;
 use polypath_session::tunnel::{Input, Tunnel};
 
 use super::ports::Ports;
 use super::rates::Rates;
 use super::timeline::Timeline;
 use crate::drive::{Token, Watcher};
-use crate::notify::Notifier;
+use crate::notify::{Notifier, Supervision};
 use crate::operation::change::{Change, Remote};
 use crate::operation::{Mailbox, Order};
 use crate::stats::{PathStats, PolicyStats, Reloads, Stats};
@@ -21,11 +21,8 @@ pub(super) const ORDERS: Token = Token(u32::MAX - 1);
 pub(super) struct Office {
     orders: Option<Mailbox>,
     watcher: Watcher,
-    notifier: Notifier,
-    /// When the service manager is to hear next that the node lives.
-    alive_at: Option<Time>,
-    /// What the service manager was told last.
-    told: String,
+    /// What the service manager hears.
+    pub(super) supervision: Supervision,
     rates: Rates,
     reloads: Reloads,
     started: Time,
@@ -37,9 +34,7 @@ impl Office {
         Self {
             orders: None,
             watcher,
-            notifier: Notifier::default(),
-            alive_at: None,
-            told: String::new(),
+            supervision: Supervision::default(),
             rates: Rates::default(),
             reloads: Reloads::default(),
             started: now,
@@ -55,28 +50,7 @@ impl Office {
 
     /// Tells the service manager from now on how the node does.
     pub(super) fn report_to(&mut self, notifier: Notifier) {
-        self.alive_at = notifier.watchdog().map(|_| self.started);
-        self.notifier = notifier;
-    }
-
-    /// When the service manager is to hear from the node.
-    pub(super) fn alive_at(&self) -> Option<Time> {
-        self.alive_at
-    }
-
-    /// Tells the service manager that the node lives, twice in the time after which it would be restarted.
-    pub(super) fn tell_alive(&mut self, now: Time) {
-        if self.alive_at.is_some_and(|at| at <= now)
-            && let Some(span) = self.notifier.watchdog()
-        {
-            self.notifier.alive();
-            self.alive_at = Some(now + span.scale(1, 2).max(Duration::from_millis(1)));
-        }
-    }
-
-    /// Tells the service manager that packets are carried from now on.
-    pub(super) fn tell_ready(&self) {
-        self.notifier.ready();
+        self.supervision = Supervision::new(notifier, self.started);
     }
 
     /// Takes the numbers of a second that is over.
@@ -84,10 +58,7 @@ impl Office {
         self.rates.sample(now, ports.paths.volumes());
         let paths = ports.paths.stats(now, |path| tunnel.health(path));
         let line = summary(tunnel.is_established(), &paths);
-        if line != self.told {
-            self.notifier.status(&line);
-            self.told = line;
-        }
+        self.supervision.tell_status(line);
     }
 
     /// Adds to `stats` what is known here alone.
@@ -165,12 +136,6 @@ impl Office {
             self.reloads.last_error = None;
         }
         Ok(Ok(()))
-    }
-}
-
-impl Drop for Office {
-    fn drop(&mut self) {
-        self.notifier.stopping();
     }
 }
 

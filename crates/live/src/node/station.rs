@@ -182,10 +182,7 @@ impl Station for NodeStation {
             at: self.report_at,
             why: "statistics",
         };
-        let alive = self.office.alive_at().map(|at| Deadline {
-            at,
-            why: "sign of life",
-        });
+        let alive = self.office.supervision.deadline();
         let silence = self.silence_at.map(|at| Deadline {
             at,
             why: "no answer yet",
@@ -201,7 +198,7 @@ impl Station for NodeStation {
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         self.catch_up(now)?;
         self.ports.send_off()?;
-        self.office.tell_alive(now);
+        self.office.supervision.tell_alive(now);
         if self.report_at <= now {
             self.report_at = next_second(now);
             self.report(now);

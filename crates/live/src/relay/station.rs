@@ -7,15 +7,18 @@ use polypath_core::time::Time;
 use serde_json::Value;
 
 use super::path::Path;
-use super::{Stats, VERSION};
+use super::{PathStats, Stats, VERSION};
 use crate::drive::{Station, Token};
 use crate::node::next_second;
+use crate::notify::Supervision;
 use crate::stats::StatsWriter;
 
 /// The paths of a relay.
 pub(super) struct RelayStation {
     paths: Vec<Path>,
     stats: Option<StatsWriter<Stats>>,
+    /// What the service manager hears.
+    pub(super) supervision: Supervision,
     /// When strangers' datagrams are counted next, and statistics written.
     look_at: Time,
 }
@@ -25,8 +28,9 @@ impl RelayStation {
     pub(super) fn new(paths: Vec<Path>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
         Self {
             paths,
-            look_at: now,
             stats,
+            supervision: Supervision::default(),
+            look_at: now,
         }
     }
 
@@ -63,18 +67,22 @@ impl Station for RelayStation {
             why: "the second is over",
         };
         let paths = self.paths.iter().map(Path::deadline);
-        paths.fold(Some(look), Deadline::earlier)
+        let own = Deadline::earlier(Some(look), self.supervision.deadline());
+        paths.fold(own, Deadline::earlier)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         for path in &mut self.paths {
             path.expire(now)?;
         }
+        self.supervision.tell_alive(now);
         if self.look_at <= now {
             self.look_at = next_second(now);
             self.paths.iter_mut().for_each(Path::guard);
+            let stats = self.count(now);
+            self.supervision.tell_status(summary(&stats.paths));
             if let Some(writer) = &self.stats {
-                writer.take(self.count(now));
+                writer.take(stats);
             }
         }
         Ok(())
@@ -85,4 +93,11 @@ impl Station for RelayStation {
         let path = self.paths.get_mut(index);
         path.map_or(Ok(0), |path| path.receive(budget))
     }
+}
+
+/// How the relay does, for whoever lists services.
+fn summary(paths: &[PathStats]) -> String {
+    let nodes = || paths.iter().flat_map(|path| &path.nodes);
+    let here = nodes().filter(|node| node.established).count();
+    format!("{here} of {} nodes here", nodes().count())
 }
