@@ -17,18 +17,40 @@ in_root() {
   dpkg --root="$root" --log=/dev/null --force-depends --force-script-chrootless --force-not-root "$@" >/dev/null 2>&1
 }
 
+check_unit() { # TEMPLATE
+  local template instance said
+  template=$(basename "$1" .service)
+  if ! command -v systemd-analyze >/dev/null; then
+    echo "deb: skipped: needs systemd-analyze to verify $template.service"
+    return
+  fi
+  # The instance is verified with a program and a user that this machine has.
+  instance=$root/${template}check.service
+  sed "s|/usr/bin/polypath|$root/usr/bin/polypath|; s|=polypath\$|=root|" "$1" >"$instance"
+  said=$(systemd-analyze verify --man=no "$instance" 2>&1) || fail "$template.service is refused: $said"
+  [ -z "$said" ] || fail "$template.service is complained of: $said"
+  rm "$instance"
+}
+
 in_root --install "$package" || fail "it cannot be installed"
 "$root/usr/bin/polypath" --version | grep -q '^polypath ' || fail "the program does not run"
-[ -s "$root/usr/share/man/man1/polypath-node.1.gz" ] || fail "there are no manual pages"
-if command -v systemd-analyze >/dev/null; then
-  # The instance is verified with a program and a user that this machine has.
-  unit=$root/polypath@check.service
-  sed "s|/usr/bin/polypath|$root/usr/bin/polypath|; s|=polypath\$|=root|" \
-    "$root/lib/systemd/system/polypath@.service" >"$unit"
-  said=$(systemd-analyze verify --man=no "$unit" 2>&1) || fail "the unit is refused: $said"
-  [ -z "$said" ] || fail "the unit is complained of: $said"
-  rm "$unit"
+for page in polypath-node polypath-relay; do
+  [ -s "$root/usr/share/man/man1/$page.1.gz" ] || fail "there is no manual page $page"
+done
+if command -v groff >/dev/null; then
+  for page in "$root"/usr/share/man/man1/*.gz; do
+    said=$(gunzip -c "$page" | groff -man -Tutf8 -ww -z 2>&1) || fail "$(basename "$page"): $said"
+    [ -z "$said" ] || fail "$(basename "$page") is complained of: $said"
+  done
+else
+  echo "deb: skipped: needs groff to read the manual pages"
 fi
+for unit in "$root"/lib/systemd/system/*.service; do
+  check_unit "$unit"
+done
+while read -r link; do
+  [ -e "$root/usr/share/doc/polypath/$link" ] || fail "a guide has a link to $link, which is not in the package"
+done < <("$(dirname "$0")/links.sh" "$root"/usr/share/doc/polypath/*.md)
 bash -n "$root/usr/share/bash-completion/completions/polypath" || fail "bash refuses the completions"
 in_root --remove polypath || fail "it cannot be removed"
 left=$(find "$root" -path "$root/var" -prune -o -type f -print)

@@ -5,6 +5,7 @@ set -euo pipefail
 
 binary=$1 out=$2
 top=$(cd "$(dirname "$0")/.." && pwd)
+repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$top/Cargo.toml")
 version=$("$binary" --version | cut -d ' ' -f 2)
 architecture=$(dpkg --print-architecture)
 stage=$(mktemp -d)
@@ -12,9 +13,10 @@ trap 'rm -rf "$stage"' EXIT
 root=$stage/root
 
 install -Dm 755 --strip "$binary" "$root/usr/bin/polypath"
-install -Dm 644 "$top/packaging/polypath@.service" "$root/lib/systemd/system/polypath@.service"
+install -dm 755 "$root/lib/systemd/system"
+install -m 644 "$top"/packaging/*.service "$root/lib/systemd/system"
 install -Dm 644 "$top/packaging/polypath.sysusers" "$root/usr/lib/sysusers.d/polypath.conf"
-install -dm 755 "$root/usr/share/man/man1" "$root/usr/share/doc/polypath/examples"
+install -dm 755 "$root/usr/share/man/man1"
 install -dm 750 "$root/etc/polypath"
 
 "$binary" man "$root/usr/share/man/man1"
@@ -27,14 +29,26 @@ complete bash bash-completion/completions/polypath
 complete zsh zsh/vendor-completions/_polypath
 complete fish fish/vendor_completions.d/polypath.fish
 
-install -m 644 "$top"/docs/{operation,two-nodes}.md "$root/usr/share/doc/polypath"
-install -m 644 "$top"/docs/two-nodes/*.toml "$root/usr/share/doc/polypath/examples"
-install -m 644 "$top/CHANGELOG.md" "$root/usr/share/doc/polypath/changelog"
-gzip -9n "$root/usr/share/doc/polypath/changelog"
-cat >"$root/usr/share/doc/polypath/copyright" <<EOF
+# The guides stand beside their files as in the repository, so that they find them; what else they name is there alone.
+doc=$root/usr/share/doc/polypath
+install -dm 755 "$doc/two-nodes" "$doc/deploy"
+install -m 644 "$top"/docs/{two-nodes,relay,deploy,operation,replay}.md "$doc"
+install -m 644 "$top"/docs/two-nodes/*.toml "$doc/two-nodes"
+install -m 644 "$top"/docs/deploy/*.toml "$doc/deploy"
+for link in $("$top/scripts/links.sh" "$doc"/*.md | sort -u); do
+  [ -e "$doc/$link" ] && continue
+  if [ ! -e "$top/docs/$link" ]; then
+    echo "deb: a guide has a link to $link, which is nowhere" >&2
+    exit 1
+  fi
+  sed -i "s|](${link//./\\.}\([#)]\)|]($repository/blob/main/docs/$link\1|g" "$doc"/*.md
+done
+install -m 644 "$top/CHANGELOG.md" "$doc/changelog"
+gzip -9n "$doc/changelog"
+cat >"$doc/copyright" <<EOF
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: polypath
-Source: https://github.com/polypath/polypath
+Source: $repository
 
 Files: *
 Copyright: 2026 the polypath developers
@@ -56,7 +70,7 @@ Depends: libc6 (>= $libc), libgcc-s1
 Recommends: systemd
 Section: net
 Priority: optional
-Homepage: https://github.com/polypath/polypath
+Homepage: $repository
 Description: media over several paths at once
  Carries the packets of unmodified applications to a peer over several network
  paths at once, encrypted, and simulates and measures beforehand what that does
@@ -72,7 +86,7 @@ if [ "$1" = configure ]; then
   fi
   if [ -d "$DPKG_ROOT/run/systemd/system" ]; then
     systemctl daemon-reload
-    # Nodes that run go on with the old program until they are restarted: that is for the operator to choose.
+    # Nodes and relays that run go on with the old program until they are restarted: that is for the operator to choose.
   fi
 fi
 EOF
@@ -80,7 +94,7 @@ cat >"$root/DEBIAN/prerm" <<'EOF'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d "$DPKG_ROOT/run/systemd/system" ]; then
-  systemctl stop 'polypath@*.service'
+  systemctl stop 'polypath@*.service' 'polypath-relay@*.service'
 fi
 EOF
 cat >"$root/DEBIAN/postrm" <<'EOF'
