@@ -2,7 +2,7 @@
 //!
 //! A run has an origin, a point on `CLOCK_MONOTONIC` that all its processes share, and [`Time`] counts
 //! nanoseconds from there. The wall clock is read for two things only: kernel receive timestamps, which
-//! are stamped with it, and the growing timestamp of a handshake.
+//! are stamped with it, and the growing timestamp of a handshake. It may be set at any time, so that it is read anew for both.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -51,6 +51,14 @@ impl Clock {
     pub fn at_wall(&self, stamp_ns: u64) -> Time {
         let age = wall_ns().saturating_sub(stamp_ns);
         self.now() - Duration(age)
+    }
+
+    /// What the wall clock would have shown at time zero, as it is set now, in nanoseconds since the Unix epoch.
+    #[must_use]
+    pub fn wall_at_zero(&self) -> u64 {
+        // Read first: whoever is held up in between errs to the past, which is made good the next time.
+        let wall = wall_ns();
+        wall.saturating_sub(self.now().0)
     }
 
     /// `at` on `CLOCK_MONOTONIC`, as timers want it.
@@ -119,6 +127,13 @@ mod tests {
         assert!(age > Duration::from_millis(2_999) && age < Duration::from_millis(3_500));
         let future = wall_ns() + 100 * NS_PER_S;
         assert!(clock.at_wall(future) <= clock.now());
+    }
+
+    #[test]
+    fn the_wall_clock_at_time_zero_is_the_age_of_the_run_ago() {
+        let clock = Clock::starting_at(monotonic_ns() - 10 * NS_PER_S);
+        let ago = Duration(wall_ns() - clock.wall_at_zero());
+        assert!(ago >= Duration::from_secs(10) && ago < Duration::from_millis(10_500));
     }
 
     #[test]

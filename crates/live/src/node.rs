@@ -206,7 +206,7 @@ impl Node {
         let is_given = config.node.tun.mtu.is_some();
         paths.carry_for(TunMtu { mtu, is_given });
         let ports = Ports::new(Packets::new(tun, offload), paths, events);
-        let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock.now());
+        let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock);
         station.find_sizes(clock.now(), config.finds_sizes())?;
         let operation = operate::begin(config, options, (own, notifier), underlay, &mut station)?;
         Ok(Self {
@@ -279,7 +279,7 @@ fn session(
         peer: config.peer.public_key,
         reachable: config.paths.iter().map(known).collect(),
         max_datagram,
-        wall_clock: wall_ns().saturating_sub(clock.now().0),
+        wall_clock: clock.wall_at_zero(),
         limits: Limits::default(),
     }
 }

@@ -138,6 +138,11 @@ impl Session {
         }
     }
 
+    /// The wall clock would have shown `at_zero` at time zero ([`SessionConfig::wall_clock`]); heeded where it was set ahead.
+    pub(crate) fn set_wall_clock(&mut self, at_zero: u64) {
+        self.attempts.set_wall_clock(at_zero);
+    }
+
     /// Whether a frame for `path` would leave now, rather than wait for keys or for the peer's address.
     pub(crate) fn carries(&self, path: PathId) -> bool {
         let reachable = self.reachable.get(path.index());

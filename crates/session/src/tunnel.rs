@@ -13,7 +13,7 @@
 //! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
 
 use bytes::Bytes;
-use polypath_core::endpoint::{self, Adjustment, ConfigError, Endpoint, EndpointConfig};
+use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
 use polypath_core::event::{DropReason, Event};
 use polypath_core::frame::{Body, Frame, FrameKind, HEADER_LEN, PathId, SEAL_LEN};
 use polypath_core::liveness::PathHealth;
@@ -29,9 +29,11 @@ use crate::event::{Counters, Reject, SessionEvent};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 use relayed::Relays;
+pub use seam::{Input, Output};
 
 mod fragment;
 mod relayed;
+mod seam;
 
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
@@ -48,90 +50,6 @@ pub const fn packet_overhead(by_relay: bool) -> usize {
 
 /// Most of what a tunnel without relays holds at once beside what its configuration says ([`Tunnel::held`]).
 pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
-
-/// What comes to a tunnel.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// An IP packet of an application.
-    Packet(Bytes),
-    /// A datagram from the network.
-    Datagram {
-        /// The path on which it came.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
-    /// this time at the earliest.
-    Late(Time),
-    /// The endpoint goes on like this; the session goes on as it is.
-    Adjust(Adjustment),
-    /// The peer's address on this path is known from now on.
-    Addressed(PathId),
-    /// Where this path carried nothing for want of something at this end, it may from now on: if it does not live, it
-    /// is tried at once.
-    Reachable(PathId),
-    /// The interface of a path lets through packets of at most so many bytes; how many cross whole is found out from
-    /// now on, where paths are watched ([`polypath_core::pmtu`]).
-    Room {
-        /// The path.
-        path: PathId,
-        /// The longest packet in bytes; 0 where nothing is to be found out.
-        packet: u16,
-        /// Whether the path goes by another way than before, of which nothing is known.
-        elsewhere: bool,
-    },
-}
-
-/// What a tunnel says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Hand this IP packet to the applications.
-    Packet(Bytes),
-    /// Send this datagram on this path.
-    Datagram {
-        /// The path.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is.
-    Reply {
-        /// The path.
-        path: PathId,
-        /// Its bytes.
-        datagram: Bytes,
-    },
-    /// The datagram just taken is the peer's own and new; its source is the peer's address on this path, or its relay's.
-    Authenticated {
-        /// The path.
-        path: PathId,
-    },
-    /// The datagram just taken is of the relay by which this path goes, and new.
-    RelayHeard {
-        /// The path.
-        path: PathId,
-    },
-    /// This packet of an application was dropped, since no path carries it whole, and its sender is to send shorter
-    /// ones (RFC 1191, RFC 8201).
-    TooLong {
-        /// The packet.
-        packet: Bytes,
-        /// The longest packet that a path carries, in bytes.
-        limit: u16,
-    },
-    /// Something happened at the endpoint.
-    Event(Event),
-    /// Something happened in the session.
-    Session(SessionEvent),
-    /// Something happened in the session with the relay of a path.
-    Relay {
-        /// The path.
-        path: PathId,
-        /// What.
-        event: SessionEvent,
-    },
-}
 
 /// An endpoint over a session.
 pub struct Tunnel {
@@ -455,6 +373,10 @@ impl Machine for Tunnel {
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Addressed(path) => self.session.reach(now, path),
+            Input::WallClock(at_zero) => {
+                self.session.set_wall_clock(at_zero);
+                self.relays.set_wall_clock(at_zero);
+            }
             Input::Reachable(path) => {
                 let input = endpoint::Input::PathReachable(path);
                 self.wake_endpoint(now, Wake::Input(input), out);

@@ -12,6 +12,7 @@ use super::next_second;
 use super::office::{ORDERS, Office};
 use super::ports::Ports;
 use super::timeline::Timeline;
+use crate::clock::Clock;
 use crate::drive::{BUDGET, Station, Token, Watcher};
 use crate::operation::Order;
 use crate::stats::{self, PathStats, RelayStats, Stats, StatsWriter};
@@ -27,6 +28,7 @@ pub(super) struct NodeStation {
     tunnel: Timeline<Tunnel>,
     ports: Ports,
     stats: Option<StatsWriter<Stats>>,
+    clock: Clock,
     /// When the next second is over, and files are written, if there are any.
     report_at: Time,
     /// When the log is to say from which paths nothing came.
@@ -35,20 +37,22 @@ pub(super) struct NodeStation {
 }
 
 impl NodeStation {
-    /// A station at `now`.
+    /// A station that begins now.
     pub(super) fn new(
         tunnel: Tunnel,
         ports: Ports,
         stats: Option<StatsWriter<Stats>>,
         watcher: Watcher,
-        now: Time,
+        clock: Clock,
     ) -> Self {
+        let now = clock.now();
         // As many as the kernel joins in one call, and some 0.1 ms of work.
         let turn = if ports.tun.has_offload() { 64 } else { BUDGET };
         Self {
             tunnel: Timeline::new(tunnel, now, turn),
             ports,
             stats,
+            clock,
             report_at: now,
             silence_at: Some(now + PATIENCE),
             office: Office::new(watcher, now),
@@ -160,6 +164,12 @@ impl NodeStation {
         Ok(())
     }
 
+    /// Tells the tunnel how the wall clock is set: a machine without a clock of its own may learn the time after the start.
+    fn tell_wall_clock(&mut self, at: Time) -> io::Result<()> {
+        let input = Input::WallClock(self.clock.wall_at_zero());
+        self.tunnel.take_input(at, input, &mut self.ports)
+    }
+
     /// Takes packets of applications at `at`, about `budget` at most, and says how many.
     fn take_packets(&mut self, at: Time, budget: usize) -> io::Result<usize> {
         let mut taken = 0;
@@ -196,7 +206,10 @@ impl Station for NodeStation {
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        self.catch_up(now)?;
+        let (_, until) = self.catch_up(now)?;
+        if self.report_at <= now {
+            self.tell_wall_clock(until)?;
+        }
         self.ports.send_off()?;
         self.office.supervision.tell_alive(now);
         if self.report_at <= now {

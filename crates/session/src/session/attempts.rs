@@ -53,6 +53,7 @@ struct Schedule {
 
 /// The wall clock, which this end never shows twice.
 struct WallClock {
+    /// What it showed at time zero.
     origin: u64,
     shown: u64,
 }
@@ -117,6 +118,11 @@ impl Attempts {
         if now >= self.schedule.answered_until {
             self.hasten(now);
         }
+    }
+
+    /// Goes by a wall clock that was set ahead: at time zero it would have shown `origin`.
+    pub(super) fn set_wall_clock(&mut self, origin: u64) {
+        self.clock.set(origin);
     }
 
     /// No handshake is wanted before `at`.
@@ -295,6 +301,11 @@ impl Schedule {
 }
 
 impl WallClock {
+    /// A clock that was set back is not followed: the peer would take what it shows for a replay.
+    fn set(&mut self, origin: u64) {
+        self.origin = self.origin.max(origin);
+    }
+
     fn show(&mut self, now: Time) -> u64 {
         self.shown = self.origin.saturating_add(now.0).max(self.shown + 1);
         self.shown

@@ -7,6 +7,7 @@ use crate::entropy::{Entropy, EntropyError};
 use net::{DELAY, Fate, Net, PATHS, WALL, config, end, faithful};
 
 mod attacks;
+mod clock;
 mod net;
 mod renewal;
 

@@ -63,6 +63,12 @@ impl Relays {
         self.get(path).map(|relayed| &relayed.session)
     }
 
+    /// The wall clock was set ([`Session::set_wall_clock`]).
+    pub(super) fn set_wall_clock(&mut self, at_zero: u64) {
+        let all = self.0.iter_mut().flatten();
+        all.for_each(|relayed| relayed.session.set_wall_clock(at_zero));
+    }
+
     /// Whether what is sent on `path` leaves now.
     pub(super) fn carries(&self, path: PathId) -> bool {
         let relayed = self.get(path);

@@ -34,7 +34,11 @@ impl Machine for Judge {
             Input::Datagram { path, .. } => path,
             Input::Packet(_) => return self.seen.push((now, "packet")),
             Input::Late(_) => return self.seen.push((now, "late")),
-            Input::Adjust(_) | Input::Addressed(_) | Input::Reachable(_) | Input::Room { .. } => {
+            Input::Adjust(_)
+            | Input::Addressed(_)
+            | Input::WallClock(_)
+            | Input::Reachable(_)
+            | Input::Room { .. } => {
                 unreachable!("nobody changes anything here")
             }
         };

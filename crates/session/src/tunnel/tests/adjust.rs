@@ -1,5 +1,7 @@
 //! Tunnels whose configuration changes under way.
 
+use polypath_core::endpoint::Adjustment;
+
 use super::*;
 
 fn packet(nodes: &mut [Node; 2], now: Time, number: u8) {
