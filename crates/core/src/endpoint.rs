@@ -42,6 +42,9 @@ pub enum Input<P> {
     Reachable,
     /// The same of what is sent on this path alone, as once its interface is there.
     PathReachable(PathId),
+    /// The other end has started anew, and knows nothing of before: the frames that come from now on are its own, and count
+    /// from its first one.
+    PeerRestarted,
     /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
     /// this time at the earliest.
     Late(Time),
@@ -181,6 +184,7 @@ impl<P: Payload> Machine for Endpoint<P> {
             Input::Packet { meta, payload } => self.sender.on_packet(now, &meta, payload, out),
             Input::Frame(frame) => self.on_frame(now, frame, out),
             Input::Reachable => self.sender.on_reachable(now, self.paths),
+            Input::PeerRestarted => self.receiver.restart(),
             Input::PathReachable(path) => {
                 if self.paths.contains(path) {
                     self.sender.on_reachable(now, PathSet::only(path));

@@ -19,8 +19,8 @@ pub struct EndpointConfig {
     pub encapsulation: Encapsulation,
     /// How many of the newest packets are remembered to recognise copies.
     pub window: u32,
-    /// The sequence number of the first packet. A deployment takes its wall clock in nanoseconds, so that
-    /// a restarted sender is always ahead of what the other end remembers; a simulation takes 0.
+    /// The sequence number of the first packet, usually 0. Whoever starts anew begins with it again, and the other end is told
+    /// ([`Input::PeerRestarted`](crate::endpoint::Input)).
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,

@@ -3,8 +3,10 @@
 //!
 //! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe stood for. It asks
 //! for the next one, and until a packet of that arrives, no pair votes. A packet newer than all before it tells the
-//! sender's epoch, whatever it is: a sender that was restarted begins at 0 again, with sequence numbers ahead of
-//! all before. Data that comes late on a slow path tells nothing new.
+//! sender's epoch, whatever it is. Data that comes late on a slow path tells nothing new.
+//!
+//! A sender that starts anew counts from its first packet again, with epoch 0. What was kept of the one before it is
+//! forgotten then ([`Input::PeerRestarted`](crate::endpoint::Input)): by its numbers, new packets would be copies of old ones.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +14,7 @@ use alloc::vec::Vec;
 use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
-use crate::frame::{Body, Encapsulation, Epoch, Frame, PathId, Payload};
+use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
 use crate::overlay::{EndpointConfig, Output, ProbingConfig};
 use crate::time::Time;
@@ -21,6 +23,7 @@ use crate::window::{SlidingWindow, Verdict};
 /// Combines the frames of all paths into the packets of the application.
 #[derive(Debug)]
 pub struct Receiver {
+    config: EndpointConfig,
     seen: SlidingWindow,
     epoch: Epoch,
     /// The highest sequence number of data and probes, which count the same packets.
@@ -28,7 +31,6 @@ pub struct Receiver {
     comparison: Comparison,
     request: Option<SwitchRequest>,
     delta_t: Vec<DeltaT>,
-    encapsulation: Encapsulation,
     detector: Option<Detector>,
 }
 
@@ -36,13 +38,13 @@ impl Receiver {
     /// A receiver for a checked configuration.
     pub(crate) fn new(config: &EndpointConfig) -> Self {
         Self {
+            config: *config,
             seen: SlidingWindow::new(config.window),
             epoch: Epoch::default(),
             newest: 0,
             comparison: Comparison::new(config.probing.threshold),
             request: None,
             delta_t: vec![DeltaT::default(); usize::from(config.paths)],
-            encapsulation: config.encapsulation,
             detector: config
                 .detector
                 .map(|detector| Detector::new(&detector, config.paths)),
@@ -51,7 +53,13 @@ impl Receiver {
 
     /// Compares paths by `probing` from now on.
     pub(crate) fn adjust(&mut self, probing: &ProbingConfig) {
+        self.config.probing = *probing;
         self.comparison.set_threshold(probing.threshold);
+    }
+
+    /// Forgets the sender that was, for another one has begun in its place.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(&self.config);
     }
 
     /// Takes a data frame: delivers the first copy, drops the others.
@@ -109,8 +117,9 @@ impl Receiver {
         if header.epoch != self.epoch || self.request.is_some() {
             return;
         }
-        let data_size = u32::from(data_len) + self.encapsulation.data;
-        let larger = data_size.saturating_sub(self.encapsulation.probe);
+        let encapsulation = self.config.encapsulation;
+        let data_size = u32::from(data_len) + encapsulation.data;
+        let larger = data_size.saturating_sub(encapsulation.probe);
         if let Some(delta_t) = self.delta_t[header.path.index()].of(larger) {
             self.comparison
                 .on_probe(now, header.path, header.sequence, delta_t, &self.seen);

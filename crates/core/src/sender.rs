@@ -26,7 +26,7 @@ pub struct Sender {
     link: Outgoing,
     sequence: u64,
     pair_len: u16,
-    /// The number of the next pair on each path; like `sequence` ahead of those before a restart.
+    /// The number of the next pair on each path.
     pairs: Vec<u64>,
     liveness: Option<Liveness>,
     sizes: Discovery,

@@ -22,7 +22,7 @@ use polypath_session::session::{Limits, SessionConfig};
 use polypath_session::tunnel::{Tunnel, packet_overhead};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::clock::{Clock, wall_ns};
+use crate::clock::Clock;
 use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::control::ControlError;
 use crate::drive::{Driver, StopHandle, Token};
@@ -310,8 +310,7 @@ pub(crate) fn endpoint(config: &NodeConfig) -> EndpointConfig {
         policy: config.policy,
         encapsulation: Encapsulation::deployed(underlay),
         window: COMBINING_WINDOW,
-        // A node that starts anew is then ahead of all that the peer remembers of it.
-        first_sequence: wall_ns(),
+        first_sequence: 0,
         probing: config.probing,
         detector: None,
         liveness: config.liveness.config(),

@@ -5,7 +5,7 @@
 //! | type | 1 | 1 |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
 //! | static | 48 | the initiator's public key, sealed (Noise `s`) |
-//! | payload | 29 | sealed: wall clock in ns since 1970 (8), the initiator's index (4) and paths (1) |
+//! | payload | 37 | sealed: wall clock in ns since 1970 (8), the initiator's index (4), instance (8) and paths (1) |
 //! | mac | 16 | HMAC-BLAKE2s over all before it, keyed by the responder's public key |
 //!
 //! | response | bytes | |
@@ -13,8 +13,10 @@
 //! | type | 1 | 2 |
 //! | receiver | 4 | the initiator's index |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | payload | 21 | sealed: the responder's index (4) and paths (1) |
+//! | payload | 29 | sealed: the responder's index (4), instance (8) and paths (1) |
 //! | mac | 16 | as above, keyed by the initiator's public key |
+//!
+//! An end draws its instance at random once, so that the other knows when it has started anew.
 //!
 //! | transport | bytes | |
 //! | --- | --- | --- |
@@ -40,8 +42,8 @@ pub const INITIATION_LEN: usize = 1 + 32 + 48 + INITIATION_PAYLOAD + TAG_LEN + M
 /// Length of a response in bytes.
 pub const RESPONSE_LEN: usize = 5 + 32 + RESPONSE_PAYLOAD + TAG_LEN + MAC_LEN;
 
-pub(crate) const INITIATION_PAYLOAD: usize = 13;
-pub(crate) const RESPONSE_PAYLOAD: usize = 5;
+pub(crate) const INITIATION_PAYLOAD: usize = 8 + RESPONSE_PAYLOAD;
+pub(crate) const RESPONSE_PAYLOAD: usize = 4 + 8 + 1;
 pub(crate) const TRANSPORT_HEADER: usize = 13;
 
 /// The first byte of an initiation.
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn lengths_are_those_of_the_tables() {
-        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 126, 74));
+        assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 134, 82));
     }
 
     #[test]
@@ -178,8 +180,8 @@ mod tests {
         assert_eq!(parse(&[]), Err(Reject::Truncated));
         assert_eq!(parse(&[0; 40]), Err(Reject::UnknownType));
         assert_eq!(parse(&[TRANSPORT; 28]), Err(Reject::Truncated));
-        assert_eq!(parse(&[INITIATION; 125]), Err(Reject::Truncated));
-        assert_eq!(parse(&[RESPONSE; 75]), Err(Reject::Oversized));
+        assert_eq!(parse(&[INITIATION; 133]), Err(Reject::Truncated));
+        assert_eq!(parse(&[RESPONSE; 83]), Err(Reject::Oversized));
     }
 
     proptest! {

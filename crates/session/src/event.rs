@@ -10,6 +10,8 @@ pub enum SessionEvent {
         /// How many went before it without an answer.
         attempt: u32,
     },
+    /// The peer has started anew: the keys that come into use now are those of another instance than those before.
+    PeerRestarted,
     /// New keys are in use.
     Established {
         /// Whether this end began the handshake.

@@ -16,6 +16,8 @@ use crate::noise::{Ephemeral, Identity, MAC_LEN, Mac};
 pub(crate) struct Introduction {
     /// The index by which it knows the keys.
     pub(crate) index: u32,
+    /// A random number that it drew once: another one tells that it has started anew, whatever its clock shows.
+    pub(crate) instance: u64,
     /// How many paths it has.
     pub(crate) paths: u8,
 }
@@ -134,14 +136,22 @@ impl Opened {
 
 impl Introduction {
     fn to_bytes(self) -> [u8; RESPONSE_PAYLOAD] {
-        let [a, b, c, d] = self.index.to_be_bytes();
-        [a, b, c, d, self.paths]
+        let mut bytes = [0; RESPONSE_PAYLOAD];
+        bytes[..4].copy_from_slice(&self.index.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.instance.to_be_bytes());
+        bytes[12] = self.paths;
+        bytes
     }
 
+    /// Reads the first [`RESPONSE_PAYLOAD`] of `bytes`.
     fn read(bytes: &[u8]) -> Self {
+        let (mut index, mut instance) = ([0; 4], [0; 8]);
+        index.copy_from_slice(&bytes[..4]);
+        instance.copy_from_slice(&bytes[4..12]);
         Self {
-            index: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-            paths: bytes[4],
+            index: u32::from_be_bytes(index),
+            instance: u64::from_be_bytes(instance),
+            paths: bytes[12],
         }
     }
 }

@@ -21,6 +21,8 @@ const REPLAY_WINDOW: u32 = 2048;
 pub(crate) struct KeyPair {
     pub(crate) local: u32,
     pub(crate) established: Time,
+    /// Which instance of the peer has them, too.
+    pub(crate) instance: u64,
     remote: u32,
     transport: StatelessTransportState,
     paths: Vec<PathState>,
@@ -40,6 +42,7 @@ impl KeyPair {
         Self {
             local,
             established: now,
+            instance: agreed.remote.instance,
             remote: agreed.remote.index,
             transport: agreed.transport,
             paths: (0..paths).map(|_| fresh()).collect(),

@@ -5,6 +5,9 @@
 //! were in use before open datagrams under way for a while (`previous`); so do those that still waited when a
 //! handshake of this end's own ended, for the peer may have used them. They seal no more, or either end would go on
 //! with the keys of another handshake.
+//!
+//! All that open belong to one instance of the peer, but for those that wait: once the peer has started anew, what it
+//! sealed before counts by other numbers, and does not open any more.
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
@@ -23,6 +26,8 @@ pub(crate) struct Keyring {
     pub(crate) current: Option<KeyPair>,
     next: Option<KeyPair>,
     previous: Vec<(KeyPair, Time)>,
+    /// The instance of the peer whose keys came into use last, and may have run out since.
+    instance: Option<u64>,
 }
 
 /// Which part a key pair plays.
@@ -59,15 +64,23 @@ impl Keyring {
         self.indices().any(|known| known == index)
     }
 
-    /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more.
-    pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) {
-        let retired = [self.current.replace(pair), self.next.take()];
-        for pair in retired.into_iter().flatten() {
+    /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more, if they are of the same
+    /// instance of the peer. True if that has started anew since keys came into use last.
+    pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) -> bool {
+        let instance = pair.instance;
+        let before = self.instance.replace(instance);
+        let is_of_it = |pair: &KeyPair| pair.instance == instance;
+        // A late answer of the instance that is known says nothing of another one, which may have come after it.
+        let is_over = |next: &mut KeyPair| before != Some(instance) || is_of_it(next);
+        let retired = [self.current.replace(pair), self.next.take_if(is_over)];
+        self.previous.retain(|(pair, _)| is_of_it(pair));
+        for pair in retired.into_iter().flatten().filter(is_of_it) {
             if self.previous.len() == MOST_PREVIOUS {
                 self.previous.remove(0);
             }
             self.previous.push((pair, now + limits.retire_after));
         }
+        before.is_some_and(|before| before != instance)
     }
 
     /// Keeps `pair` until the peer confirms it.
@@ -75,11 +88,10 @@ impl Keyring {
         self.next = Some(pair);
     }
 
-    /// The peer has confirmed the keys that waited for it.
-    pub(crate) fn confirm(&mut self, now: Time, limits: &Limits) {
-        if let Some(pair) = self.next.take() {
-            self.rotate(now, pair, limits);
-        }
+    /// The peer has confirmed the keys that waited for it; true if it has started anew since keys came into use last.
+    pub(crate) fn confirm(&mut self, now: Time, limits: &Limits) -> bool {
+        let pair = self.next.take();
+        pair.is_some_and(|pair| self.rotate(now, pair, limits))
     }
 
     /// Drops what has run out; true if those were the keys that sealed.
@@ -118,11 +130,20 @@ mod tests {
 
     /// Keys by this index, of a whole handshake.
     fn pair(index: u32) -> KeyPair {
+        pair_of(1, index)
+    }
+
+    /// Keys of an instance of the peer.
+    fn pair_of(instance: u64, index: u32) -> KeyPair {
         let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
         let (a, b) = (key("a"), key("b"));
         let initiator = Identity::new(a.clone(), b.public());
         let responder = Identity::new(b, a.public());
-        let own = Introduction { index, paths: 1 };
+        let own = Introduction {
+            index,
+            instance,
+            paths: 1,
+        };
         let mac = &mut Mac::new(&initiator.peer);
         let initiation = Initiation::begin(&initiator, mac, [7; 32], 1, own).unwrap();
         let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
@@ -158,6 +179,39 @@ mod tests {
         assert!(!ring.expire(later, &limits));
         let known = [2, 3, 4, 5].map(|index| ring.knows(index));
         assert_eq!(known, [false, false, false, true]);
+    }
+
+    #[test]
+    fn keys_of_an_instance_open_nothing_once_those_of_another_are_in_use() {
+        let limits = Limits::default();
+        let mut ring = Keyring::default();
+        let started_anew = |ring: &mut Keyring, pair| ring.rotate(Time::ZERO, pair, &limits);
+        assert!(!started_anew(&mut ring, pair_of(1, 1)), "the first");
+        assert!(!started_anew(&mut ring, pair_of(1, 2)));
+        ring.await_confirmation(pair_of(2, 3));
+        assert!(ring.knows(1) && ring.knows(2), "nothing is confirmed");
+        assert!(ring.confirm(Time::ZERO, &limits));
+        let opens = [1, 2, 3].map(|index| ring.knows(index));
+        assert_eq!(opens, [false, false, true]);
+        // Also where those before have run out.
+        ring.expire(Time::ZERO + limits.reject_after, &limits);
+        ring.await_confirmation(pair_of(2, 4));
+        assert!(started_anew(&mut ring, pair_of(3, 5)));
+        let opens = [3, 4, 5].map(|index| ring.knows(index));
+        assert_eq!(opens, [false, false, true]);
+    }
+
+    /// An instance has begun a handshake, and the late answer of the one before ends a handshake of this end's own.
+    #[test]
+    fn keys_of_a_newer_instance_wait_on_while_the_known_one_answers() {
+        let limits = Limits::default();
+        let mut ring = Keyring::default();
+        ring.rotate(Time::ZERO, pair_of(1, 1), &limits);
+        ring.await_confirmation(pair_of(2, 2));
+        assert!(!ring.rotate(Time::ZERO, pair_of(1, 3), &limits));
+        assert!(ring.confirm(Time::ZERO, &limits));
+        let opens = [1, 2, 3].map(|index| ring.knows(index));
+        assert_eq!(opens, [false, true, false]);
     }
 
     /// An answer of no use left keys that waited; then both ends renewed, and the peer's handshake ended after this end's

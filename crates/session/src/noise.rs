@@ -16,7 +16,7 @@ pub(crate) const MAC_LEN: usize = 16;
 
 const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
 /// Both ends mix it into the handshake: another version of the protocol does not decrypt.
-const PROLOGUE: &[u8] = b"polypath session 1";
+const PROLOGUE: &[u8] = b"polypath session 2";
 const MAC_LABEL: &[u8] = b"polypath mac 1--";
 
 /// The private half of an ephemeral key.

@@ -99,6 +99,7 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         },
         Input::Frame(frame) => Input::Frame(shape_of_frame(frame)),
         Input::Reachable => Input::Reachable,
+        Input::PeerRestarted => Input::PeerRestarted,
         Input::PathReachable(path) => Input::PathReachable(*path),
         Input::Late(present) => Input::Late(*present),
         Input::Room {

@@ -13,9 +13,13 @@
 //!
 //! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
 //! it did not; or after [`Limits::rekey_after_count`] datagrams, unless it has just answered the peer's
-//! renewal. Old keys open what is under way for [`Limits::retire_after`] more, so that nothing is lost. A
-//! peer that started anew is known by its newer timestamp. Timestamps are remembered for the life of the
-//! session.
+//! renewal. Old keys open what is under way for [`Limits::retire_after`] more, so that nothing is lost. Timestamps are
+//! remembered for the life of the session.
+//!
+//! **Instances.** A peer that started anew is known by another instance number in its handshake, however its clock is set
+//! and whoever began. Once keys of the new instance are in use, those of the one before open nothing any more, and
+//! [`SessionEvent::PeerRestarted`] tells it before anything that they open. In use are keys that a response brings, or that a
+//! datagram has confirmed: an old initiation, replayed, gets an answer at most.
 //!
 //! **Addresses.** An initiation is answered where it came from, and where the peer is known to be. Only what opens under
 //! agreed keys tells where the peer is: an initiation may be an old one, which an end that started anew takes for
@@ -51,6 +55,7 @@ mod attempts;
 mod detour;
 mod guard;
 mod initiations;
+mod introducer;
 mod limits;
 mod seam;
 
@@ -286,7 +291,9 @@ impl Session {
         let frame = pair.open(path, datagram, &mut self.arena)?;
         self.authenticated(path, out);
         if slot == Slot::Next {
-            self.keys.confirm(now, &self.limits);
+            if self.keys.confirm(now, &self.limits) {
+                out(Output::Event(SessionEvent::PeerRestarted));
+            }
             self.established(now, false, out);
         }
         // What old keys open says nothing of the new ones.
@@ -315,7 +322,9 @@ impl Session {
         let (index, agreed) = self.attempts.complete(receiver, message)?;
         self.authenticated(path, out);
         let pair = self.pair(now, agreed, index, out);
-        self.keys.rotate(now, pair, &self.limits);
+        if self.keys.rotate(now, pair, &self.limits) {
+            out(Output::Event(SessionEvent::PeerRestarted));
+        }
         self.established(now, true, out);
         Ok(())
     }

@@ -222,17 +222,23 @@ impl Tunnel {
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let (mut opened, mut established) = (None, false);
+        let mut opened = None;
+        let (mut restarted, mut established) = (false, false);
         let (session, relays) = (&mut self.session, &mut self.relays);
         session.receive(now, path, datagram, &mut |said| {
-            if let session::Output::Event(SessionEvent::Established { .. }) = said {
-                established = true;
+            if let session::Output::Event(event) = &said {
+                restarted |= *event == SessionEvent::PeerRestarted;
+                established |= matches!(event, SessionEvent::Established { .. });
             }
             match said {
                 session::Output::Opened { frame, .. } => opened = Some(frame),
                 said => forward(now, said, relays, out),
             }
         });
+        // Before the first frame of the new instance, which may be the one that was opened.
+        if restarted {
+            self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
+        }
         if established {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::Reachable), out);
         }

@@ -18,6 +18,7 @@ mod adjust;
 mod configurations;
 mod liveness;
 mod marks;
+mod restart;
 
 const MS: Duration = Duration::from_millis(1);
 const FIRST: PathId = PathId(0);

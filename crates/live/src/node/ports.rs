@@ -246,6 +246,7 @@ const fn is_benign(reason: Reject) -> bool {
 fn log(event: SessionEvent) {
     match event {
         SessionEvent::Established { initiator } => tracing::info!(initiator, "session established"),
+        SessionEvent::PeerRestarted => tracing::info!("the peer has started anew"),
         SessionEvent::Expired => tracing::warn!("keys ran out; packets wait for the peer"),
         SessionEvent::Silent => {
             tracing::warn!("the peer does not answer; handshakes follow until it does");
@@ -268,6 +269,7 @@ fn log(event: SessionEvent) {
 fn log_relay(path: Option<&str>, event: SessionEvent) {
     match event {
         SessionEvent::Established { .. } => tracing::debug!(path, "joined the relay"),
+        SessionEvent::PeerRestarted => tracing::debug!(path, "the relay has started anew"),
         SessionEvent::Expired => tracing::warn!(path, "keys for the relay ran out"),
         SessionEvent::Silent => {
             tracing::warn!(

@@ -264,7 +264,8 @@ impl Path {
             SessionEvent::Expired => tracing::info!(path, node, "keys ran out: the node is gone"),
             SessionEvent::NoEntropy => tracing::error!("the random source failed"),
             SessionEvent::Rejected { reason, .. } => self.tell_rejected(Some(side), reason),
-            SessionEvent::Initiated { .. }
+            SessionEvent::PeerRestarted
+            | SessionEvent::Initiated { .. }
             | SessionEvent::Discarded
             | SessionEvent::PathsDiffer { .. } => {}
         }

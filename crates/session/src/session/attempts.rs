@@ -11,15 +11,14 @@ use crate::event::Reject;
 use crate::handshake::{Agreed, Initiation, Introduction, Opened};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
-use crate::noise::{Ephemeral, Identity, Mac};
+use crate::noise::{Identity, Mac};
 use crate::session::detour::Detour;
 use crate::session::guard::Guard;
+use crate::session::introducer::Introducer;
 
 /// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
 /// taken, or two ends would wait for each other where only one of them is heard.
 const STUBBORN_TRIES: u32 = 2;
-/// Draws of an index that nothing goes by yet; a source that takes more is not random.
-const DRAWS: u32 = 8;
 
 /// Why an initiation is not read.
 pub(crate) enum Refusal {
@@ -32,14 +31,13 @@ pub(super) struct Attempts {
     identity: Identity,
     mine: Mac,
     theirs: Mac,
-    entropy: BoxedEntropy,
+    introducer: Introducer,
     clock: WallClock,
     under_way: Option<Initiation>,
     schedule: Schedule,
     seen: Seen,
     guard: Guard,
     detour: Detour,
-    paths: u8,
 }
 
 /// When the next handshake begins, and how many tries went before it.
@@ -79,7 +77,7 @@ impl Attempts {
             mine: Mac::new(&identity.public),
             theirs: Mac::new(&identity.peer),
             identity,
-            entropy,
+            introducer: Introducer::new(paths, entropy),
             clock: WallClock {
                 origin: wall_clock,
                 shown: 0,
@@ -89,7 +87,6 @@ impl Attempts {
             seen: Seen::default(),
             guard: Guard::new(usize::from(paths)),
             detour: Detour::new(paths),
-            paths,
         }
     }
 
@@ -142,7 +139,7 @@ impl Attempts {
 
     /// Begins a handshake under an index that is not `taken`; nothing without entropy.
     pub(super) fn begin(&mut self, now: Time, taken: impl Fn(u32) -> bool) -> Option<Bytes> {
-        let ephemeral = self.draw_ephemeral().ok()?;
+        let ephemeral = self.introducer.draw().ok()?;
         let own = self.introduce(taken).ok()?;
         let timestamp = self.clock.show(now);
         let initiation =
@@ -159,7 +156,7 @@ impl Attempts {
         message: &Handshake<'_>,
     ) -> Result<Opened, Refusal> {
         self.admit(now, path, message).map_err(Refusal::Rejected)?;
-        let ephemeral = self.draw_ephemeral().map_err(|_| Refusal::NoEntropy)?;
+        let ephemeral = self.introducer.draw().map_err(|_| Refusal::NoEntropy)?;
         Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)
     }
 
@@ -266,25 +263,11 @@ impl Attempts {
         Ok((index, agreed.map_err(|_| Reject::Undecryptable)?))
     }
 
-    fn draw_ephemeral(&mut self) -> Result<Ephemeral, EntropyError> {
-        let mut ephemeral = [0; 32];
-        self.entropy.fill(&mut ephemeral)?;
-        Ok(ephemeral)
-    }
-
     /// This end under a new index: neither `taken` nor that of the initiation under way.
     fn introduce(&mut self, taken: impl Fn(u32) -> bool) -> Result<Introduction, EntropyError> {
         let under_way = self.under_way.as_ref().map(|initiation| initiation.index);
-        for _ in 0..DRAWS {
-            let mut index = [0; 4];
-            self.entropy.fill(&mut index)?;
-            let index = u32::from_be_bytes(index);
-            if under_way != Some(index) && !taken(index) {
-                let paths = self.paths;
-                return Ok(Introduction { index, paths });
-            }
-        }
-        Err(EntropyError)
+        self.introducer
+            .introduce(|index| under_way == Some(index) || taken(index))
     }
 }
 

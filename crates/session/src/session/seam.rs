@@ -18,7 +18,8 @@ pub struct SessionConfig {
     pub reachable: Vec<bool>,
     /// The longest datagram that is taken, in bytes.
     pub max_datagram: usize,
-    /// The wall clock at [`Time::ZERO`](polypath_core::time::Time::ZERO), in nanoseconds since 1970; it must not go back between runs.
+    /// The wall clock at [`Time::ZERO`](polypath_core::time::Time::ZERO), in nanoseconds since 1970; the
+    /// peer answers no handshake of an end whose clock went back between runs, and can only begin one itself.
     pub wall_clock: u64,
     /// When keys are renewed and dropped.
     pub limits: Limits,

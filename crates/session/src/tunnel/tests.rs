@@ -13,6 +13,7 @@ use crate::session::Limits;
 mod adjust;
 mod liveness;
 mod relayed;
+mod restart;
 mod sizes;
 
 const DELAY: Duration = Duration::from_millis(10);

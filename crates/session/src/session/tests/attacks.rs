@@ -136,6 +136,47 @@ fn an_old_initiation_tells_no_address_to_an_end_that_started_anew() {
     assert_eq!(located, [true; 2], "the peer itself does");
 }
 
+/// The clock of the peer was ahead, and is behind after its restart: an initiation of before, which got lost then and is
+/// replayed now, is answered, and changes nothing.
+#[test]
+fn an_initiation_of_an_instance_that_is_no_more_changes_nothing() {
+    let mut net = Net::between_friends();
+    net.run(seconds(1));
+    net.fate = Box::new(|_, _, _| vec![]);
+    for n in 0..20 {
+        net.run(seconds(1 + n));
+        net.offer(0, 0, "lost");
+    }
+    let (path, old) = net.last(0, INITIATION);
+    net.ends[0] = end(config("a", "b", 1), 9);
+    net.fate = faithful();
+    for n in 0..20 {
+        net.run(seconds(21 + n));
+        net.offer(1, 0, "before");
+    }
+    assert!(net.established());
+    let restarts = |net: &Net| {
+        let told = net.ends[1].events.iter();
+        told.filter(|event| **event == SessionEvent::PeerRestarted)
+            .count()
+    };
+    assert_eq!(restarts(&net), 1);
+    let sent = net.ends[1].sent;
+    net.inject(1, path.0, old);
+    assert!(net.ends[1].sent > sent, "it is answered");
+    net.run(seconds(42));
+    let before = [0, 1].map(|who| net.frames(who).len());
+    for n in 0..400 {
+        net.run(seconds(42 + n));
+        net.offer(0, 0, "to b");
+        net.offer(1, 0, "to a");
+    }
+    net.run(seconds(443));
+    let after = [0, 1].map(|who| net.frames(who).len() - before[who]);
+    assert_eq!(after, [400; 2]);
+    assert_eq!(restarts(&net), 1);
+}
+
 #[test]
 fn a_flood_by_a_stranger_on_one_path_costs_little_and_keeps_no_peer_out() {
     // The stranger knows the public key of `b`, and is in no hurry.

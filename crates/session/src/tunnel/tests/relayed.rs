@@ -45,6 +45,29 @@ fn relayed(own: &str, peer: &str, seed: u64) -> Node {
     node
 }
 
+/// A relay begins no handshake: it waits for a node whose clock is behind, until that is set.
+#[test]
+fn a_node_whose_clock_is_set_ahead_joins_the_relay() {
+    let hour = 3600 * 1_000_000_000;
+    let mut site = Site::new();
+    site.is_direct_cut = true;
+    site.nodes[0] = relayed("a", "b", hour);
+    site.run(at(10_000));
+    let joined = |site: &Site| site.relay.is_established(Side::First);
+    let is_answered = |site: &Site| {
+        let session = site.nodes[0].tunnel.relay(BY_RELAY);
+        session.is_some_and(Session::is_established)
+    };
+    assert!(joined(&site) && is_answered(&site));
+    site.nodes[0] = relayed("a", "b", 1);
+    site.run(at(40_000));
+    assert!(!is_answered(&site));
+    site.wake_node(at(40_000), 0, Wake::Input(Input::WallClock(2 * hour)));
+    site.run(at(46_000));
+    assert!(is_answered(&site));
+    assert!(site.nodes[0].tunnel.is_established());
+}
+
 fn fresh_relay(seed: u64) -> Relay<usize> {
     let config = RelayConfig {
         private_key: key("relay"),

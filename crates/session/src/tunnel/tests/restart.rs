@@ -1,0 +1,184 @@
+//! A node that starts anew, and numbers its packets from the first again.
+
+use std::sync::mpsc::channel;
+
+use super::*;
+use crate::record::Replay;
+
+/// By how much the clock of a node may be behind: one without a clock of its own begins in 1970.
+const BEHIND: u64 = 1_790_000_000_000_000_000;
+/// How much longer than the first the second path is.
+const LAG: Duration = Duration::from_millis(300);
+const MS: Duration = Duration::from_millis(1);
+
+/// Two nodes, what is under way between them, and what each has got.
+struct Pair {
+    now: Time,
+    nodes: [Node; 2],
+    flying: Flying,
+    sent: u64,
+}
+
+fn config(first_sequence: u64) -> EndpointConfig {
+    EndpointConfig {
+        paths: 2,
+        policy: PolicyConfig::DuplicateAll {},
+        encapsulation: Encapsulation::deployed(OVER_IPV4),
+        window: 1024,
+        first_sequence,
+        probing: ProbingConfig::default(),
+        detector: None,
+        liveness: None,
+    }
+}
+
+/// Node `who`, whose wall clock shows `wall` at time zero, with random numbers of its own.
+fn start(who: usize, wall: u64, first_sequence: u64) -> Node {
+    let name = |who: usize| ["a", "b"][who];
+    let session = SessionConfig {
+        private_key: key(name(who)),
+        peer: key(name(1 - who)).public(),
+        reachable: vec![true; 2],
+        max_datagram: 1500,
+        wall_clock: wall,
+        limits: Limits::default(),
+    };
+    let entropy = Box::new(Seed(wall).stream(name(who)));
+    Node {
+        tunnel: Tunnel::new(&config(first_sequence), session, entropy).unwrap(),
+        packets: Vec::new(),
+        events: Vec::new(),
+        wire: 0,
+    }
+}
+
+impl Pair {
+    /// Both nodes, which number their packets from `first_sequence`.
+    fn new(first_sequence: u64) -> Self {
+        Self {
+            now: Time::ZERO,
+            nodes: [0, 1].map(|who| start(who, BEHIND, first_sequence)),
+            flying: Flying::new(),
+            sent: 0,
+        }
+    }
+
+    fn wake(&mut self, who: usize, wake: Wake<Input>) {
+        for (path, datagram) in self.nodes[who].wake(self.now, wake) {
+            self.sent += 1;
+            let at = self.now + DELAY + LAG * u64::from(path.0);
+            self.flying
+                .insert((at, self.sent), (1 - who, path, datagram));
+        }
+    }
+
+    fn run(&mut self, span: Duration) {
+        let until = self.now + span;
+        loop {
+            let due = [0, 1].map(|who| {
+                let due = self.nodes[who].tunnel.deadline();
+                due.map_or(Time::MAX, |due| due.at)
+            });
+            let Some((at, who, wake)) = next_wake(due, &mut self.flying, until) else {
+                self.now = until;
+                return;
+            };
+            self.now = at;
+            self.wake(who, wake);
+        }
+    }
+
+    /// Both ends send `count` packets, one each 100 ms, that begin with `first`.
+    fn talk(&mut self, first: u8, count: u8) {
+        for number in first..first + count {
+            for who in [0, 1] {
+                self.wake(who, Wake::Input(Input::Packet(udp_packet(number))));
+            }
+            self.run(MS * 100);
+        }
+    }
+
+    /// Node 0 ends without a word and starts anew, with packet 0; gives what was delivered to it before.
+    fn restart(&mut self, wall: u64) -> Vec<Bytes> {
+        std::mem::replace(&mut self.nodes[0], start(0, wall, 0)).packets
+    }
+}
+
+fn packets(first: u8, count: u8) -> Vec<Bytes> {
+    (first..first + count).map(udp_packet).collect()
+}
+
+/// Its handshakes count as replays; the peer, which hears nothing, begins one.
+#[test]
+fn a_node_whose_clock_is_behind_is_heard_once_the_peer_has_begun() {
+    let mut pair = Pair::new(1 << 40);
+    pair.run(MS * 1000);
+    pair.talk(0, 40);
+    assert_eq!(pair.nodes[1].packets, packets(0, 40));
+    let before = pair.restart(1);
+    assert_eq!(before, packets(0, 40));
+    // Until the peer takes the keys for lost, and a handshake.
+    pair.talk(40, 110);
+    let stale = pair.nodes[1]
+        .tunnel
+        .counters()
+        .rejected(Reject::StaleTimestamp);
+    assert!(stale > 0, "the clock is behind");
+    let got = [0, 1].map(|who| pair.nodes[who].packets.len());
+    pair.talk(150, 50);
+    pair.run(MS * 1000);
+    for who in [0, 1] {
+        let after = &pair.nodes[who].packets[got[who]..];
+        assert_eq!(after, packets(150, 50), "node {who}");
+    }
+}
+
+/// Its first packets come under new keys while the last copies of the one before are still on the longer path.
+#[test]
+fn no_copy_of_before_a_restart_is_delivered_again_after_it() {
+    let mut pair = Pair::new(0);
+    pair.run(MS * 1000);
+    pair.talk(0, 20);
+    pair.restart(2 * BEHIND);
+    pair.talk(20, 20);
+    pair.run(MS * 1000);
+    assert_eq!(pair.nodes[1].packets, packets(0, 40));
+    let late = pair.nodes[1].tunnel.counters();
+    assert!(late.rejected(Reject::UnknownIndex) > 0, "{late:?}");
+}
+
+#[test]
+fn both_nodes_may_start_anew_at_once() {
+    let mut pair = Pair::new(0);
+    pair.run(MS * 1000);
+    pair.talk(0, 20);
+    pair.nodes = [1, 2].map(|wall| start(usize::from(wall == 2), wall, 0));
+    pair.run(MS * 1000);
+    pair.talk(20, 20);
+    pair.run(MS * 1000);
+    for who in [0, 1] {
+        assert_eq!(pair.nodes[who].packets, packets(20, 20), "node {who}");
+    }
+}
+
+#[test]
+fn what_the_other_node_decides_then_is_recorded_and_decided_again() {
+    let mut pair = Pair::new(0);
+    let (entries, recording) = channel();
+    let recorder = Box::new(move |entry| entries.send(entry).unwrap());
+    pair.nodes[1].tunnel.recorder = Some(recorder);
+    pair.run(MS * 1000);
+    pair.talk(0, 20);
+    pair.restart(2 * BEHIND);
+    pair.talk(20, 20);
+    drop(pair);
+    let entries: Vec<Entry> = recording.iter().collect();
+    let told = Wake::Input(endpoint::Input::PeerRestarted);
+    let times = entries.iter().filter(|entry| entry.wake == told).count();
+    assert_eq!(times, 1, "only of the restart");
+    let mut replay = Replay::new(&config(0)).unwrap();
+    for entry in entries {
+        let read = serde_json::to_string(&entry).unwrap();
+        replay.check(&serde_json::from_str(&read).unwrap()).unwrap();
+    }
+}
