@@ -71,8 +71,8 @@ impl Node {
             limits: schedule.limits,
         };
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
-        let entropy = Box::new(schedule.seed.stream(&name));
-        let endpoint = endpoint(schedule, sabotage.first_sequence(start.wall));
+        let entropy = sabotage.entropy(schedule.seed.stream(&name));
+        let endpoint = endpoint(schedule);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
         let mut tunnel = tunnel.expect("a schedule draws what an endpoint can be");
         for path in schedule.relayed() {
@@ -141,13 +141,13 @@ impl Node {
     }
 }
 
-fn endpoint(schedule: &Schedule, first_sequence: u64) -> EndpointConfig {
+fn endpoint(schedule: &Schedule) -> EndpointConfig {
     EndpointConfig {
         paths: u8::try_from(schedule.paths.len()).unwrap_or(u8::MAX),
         policy: schedule.policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: schedule.window,
-        first_sequence,
+        first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

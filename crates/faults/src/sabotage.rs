@@ -2,6 +2,9 @@
 //!
 //! What is broken is the harness around a node and never the node: each stands for a fault that the product could have.
 
+use polypath_core::rng::Stream;
+use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
+
 /// What is broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sabotage {
@@ -24,8 +27,8 @@ pub enum Sabotage {
     FollowsAnybody,
     /// A node takes the source of a handshake that it answers for its peer's address.
     BelievesHandshakes,
-    /// A node that starts anew counts its packets from 0 again.
-    CountsFromZero,
+    /// A node that starts anew says that it is the one before.
+    HidesRestart,
     /// A node that has moved is not followed.
     FollowsNobody,
     /// A relay sends on what it could not open.
@@ -39,13 +42,13 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
-    /// The number of a node's first packet, where its wall clock shows `wall` at its start.
+    /// What a node draws at random.
     #[must_use]
-    pub fn first_sequence(self, wall: u64) -> u64 {
-        if self == Self::CountsFromZero {
-            0
+    pub fn entropy(self, stream: Stream) -> BoxedEntropy {
+        if self == Self::HidesRestart {
+            Box::new(OneInstance(stream))
         } else {
-            wall
+            Box::new(stream)
         }
     }
 
@@ -57,5 +60,18 @@ impl Sabotage {
         } else {
             held
         }
+    }
+}
+
+/// Gives a node the same instance number at each start: nothing else that it draws has eight bytes.
+struct OneInstance(Stream);
+
+impl Entropy for OneInstance {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError> {
+        self.0.fill(bytes)?;
+        if bytes.len() == size_of::<u64>() {
+            bytes.fill(0);
+        }
+        Ok(())
     }
 }

@@ -93,7 +93,7 @@ fn broken_nodes_are_found_out() {
     found(Sabotage::Oversleeps, |v| matches!(v, Stuck { .. }));
     found(Sabotage::FollowsAnybody, |v| matches!(v, Unproven { .. }));
     found(Sabotage::BelievesHandshakes, |v| matches!(v, Acted { .. }));
-    found(Sabotage::CountsFromZero, |v| matches!(v, Missing { .. }));
+    found(Sabotage::HidesRestart, |v| matches!(v, Missing { .. }));
     found(Sabotage::FollowsNobody, |v| matches!(v, Missing { .. }));
     let at_relay = |v: &Violation| {
         matches!(
