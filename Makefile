@@ -61,8 +61,8 @@ instructions: setup ## what the simulator's hot path costs, by callgrind, agains
 	@scripts/instructions.sh "$(dir $(POLYPATH))examples/race" $(RENEW)
 
 faults: setup ## two whole nodes through SEEDS schedules of faults, or through that of SEED with all that happens
-	cargo build --release --quiet -p polypath-faults
-	@"$(dir $(POLYPATH))faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo build --profile faults --quiet -p polypath-faults
+	@"$(dir $(POLYPATH))../faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
 	@scripts/setup.sh c++:g++

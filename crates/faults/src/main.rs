@@ -50,7 +50,7 @@ fn one(seed: u64) -> Result<String, String> {
         words: true,
         ..Options::default()
     };
-    let outcome = run(seed, options).map_err(|failure| failure.to_string())?;
+    let outcome = run(seed, options).map_err(|failure| words_of(seed, &failure))?;
     Ok(format!("{}\ndigest {:016x}", outcome.tally, outcome.digest))
 }
 
@@ -64,9 +64,11 @@ fn many(seeds: Range<u64>) -> Result<String, String> {
     };
     let tally = run_many(seeds, Options::default(), &progress);
     tally.map(|tally| tally.to_string()).map_err(|failures| {
-        let words = |(seed, failure): &(u64, Failure)| {
-            format!("faults: {failure}\nfaults: it repeats with: make faults SEED={seed}")
-        };
+        let words = |(seed, failure): &(u64, Failure)| words_of(*seed, failure);
         failures.iter().map(words).collect::<Vec<_>>().join("\n")
     })
+}
+
+fn words_of(seed: u64, failure: &Failure) -> String {
+    format!("faults: {failure}\nfaults: it repeats with: make faults SEED={seed}")
 }

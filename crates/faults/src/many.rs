@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::run::{Failure, Options, run};
+use crate::run::{Failure, Options, Outcome, run};
 use crate::tally::Tally;
 
 /// One schedule in so many is run twice, and the two runs have to be the same.
@@ -15,12 +15,17 @@ const REPEATED: u64 = 100;
 ///
 /// # Errors
 /// The failures, in the order of their seeds: after the first one no further schedule begins.
-///
-/// # Panics
-/// Where two runs of one seed differ.
 pub fn run_many(
     seeds: Range<u64>,
     options: Options,
+    progress: &(impl Fn(u64) + Sync),
+) -> Result<Tally, Vec<(u64, Failure)>> {
+    run_all(seeds, &|seed| run(seed, options), progress)
+}
+
+fn run_all(
+    seeds: Range<u64>,
+    run: &(impl Fn(u64) -> Result<Outcome, Failure> + Sync),
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<Tally, Vec<(u64, Failure)>> {
     let (next, done) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
@@ -32,15 +37,8 @@ pub fn run_many(
             if seed >= seeds.end {
                 return;
             }
-            match run(seed, options) {
+            match run_again(seed, run) {
                 Ok(outcome) => {
-                    if seed.is_multiple_of(REPEATED) {
-                        let again = run(seed, options).ok();
-                        assert!(
-                            again.as_ref() == Some(&outcome),
-                            "seed {seed}: two runs differ"
-                        );
-                    }
                     lock(&total).add(&outcome.tally);
                     progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                 }
@@ -67,6 +65,61 @@ pub fn run_many(
     Err(failures)
 }
 
+/// Runs a schedule, and some twice.
+fn run_again(
+    seed: u64,
+    run: &impl Fn(u64) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let outcome = run(seed)?;
+    if seed.is_multiple_of(REPEATED) && run(seed)? != outcome {
+        return Err(Failure::Differs { seed });
+    }
+    Ok(outcome)
+}
+
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::caught;
+
+    fn outcome(digest: u64) -> Outcome {
+        let schedules = 1;
+        let tally = Tally {
+            schedules,
+            ..Tally::default()
+        };
+        Outcome { tally, digest }
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_that_names_its_seed() {
+        let broken = |seed| {
+            caught(seed, || {
+                assert!(seed != 7, "broken on purpose");
+                Ok(outcome(seed))
+            })
+        };
+        let failures = run_all(0..1000, &broken, &|_| {}).unwrap_err();
+        let [(7, failure)] = &failures[..] else {
+            panic!("{failures:?}");
+        };
+        assert_eq!(failure.to_string(), "seed 7: panicked: broken on purpose");
+    }
+
+    #[test]
+    fn runs_of_one_seed_that_differ_are_a_failure_that_names_it() {
+        let runs = AtomicU64::new(0);
+        let fickle = |_| Ok(outcome(runs.fetch_add(1, Ordering::Relaxed)));
+        let failures = run_all(100..101, &fickle, &|_| {}).unwrap_err();
+        assert!(
+            matches!(failures[..], [(100, Failure::Differs { seed: 100 })]),
+            "{failures:?}"
+        );
+        let tally = run_all(101..102, &fickle, &|_| {}).unwrap();
+        assert_eq!(tally.schedules, 1);
+    }
 }

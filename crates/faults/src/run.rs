@@ -4,6 +4,8 @@ mod judge;
 mod relays;
 mod site;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use bytes::Bytes;
 use polypath_core::machine::Wake;
 use polypath_core::rng::Stream;
@@ -55,6 +57,20 @@ pub enum Failure {
         /// Which.
         violation: Violation,
     },
+    /// A node, a relay or the network panicked.
+    #[error("seed {seed}: panicked: {message}")]
+    Panicked {
+        /// The seed of the schedule.
+        seed: u64,
+        /// What it said.
+        message: String,
+    },
+    /// Two runs of one schedule were not the same.
+    #[error("seed {seed}: two runs differ")]
+    Differs {
+        /// The seed of the schedule.
+        seed: u64,
+    },
     /// There is no network.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -63,8 +79,26 @@ pub enum Failure {
 /// Runs the schedule of a seed to its end.
 ///
 /// # Errors
-/// The first invariant that does not hold.
+/// The first invariant that does not hold; no panic is one of them.
 pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
+    caught(seed, || run_schedule(seed, options))
+}
+
+/// What `run` comes to, or that it panicked.
+pub(crate) fn caught(
+    seed: u64,
+    run: impl FnOnce() -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    // Nothing outlasts a run that it could have left half done.
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let message = message.unwrap_or_default();
+        Err(Failure::Panicked { seed, message })
+    })
+}
+
+fn run_schedule(seed: u64, options: Options) -> Result<Outcome, Failure> {
     let schedule = Schedule::draw(seed);
     let mut run = Run::new(&schedule, options)?;
     let played = run.play();
@@ -328,6 +362,7 @@ impl<'a> Run<'a> {
             return Err(Violation::Read { end });
         }
         self.plan.deliveries += 1;
+        assert!(self.sabotage != Sabotage::Panics, "a node panics");
         let is_hundredth = self.plan.deliveries.is_multiple_of(100);
         let packet = match self.sabotage {
             Sabotage::DeliversForged if is_hundredth => {

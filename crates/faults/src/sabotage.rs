@@ -37,6 +37,8 @@ pub enum Sabotage {
     RelayAnswersStrangers,
     /// A relay sends on twice.
     RelaysTwice,
+    /// A node panics.
+    Panics,
     /// What a node holds counts as more than it may hold.
     Hoards,
 }

@@ -62,6 +62,20 @@ fn a_seed_gives_the_same_run_and_another_seed_another() {
     assert_ne!(outcome(3).digest, outcome(4).digest);
 }
 
+#[test]
+fn a_node_that_panics_is_a_failure_of_its_seed() {
+    let sabotage = Sabotage::Panics;
+    let options = Options {
+        sabotage,
+        ..Options::default()
+    };
+    let failures = run_many(5..6, options, &|_| {}).unwrap_err();
+    let [(5, failure)] = &failures[..] else {
+        panic!("{failures:?}");
+    };
+    assert_eq!(failure.to_string(), "seed 5: panicked: a node panics");
+}
+
 /// The first violation that a broken node brings about.
 fn violation(sabotage: Sabotage) -> Violation {
     let options = Options {
