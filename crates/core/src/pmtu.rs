@@ -231,14 +231,20 @@ impl Discovery {
         due.min()
     }
 
-    /// Those of `paths` that carry a packet like `meta` whole.
+    /// Those of `paths` that carry a packet like `meta` whole; if no trusted one does, those that return.
     ///
     /// # Errors
     /// Where none that can be used does. An IPv6 packet no longer than what any link must carry is tried nevertheless, since
     /// nobody would make it shorter (RFC 8201, section 4).
     pub(crate) fn carriers(&self, paths: Paths, meta: &PacketMeta) -> Result<Paths, TooLong> {
-        let usable = self.wide(paths.usable, meta)?;
-        let copies = self.wide(paths.copies, meta).unwrap_or(usable);
+        let usable = self.wide(paths.usable, meta);
+        let copies = self.wide(paths.copies, meta);
+        let (usable, copies) = match (usable, copies) {
+            (Ok(usable), copies) => (usable, copies.unwrap_or(usable)),
+            // A path that is not yet trusted is the only one for it, as where no other lives.
+            (Err(_), Ok(copies)) => (copies, copies),
+            (Err(too_long), Err(_)) => return Err(too_long),
+        };
         Ok(Paths {
             usable,
             copies,

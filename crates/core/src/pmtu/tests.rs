@@ -332,3 +332,24 @@ fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
         Ok(PathSet::EMPTY)
     );
 }
+
+#[test]
+fn a_packet_too_long_for_the_paths_that_live_takes_one_that_returns() {
+    let mut bench = Bench::new(ROOM);
+    bench.run(at(10_000), narrow(1221));
+    let returning = PathSet::only(PathId(1));
+    let usable = PathSet::only(PATH);
+    let paths = Paths {
+        copies: PathSet::first(2),
+        ..Paths::trusted(usable)
+    };
+    let carriers = |size| bench.sizes.carriers(paths, &meta(IpVersion::V4, size));
+    assert_eq!(carriers(1217), Ok(paths));
+    let (usable, copies) = (returning, returning);
+    let detour = Paths {
+        usable,
+        copies,
+        ..paths
+    };
+    assert_eq!(carriers(1218), Ok(detour));
+}
