@@ -62,8 +62,8 @@ pub enum Input<P> {
     Adjust(Adjustment),
 }
 
-/// Most of what an endpoint holds at once beside what its configuration says, whatever comes: timers of probes, and
-/// windows of packets ([`Endpoint::held`]).
+/// Most of what an endpoint holds at once beside what its configuration says and what it has sent itself, whatever comes:
+/// timers of probes, and windows of packets.
 pub const MOST_HELD: usize = CAPACITY + MOST_WINDOWS + 1;
 
 /// One end of the overlay.
@@ -92,10 +92,17 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// How much is held of what comes and goes: at most [`MOST_HELD`]. Packets are never held.
+    /// How much is held of what comes and goes: at most [`most_held`](Self::most_held). Packets are never held.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.receiver.held()
+        self.receiver.held() + self.sender.held().0
+    }
+
+    /// The most that [`held`](Self::held) can be: [`MOST_HELD`], and the heartbeats that are remembered of each path where
+    /// paths are watched.
+    #[must_use]
+    pub fn most_held(&self) -> usize {
+        MOST_HELD + self.sender.held().1
     }
 
     /// What was observed of `path`; nothing where paths are not watched.

@@ -21,7 +21,7 @@
 //!   `standby + (k - 1) interval + 2 (SRTT + max(margin, 4 RTTVAR))`, since a first heartbeat that is overdue
 //!   brings the others forward.
 //!
-//! **Use.** Live paths are used. Where none lives, those that return; where none returns, every path: a packet
+//! **Use.** Live paths are used. Where none lives, or none that lives carries a packet whole ([`crate::pmtu`]), those that return; where none returns, every path: a packet
 //! is rather tried on a path of which nothing is known than dropped. Copies of what goes on all paths go on those that
 //! return, too: where a hold keeps one path back, the others must not be the only ones when they fall silent.
 
@@ -29,6 +29,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 pub use config::{LivenessConfig, LivenessError};
+use outstanding::REMEMBERED;
 use path::{Change, Path};
 
 use crate::event::Event;
@@ -158,6 +159,16 @@ impl Liveness {
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.paths.get(path.index()).map(Path::health)
+    }
+
+    /// How many heartbeats are remembered.
+    pub(crate) fn held(&self) -> usize {
+        self.paths.iter().map(Path::remembered).sum()
+    }
+
+    /// The most that can be.
+    pub(crate) fn most_held(&self) -> usize {
+        self.paths.len() * REMEMBERED
     }
 
     /// What a discovery of the size of `path` rests on.

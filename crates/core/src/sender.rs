@@ -215,6 +215,12 @@ impl Sender {
         change.map(Output::Event).into_iter().for_each(out);
     }
 
+    /// How many heartbeats wait for their answers, and the most that can.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let liveness = self.liveness.as_ref();
+        liveness.map_or((0, 0), |watch| (watch.held(), watch.most_held()))
+    }
+
     /// How long a packet `path` carries whole; nothing where that is not found out.
     pub(crate) fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
         self.liveness.as_ref().and(self.sizes.of(path))

@@ -48,9 +48,6 @@ pub const fn packet_overhead(by_relay: bool) -> usize {
     }
 }
 
-/// Most of what a tunnel without relays holds at once beside what its configuration says ([`Tunnel::held`]).
-pub const MOST_HELD: usize = endpoint::MOST_HELD + session::MOST_HELD;
-
 /// An endpoint over a session.
 pub struct Tunnel {
     endpoint: Endpoint<Bytes>,
@@ -104,17 +101,17 @@ impl Tunnel {
         self.session.peer_paths()
     }
 
-    /// How much is held of what comes and goes, in frames, handshakes, timers and windows: at most
+    /// How much is held of what comes and goes, in frames, handshakes, heartbeats, timers and windows: at most
     /// [`most_held`](Self::most_held), whatever the network brings.
     #[must_use]
     pub fn held(&self) -> usize {
         self.endpoint.held() + self.session.held() + self.relays.held()
     }
 
-    /// The most that [`held`](Self::held) can be, which depends on how many paths go by a relay.
+    /// The most that [`held`](Self::held) can be, which depends on how many paths are watched, or go by a relay.
     #[must_use]
     pub fn most_held(&self) -> usize {
-        MOST_HELD + self.relays.most_held()
+        self.endpoint.most_held() + session::MOST_HELD + self.relays.most_held()
     }
 
     /// The session with the relay of `path`; nothing where it goes by none.

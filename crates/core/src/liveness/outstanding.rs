@@ -6,7 +6,7 @@ use crate::time::Time;
 
 /// So many are remembered; the oldest gives way, and an answer to it says nothing any more. At an interval
 /// of 25 ms it is 6 s old.
-pub(super) const REMEMBERED: usize = 256;
+pub(crate) const REMEMBERED: usize = 256;
 
 /// When the heartbeats left that are newer than the newest answered one; their numbers are consecutive.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl Outstanding {
         self.sent.get(n).copied()
     }
 
-    #[cfg(test)]
+    /// How many are remembered.
     pub(super) fn len(&self) -> usize {
         self.sent.len()
     }

@@ -301,7 +301,7 @@ impl Path {
         oldest.map_or(Time::MAX, |sent| sent + self.timeout(config))
     }
 
-    #[cfg(test)]
+    /// How many heartbeats are remembered.
     pub(super) fn remembered(&self) -> usize {
         self.outstanding.len()
     }

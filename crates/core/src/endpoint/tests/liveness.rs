@@ -281,3 +281,20 @@ fn impossible_watches_are_refused() {
     let error = Endpoint::<Packet>::new(&config).unwrap_err();
     assert_eq!(error, ConfigError::Liveness(LivenessError::Misses));
 }
+
+#[test]
+fn heartbeats_that_nothing_answers_count_as_held_and_are_bounded() {
+    let mut end = watched(PolicyConfig::DuplicateAll {});
+    let mut most = 0;
+    for _ in 0..2_000 {
+        let due = end.deadline().unwrap().at;
+        wake(&mut end, due, Wake::Timeout);
+        most = most.max(end.held());
+        assert!(end.held() <= end.most_held());
+    }
+    assert_eq!(
+        most,
+        end.most_held() - MOST_HELD,
+        "as many as are remembered"
+    );
+}
