@@ -73,7 +73,8 @@ impl Ledger {
         tally.slowest_seed = schedule.seed.0;
         let mut missing = None;
         for entry in &self.entries {
-            let is_promised = entry.is_genuine && schedule.promises(entry.at);
+            let is_promised =
+                entry.is_genuine && schedule.promises(entry.make.from, entry.at, entry.make.len);
             tally.offered += 1;
             tally.promised += u64::from(is_promised);
             tally.delivered += u64::from(entry.delivered);
@@ -84,6 +85,7 @@ impl Ledger {
                     missing.get_or_insert(Violation::Missing {
                         end: entry.make.from.other(),
                         id: entry.make.id,
+                        len: entry.make.len,
                         sent: entry.at,
                         settled: schedule.settled_after(),
                     });

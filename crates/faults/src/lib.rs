@@ -11,8 +11,9 @@
 //! # What must hold
 //!
 //! * No packet is delivered twice, and none that the peer's applications did not send, bit for bit.
-//! * Every packet arrives that is sent after a path that carries data has lived in both directions for
-//!   [`settled_after`](schedule::settled_after) and that goes on to, while nothing befalls either node.
+//! * Every packet arrives that is sent while the paths that its sender's policy uses live in both directions, as
+//!   [`Schedule::promises`](schedule::Schedule::promises) says, and nothing befalls either node.
+//! * No node takes packets to cross a path that are longer than what does, and of paths that live it finds out what does.
 //! * Nothing follows from a datagram that is forged, changed or taken before: no reply, no delivery, no new address. A
 //!   handshake that was taken before the node started anew is answered, and nothing else.
 //! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run; but for

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
-use polypath_core::frame::PathId;
+use polypath_core::frame::{PathId, Payload};
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
@@ -111,7 +111,10 @@ impl Network {
             };
             let loss = self.troubles(at, &parcel).map(share).fold(0.0, f64::max);
             let is_lost = loss > 0.0 && self.stream(&parcel, end).chance(loss);
-            if is_down || is_lost {
+            if self.is_too_long(at, &parcel) {
+                tally.watch.too_long += 1;
+                out(Passage::Lost(parcel, "too long"));
+            } else if is_down || is_lost {
                 *if is_down {
                     &mut tally.downs
                 } else {
@@ -169,6 +172,15 @@ impl Network {
             self.count += 1;
             self.held.insert((at, self.count), parcel.clone());
         }
+    }
+
+    /// Whether it is longer than what crosses its path; every hop of that is as narrow.
+    fn is_too_long(&self, at: Time, parcel: &Parcel) -> bool {
+        let len = parcel.len();
+        let whole = self.plans[parcel.to.path.index()].mtu;
+        let mut troubles = self.troubles(at, parcel);
+        let is_narrow = |t| matches!(t, Trouble::Narrow(mtu) if len > usize::from(mtu));
+        len > usize::from(whole) || troubles.any(is_narrow)
     }
 
     fn troubles(&self, at: Time, parcel: &Parcel) -> impl Iterator<Item = Trouble> {

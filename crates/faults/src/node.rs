@@ -1,6 +1,6 @@
 //! A whole node but for its sockets, as `polypath-live` has it: a tunnel, and where the peer is on each path.
 
-use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
@@ -12,7 +12,7 @@ use polypath_session::tunnel::{Input, Output, Tunnel};
 
 use crate::parcel::{Address, End};
 use crate::sabotage::Sabotage;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Settings};
 
 /// The longest datagram that a node takes, in bytes.
 pub(crate) const MAX_DATAGRAM: usize = 1500;
@@ -20,12 +20,17 @@ pub(crate) const MAX_DATAGRAM: usize = 1500;
 /// One run of a node, from its start to its end.
 pub struct Node {
     tunnel: Tunnel,
+    endpoint: EndpointConfig,
+    /// The longest packet that the interface of each path lets through, and an application sends.
+    room: u16,
+    /// The latest time that it has seen, of its own.
+    last: Time,
     /// When it started: its own time counts from there.
     started: Time,
     peer: Vec<PeerAddress<Address>>,
     /// Whether somebody else runs it, with another key.
     pub is_impostor: bool,
-    oversleeps: bool,
+    sabotage: Sabotage,
 }
 
 /// What a node is started with.
@@ -39,6 +44,8 @@ pub struct Start {
     pub is_impostor: bool,
     /// Its number among the starts of this node.
     pub number: u32,
+    /// What its file says.
+    pub settings: Settings,
 }
 
 /// The node broke the contract of machines: its deadline did not move on.
@@ -68,11 +75,11 @@ impl Node {
             reachable: peer.iter().map(|peer| peer.get().is_some()).collect(),
             max_datagram: MAX_DATAGRAM,
             wall_clock: start.wall,
-            limits: schedule.limits,
+            limits: schedule.nodes.limits,
         };
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
         let entropy = sabotage.entropy(schedule.seed.stream(&name));
-        let endpoint = endpoint(schedule);
+        let endpoint = endpoint(schedule, &start, sabotage);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
         let mut tunnel = tunnel.expect("a schedule draws what an endpoint can be");
         for path in schedule.relayed() {
@@ -82,10 +89,13 @@ impl Node {
         }
         Self {
             tunnel,
+            endpoint,
+            room: sabotage.room(schedule.tun_mtu()),
+            last: Time::ZERO,
             started: start.at,
             peer,
             is_impostor: start.is_impostor,
-            oversleeps: sabotage == Sabotage::Oversleeps,
+            sabotage,
         }
     }
 
@@ -102,7 +112,7 @@ impl Node {
         Some(self.started + Duration(deadline.at.0))
     }
 
-    /// Wakes it; its own time is that since its start.
+    /// Wakes it, and not before the latest time that it has seen; its own time is that since its start.
     ///
     /// # Errors
     /// Where its deadline stays in the past.
@@ -113,14 +123,54 @@ impl Node {
         out: &mut impl FnMut(Output),
     ) -> Result<(), Stuck> {
         let is_timeout = wake == Wake::Timeout;
-        let own = Time(now.since(self.started).0);
-        if !(is_timeout && self.oversleeps) {
+        let own = self.own(now).max(self.last);
+        self.last = own;
+        if !(is_timeout && self.sabotage == Sabotage::Oversleeps) {
             step(&mut self.tunnel, own, wake, out);
         }
         match self.tunnel.deadline() {
             Some(deadline) if is_timeout && deadline.at <= own => Err(Stuck(deadline.why)),
             _ => Ok(()),
         }
+    }
+
+    /// The latest time that it has seen.
+    #[must_use]
+    pub fn seen(&self) -> Time {
+        self.started + Duration(self.last.0)
+    }
+
+    /// What tells it that it is behind, and catches up until `now`.
+    #[must_use]
+    pub fn late(&self, now: Time) -> Input {
+        Input::Late(self.own(now))
+    }
+
+    /// What tells it to go on by `settings`.
+    ///
+    /// # Panics
+    /// Where no endpoint can be like that.
+    pub fn adjust(&mut self, settings: Settings) -> Input {
+        self.endpoint.policy = settings.policy;
+        self.endpoint.liveness = self.sabotage.liveness(settings.liveness);
+        let adjustment = Adjustment::to(&self.endpoint);
+        Input::Adjust(adjustment.expect("a schedule draws what an endpoint can be"))
+    }
+
+    /// What tells it how long packets a path lets through at its end, and whether that goes by another way than before.
+    #[must_use]
+    pub fn room(&self, path: PathId, elsewhere: bool) -> Input {
+        let is_watched = self.endpoint.liveness.is_some();
+        let packet = if is_watched { self.room } else { 0 };
+        Input::Room {
+            path,
+            packet,
+            elsewhere,
+        }
+    }
+
+    fn own(&self, now: Time) -> Time {
+        Time(now.since(self.started).0)
     }
 
     /// Where the peer is on a path, as far as it knows.
@@ -141,16 +191,16 @@ impl Node {
     }
 }
 
-fn endpoint(schedule: &Schedule) -> EndpointConfig {
+fn endpoint(schedule: &Schedule, start: &Start, sabotage: Sabotage) -> EndpointConfig {
     EndpointConfig {
         paths: u8::try_from(schedule.paths.len()).unwrap_or(u8::MAX),
-        policy: schedule.policy,
+        policy: start.settings.policy,
         encapsulation: Encapsulation::deployed(OVER_IPV4),
-        window: schedule.window,
+        window: schedule.nodes.window,
         first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
-        liveness: None,
+        liveness: sabotage.liveness(start.settings.liveness),
     }
 }
 

@@ -8,6 +8,8 @@ const IPV4: usize = 20;
 const UDP: usize = 8;
 const TCP: usize = 20;
 const PROTOCOL: usize = 9;
+/// Nobody joins fragments again here.
+const DO_NOT_FRAGMENT: u8 = 0x40;
 const IS_UDP: u8 = 17;
 const IS_TCP: u8 = 6;
 
@@ -34,7 +36,16 @@ impl Make {
         let mut bytes = BytesMut::with_capacity(usize::from(len));
         bytes.put_slice(&[0x45, 0]);
         bytes.put_u16(len);
-        bytes.put_slice(&[0, 0, 0, 0, 64, if ack { IS_TCP } else { IS_UDP }, 0, 0]);
+        bytes.put_slice(&[
+            0,
+            0,
+            DO_NOT_FRAGMENT,
+            0,
+            64,
+            if ack { IS_TCP } else { IS_UDP },
+            0,
+            0,
+        ]);
         let (own, peer) = (self.from.index(), self.from.other().index());
         for host in [own, peer] {
             bytes.put_slice(&[10, 77, 0, if host == 0 { 1 } else { 2 }]);

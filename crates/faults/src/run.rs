@@ -1,8 +1,11 @@
 //! One schedule from start to end.
 
+mod attacks;
 mod judge;
+mod orders;
 mod relays;
 mod site;
+mod sizes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,7 +21,7 @@ use crate::node::Stuck;
 use crate::packet;
 use crate::parcel::{Address, End, Host, Parcel, Truth};
 use crate::sabotage::Sabotage;
-use crate::schedule::{Attack, Incident, Ruse, Schedule};
+use crate::schedule::{Incident, Schedule};
 use crate::stranger::Stranger;
 use crate::tally::Tally;
 use crate::trace::{Entry, Trace};
@@ -174,11 +177,11 @@ impl<'a> Run<'a> {
     fn play(&mut self) -> Result<(), Violation> {
         while let Some(next) = self.next_at().filter(|at| *at <= self.schedule.end) {
             self.now = next.max(self.now);
-            self.befall();
+            self.befall()?;
             self.arrive()?;
             for end in End::ALL {
                 if self.site(end).next_at().is_some_and(|at| at <= self.now) {
-                    self.wake(end, Wake::Timeout, None)?;
+                    self.serve(end)?;
                 }
                 self.offer(end)?;
             }
@@ -207,7 +210,7 @@ impl<'a> Run<'a> {
         &mut self.sites[end.index()]
     }
 
-    fn befall(&mut self) {
+    fn befall(&mut self) -> Result<(), Violation> {
         let schedule = self.schedule;
         while let Some((_, incident)) = schedule.incidents.get(self.plan.incidents)
             && schedule.incidents[self.plan.incidents].0 <= self.now
@@ -220,7 +223,10 @@ impl<'a> Run<'a> {
                     self.stranger.see_start(Host::Node(end), None);
                     let site = &mut self.sites[end.index()];
                     site.start(now, incident, schedule, sabotage, &mut self.tally);
+                    self.tell_rooms(end)?;
                 }
+                Incident::Adjust(end, settings) => self.adjust(end, settings)?,
+                Incident::Stall(end, until) => self.sites[end.index()].hold(until),
                 Incident::Stop(end) => self.sites[end.index()].stop(&mut self.tally),
                 Incident::Move(end, path) => {
                     self.sites[end.index()].relocate(path);
@@ -230,6 +236,7 @@ impl<'a> Run<'a> {
                 Incident::StartRelay(path) => self.start_relay(path),
             }
         }
+        Ok(())
     }
 
     fn arrive(&mut self) -> Result<(), Violation> {
@@ -261,26 +268,39 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.trace.note(self.now, &Entry::Arrived(parcel));
+        if let Some(stall) = &mut self.sites[end.index()].stall {
+            stall.parcels.push((self.now, parcel.clone()));
+            return Ok(());
+        }
+        self.hand_over(end, self.now, parcel)
+    }
+
+    /// Hands a datagram to a node as if it were `at`.
+    fn hand_over(&mut self, end: End, at: Time, parcel: &Parcel) -> Result<(), Violation> {
         let input = Input::Datagram {
             path: parcel.to.path,
             datagram: parcel.bytes.clone(),
         };
-        self.wake(end, Wake::Input(input), Some(parcel))
+        self.wake_at(end, at, Wake::Input(input), Some(parcel))
     }
 
-    /// Wakes a node, and does and checks what it says; `parcel` is what it takes, if it takes one.
-    fn wake(
+    fn wake(&mut self, end: End, wake: Wake<Input>) -> Result<(), Violation> {
+        self.wake_at(end, self.now, wake, None)
+    }
+
+    /// Wakes a node as if it were `at`, and does and checks what it says; `parcel` is what it takes, if it takes one.
+    fn wake_at(
         &mut self,
         end: End,
+        at: Time,
         wake: Wake<Input>,
         parcel: Option<&Parcel>,
     ) -> Result<(), Violation> {
-        let now = self.now;
         let Some(node) = self.site(end).node.as_mut() else {
             return Ok(());
         };
         let mut said = Vec::new();
-        let woken = node.wake(now, wake, &mut |output| said.push(output));
+        let woken = node.wake(at, wake, &mut |output| said.push(output));
         let (held, most_held) = (node.tunnel().held(), node.tunnel().most_held());
         let host = Host::Node(end);
         woken.map_err(|Stuck(why)| Violation::Stuck { host, why })?;
@@ -296,7 +316,7 @@ impl<'a> Run<'a> {
         for output in said {
             self.hear(end, output, parcel)?;
         }
-        Ok(())
+        self.check_sizes(end)
     }
 
     fn hear(&mut self, end: End, output: Output, parcel: Option<&Parcel>) -> Result<(), Violation> {
@@ -315,10 +335,11 @@ impl<'a> Run<'a> {
             }
             Output::Authenticated { .. } => {
                 if let Some(parcel) = parcel {
-                    self.follow(end, parcel.source);
+                    self.follow(end, parcel.source)?;
                 }
             }
             Output::Event(said) => {
+                self.tally.watch.note(&said);
                 let entry = Entry::Said(Host::Node(end), &said);
                 self.trace.note(self.now, &entry);
             }
@@ -339,17 +360,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn follow(&mut self, end: End, source: Address) {
+    fn follow(&mut self, end: End, source: Address) -> Result<(), Violation> {
         let is_deaf = self.sabotage == Sabotage::FollowsNobody;
         let Some(node) = self.site(end).node.as_mut() else {
-            return;
+            return Ok(());
         };
         let is_known = node.peer(source.path).is_some();
         if !(is_deaf && is_known) && node.hear(source) {
             self.tally.followed += u64::from(is_known);
             let entry = Entry::Followed(Host::Node(end), source);
             self.trace.note(self.now, &entry);
+            if is_known {
+                self.tell_room(end, source.path, true)?;
+            }
         }
+        Ok(())
     }
 
     fn deliver(&mut self, end: End, packet: Bytes) -> Result<(), Violation> {
@@ -423,7 +448,7 @@ impl<'a> Run<'a> {
 
     /// Lets an application send a packet, if it is time.
     fn offer(&mut self, end: End) -> Result<(), Violation> {
-        let (now, app) = (self.now, self.schedule.apps[end.index()]);
+        let (now, app) = (self.now, self.schedule.nodes.apps[end.index()]);
         let site = &mut self.sites[end.index()];
         if site.next_packet > now {
             return Ok(());
@@ -439,50 +464,16 @@ impl<'a> Run<'a> {
         };
         let make = self.ledger.offer(now, end, len, !node.is_impostor);
         self.trace.note(now, &Entry::Offered(end, make.id));
-        self.wake(end, Wake::Input(Input::Packet(make.bytes())), None)
-    }
-
-    fn attack(&mut self) -> Result<(), Violation> {
-        while let Some(attack) = self.schedule.attacks.get(self.plan.attacks)
-            && attack.at <= self.now
-        {
-            self.plan.attacks += 1;
-            self.strike(attack)?;
+        if let Some(stall) = &mut self.sites[end.index()].stall {
+            stall.packets.push(make.bytes());
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn strike(&mut self, attack: &Attack) -> Result<(), Violation> {
-        let (ruse, bytes) = self.stranger.forge(attack, self.schedule);
-        let truth = if ruse == Ruse::OldHandshake {
-            Truth::Old
-        } else {
-            Truth::Forged
-        };
-        *self.tally.ruses.entry(ruse).or_default() += 1;
-        let path = attack.path;
-        let node = self.site(attack.target).address(path);
-        let by_relay = self.schedule.paths[path.index()].by_relay;
-        let (to, peer) = if attack.at_relay {
-            (RelaySite::address(path), node)
-        } else if by_relay {
-            (node, RelaySite::address(path))
-        } else {
-            (node, self.site(attack.target.other()).address(path))
-        };
-        let stranger = Address {
-            host: Host::Stranger,
-            path,
-            number: 0,
-        };
-        let source = if attack.is_spoofed { peer } else { stranger };
-        let parcel = self.parcel(source, to, truth, bytes);
-        self.trace.note(self.now, &Entry::Sent(&parcel));
-        self.take(&parcel)
+        self.wake(end, Wake::Input(Input::Packet(make.bytes())))
     }
 
     /// Counts what is left to count, and checks that all that had to arrive did.
     fn close(&mut self) -> Result<(), Violation> {
+        self.check_found()?;
         for site in &mut self.sites {
             site.stop(&mut self.tally);
         }

@@ -2,6 +2,7 @@
 //!
 //! What is broken is the harness around a node and never the node: each stands for a fault that the product could have.
 
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Stream;
 use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
 
@@ -37,6 +38,12 @@ pub enum Sabotage {
     RelayAnswersStrangers,
     /// A relay sends on twice.
     RelaysTwice,
+    /// A node uses its paths whether they live or not.
+    IgnoresSilence,
+    /// A node does not find out how long packets cross.
+    AsksForNoSize,
+    /// What a node found to cross counts as more than that.
+    Exaggerates,
     /// A node panics.
     Panics,
     /// What a node holds counts as more than it may hold.
@@ -61,6 +68,28 @@ impl Sabotage {
             held + (1 << 20)
         } else {
             held
+        }
+    }
+
+    /// How a node watches its paths that is to watch them like this.
+    #[must_use]
+    pub fn liveness(self, liveness: Option<LivenessConfig>) -> Option<LivenessConfig> {
+        liveness.filter(|_| self != Self::IgnoresSilence)
+    }
+
+    /// The longest packet that an interface is said to let through, where it does `room`, in bytes.
+    #[must_use]
+    pub fn room(self, room: u16) -> u16 {
+        if self == Self::AsksForNoSize { 0 } else { room }
+    }
+
+    /// How long packets cross by what a node found, in bytes.
+    #[must_use]
+    pub fn found(self, found: u16) -> u16 {
+        if self == Self::Exaggerates {
+            found + 1
+        } else {
+            found
         }
     }
 }

@@ -2,41 +2,27 @@
 
 mod attacks;
 mod lives;
+mod promise;
 mod spells;
 
-use polypath_core::frame::PathId;
+use polypath_core::frame::{OVER_IPV4, PathId};
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
-use polypath_session::session::{LONGEST_RETRY, Limits, SILENT_AFTER};
+use polypath_session::session::Limits;
+use polypath_session::tunnel::packet_overhead;
+pub use promise::{DELIVERED_WITHIN, JOINED_AFTER, settled_after};
 
 use crate::packet;
 use crate::parcel::End;
 
-/// How long one of so many paths has to live in both directions, with nothing befalling either node, until every packet
-/// arrives.
-///
-/// A node whose keys its peer does not know finds that out [`SILENT_AFTER`] it sent the first frame that nothing
-/// answers. Then a handshake begins at least every [`LONGEST_RETRY`]: one gives way to the peer's own, and up to two less
-/// one for each path are answered on paths that do not bring the answer back. Two seconds are for round trips, and for
-/// the first packet to be sent.
-#[must_use]
-pub fn settled_after(paths: usize) -> Duration {
-    SILENT_AFTER + LONGEST_RETRY * (2 * paths as u64) + Duration::from_secs(2)
-}
-
-/// How much longer that takes where a path goes by a relay.
-///
-/// A node whose keys the relay does not know finds that out as it does with its peer, and then joins the relay with the next
-/// try: the relay begins no handshake to which one could give way, and its answer has one path. Until then
-/// nothing that is sent to the peer leaves it.
-pub const JOINED_AFTER: Duration = Duration(SILENT_AFTER.0 + LONGEST_RETRY.0);
-
-/// How long a packet may take on a path that lives: longer than any delay that is drawn, queues included.
-pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
-
+/// The MTU of every interface, in bytes.
+pub const INTERFACE_MTU: u16 = 1500;
 /// How long packets are sent after all is settled at the end.
 const ASSURED: Duration = Duration::from_secs(8);
+/// What a relay forwards at least where nothing is lost by it: more than applications and heartbeats take.
+const AMPLE_KBITS: u64 = 10_000;
 /// Rest of the run after the last packet that has to arrive.
 const CLOSING: Duration = Duration::from_millis(100);
 
@@ -76,6 +62,47 @@ pub struct PathPlan {
     pub learner: Option<End>,
     /// Whether it goes by a relay: each hop is like this, both nodes know where the relay is, and it learns where they are.
     pub by_relay: bool,
+    /// What its relay forwards of each node, in kilobits per second.
+    pub relay_kbits: u64,
+    /// The longest IP packet that crosses it, in bytes; what is longer is lost without a word.
+    pub mtu: u16,
+}
+
+impl PathPlan {
+    /// The longest packet of an application that leaves in an IP packet of `mtu` bytes.
+    #[must_use]
+    pub fn packet_in(&self, mtu: u16) -> u16 {
+        let over = OVER_IPV4 as usize + packet_overhead(self.by_relay);
+        mtu.saturating_sub(u16::try_from(over).unwrap_or(u16::MAX))
+    }
+
+    /// Whether it carries less than the interfaces let through.
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        self.mtu < INTERFACE_MTU
+    }
+}
+
+/// What both nodes and their applications are like.
+#[derive(Clone, Debug)]
+pub struct NodesPlan {
+    /// What each node starts with.
+    pub settings: [Settings; 2],
+    /// How many packets are remembered to recognise copies.
+    pub window: u32,
+    /// When both renew their keys.
+    pub limits: Limits,
+    /// The applications of both nodes.
+    pub apps: [App; 2],
+}
+
+/// What of a node's file a reload may change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Its policy.
+    pub policy: PolicyConfig,
+    /// How it watches its paths, if it does.
+    pub liveness: Option<LivenessConfig>,
 }
 
 /// An application: packets at intervals, from once to twice `every`.
@@ -100,6 +127,8 @@ pub enum Trouble {
     Duplication(f64),
     /// This share arrives later, by up to so much.
     Reordering(f64, Duration),
+    /// IP packets that are longer than so many bytes are lost.
+    Narrow(u16),
 }
 
 /// Trouble for a time.
@@ -116,7 +145,7 @@ pub struct Spell {
 }
 
 /// What befalls a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incident {
     /// It ends without a word.
     Stop(End),
@@ -131,6 +160,10 @@ pub enum Incident {
         /// Whether somebody else comes up in its place, with another key.
         is_impostor: bool,
     },
+    /// It reads its file again.
+    Adjust(End, Settings),
+    /// It is not served until then, and catches up.
+    Stall(End, Time),
     /// It gets another address on a path.
     Move(End, PathId),
     /// The relay of a path ends without a word.
@@ -204,6 +237,8 @@ pub struct Disturbance {
     pub path: Option<PathId>,
     /// When.
     pub span: Span,
+    /// Whether nothing crosses the path then, in one direction at least.
+    pub is_silence: bool,
 }
 
 /// All that befalls two nodes, in the order of time.
@@ -213,14 +248,8 @@ pub struct Schedule {
     pub seed: Seed,
     /// The paths.
     pub paths: Vec<PathPlan>,
-    /// The policy of both nodes.
-    pub policy: PolicyConfig,
-    /// How many packets are remembered to recognise copies.
-    pub window: u32,
-    /// When both renew their keys.
-    pub limits: Limits,
-    /// The applications of both nodes.
-    pub apps: [App; 2],
+    /// The nodes.
+    pub nodes: NodesPlan,
     /// What befalls the nodes.
     pub incidents: Vec<(Time, Incident)>,
     /// What befalls the paths.
@@ -257,16 +286,13 @@ impl Schedule {
     /// Nodes and paths to which nothing happens yet.
     fn quiet(seed: Seed, stream: &mut Stream) -> Self {
         let count = pick(stream, &[1, 2, 2, 2, 3, 4]);
-        let paths = (0..count).map(|_| draw_path(stream)).collect();
-        let named = u8::try_from(stream.below(count)).unwrap_or(0);
-        let policy = draw_policy(stream, named);
+        let is_wide = stream.chance(0.6);
+        let path = |stream: &mut Stream| draw_path(stream, is_wide);
+        let paths = (0..count).map(|_| path(stream)).collect();
         Self {
             seed,
             paths,
-            policy,
-            window: pick(stream, &[256, 1024, 8192]),
-            limits: draw_limits(stream),
-            apps: [draw_app(stream), draw_app(stream)],
+            nodes: draw_nodes(stream, count),
             incidents: Vec::new(),
             spells: Vec::new(),
             attacks: Vec::new(),
@@ -282,59 +308,32 @@ impl Schedule {
         (0..u8::try_from(self.paths.len()).unwrap_or(u8::MAX)).map(PathId)
     }
 
-    /// [`settled_after`] with its paths, and [`JOINED_AFTER`] if one goes by a relay.
-    #[must_use]
-    pub fn settled_after(&self) -> Duration {
-        let by_relay = self.paths.iter().any(|path| path.by_relay);
-        let joined = if by_relay {
-            JOINED_AFTER
-        } else {
-            Duration::ZERO
-        };
-        settled_after(self.paths.len()) + joined
-    }
-
     /// The paths that go by a relay.
     pub fn relayed(&self) -> impl Iterator<Item = PathId> + '_ {
         self.path_ids()
             .filter(|path| self.paths[path.index()].by_relay)
     }
 
-    /// Whether the packets of an application arrive if only `alive` paths live.
-    ///
-    /// Without liveness of paths, a policy that names a path uses no other for data, and one that switches may be on
-    /// any of them.
-    fn carries(&self, alive: impl Fn(PathId) -> bool) -> bool {
-        match self.policy {
-            PolicyConfig::DuplicateAll {} => self.path_ids().any(alive),
-            PolicyConfig::SinglePath { path } | PolicyConfig::DuplicateAcks { path } => {
-                alive(PathId(path))
-            }
-            PolicyConfig::ProbeAndSwitch { .. } => self.path_ids().all(alive),
-        }
+    /// The longest packet of an application, in bytes: what the narrowest interface lets through.
+    #[must_use]
+    pub fn tun_mtu(&self) -> u16 {
+        let rooms = self.paths.iter().map(|path| path.packet_in(INTERFACE_MTU));
+        rooms.min().unwrap_or(INTERFACE_MTU)
     }
 
-    /// Whether a packet has to arrive that is sent at `at`: for so long a path has lived in both directions that
-    /// carries it, and goes on to, while nothing befalls either node.
+    /// What a node's file says at `at`.
     #[must_use]
-    pub fn promises(&self, at: Time) -> bool {
-        let settled_after = self.settled_after();
-        if at < Time::ZERO + settled_after {
-            return false;
-        }
-        let needed = Span {
-            from: at - settled_after,
-            until: at + DELIVERED_WITHIN,
-        };
-        let met = |path| {
-            let mut all = self.disturbances.iter();
-            all.any(|d| d.path == path && d.span.meets(&needed))
-        };
-        !met(None) && self.carries(|path| !met(Some(path)))
+    pub fn settings(&self, of: End, at: Time) -> Settings {
+        let before = self.incidents.iter().rev().filter(|(then, _)| *then <= at);
+        let mut read = before.filter_map(|(_, incident)| match incident {
+            Incident::Adjust(end, settings) if *end == of => Some(*settings),
+            _ => None,
+        });
+        read.next().unwrap_or(self.nodes.settings[of.index()])
     }
 }
 
-fn draw_path(stream: &mut Stream) -> PathPlan {
+fn draw_path(stream: &mut Stream, is_wide: bool) -> PathPlan {
     let lag = |stream: &mut Stream| Duration::from_micros(stream.below(50_000));
     let by_relay = stream.chance(0.3);
     let learner = pick(stream, &[None, Some(End::A), Some(End::B), Some(End::B)]);
@@ -344,13 +343,36 @@ fn draw_path(stream: &mut Stream) -> PathPlan {
         lag: [lag(stream), lag(stream)],
         learner: learner.filter(|_| !by_relay),
         by_relay,
+        relay_kbits: AMPLE_KBITS,
+        mtu: if is_wide {
+            INTERFACE_MTU
+        } else {
+            pick(stream, &[INTERFACE_MTU, 1_400, 1_280, 1_000, 576])
+        },
+    }
+}
+
+/// Most nodes watch their paths, as they do unless their file says otherwise.
+fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
+    let named = u8::try_from(stream.below(paths)).unwrap_or(0);
+    let policy = draw_policy(stream, named);
+    let both = [true; 2];
+    let watched = pick(stream, &[both, both, both, both, [false; 2], [true, false]]);
+    let settings = |is_watched: bool| Settings {
+        policy,
+        liveness: is_watched.then(LivenessConfig::default),
+    };
+    NodesPlan {
+        settings: watched.map(settings),
+        window: pick(stream, &[256, 1024, 8192]),
+        limits: draw_limits(stream),
+        apps: [draw_app(stream), draw_app(stream)],
     }
 }
 
 fn draw_policy(stream: &mut Stream, path: u8) -> PolicyConfig {
     let all = PolicyConfig::DuplicateAll {};
     let policies = [
-        all,
         all,
         all,
         PolicyConfig::SinglePath { path },
@@ -375,7 +397,7 @@ fn draw_limits(stream: &mut Stream) -> Limits {
 fn draw_app(stream: &mut Stream) -> App {
     App {
         every: Duration::from_millis(pick(stream, &[25, 40, 80, 150, 400])),
-        longest: pick(stream, &[packet::LEAST, 200, 600, 1200]),
+        longest: pick(stream, &[packet::LEAST, 200, 600, 1_350]),
     }
 }
 

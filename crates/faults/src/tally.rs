@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use polypath_core::event::{DropReason, Event};
 use polypath_core::time::Duration;
 use polypath_session::event::{Counters, Reject};
 use polypath_session::relay::{Relay, Side, Undelivered};
@@ -62,6 +63,8 @@ pub struct Tally {
     pub joins: u64,
     /// Datagrams rejected at relays, and of relays, by reason.
     pub rejected_by_relays: BTreeMap<Reject, u64>,
+    /// What became of the watch over paths.
+    pub watch: Watch,
     /// The most that a node held at once.
     pub most_held: usize,
     /// The longest time from the beginning of the calm to the sending of the last packet that did not arrive.
@@ -70,6 +73,51 @@ pub struct Tally {
     pub slowest_seed: u64,
     /// The longest time in which a node whose peer sent got nothing.
     pub longest_outage: Duration,
+}
+
+/// What became of the watch over paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// Paths that fell silent.
+    pub silences: u64,
+    /// Paths that were used again after that.
+    pub returns: u64,
+    /// Datagrams that were longer than what crosses.
+    pub too_long: u64,
+    /// Packets that a node refused because they were longer than what it had found to cross.
+    pub refused: u64,
+    /// Paths narrower than their interfaces whose size was found at the end.
+    pub narrow: u64,
+    /// Times that a node read its file again.
+    pub reloads: u64,
+    /// Times that a node caught up.
+    pub stalls: u64,
+}
+
+impl Watch {
+    /// Counts what an endpoint said.
+    pub fn note(&mut self, event: &Event) {
+        let reason = DropReason::TooLong;
+        match event {
+            Event::PathSilent { .. } => self.silences += 1,
+            Event::PathBack { .. } => self.returns += 1,
+            Event::Dropped { reason: why, .. } if *why == reason => self.refused += 1,
+            _ => {}
+        }
+    }
+
+    /// All counts.
+    pub fn counts(&mut self) -> [&mut u64; 7] {
+        [
+            &mut self.silences,
+            &mut self.returns,
+            &mut self.too_long,
+            &mut self.refused,
+            &mut self.narrow,
+            &mut self.reloads,
+            &mut self.stalls,
+        ]
+    }
 }
 
 impl Tally {
@@ -110,7 +158,12 @@ impl Tally {
 
     /// Adds the sums of other schedules; the longest and the most stay so.
     pub fn add(&mut self, other: &Tally) {
-        for (mine, theirs) in self.sums().into_iter().zip(other.clone().sums()) {
+        let mut theirs = other.clone();
+        for (mine, theirs) in self.sums().into_iter().zip(theirs.sums()) {
+            *mine += *theirs;
+        }
+        let counts = self.watch.counts().into_iter();
+        for (mine, theirs) in counts.zip(theirs.watch.counts()) {
             *mine += *theirs;
         }
         add_counts(&mut self.ruses, &other.ruses);
@@ -206,6 +259,19 @@ impl fmt::Display for Tally {
             self.moves,
             self.followed,
             self.handshakes
+        )?;
+        let watch = &self.watch;
+        writeln!(
+            f,
+            "watch: {} silences ({} returns), {} datagrams too long, {} packets refused, {} narrow paths measured; \
+             {} reloads, {} stalls",
+            watch.silences,
+            watch.returns,
+            watch.too_long,
+            watch.refused,
+            watch.narrow,
+            watch.reloads,
+            watch.stalls
         )?;
         let ruses = self.ruses.iter().map(|(ruse, n)| format!("{ruse:?} {n}"));
         writeln!(f, "strangers: {}", ruses.collect::<Vec<_>>().join(", "))?;

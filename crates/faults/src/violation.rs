@@ -1,5 +1,6 @@
 //! What must not happen.
 
+use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
 use crate::parcel::{Address, End, Host};
@@ -30,7 +31,7 @@ pub enum Violation {
     },
     /// A packet did not arrive though a path had lived long enough.
     #[error(
-        "packet {id} to {end}, sent at {sent}, did not arrive, though a path had lived for {settled:.0} s before it \
+        "packet {id} of {len} B to {end}, sent at {sent}, did not arrive, though a path had lived for {settled:.0} s before it \
          and {within:.0} s after",
         end = end.name(),
         settled = settled.as_secs_f64(),
@@ -41,6 +42,8 @@ pub enum Violation {
         end: End,
         /// The packet.
         id: u64,
+        /// Its length in bytes.
+        len: u16,
         /// When it was sent.
         sent: Time,
         /// How long a path had lived by then at least.
@@ -79,6 +82,30 @@ pub enum Violation {
         host: Host,
         /// How much.
         held: usize,
+    },
+    /// A node takes packets to cross a path that do not.
+    #[error("{end} takes packets of {found} B to cross path {path}, which carries at most {longest} B", end = end.name(), path = path.0)]
+    Oversized {
+        /// Which node.
+        end: End,
+        /// The path.
+        path: PathId,
+        /// The length that it found, in bytes.
+        found: u16,
+        /// The longest that crosses, in bytes.
+        longest: u16,
+    },
+    /// A node did not find out how long packets cross a path.
+    #[error("{end} found {found:?} B for path {path}, which carries {longest} B", end = end.name(), path = path.0)]
+    Unsized {
+        /// Which node.
+        end: End,
+        /// The path.
+        path: PathId,
+        /// The length that it found, in bytes.
+        found: Option<u16>,
+        /// The longest that crosses, in bytes.
+        longest: u16,
     },
     /// The deadline of a node or a relay did not move on.
     #[error("the deadline of {host} does not move on: {why}", host = host.name())]

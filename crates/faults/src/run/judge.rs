@@ -67,10 +67,7 @@ impl Run<'_> {
             Sabotage::AnswersStrangers if rejected => {
                 self.send(end, parcel.source, Bytes::from_static(b"who are you?"))
             }
-            Sabotage::FollowsAnybody => {
-                self.follow(end, parcel.source);
-                Ok(())
-            }
+            Sabotage::FollowsAnybody => self.follow(end, parcel.source),
             _ => Ok(()),
         }
     }

@@ -20,8 +20,6 @@ use crate::tally::Tally;
 use crate::trace::Entry;
 use crate::violation::Violation;
 
-/// What a node may have forwarded: more than applications send, so that packets that have to arrive do.
-const RATE: Rate = Rate::from_mbits(10);
 /// The types of datagrams.
 const INITIATION: u8 = 1;
 const TRANSPORT: u8 = 3;
@@ -62,8 +60,8 @@ impl RelaySite {
             private_key: relay_key(seed, self.path),
             nodes: End::ALL.map(|end| public_key(seed, end)),
             max_datagram: MAX_DATAGRAM,
-            rate: RATE,
-            limits: schedule.limits,
+            rate: Rate(schedule.paths[self.path.index()].relay_kbits * 1_000),
+            limits: schedule.nodes.limits,
         };
         let (path, number) = (self.path.0, self.starts);
         let entropy = End::ALL.map(|end| {

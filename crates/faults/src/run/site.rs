@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use polypath_core::frame::PathId;
 use polypath_core::rng::Stream;
 use polypath_core::time::Time;
@@ -29,6 +30,17 @@ pub(super) struct Site {
     pub(super) packets: Stream,
     /// When an application sends next.
     pub(super) next_packet: Time,
+    /// Until when the node is not served, and what waits for it meanwhile.
+    pub(super) stall: Option<Stall>,
+}
+
+/// What waits while a node is not served.
+pub(super) struct Stall {
+    until: Time,
+    /// What came from the network, and when.
+    pub(super) parcels: Vec<(Time, Parcel)>,
+    /// What came from its applications.
+    pub(super) packets: Vec<Bytes>,
 }
 
 impl Site {
@@ -43,11 +55,24 @@ impl Site {
             proven: BTreeSet::new(),
             packets: schedule.seed.stream(&name),
             next_packet: Time::ZERO,
+            stall: None,
         }
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {
-        self.node.as_ref()?.next_at()
+        let next = self.node.as_ref()?.next_at();
+        self.stall.as_ref().map_or(next, |stall| Some(stall.until))
+    }
+
+    /// Has the node, if it runs, wait until then.
+    pub(super) fn hold(&mut self, until: Time) {
+        if self.node.is_some() && self.stall.is_none() {
+            self.stall = Some(Stall {
+                until,
+                parcels: Vec::new(),
+                packets: Vec::new(),
+            });
+        }
     }
 
     /// Its address on a path now.
@@ -103,6 +128,7 @@ impl Site {
             wall,
             is_impostor,
             number,
+            settings: schedule.settings(self.end, at),
         };
         self.node = Some(Node::start(self.end, start, schedule, peer, sabotage));
     }
@@ -129,6 +155,7 @@ impl Site {
                 }
             }
         }
+        self.stall = None;
         self.taken.clear();
         self.proven.clear();
     }

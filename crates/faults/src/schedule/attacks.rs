@@ -11,7 +11,7 @@ const FLOOD: f64 = 60.0;
 /// How long a flood takes.
 const FLOODED: Duration = Duration::from_secs(3);
 /// Within this time after a flood a node reads as much as ever.
-const EARNED_AGAIN: Duration = Duration::from_secs(1);
+pub(super) const EARNED_AGAIN: Duration = Duration::from_secs(1);
 
 /// Draws what strangers send from start to end, and whether they flood a path.
 pub(super) fn draw(schedule: &mut Schedule) {
@@ -71,6 +71,7 @@ fn flood(schedule: &mut Schedule, stream: &mut Stream) {
         from,
         until: until + EARNED_AGAIN,
     };
-    let path = Some(first.path);
-    schedule.disturbances.push(Disturbance { path, span });
+    schedule
+        .disturbances
+        .push(Disturbance::of(first.path, span));
 }

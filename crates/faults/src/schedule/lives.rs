@@ -1,10 +1,11 @@
 //! When nodes run, with which clock and key, and where.
 
 use polypath_core::frame::PathId;
+use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use super::{Disturbance, Incident, Schedule, Span, pick};
+use super::{Disturbance, Incident, Schedule, Settings, Span, draw_policy, pick};
 use crate::parcel::End;
 
 /// 2026 in nanoseconds since 1970: the right time at the start of the run.
@@ -24,6 +25,7 @@ pub(super) fn draw(schedule: &mut Schedule, until: Time) -> Time {
     }
     calm_from = calm_from.max(draw_relays(schedule, until));
     draw_moves(schedule, until);
+    draw_orders(schedule, until);
     schedule.incidents.sort_by_key(|(at, _)| *at);
     calm_from
 }
@@ -106,9 +108,7 @@ impl<'a> Life<'a> {
                 from: self.at,
                 until: at,
             };
-            self.schedule
-                .disturbances
-                .push(Disturbance { path: None, span });
+            self.schedule.disturbances.push(Disturbance::of_all(span));
         }
         self.shown = self.shown.max(self.wall(at));
         let most_ms = pick(&mut self.stream, &[1, 50, 5_000]);
@@ -130,11 +130,7 @@ impl<'a> Life<'a> {
             is_impostor: flaw == Flaw::Impostor,
         };
         self.schedule.incidents.push((self.at, incident));
-        let disturbance = Disturbance {
-            path: None,
-            span: down,
-        };
-        self.schedule.disturbances.push(disturbance);
+        self.schedule.disturbances.push(Disturbance::of_all(down));
     }
 
     /// Sets the clock, mostly not: ahead by up to a day, or back by less than the node was down.
@@ -187,8 +183,9 @@ fn start_relay(schedule: &mut Schedule, stream: &mut Stream, path: PathId, from:
     let most_ms = pick(stream, &[1, 50, 5_000, 15_000]);
     let until = from + Duration::from_micros(10 + stream.below(most_ms * 1000));
     schedule.incidents.push((until, Incident::StartRelay(path)));
-    let (path, span) = (Some(path), Span { from, until });
-    schedule.disturbances.push(Disturbance { path, span });
+    let span = Span { from, until };
+    let disturbance = Disturbance::of(path, span);
+    schedule.disturbances.push(disturbance.silent(true));
     until
 }
 
@@ -212,8 +209,49 @@ fn draw_moves(schedule: &mut Schedule, until: Time) {
                 from: at,
                 until: at,
             };
-            let path = Some(path);
-            schedule.disturbances.push(Disturbance { path, span });
+            schedule.disturbances.push(Disturbance::of(path, span));
+        }
+    }
+}
+
+/// Nodes that read their files again, and nodes that are not served for a while.
+fn draw_orders(schedule: &mut Schedule, until: Time) {
+    let mut stream = schedule.seed.stream("faults/orders");
+    for end in End::ALL {
+        draw_reloads(schedule, &mut stream, end, until);
+        for _ in 0..pick(&mut stream, &[0, 0, 0, 1, 3]) {
+            let from = Time(stream.below(until.0));
+            let most_ms = pick(&mut stream, &[20, 200, 2_000]);
+            let served = from + Duration::from_millis(6 + stream.below(most_ms));
+            let until = served.min(until);
+            schedule.incidents.push((from, Incident::Stall(end, until)));
+            let disturbance = Disturbance::of_all(Span { from, until });
+            schedule.disturbances.push(disturbance);
+        }
+    }
+}
+
+/// A packet is sent as the policy says at that moment, so that another one disturbs nothing. A watch that begins knows of
+/// no path.
+fn draw_reloads(schedule: &mut Schedule, stream: &mut Stream, end: End, until: Time) {
+    let count = pick(stream, &[0, 0, 1, 2]);
+    let mut times: Vec<Time> = (0..count).map(|_| Time(stream.below(until.0))).collect();
+    times.sort();
+    let mut watched = schedule.nodes.settings[end.index()].liveness.is_some();
+    for at in times {
+        let named = stream.below(schedule.paths.len() as u64);
+        let policy = draw_policy(stream, u8::try_from(named).unwrap_or(0));
+        let is_watched = watched != stream.chance(0.2);
+        let liveness = is_watched.then(LivenessConfig::default);
+        let settings = Settings { policy, liveness };
+        let incident = Incident::Adjust(end, settings);
+        schedule.incidents.push((at, incident));
+        if is_watched != std::mem::replace(&mut watched, is_watched) {
+            let span = Span {
+                from: at,
+                until: at,
+            };
+            schedule.disturbances.push(Disturbance::of_all(span));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What befalls the paths.
 
-use polypath_core::frame::PathId;
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
+use super::promise::MOST_LATE;
 use super::{Disturbance, Schedule, Span, Spell, Trouble, pick};
 use crate::parcel::End;
 
@@ -12,30 +12,42 @@ const MOST: u64 = 12;
 
 /// Draws what befalls the paths; from the calm on, only those that are not needed.
 pub(super) fn draw(schedule: &mut Schedule) {
+    draw_slow_relays(schedule);
     let mut stream = schedule.seed.stream("faults/spells");
     for _ in 0..stream.below(MOST + 1) {
         let spell = draw_spell(schedule, &mut stream);
         add(schedule, spell);
     }
-    for path in draw_fallen(schedule, &mut stream) {
-        let spell = Spell {
-            path,
-            from: draw_side(&mut stream),
-            span: Span {
-                from: schedule.calm_from,
-                until: schedule.end,
-            },
-            trouble: draw_trouble(&mut stream),
+    draw_fallen(schedule, &mut stream);
+}
+
+/// Some relays forward less than nodes send; on their paths nothing is promised.
+fn draw_slow_relays(schedule: &mut Schedule) {
+    let mut stream = schedule.seed.stream("faults/slow");
+    for path in schedule.relayed().collect::<Vec<_>>() {
+        let kbits = pick(&mut stream, &[8, 32, 128]);
+        if !stream.chance(0.15) {
+            continue;
+        }
+        let whole = Span {
+            from: Time::ZERO,
+            until: schedule.end,
         };
-        add(schedule, spell);
+        schedule.disturbances.push(Disturbance::of(path, whole));
+        if schedule.promises_calm() {
+            schedule.paths[path.index()].relay_kbits = kbits;
+        } else {
+            schedule.disturbances.pop();
+        }
     }
 }
 
 fn add(schedule: &mut Schedule, spell: Spell) {
     schedule.spells.push(spell);
     let Spell { path, span, .. } = spell;
-    let path = Some(path);
-    schedule.disturbances.push(Disturbance { path, span });
+    let is_down = spell.trouble == Trouble::Down;
+    let disturbance = Disturbance::of(path, span);
+    schedule.disturbances.push(disturbance.silent(is_down));
 }
 
 fn draw_spell(schedule: &Schedule, stream: &mut Stream) -> Spell {
@@ -54,16 +66,27 @@ fn draw_spell(schedule: &Schedule, stream: &mut Stream) -> Spell {
     }
 }
 
-/// The paths that do not live in the calm: as many as leave one that carries data.
-fn draw_fallen(schedule: &Schedule, stream: &mut Stream) -> Vec<PathId> {
-    let mut fallen = Vec::new();
+/// What befalls paths in the calm: as many as leave what every packet needs.
+fn draw_fallen(schedule: &mut Schedule, stream: &mut Stream) {
     for path in schedule.path_ids() {
-        let without = |other| other != path && !fallen.contains(&other);
-        if schedule.carries(without) && stream.chance(0.5) {
-            fallen.push(path);
+        let spell = Spell {
+            path,
+            from: draw_side(stream),
+            span: Span {
+                from: schedule.calm_from,
+                until: schedule.end,
+            },
+            trouble: draw_trouble(stream),
+        };
+        if stream.chance(0.5) {
+            continue;
+        }
+        add(schedule, spell);
+        if !schedule.promises_calm() {
+            schedule.spells.pop();
+            schedule.disturbances.pop();
         }
     }
-    fallen
 }
 
 fn draw_side(stream: &mut Stream) -> Option<End> {
@@ -72,8 +95,10 @@ fn draw_side(stream: &mut Stream) -> Option<End> {
 
 fn draw_trouble(stream: &mut Stream) -> Trouble {
     let share = 0.01 + stream.uniform() * pick(stream, &[0.1, 0.9]);
-    let by = Duration::from_millis(1 + stream.below(500));
+    let by = Duration::from_millis(1 + stream.below(MOST_LATE.0 / 1_000_000));
+    let mtu = 576 + stream.below(900);
     let troubles = [
+        Trouble::Narrow(u16::try_from(mtu).unwrap_or(576)),
         Trouble::Down,
         Trouble::Down,
         Trouble::Loss(share),
