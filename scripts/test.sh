@@ -9,7 +9,7 @@ trap 'rm -f "$log"' EXIT
 
 # The examples have no tests, and the linter has seen them.
 run() {
-  cargo test --workspace --lib --bins --tests "$@" && cargo test --workspace --doc "$@"
+  cargo test --workspace --no-fail-fast --lib --bins --tests "$@" && cargo test --workspace --doc "$@"
 }
 run "$@" 2>&1 | tee "$log" | grep -vE '^(running [0-9]+ tests?|)$'
 status=${PIPESTATUS[0]}

@@ -12,6 +12,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use common::{polypath, printed};
+use polypath_session::datagram::INITIATION_LEN;
 use tempfile::TempDir;
 
 /// A relay's file with keys that are made for it.
@@ -94,7 +95,7 @@ fn it_answers_nobody_without_a_key_counts_that_and_ends_when_told_to() {
         let mut relay = files.start();
         files.await_log("ready");
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-        for bytes in [&[1; 126][..], &[3; 100], b"junk"] {
+        for bytes in [&[1; INITIATION_LEN][..], &[3; 100], b"junk"] {
             stranger.send_to(bytes, &address).unwrap();
         }
         files.await_log("bad-mac");

@@ -7,6 +7,7 @@ use std::process::Command;
 use polypath_lab::{Ends, Lab};
 use polypath_report::{SchemeRecord, Transfer};
 use polypath_scenario::Scheme;
+use polypath_session::datagram::INITIATION_LEN;
 use polypath_sim::Side;
 
 use super::super::demo::one_loaded_path;
@@ -31,8 +32,8 @@ fn sent_on(ends: &Ends, side: Side, device: &str) -> u64 {
 }
 
 /// Length of the kernel's answer to an initiation that came before its node: IPv4 and ICMP headers, and the
-/// datagram (IPv4 and UDP headers, 126 B) in full (RFC 1812, section 4.3.2.3).
-const PORT_UNREACHABLE: u64 = (20 + 8) + (20 + 8 + 126);
+/// datagram with its IPv4 and UDP headers in full (RFC 1812, section 4.3.2.3).
+const PORT_UNREACHABLE: u64 = (20 + 8) + (20 + 8 + INITIATION_LEN as u64);
 
 /// Bytes of the errors that an end's kernel itself has sent, where its node was the later one to start.
 fn refusals(ends: &Ends, side: Side) -> u64 {
