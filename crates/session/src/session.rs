@@ -143,6 +143,14 @@ impl Session {
         }
     }
 
+    /// Nothing comes back any more: keys are renewed at once, since the peer may have started anew and lost them. Until then
+    /// those in use serve on.
+    pub(crate) fn doubt(&mut self, now: Time) {
+        if self.is_established() {
+            self.attempts.renew(now);
+        }
+    }
+
     /// The wall clock would have shown `at_zero` at time zero ([`SessionConfig::wall_clock`]); heeded where it was set ahead.
     pub(crate) fn set_wall_clock(&mut self, at_zero: u64) {
         self.attempts.set_wall_clock(at_zero);

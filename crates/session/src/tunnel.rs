@@ -287,7 +287,12 @@ impl Tunnel {
                     });
                 }
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
-                endpoint::Output::Event(event) => out(Output::Event(event)),
+                endpoint::Output::Event(event) => {
+                    if let Event::PathSilent { path, .. } = event {
+                        relays.doubt(now, path);
+                    }
+                    out(Output::Event(event));
+                }
                 endpoint::Output::Refused {
                     payload: packet,
                     limit,

@@ -63,6 +63,13 @@ impl Relays {
         self.get(path).map(|relayed| &relayed.session)
     }
 
+    /// Nothing comes back by the relay of `path`, if it goes by one.
+    pub(super) fn doubt(&mut self, now: Time, path: PathId) {
+        if let Some(relayed) = self.get_mut(path) {
+            relayed.session.doubt(now);
+        }
+    }
+
     /// The wall clock was set ([`Session::set_wall_clock`]).
     pub(super) fn set_wall_clock(&mut self, at_zero: u64) {
         let all = self.0.iter_mut().flatten();

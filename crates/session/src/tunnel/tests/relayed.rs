@@ -234,6 +234,36 @@ fn a_relay_that_starts_anew_is_joined_again() {
     );
 }
 
+/// Heartbeats tell sooner than the session with the relay that nothing comes back.
+#[test]
+fn a_relay_that_starts_anew_is_joined_as_soon_as_the_path_is_silent() {
+    let mut site = Site::new();
+    site.is_direct_cut = true;
+    site.run(at(1_000));
+    assert_eq!(site.offer_many(at(1_000), 20), packets(20));
+    site.relay = fresh_relay(20);
+    let arrived = site.offer_many(at(5_000), 60);
+    assert!(arrived.len() >= 50, "{} of 60", arrived.len());
+    assert_eq!(site.offer_many(at(10_000), 20), packets(20));
+    // One that is merely cut off is not asked without end.
+    let before = site.nodes[0]
+        .tunnel
+        .relay(BY_RELAY)
+        .unwrap()
+        .counters()
+        .initiated;
+    site.is_relay_away = true;
+    site.offer_many(at(12_000), 200);
+    let tries = site.nodes[0]
+        .tunnel
+        .relay(BY_RELAY)
+        .unwrap()
+        .counters()
+        .initiated
+        - before;
+    assert!((1..=6).contains(&tries), "{tries} in 11 s");
+}
+
 /// A relay has a session with each node, and sees what they send to each other only as it is sealed.
 #[test]
 fn a_relay_neither_reads_nor_makes_nor_repeats_what_nodes_say() {
