@@ -22,7 +22,7 @@ pub struct PrivateKey([u8; KEY_LEN]);
 
 /// The text is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a key: a key is 32 bytes in base64, 44 characters that end in `=`")]
+#[error("not a key: a key is 32 bytes in base64, 44 characters that end in `=`, and not all zero")]
 pub struct ParseKeyError;
 
 impl PrivateKey {
@@ -60,7 +60,12 @@ fn decode(text: &str) -> Result<[u8; KEY_LEN], ParseKeyError> {
 impl FromStr for PrivateKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        decode(text).map(Self)
+        let bytes = decode(text)?;
+        // Nobody drew it, and everybody has it.
+        if bytes == [0; KEY_LEN] {
+            return Err(ParseKeyError);
+        }
+        Ok(Self(bytes))
     }
 }
 
@@ -102,6 +107,12 @@ mod tests {
         assert_eq!(public.to_string().len(), 44);
         assert_eq!(public.to_string().parse(), Ok(public));
         assert!(!format!("{key:?}").contains(&key.to_base64()));
+    }
+
+    #[test]
+    fn zeros_are_nobodys_private_key() {
+        let zeros = "A".repeat(43) + "=";
+        assert_eq!(zeros.parse::<PrivateKey>(), Err(ParseKeyError));
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn check_auto(config: &NodeConfig, problems: &mut Problems) {
     }
     for (key, patterns) in [("interfaces", &auto.interfaces), ("except", &auto.except)] {
         let odd = |pattern: &&String| {
-            let wrong = |c: char| "/[]".contains(c) || c.is_whitespace() || c.is_control();
+            let wrong = |c: char| "/[]{}".contains(c) || c.is_whitespace() || c.is_control();
             pattern.is_empty() || pattern.len() > LONGEST || pattern.contains(wrong)
         };
         for pattern in patterns.iter().filter(odd) {

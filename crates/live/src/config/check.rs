@@ -165,6 +165,10 @@ pub(super) fn check_interface(key: &str, name: &str, problems: &mut Problems) {
         let message = format!("`{name}` is no interface name");
         let remedy = "use 1 to 15 ASCII characters without `/` and spaces";
         problems.report(key, message, remedy);
+    } else if name.contains(['*', '?', '[']) {
+        let message = format!("`{name}` is a pattern, and a path is bound to one interface");
+        let remedy = "name one as `ip link` does; patterns are for `[auto]`, with paths = \"auto\"";
+        problems.report(key, message, remedy);
     }
 }
 

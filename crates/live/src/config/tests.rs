@@ -425,6 +425,17 @@ fn paths_may_find_their_uplinks() {
 }
 
 #[test]
+fn a_pattern_is_no_interface_of_a_path() {
+    for pattern in ["eth*", "eth?", "eth[0-9]"] {
+        let said = complaint("interface = \"p2\"", &format!("interface = \"{pattern}\""));
+        assert!(
+            said.contains("a.toml:18:") && said.contains("[auto]"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn what_does_not_go_with_the_way_in_which_paths_are_found_is_refused() {
     let said = complaint("local = \"10.1.1.1:7001\"\n", "");
     assert!(
@@ -442,6 +453,7 @@ fn what_does_not_go_with_the_way_in_which_paths_are_found_is_refused() {
         ("except = [\"\"]", "is no pattern"),
         ("interfaces = [\"a/b\"]", "is no pattern"),
         ("interfaces = [\"eth[0-9]\"]", "`?` for one"),
+        ("interfaces = [\"eth{0,1}\"]", "`?` for one"),
         ("interface = [\"eth0\"]", "`interfaces`"),
     ] {
         let said = errors(&auto(&format!("[auto]\n{table}\n")));
