@@ -50,7 +50,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     match node::run(&config, &options) {
         Ok(_) => Ok(()),
-        Err(error @ NodeError::Drive(_)) => Err(Failure::Run(error.into())),
+        Err(error @ (NodeError::Drive(_) | NodeError::Events(_))) => {
+            Err(Failure::Run(error.into()))
+        }
         Err(
             error @ (NodeError::Tun(_)
             | NodeError::Udp(_)

@@ -99,7 +99,8 @@ pub enum NodeError {
     /// The paths leave too little for the TUN device.
     #[error(
         "the paths' MTU leaves {0} bytes for a packet, and IPv6 needs 1280: raise the MTU of the \
-         interfaces (`ip link set DEV mtu 1500`) or take the IPv6 addresses from `node.tun.addresses`"
+         interfaces (`ip link set DEV mtu 1500`), have long datagrams fragmented (`mtu = 1280` in `node.tun`), or take \
+         the IPv6 addresses from `node.tun.addresses`"
     )]
     Mtu(u16),
     /// Time zero is still to come, and a node's time would stand still until then.
@@ -134,6 +135,9 @@ pub enum NodeError {
     /// Privileges that are to be given up.
     #[error(transparent)]
     Privilege(#[from] PrivilegeError),
+    /// The event stream, which had to end before the node did.
+    #[error("the event stream is cut off: {0}")]
+    Events(io::Error),
     /// The drive loop.
     #[error("the node stopped: {0}")]
     Drive(#[from] io::Error),
@@ -235,7 +239,8 @@ impl Node {
         let (report, ended) = self.driver.run_to_the_end(&mut self.station);
         let now = self.driver.clock().now();
         let finished = self.station.finish(now, stats::drive(&report));
-        Ok(ended.and(finished)?)
+        ended?;
+        finished.map_err(NodeError::Events)
     }
 }
 

@@ -116,7 +116,8 @@ impl Path {
                 remote = self.remote.get().map(tracing::field::display),
                 received,
                 "something comes here, and none of it opens as the {from}'s: compare the keys in both files (`polypath \
-                 key --public`) and the order of their `[[path]]` tables, or somebody else sends"
+                 key --public`) and the order of their `[[path]]` tables; or this node's clock is behind \
+                 that of its last run; or somebody else sends"
             );
             return;
         }
