@@ -148,7 +148,10 @@ impl Network {
         for trouble in troubles {
             let stream = self.stream(&parcel, end);
             match trouble {
-                Trouble::Corruption(share) if stream.chance(share) => {
+                // A second change might undo the first one.
+                Trouble::Corruption(share)
+                    if stream.chance(share) && parcel.truth != Truth::Changed =>
+                {
                     parcel.bytes = change(stream, &parcel.bytes);
                     parcel.truth = Truth::Changed;
                     tally.corruptions += 1;
