@@ -150,12 +150,12 @@ fn flooded(
 fn tell(courses: &[Course]) -> bool {
     let base = &courses[0];
     println!(
-        "{:<28}{:>26}{:>10}{:>28}{:>10}",
+        "{:<28}{:>24}{:>15}{:>24}{:>15}",
         "", "one TCP flow, Mbit/s", "ratio", "64 B packets, 1000/s", "ratio"
     );
     for (racer, course) in RACERS.iter().zip(courses) {
         println!(
-            "{:<28}{:>26}{:>10}{:>28}{:>10}",
+            "{:<28}{:>24}{:>15}{:>24}{:>15}",
             racer.name(),
             spread(&course.goodput, 1e6),
             ratio(&course.goodput, &base.goodput),
