@@ -15,7 +15,8 @@ TARGET ?=
 MINUTES ?= 60
 INPUT ?=
 # Where cargo puts it, by CARGO_TARGET_DIR or a configuration file; asked when it is needed, after set-up.
-POLYPATH = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)/release/polypath
+BUILT = $(shell cargo metadata --no-deps --format-version 1 | jq -r .target_directory)
+POLYPATH = $(BUILT)/release/polypath
 
 DEB ?= out/deb
 
@@ -41,12 +42,12 @@ bench: setup build ## the figures of docs/BENCHMARKS.md
 
 failover: setup ## outages of a flow over COUNT silences of its path: two nodes against kernel MPTCP, in a quarter of an hour
 	@cargo build --release --quiet -p polypath-lab --example failover
-	@"$(dir $(POLYPATH))examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
+	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
 race: ## the simulator against ns-2, which is installed from Debian
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	cargo build --release --quiet -p polypath-sim --example race
-	@scripts/race.sh "$(dir $(POLYPATH))examples/race"
+	@scripts/race.sh "$(BUILT)/release/examples/race"
 
 tunnel-race: ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
 	@scripts/setup.sh wireguard-go:wireguard-go
@@ -54,19 +55,19 @@ tunnel-race: ## an encrypted tunnel between two namespaces against wireguard-go,
 
 soak: setup build ## two nodes for MINUTES at half load: every packet arrives, and the memory does not grow
 	cargo build --release --quiet -p polypath-lab --example soak
-	@"$(dir $(POLYPATH))examples/soak" "$(POLYPATH)" $(MINUTES)
+	@"$(BUILT)/release/examples/soak" "$(POLYPATH)" $(MINUTES)
 
 instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race
-	@scripts/instructions.sh "$(dir $(POLYPATH))examples/race" $(RENEW)
+	@scripts/instructions.sh "$(BUILT)/release/examples/race" $(RENEW)
 
 faults: setup ## two whole nodes through SEEDS schedules of faults, or through that of SEED with all that happens
 	cargo build --profile faults --quiet -p polypath-faults
-	@"$(dir $(POLYPATH))../faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	@"$(BUILT)/faults/faults" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
 	@scripts/setup.sh c++:g++
-	@scripts/fuzz.sh "$(dir $(POLYPATH))../fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
+	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
 
 deploy-check: setup build ## every command of docs/deploy.md: two sites, a relay, a NAT, in namespaces
 	@scripts/setup.sh nft:nftables python3:python3
