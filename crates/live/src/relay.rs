@@ -4,7 +4,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::relay::{Relay, RelayConfig};
@@ -85,7 +84,7 @@ pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> 
     relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
     // A hangup, or a reload that is meant for a node, does not end it.
-    signal_hook::flag::register(SIGHUP, Arc::default())?;
+    signal_hook::flag::register(SIGHUP, relay.station.hangup.clone())?;
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;
     relay.run()

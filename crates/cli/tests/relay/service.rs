@@ -28,6 +28,7 @@ fn the_service_manager_is_told_and_a_hangup_changes_nothing() {
     command.arg("relay").arg(&files.config).stdin(Stdio::null());
     command.env("NOTIFY_SOCKET", &notify);
     command.env("WATCHDOG_USEC", "200000");
+    command.stderr(File::create(&files.log).unwrap());
     let mut relay = command.spawn().unwrap();
     let next = || {
         let mut buffer = [0; 512];
@@ -41,6 +42,7 @@ fn the_service_manager_is_told_and_a_hangup_changes_nothing() {
     // Half of what it was given apart, for longer than a second: what has not changed is not told again.
     let lively = (0..20).filter(|_| next() == "WATCHDOG=1").count();
     assert_eq!(lively, 20);
+    files.await_log("SIGHUP: a relay goes on with the file that it has read");
     tell(&relay, Signal::SIGTERM);
     assert!((0..100).any(|_| next() == "STOPPING=1"));
     assert!(relay.wait().unwrap().success());

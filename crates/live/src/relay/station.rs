@@ -1,6 +1,8 @@
 //! A relay as the drive loop sees it.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
@@ -21,6 +23,8 @@ pub(super) struct RelayStation {
     pub(super) supervision: Supervision,
     /// When strangers' datagrams are counted next, and statistics written.
     look_at: Time,
+    /// Set where somebody asks for another file, as one may of a node.
+    pub(super) hangup: Arc<AtomicBool>,
 }
 
 impl RelayStation {
@@ -31,6 +35,7 @@ impl RelayStation {
             stats,
             supervision: Supervision::default(),
             look_at: now,
+            hangup: Arc::default(),
         }
     }
 
@@ -78,6 +83,11 @@ impl Station for RelayStation {
         self.supervision.tell_alive(now);
         if self.look_at <= now {
             self.look_at = next_second(now);
+            if self.hangup.swap(false, Ordering::Relaxed) {
+                tracing::warn!(
+                    "SIGHUP: a relay goes on with the file that it has read; restart it for another"
+                );
+            }
             self.paths.iter_mut().for_each(Path::guard);
             let stats = self.count(now);
             self.supervision.tell_status(summary(&stats.paths));
