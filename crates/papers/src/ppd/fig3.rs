@@ -31,7 +31,7 @@ fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
         vec![
             (0.6, size(10, 4, 3)),
             (0.8, size(3, 10, 5)),
-            (STATED, size(10, 4, 50)),
+            (STATED, size(8, 3, 50)),
         ],
         vec![
             (0.6, size(25, 20, 3)),

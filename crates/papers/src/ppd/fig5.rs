@@ -23,7 +23,7 @@ const LOADS: [f64; 2] = [0.94, 0.85];
 fn balanced(study: &mut Study<'_>) -> Result<Runs, Pending> {
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
     let traffic = Some([found[0].idle; 2]);
-    let (replicas, count) = study.pick((10, 1), (40, 3));
+    let (replicas, count) = study.pick((6, 1), (40, 3));
     let size = |about| Size {
         replicas,
         count,
@@ -110,7 +110,7 @@ fn common_rate(found: &Runs) -> usize {
 fn lighter(study: &mut Study<'_>) -> Result<Runs, Pending> {
     let found = calibrate(study, &Setting::new(Topology::Apart), &LOADS)?;
     let traffic = Some([found[0].idle, found[1].idle]);
-    let (replicas, count) = study.pick((10, 1), (40, 3));
+    let (replicas, count) = study.pick((6, 1), (40, 3));
     let size = Size {
         replicas,
         count,

@@ -17,7 +17,7 @@ const HIGH: f64 = 0.95;
 /// The loads of the links that are not shared in Fig. 8, and how much is run at each.
 fn loads(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
-        vec![(HIGH, size(12, 4, 40))],
+        vec![(HIGH, size(8, 3, 40))],
         vec![
             (0.6, size(6, 30, 3)),
             (0.8, size(8, 30, 5)),

@@ -16,7 +16,7 @@ const CLAIM: &str = "ppd.fig9.shared_bottleneck";
 /// How much is run at each load that the sources give over a shared link of 20 Mbit/s.
 fn loads_of_fig9(study: &Study<'_>) -> Vec<(f64, Size)> {
     study.pick(
-        vec![(0.85, size(12, 4, 12))],
+        vec![(0.85, size(8, 3, 12))],
         vec![
             (0.6, size(6, 30, 4)),
             (0.7, size(8, 30, 6)),

@@ -66,7 +66,7 @@ pub(super) fn calibrate_ways(
     setting: &Setting,
     targets: &[[f64; 2]],
 ) -> Result<Vec<Calibrated>, Pending> {
-    let (span, replicas) = study.pick((250, 3), (500, 4));
+    let (span, replicas) = study.pick((150, 3), (500, 4));
     let jobs = targets.iter().map(|&targets| Calibrate {
         setting: setting.clone(),
         targets,

@@ -106,7 +106,7 @@ fn compared(study: &mut Study<'_>) -> Result<Compared, Pending> {
     let size = study.pick(
         Size {
             replicas: 4,
-            count: 3,
+            count: 2,
             about: 50,
         },
         Size {
