@@ -30,8 +30,8 @@ test: setup ## all tests; those that need privileges skip, with the reason, wher
 		|| echo "setup: going on without tshark: the tests that read captures with it skip" >&2
 	@scripts/test.sh
 
-check: fmt clippy doc wasm licences instructions test deploy-check deb ## what CI runs
-	@scripts/long.sh 10
+check: setup ## what CI runs: linters, docs, tests, guides, package, fuzzing, reproduction, ten minutes of soak
+	@scripts/check.sh 10
 
 reproduce: setup build ## the claims of the papers in the reduced form; each has to have a verdict, and a reason if it differs
 	@scripts/reproduce.sh "$(POLYPATH)" "$(REPRODUCTION)"
