@@ -8,6 +8,7 @@ use std::thread::sleep;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
+use polypath_live::config::{Control, ControlConfig, NodeConfig};
 use polypath_live::control::{self, AskError};
 use serde_json::Value;
 
@@ -26,7 +27,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(50);
                   node where there are several."
 )]
 pub(crate) struct Args {
-    /// The name of the node's TUN device, or its control socket; the only running node if none is named.
+    /// The name of the node's TUN device, its control socket, or its file (`.toml`); the only running node if none is
+    /// named.
     node: Option<String>,
     /// A table for reading, or JSON: one document, a line each time with --watch.
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -97,20 +99,40 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
     let Some(node) = node else {
         return only(&control::sockets(directories), directories);
     };
-    let is_path = node.contains('/') || Path::new(node).extension().is_some_and(|e| e == "sock");
-    if is_path {
+    let path = Path::new(node);
+    let ends_in = |ending: &str| {
+        path.extension()
+            .is_some_and(|extension| extension == ending)
+    };
+    if ends_in("toml") {
+        return of_file(path, directories);
+    }
+    if node.contains('/') || ends_in("sock") {
         return Ok(node.into());
     }
-    if Path::new(node).is_file() {
-        return Err(Failure::input(format!(
-            "{node}: this is a file; name the node's TUN device (`name` in its `[node.tun]`), or its control socket"
-        )));
+    Ok(of_device(node, directories))
+}
+
+/// The socket of the node that has this file.
+fn of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let config = NodeConfig::load_for_others(file).map_err(Failure::input)?;
+    match config.control {
+        Control::Socket(ControlConfig { socket: Some(path) }) => Ok(path),
+        Control::Socket(_) => Ok(of_device(&config.node.tun.name, directories)),
+        Control::Off(_) => Err(Failure::input(format!(
+            "{}: this node cannot be asked: its file has control = \"off\"",
+            file.display()
+        ))),
     }
-    let name = format!("{node}.sock");
+}
+
+/// The socket that the node of this TUN device has by itself.
+fn of_device(device: &str, directories: &[PathBuf]) -> PathBuf {
+    let name = format!("{device}.sock");
     let mut candidates = directories.iter().map(|directory| directory.join(&name));
     let found = candidates.clone().find(|path| path.exists());
     let first = || candidates.next().unwrap_or_else(|| name.clone().into());
-    Ok(found.unwrap_or_else(first))
+    found.unwrap_or_else(first)
 }
 
 /// The only socket at which a node answers, or the one that a node has left.

@@ -59,6 +59,9 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
         (&1.into(), &"pp0".into())
     );
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
+    let by_file = ask(&[site.files.a.as_os_str(), "--format=json".as_ref()]);
+    let by_file: Value = serde_json::from_slice(&by_file.stdout).unwrap();
+    assert_eq!(by_file["tun_name"], "pp0");
     // Where it went with the first packets of the kernel.
     let active = status["policy"]["active"].as_str().unwrap();
     assert!(["uplink1", "uplink2"].contains(&active), "{status}");
@@ -147,12 +150,42 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
     let (code, said) = look();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("has ended"), "{said}");
-    let output = ask(&[files.a.as_os_str()]);
+    let output = ask(&[files.path("a.key").as_os_str()]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("this is no socket"), "{said}");
     let output = ask(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_file_leads_to_the_socket_of_its_node() {
+    let files = Files::new();
+    let said_of = |file: &Path| {
+        let output = ask(&[file.as_os_str()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    let (code, said) = said_of(&files.a);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a.sock"), "{said}");
+    edit(&files.a, "[control]\nsocket = \"a.sock\"", "");
+    // Nodes of other tests may have the usual name.
+    edit(&files.a, "\"pp0\"", "\"pp-nobody\"");
+    let (code, said) = said_of(&files.a);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("/run/polypath/pp-nobody.sock"), "{said}");
+    // One that nobody but its owner reads is asked of, too.
+    fs::remove_file(files.path("a.key")).unwrap();
+    assert_eq!(said_of(&files.a).0, Some(1));
+    let text = fs::read_to_string(&files.a).unwrap();
+    fs::write(&files.a, format!("control = \"off\"\n{text}")).unwrap();
+    let (code, said) = said_of(&files.a);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("control = \"off\""), "{said}");
+    let (code, said) = said_of(&files.path("none.toml"));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("none.toml"), "{said}");
 }
 
 #[test]
