@@ -23,6 +23,8 @@ struct Offered {
     at: Time,
     make: Make,
     delivered: bool,
+    /// Whether its sender heard that no path carries it whole.
+    refused: bool,
     /// Whether its peer may get it: not from somebody who only runs in a node's place.
     is_genuine: bool,
 }
@@ -36,6 +38,7 @@ impl Ledger {
             at,
             make,
             delivered: false,
+            refused: false,
             is_genuine,
         });
         make
@@ -64,6 +67,14 @@ impl Ledger {
         Ok(id)
     }
 
+    /// Takes a packet whose sender hears that it is too long.
+    pub fn refuse(&mut self, packet: &Bytes) {
+        let entry = packet::number(packet).and_then(|id| usize::try_from(id).ok());
+        if let Some(entry) = entry.and_then(|id| self.entries.get_mut(id)) {
+            entry.refused = true;
+        }
+    }
+
     /// Counts all, and checks that every packet arrived that had to.
     ///
     /// # Errors
@@ -78,18 +89,18 @@ impl Ledger {
             tally.offered += 1;
             tally.promised += u64::from(is_promised);
             tally.delivered += u64::from(entry.delivered);
-            if !entry.delivered {
+            if !entry.delivered && !entry.refused {
                 let recovery = entry.at.since(schedule.calm_from);
                 tally.slowest_recovery = tally.slowest_recovery.max(recovery);
-                if is_promised {
-                    missing.get_or_insert(Violation::Missing {
-                        end: entry.make.from.other(),
-                        id: entry.make.id,
-                        len: entry.make.len,
-                        sent: entry.at,
-                        settled: schedule.settled_after(),
-                    });
-                }
+            }
+            if is_promised && !entry.delivered {
+                missing.get_or_insert(Violation::Missing {
+                    end: entry.make.from.other(),
+                    id: entry.make.id,
+                    len: entry.make.len,
+                    sent: entry.at,
+                    settled: schedule.settled_after(),
+                });
             }
         }
         missing.map_or(Ok(()), Err)

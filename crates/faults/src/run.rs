@@ -347,7 +347,8 @@ impl<'a> Run<'a> {
                 let entry = Entry::Said(Host::Node(end), &event);
                 self.trace.note(self.now, &entry);
             }
-            Output::RelayHeard { .. } | Output::TooLong { .. } => {}
+            Output::TooLong { packet, .. } => self.ledger.refuse(&packet),
+            Output::RelayHeard { .. } => {}
         }
         Ok(())
     }

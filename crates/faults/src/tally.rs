@@ -67,7 +67,8 @@ pub struct Tally {
     pub watch: Watch,
     /// The most that a node held at once.
     pub most_held: usize,
-    /// The longest time from the beginning of the calm to the sending of the last packet that did not arrive.
+    /// The longest time from the beginning of the calm to the sending of the last packet that neither arrived nor was
+    /// refused to its sender as too long.
     pub slowest_recovery: Duration,
     /// The seed of that.
     pub slowest_seed: u64,
