@@ -37,10 +37,10 @@ else
 fi
 step clippy doc wasm licences instructions || exit 1
 begin 19 reproduce
+begin 19 fuzz
 step test || failed=1
 step deploy-check || failed=1
 step deb || failed=1
-begin 19 fuzz
 for target in fuzz reproduce soak; do
   end "$target"
 done
