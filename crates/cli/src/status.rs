@@ -8,7 +8,7 @@ use std::thread::sleep;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_live::config::{Control, ControlConfig, NodeConfig};
+use polypath_live::config::{LoadError, Whereabouts};
 use polypath_live::control::{self, AskError};
 use serde_json::Value;
 
@@ -110,19 +110,28 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
     if node.contains('/') || ends_in("sock") {
         return Ok(node.into());
     }
+    if path.is_file() {
+        return Err(Failure::input(format!(
+            "{node}: this is a file; if it is a node's, give it a name that ends in .toml, or name the node's TUN \
+             device (`name` in its `[node.tun]`), or its control socket"
+        )));
+    }
     Ok(of_device(node, directories))
 }
 
 /// The socket of the node that has this file.
 fn of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let config = NodeConfig::load_for_others(file).map_err(Failure::input)?;
-    match config.control {
-        Control::Socket(ControlConfig { socket: Some(path) }) => Ok(path),
-        Control::Socket(_) => Ok(of_device(&config.node.tun.name, directories)),
-        Control::Off(_) => Err(Failure::input(format!(
-            "{}: this node cannot be asked: its file has control = \"off\"",
-            file.display()
-        ))),
+    let refusal = |why: &str| Err(Failure::input(format!("{}: {why}", file.display())));
+    match Whereabouts::of(file) {
+        Ok(Whereabouts::Socket(socket)) => Ok(socket),
+        Ok(Whereabouts::Device(device)) => Ok(of_device(&device, directories)),
+        Ok(Whereabouts::Nowhere) => {
+            refusal("this node cannot be asked: its file has control = \"off\"")
+        }
+        Err(LoadError::OfAnother { .. }) => refusal(
+            "this is the file of a relay, which cannot be asked; `polypath relay --stats FILE` writes how it does",
+        ),
+        Err(error) => Err(Failure::input(error)),
     }
 }
 

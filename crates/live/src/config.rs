@@ -22,9 +22,11 @@ mod auto;
 mod check;
 mod operation;
 pub mod relay;
+mod whereabouts;
 
 pub use auto::{AutoConfig, Uplinks};
 pub use operation::{Control, ControlConfig, MetricsConfig};
+pub use whereabouts::Whereabouts;
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const LEAST_MTU_V6: u16 = 1280;
@@ -271,27 +273,14 @@ fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError
 impl NodeConfig {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        Self::load_checked(path, |config, directory, problems| {
-            check::check(config, problems);
-            check::check_user(config, problems);
-            check::check_key(config, &directory.join(&config.node.key_file), problems);
-        })
-    }
-
-    /// Loads the file `path` without a look at the key and the user that it names, which need not be those of this user
-    /// or this machine.
-    pub fn load_for_others(path: &Path) -> Result<Self, LoadError> {
-        Self::load_checked(path, |config, _, problems| check::check(config, problems))
-    }
-
-    fn load_checked(
-        path: &Path,
-        check: impl FnOnce(&Self, &Path, &mut Problems),
-    ) -> Result<Self, LoadError> {
         let text = read(path, "node", "relay")?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
-        let check = |config: &Self, problems: &mut Problems| check(config, directory, problems);
+        let check = |config: &Self, problems: &mut Problems| {
+            check::check(config, problems);
+            check::check_user(config, problems);
+            check::check_key(config, &directory.join(&config.node.key_file), problems);
+        };
         let (mut config, _) = document::read_checked(&text, &name, &[], check)?;
         config.node.key_file = directory.join(&config.node.key_file);
         if let Control::Socket(control) = &mut config.control

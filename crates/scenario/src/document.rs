@@ -41,6 +41,18 @@ pub fn top_level_keys(text: &str) -> Vec<String> {
     keys.map(|key| key.get_ref().to_string()).collect()
 }
 
+/// The string at these keys, one in the table of the other, of a TOML text, as far as it can be read.
+#[must_use]
+pub fn string_at(text: &str, keys: &[&str]) -> Option<String> {
+    let (document, _) = toml::de::DeTable::parse_recoverable(text);
+    let (last, tables) = keys.split_last()?;
+    let mut table = document.get_ref();
+    for key in tables {
+        table = table.get(*key)?.get_ref().as_table()?;
+    }
+    Some(table.get(*last)?.get_ref().as_str()?.to_owned())
+}
+
 /// Reads `text`, with the overrides applied, as a `T`; the locator finds the lines of its keys.
 ///
 /// # Errors

@@ -175,14 +175,21 @@ fn a_file_leads_to_the_socket_of_its_node() {
     let (code, said) = said_of(&files.a);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("/run/polypath/pp-nobody.sock"), "{said}");
-    // One that nobody but its owner reads is asked of, too.
+    // A node goes on by what its file said before a mistake, and its key is not for everybody.
+    edit(&files.a, "[policy]", "[polcy]");
     fs::remove_file(files.path("a.key")).unwrap();
-    assert_eq!(said_of(&files.a).0, Some(1));
+    let (code, said) = said_of(&files.a);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("/run/polypath/pp-nobody.sock"), "{said}");
     let text = fs::read_to_string(&files.a).unwrap();
     fs::write(&files.a, format!("control = \"off\"\n{text}")).unwrap();
+    fs::write(files.path("relay.toml"), "[relay]\nkey_file = \"a.key\"\n").unwrap();
     let (code, said) = said_of(&files.a);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("control = \"off\""), "{said}");
+    let (code, said) = said_of(&files.path("relay.toml"));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--stats"), "{said}");
     let (code, said) = said_of(&files.path("none.toml"));
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("none.toml"), "{said}");
