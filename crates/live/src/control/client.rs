@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Group};
 use polypath_core::time::Duration;
 use serde_json::Value;
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::VERSION;
 use crate::bounded::Bounded;
@@ -83,7 +85,17 @@ pub enum AskError {
 #[must_use]
 pub fn is_answered(path: &Path) -> bool {
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    !UnixStream::connect(path).is_err_and(refused)
+    !connect(path).is_err_and(refused)
+}
+
+/// A connection to the node that listens at `path`; `WouldBlock` where so many wait there already that it is stuck, for
+/// which the system's own call would wait without end.
+pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    socket.set_nonblocking(false)?;
+    Ok(OwnedFd::from(socket).into())
 }
 
 fn is_socket(path: &Path) -> bool {
@@ -107,14 +119,14 @@ pub fn status(path: &Path) -> Result<Value, AskError> {
             path: path.to_owned(),
             group: group_of(path),
         },
-        io::ErrorKind::TimedOut => AskError::Late(path.to_owned()),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => AskError::Late(path.to_owned()),
         io::ErrorKind::InvalidData => AskError::Unintelligible(path.to_owned()),
         _ => AskError::Io {
             path: path.to_owned(),
             source,
         },
     };
-    let stream = UnixStream::connect(path).map_err(error)?;
+    let stream = connect(path).map_err(error)?;
     let mut stream = Bounded::new(stream, PATIENCE);
     let request = format!("{{\"version\":{VERSION},\"request\":\"status\"}}\n");
     // A node that refuses a client does so before it reads.
@@ -132,5 +144,30 @@ pub fn status(path: &Path) -> Result<Value, AskError> {
     match answer["status"].take() {
         status @ Value::Object(_) if answer["version"] == VERSION => Ok(status),
         _ => Err(unintelligible()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_takes_nobody_any_more_is_told_as_late() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pp0.sock");
+        let stuck = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        stuck.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+        stuck.listen(1).unwrap();
+        let mut waiting = Vec::new();
+        let last = loop {
+            match connect(&path) {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10);
+        };
+        assert_eq!(last.kind(), io::ErrorKind::WouldBlock);
+        assert!(matches!(status(&path), Err(AskError::Late(_))));
+        assert!(is_answered(&path));
     }
 }

@@ -8,6 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use super::address::{directories, socket_in};
+use super::client::connect;
 use crate::config::Control;
 
 /// The node's user and group may ask.
@@ -172,8 +173,11 @@ fn look(path: &Path) -> Result<(), ControlError> {
     if !metadata.file_type().is_socket() {
         return Err(ControlError::NoSocket(path.to_owned()));
     }
-    match UnixStream::connect(path) {
+    match connect(path) {
         Ok(_) => Err(ControlError::InUse(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(ControlError::InUse(path.to_owned()))
+        }
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Err(source) => Err(ControlError::Io {
             path: path.to_owned(),

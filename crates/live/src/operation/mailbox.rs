@@ -46,13 +46,16 @@ impl Claim {
 #[error("the node is too busy to answer, or ends")]
 pub(crate) struct Unanswered;
 
+/// What the packet thread counted, if it did.
+type Counted = Result<Arc<Stats>, Unanswered>;
+
 /// The end of those who ask.
 #[derive(Debug)]
 pub(crate) struct Desk {
     orders: Sender<Order>,
     bell: UnixStream,
     clock: Clock,
-    latest: Mutex<Option<(Time, Arc<Stats>)>>,
+    latest: Mutex<Option<(Time, Counted)>>,
 }
 
 /// The end of the packet thread.
@@ -78,17 +81,19 @@ pub(crate) fn channel() -> std::io::Result<(Desk, Mailbox)> {
 }
 
 impl Desk {
-    /// Counters that are not older than a twentieth of a second.
-    pub(crate) fn count(&self) -> Result<Arc<Stats>, Unanswered> {
+    /// Counters that are not older than a twentieth of a second. Of many who ask a packet thread that does not answer, those
+    /// who waited for the first hear what that heard.
+    pub(crate) fn count(&self) -> Counted {
+        let asked = self.clock.now();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, stats)) = &*latest
-            && self.clock.now().since(*at) < FRESH
+        if let Some((at, counted)) = &*latest
+            && (self.clock.now().since(*at) < FRESH || *at > asked)
         {
-            return Ok(stats.clone());
+            return counted.clone();
         }
-        let stats = Arc::new(self.ask(Order::Count)?);
-        *latest = Some((self.clock.now(), stats.clone()));
-        Ok(stats)
+        let counted = self.ask(Order::Count).map(Arc::new);
+        *latest = Some((self.clock.now(), counted.clone()));
+        counted
     }
 
     /// Brings `change` into force; why not, where that cannot be.
@@ -146,5 +151,24 @@ impl Mailbox {
 impl AsFd for Mailbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn those_who_wait_behind_one_who_is_not_answered_do_not_ask_again() {
+        let (desk, mut mailbox) = channel().unwrap();
+        thread::scope(|scope| {
+            let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| desk.count())).collect();
+            for counted in asked {
+                assert_eq!(counted.join().unwrap().unwrap_err(), Unanswered);
+            }
+        });
+        assert!(matches!(mailbox.next(), Some(Order::Count(_))));
+        assert!(mailbox.next().is_none());
     }
 }
