@@ -9,11 +9,15 @@ use polypath_session::key::PublicKey;
 
 use super::change::{Change, PathChange, Settings};
 use super::{Desk, Listeners};
-use crate::config::{MetricsConfig, NodeConfig, PathConfig};
+use crate::config::{Control, MetricsConfig, NodeConfig, PathConfig};
 use crate::control::ControlSocket;
 use crate::keys;
 use crate::node;
 use crate::udp::{PathSocket, UdpError};
+
+/// Why a node that can be asked does not give that up by itself.
+const NO_SOCKET: &str = "control: the node cannot have a socket in a directory of its own, and would not be asked any \
+                         more; name one with `control.socket`, or write control = \"off\"";
 
 /// What the node is that runs.
 #[derive(Clone, Copy, Debug)]
@@ -63,13 +67,10 @@ impl Reloader {
             return Err(format!("restart the node for a change of: {keys}"));
         }
         let changed = changed(&self.config, &new);
-        let tun = &new.node.tun.name;
-        let stays = |control: &ControlSocket| control.is_at(&new.control, tun);
-        let is_there = listeners.control.as_ref().is_some_and(stays);
-        let control = (new.control != self.config.control && !is_there)
-            .then(|| ControlSocket::configured(&new.control, &new.node.tun.name))
-            .transpose()
-            .map_err(|error| error.to_string())?;
+        let is_other = self.is_control_other(&new, listeners.control.as_ref());
+        let control = is_other
+            .then(|| open_control(&new, listeners.control.is_some()))
+            .transpose()?;
         let change = self.prepare(&new, adrift)?;
         let metrics = (new.metrics != self.config.metrics)
             .then(|| self.listen_anew(&new, &mut listeners.metrics))
@@ -87,6 +88,12 @@ impl Reloader {
         }
         self.config = new;
         Ok(changed)
+    }
+
+    /// Whether `new` says another control socket than that of now.
+    fn is_control_other(&self, new: &NodeConfig, now: Option<&ControlSocket>) -> bool {
+        let stays = |now: &ControlSocket| now.is_at(&new.control, &new.node.tun.name);
+        new.control != self.config.control && !now.is_some_and(stays)
     }
 
     /// Listens for those who read metrics as `new` says. Of a port that stays on another address
@@ -265,6 +272,16 @@ fn changed(old: &NodeConfig, new: &NodeConfig) -> Vec<String> {
         keys.extend(fields.map(|(field, _)| format!("path.{index}.{field}")));
     }
     keys
+}
+
+/// The control socket that `config` says, or none; a node that is asked already is not to lose that by itself.
+fn open_control(config: &NodeConfig, is_asked: bool) -> Result<Option<ControlSocket>, String> {
+    let opened = ControlSocket::configured(&config.control, &config.node.tun.name);
+    let opened = opened.map_err(|error| error.to_string())?;
+    if is_asked && opened.is_none() && matches!(config.control, Control::Socket(_)) {
+        return Err(NO_SOCKET.to_owned());
+    }
+    Ok(opened)
 }
 
 #[cfg(test)]

@@ -274,6 +274,18 @@ fn listeners_change_too() {
 }
 
 #[test]
+fn a_node_that_can_be_asked_keeps_its_socket_where_it_cannot_have_one_of_its_own() {
+    let mut config = Bench::new().reloader.config().clone();
+    config.control = Control::default();
+    // No directory of this name is there.
+    config.node.tun.name = "none/such".to_owned();
+    let refused = open_control(&config, true).unwrap_err();
+    assert!(refused.contains("control.socket"), "{refused}");
+    // One that could not be asked before loses nothing.
+    assert!(open_control(&config, false).unwrap().is_none());
+}
+
+#[test]
 fn metrics_move_to_another_address_of_their_port_or_stay() {
     use std::net::TcpStream;
     let mut bench = Bench::new();
