@@ -17,6 +17,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +27,8 @@ use polypath_lab::preflight;
 use polypath_live::clock::Clock;
 use polypath_live::keys;
 use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use tempfile::TempDir;
 
 use flow::{Course, Direction};
@@ -150,6 +153,10 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
     let clock = Clock::starting_now();
     await_session(site, clock)?;
     let stop = AtomicBool::new(false);
+    let told = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register(signal, told.clone())?;
+    }
     let flow = |from: usize| Direction::open(&site.ends[from], &site.ends[1 - from], from);
     let directions = [flow(0)?, flow(1)?];
     let mut memory = site.nodes.iter().map(|node| Memory::of(node.id()));
@@ -165,7 +172,9 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
                 direction.receiver(scope, stop),
             )
         });
-        let watched = watch(site, clock, span, &mut memory);
+        let watched = watch(site, clock, span, &mut memory, &told);
+        // Ends the line of the progress.
+        eprintln!();
         stop.store(true, Ordering::Relaxed);
         let join = |(sender, receiver): flow::Running<'_>| flow::join(sender, receiver);
         let [a, b] = running.map(join);
@@ -190,12 +199,21 @@ fn await_session(site: &Site, clock: Clock) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes links down and up, samples the memory, and tells how far it is; the number of outages.
-fn watch(site: &Site, clock: Clock, span: Duration, memory: &mut [Memory; 2]) -> io::Result<u64> {
+/// Takes links down and up, samples the memory, and tells how far it is, until it is `told` to stop; the number of outages.
+fn watch(
+    site: &Site,
+    clock: Clock,
+    span: Duration,
+    memory: &mut [Memory; 2],
+    told: &AtomicBool,
+) -> io::Result<u64> {
     let start = clock.now().as_secs_f64();
     let elapsed = || clock.now().as_secs_f64() - start;
     let (mut outages, mut sample, mut down) = (0_u64, 0.0, None);
     while elapsed() < span.as_secs_f64() {
+        if told.load(Ordering::Relaxed) {
+            return Err(io::Error::other("told to stop"));
+        }
         let round = (elapsed() / ROUND.as_secs_f64()).floor();
         let phase = elapsed() - round * ROUND.as_secs_f64();
         let is_down = phase >= ROUND.as_secs_f64() - OUTAGE.as_secs_f64();
@@ -223,7 +241,6 @@ fn watch(site: &Site, clock: Clock, span: Duration, memory: &mut [Memory; 2]) ->
         }
         thread::sleep(Duration::from_millis(50));
     }
-    eprintln!();
     if let Some(path) = down {
         site.ends[0].ip(&["link", "set", path, "up"])?;
     }
