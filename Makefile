@@ -20,7 +20,7 @@ POLYPATH = $(BUILT)/release/polypath
 
 DEB ?= out/deb
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz deb deploy-check instructions setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -68,6 +68,10 @@ faults: setup ## two whole nodes through SEEDS schedules of faults, or through t
 fuzz: setup ## all that reads what others wrote, FUZZ seconds for each target, or the file INPUT again in TARGET; KEEP=keep keeps what was found
 	@scripts/setup.sh c++:g++
 	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) $(if $(INPUT),$(TARGET) $(INPUT),$(KEEP))
+
+fuzz-build: setup ## the programs of `make fuzz`
+	@scripts/setup.sh c++:g++
+	@scripts/fuzz.sh "$(BUILT)/fuzz" $(FUZZ) build
 
 deploy-check: setup build ## every command of docs/deploy.md: two sites, a relay, a NAT, in namespaces
 	@scripts/setup.sh nft:nftables python3:python3

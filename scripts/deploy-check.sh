@@ -14,16 +14,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Between the fences of the shell's blocks.
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/deploy.md >"$work/commands"
+if ! grep -q 'polypath status' "$work/commands"; then
+  echo "deploy-check: docs/deploy.md has no commands between \`\`\`sh and \`\`\`, or none that asks a node how it does"
+  exit 1
+fi
 
 # Names of namespaces, and processes, are the script's own: the kernel takes all away with its last process.
 ln -s "$program" "$work/polypath"
-if PATH=$work:$PATH TMPDIR=$work timeout -k 5 180 \
+status=0
+PATH=$work:$PATH TMPDIR=$work timeout --foreground -k 5 180 \
   unshare --mount --net --pid --fork --kill-child --mount-proc sh -c '
     mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && exec bash -euxo pipefail "$1"
-  ' sh "$work/commands" >"$work/log" 2>&1; then
+  ' sh "$work/commands" >"$work/log" 2>&1 || status=$?
+if [ "$status" -eq 0 ]; then
   echo "deploy-check: all $(grep -c . "$work/commands") lines of commands in docs/deploy.md went well"
 else
   tail -n 40 "$work/log"
-  echo "deploy-check: the command above failed"
+  # What `timeout` says of a time that is over.
+  case $status in
+    124 | 137) echo "deploy-check: the command above, or those before it, took longer than 180 s" ;;
+    *) echo "deploy-check: the command above failed" ;;
+  esac
   exit 1
 fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes everything that reads what others wrote: SECONDS for each target, two at once, from the corpora of fuzz/corpus.
-# usage: fuzz.sh DIRECTORY SECONDS [keep | TARGET INPUT]
+# usage: fuzz.sh DIRECTORY SECONDS [build | keep | TARGET INPUT]
+#   build          only builds
 #   keep           afterwards puts the smallest inputs that reach anything into fuzz/corpus
 #   TARGET INPUT   runs one input, to see a failure again
 # Exit code 1 where a target fails; its input is kept, and the command that repeats it printed.
@@ -21,6 +22,7 @@ RUSTFLAGS="$(echo $flags)" cargo build --quiet --release --locked --manifest-pat
   --target "$host" --target-dir "$directory"
 programs=$directory/$host/release
 
+[ "$mode" != build ] || exit 0
 if [ -n "$mode" ] && [ "$mode" != keep ]; then
   exec "$programs/$mode" "$4"
 fi
@@ -82,7 +84,8 @@ run() { # TARGET
   covered=$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1)
   printf '%-10s %9s inputs in %s s, %s edges, %s kept\n' "$1" "${runs:-?}" "$seconds" "${covered:-?}" \
     "$(find "$run/kept" -type f | wc -l)"
-  if [ "$status" -ne 0 ]; then
+  # A target that ran nothing has shown nothing.
+  if [ "$status" -ne 0 ] || [ "${runs:-0}" -eq 0 ]; then
     tell_failure "$1"
     return 1
   fi
