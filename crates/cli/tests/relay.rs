@@ -98,7 +98,9 @@ fn it_answers_nobody_without_a_key_counts_that_and_ends_when_told_to() {
         for bytes in [&[1; INITIATION_LEN][..], &[3; 100], b"junk"] {
             stranger.send_to(bytes, &address).unwrap();
         }
-        files.await_log("bad-mac");
+        let log = files.await_log("bad-mac");
+        let source = format!("source={}", stranger.local_addr().unwrap());
+        assert!(log.contains(&source), "{log}");
         stranger
             .set_read_timeout(Some(Duration::from_millis(300)))
             .unwrap();

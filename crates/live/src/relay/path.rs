@@ -186,6 +186,10 @@ impl Path {
 
     fn wake(&mut self, at: Time, wake: Wake<Input<SocketAddr>>) {
         self.last = self.last.max(at);
+        let source = match &wake {
+            Wake::Input(input) => Some(input.source),
+            Wake::Timeout => None,
+        };
         let mut said = Vec::new();
         step(&mut self.relay, self.last, wake, &mut |output| {
             said.push(output);
@@ -193,7 +197,7 @@ impl Path {
         for output in said {
             match output {
                 Output::Send { to, datagram } => self.send(&datagram, to),
-                Output::Event(event) => self.tell(event),
+                Output::Event(event) => self.tell(event, source),
             }
         }
     }
@@ -228,7 +232,8 @@ impl Path {
         &self.label.nodes[side.index()]
     }
 
-    fn tell(&mut self, event: RelayEvent<SocketAddr>) {
+    /// Logs `event`; `source` is where the datagram came from that it is about, if it is.
+    fn tell(&mut self, event: RelayEvent<SocketAddr>, source: Option<SocketAddr>) {
         let path = &self.label.name;
         match event {
             RelayEvent::Located { side, at } => {
@@ -236,16 +241,16 @@ impl Path {
                 tracing::info!(path, node, address = %at, "the node is here");
             }
             RelayEvent::Undelivered { side, reason, .. } => self.tell_undelivered(side, reason),
-            RelayEvent::Session { side, event } => self.tell_session(side, event),
+            RelayEvent::Session { side, event } => self.tell_session(side, event, source),
             RelayEvent::Rejected(reason) => {
                 self.flood.note(reason);
-                self.tell_rejected(None, reason);
+                self.tell_rejected(None, reason, source);
             }
             RelayEvent::NoEntropy => tracing::error!("the random source failed"),
         }
     }
 
-    fn tell_session(&mut self, side: Side, event: SessionEvent) {
+    fn tell_session(&mut self, side: Side, event: SessionEvent, source: Option<SocketAddr>) {
         let (path, node) = (&self.label.name, self.node(side));
         match event {
             SessionEvent::Established { .. } => tracing::info!(path, node, "session established"),
@@ -263,7 +268,9 @@ impl Path {
             }
             SessionEvent::Expired => tracing::info!(path, node, "keys ran out: the node is gone"),
             SessionEvent::NoEntropy => tracing::error!("the random source failed"),
-            SessionEvent::Rejected { reason, .. } => self.tell_rejected(Some(side), reason),
+            SessionEvent::Rejected { reason, .. } => {
+                self.tell_rejected(Some(side), reason, source);
+            }
             SessionEvent::PeerRestarted
             | SessionEvent::Initiated { .. }
             | SessionEvent::Discarded
@@ -293,13 +300,14 @@ impl Path {
     }
 
     /// Logs the first datagram that is rejected for each reason, so that a flood does not fill the log.
-    fn tell_rejected(&mut self, side: Option<Side>, reason: Reject) {
+    fn tell_rejected(&mut self, side: Option<Side>, reason: Reject, source: Option<SocketAddr>) {
         if self.told.rejected.contains(&reason) {
             return;
         }
         self.told.rejected.push(reason);
         let path = &self.label.name;
         let node = side.map(|side| self.node(side));
+        let source = source.map(tracing::field::display);
         let remedy = match reason {
             Reject::WrongKey => "; it is of a key that this path does not name",
             Reject::BadMac => "; it is for another relay's key, or of no node",
@@ -317,6 +325,7 @@ impl Path {
             path,
             node,
             reason,
+            source,
             "a datagram is rejected; further ones are only counted{remedy}"
         );
     }
