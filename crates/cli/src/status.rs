@@ -23,8 +23,9 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 /// Arguments of `polypath status`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 the node has answered; 1 it does not answer; 2 the command line is wrong, or names no \
-                  node where there are several."
+    after_help = "Exit codes: 0 the node has answered; 1 it does not answer, or has ended (--watch); 2 the command line \
+                  is wrong, names no socket, no node where there are several, or a file that cannot be read, is a \
+                  relay's or has control = \"off\"."
 )]
 pub(crate) struct Args {
     /// The name of the node's TUN device, its control socket, or its file (`.toml`); the only running node if none is
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     /// A table for reading, or JSON: one document, a line each time with --watch.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Ask again and again, until interrupted.
+    /// Ask again and again, until interrupted or until the node has ended.
     #[arg(long)]
     watch: bool,
     /// How long to wait between two questions of --watch: "1s", "250ms".

@@ -43,9 +43,9 @@ pub enum AskError {
     NoSocket(PathBuf),
     /// The user may not ask.
     #[error(
-        "{path}: you may not ask this node; run it with sudo, or become a member of the group {group}, as with `sudo \
-         usermod -aG {group} $USER` before you log in again",
-        path = path.display()
+        "{path}: you may not ask this node; run it with sudo, or {remedy}",
+        path = path.display(),
+        remedy = remedy(group)
     )]
     NotPermitted {
         /// The socket.
@@ -100,6 +100,16 @@ pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
 
 fn is_socket(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
+}
+
+/// How others than the administrator come to ask a node whose socket has this group.
+fn remedy(group: &str) -> String {
+    if group == "root" {
+        return "give the node a user of its own, whose group may then ask (`user` in its `[node]`)".to_owned();
+    }
+    format!(
+        "become a member of the group {group}, as with `sudo usermod -aG {group} $USER` before you log in again"
+    )
 }
 
 /// The group that may ask at `path`; that of the package where it cannot be seen.
