@@ -44,12 +44,12 @@ failover: setup ## outages of a flow over COUNT silences of its path: two nodes 
 	@cargo build --release --quiet -p polypath-lab --example failover
 	@"$(BUILT)/release/examples/failover" --count $(COUNT) --seed $(or $(SEED),1) $(if $(FORMAT),--format $(FORMAT))
 
-race: ## the simulator against ns-2, which is installed from Debian
+race: setup ## the simulator against ns-2, which is installed from Debian
 	@scripts/setup.sh ns:ns2 bc:bc /usr/bin/time:time
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/race.sh "$(BUILT)/release/examples/race"
 
-tunnel-race: ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
+tunnel-race: setup ## an encrypted tunnel between two namespaces against wireguard-go, which is installed from Debian, in turn
 	@scripts/setup.sh wireguard-go:wireguard-go
 	cargo run --release --quiet -p polypath-lab --example tunnel_race
 

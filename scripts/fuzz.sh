@@ -4,12 +4,25 @@
 #   build          only builds
 #   keep           afterwards puts the smallest inputs that reach anything into fuzz/corpus
 #   TARGET INPUT   runs one input, to see a failure again
-# Exit code 1 where a target fails; its input is kept, and the command that repeats it printed.
+# Exit code 2 where there is no such target, 1 where one fails; its input is kept, and the command that repeats it printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 directory=$1 seconds=$2 mode=${3:-}
 targets=(wire handshake offload node-file relay-file scenario trace recording)
+
+refuse() {
+  echo "fuzz: $1" >&2
+  exit 2
+}
+case $mode in
+  '' | build | keep) ;;
+  *)
+    [[ " ${targets[*]} " == *" $mode "* ]] \
+      || refuse "there is no target \`$mode\`: make fuzz TARGET=NAME INPUT=FILE, with one of: ${targets[*]}"
+    [ -f "${4:-}" ] || refuse "'${4:-}' is no file; INPUT names what the target reads"
+    ;;
+esac
 # The most that a corpus holds, in bytes: the inputs are kept as lines of base64.
 most=49152
 flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
