@@ -102,10 +102,17 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
         text => text,
     };
     text.split(',').try_for_each(check)?;
-    EnvFilter::try_new(text).map_err(|error| wrong(&text, &error.to_string()))
+    let is_level = |directive: &str| LevelFilter::from_str(directive.trim()).is_ok();
+    // Where only parts are given, the filter lets nothing of the rest through.
+    let text = if text.split(',').any(is_level) {
+        text.to_owned()
+    } else {
+        format!("{DEFAULT},{text}")
+    };
+    EnvFilter::try_new(&text).map_err(|error| wrong(&text, &error.to_string()))
 }
 
-/// The filter takes any word for a part of the program, and lets nothing else through then.
+/// The filter takes any word for a part of the program.
 fn check(directive: &str) -> Result<(), String> {
     let directive = directive.trim();
     let (part, level) = match directive.split_once('=') {
@@ -153,7 +160,9 @@ mod tests {
                 "warn,polypath_live::node=debug",
                 "polypath_live::node=debug,warn",
             ),
-            ("polypath_live", "polypath_live=trace"),
+            ("polypath_live", "polypath_live=trace,info"),
+            ("polypath_live::nod=debug", "polypath_live::nod=debug,info"),
+            ("off,polypath_live=warn", "polypath_live=warn,off"),
         ] {
             let taken = filter(text).expect(text).to_string();
             assert_eq!(taken, wanted, "{text}");
