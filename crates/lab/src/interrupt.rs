@@ -16,14 +16,17 @@ const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 ///
 /// Whoever tells it twice means at once: the second signal ends the process.
 #[derive(Debug)]
-pub(crate) struct Interrupt {
+pub struct Interrupt {
     told: Arc<AtomicBool>,
     registrations: Vec<SigId>,
 }
 
 impl Interrupt {
     /// Notes it from now on.
-    pub(crate) fn watch() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Where the system refuses to say so.
+    pub fn watch() -> io::Result<Self> {
         let told = Arc::new(AtomicBool::new(false));
         let mut registrations = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -47,8 +50,11 @@ impl Interrupt {
         }
     }
 
-    /// Fails with `Interrupted` where the process was told to stop.
-    pub(crate) fn check(&self) -> io::Result<()> {
+    /// Goes on unless the process was told to stop.
+    ///
+    /// # Errors
+    /// `Interrupted` where it was.
+    pub fn check(&self) -> io::Result<()> {
         if self.told.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }

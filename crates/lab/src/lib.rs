@@ -31,7 +31,7 @@ pub mod failover;
 pub mod flow;
 mod host_tcp;
 mod http;
-mod interrupt;
+pub mod interrupt;
 pub mod namespace;
 pub mod network;
 mod node;

@@ -17,18 +17,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use polypath_lab::interrupt::Interrupt;
 use polypath_lab::namespace::Namespace;
 use polypath_lab::preflight;
 use polypath_live::clock::Clock;
 use polypath_live::keys;
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tempfile::TempDir;
 
 use flow::{Course, Direction};
@@ -153,10 +151,7 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
     let clock = Clock::starting_now();
     await_session(site, clock)?;
     let stop = AtomicBool::new(false);
-    let told = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register(signal, told.clone())?;
-    }
+    let interrupt = Interrupt::watch()?;
     let flow = |from: usize| Direction::open(&site.ends[from], &site.ends[1 - from], from);
     let directions = [flow(0)?, flow(1)?];
     let mut memory = site.nodes.iter().map(|node| Memory::of(node.id()));
@@ -172,7 +167,7 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
                 direction.receiver(scope, stop),
             )
         });
-        let watched = watch(site, clock, span, &mut memory, &told);
+        let watched = watch(site, clock, span, &mut memory, &interrupt);
         // Ends the line of the progress.
         eprintln!();
         stop.store(true, Ordering::Relaxed);
@@ -199,21 +194,19 @@ fn await_session(site: &Site, clock: Clock) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes links down and up, samples the memory, and tells how far it is, until it is `told` to stop; the number of outages.
+/// Takes links down and up, samples the memory, and tells how far it is, until it is told to stop; the number of outages.
 fn watch(
     site: &Site,
     clock: Clock,
     span: Duration,
     memory: &mut [Memory; 2],
-    told: &AtomicBool,
+    interrupt: &Interrupt,
 ) -> io::Result<u64> {
     let start = clock.now().as_secs_f64();
     let elapsed = || clock.now().as_secs_f64() - start;
     let (mut outages, mut sample, mut down) = (0_u64, 0.0, None);
     while elapsed() < span.as_secs_f64() {
-        if told.load(Ordering::Relaxed) {
-            return Err(io::Error::other("told to stop"));
-        }
+        interrupt.check()?;
         let round = (elapsed() / ROUND.as_secs_f64()).floor();
         let phase = elapsed() - round * ROUND.as_secs_f64();
         let is_down = phase >= ROUND.as_secs_f64() - OUTAGE.as_secs_f64();

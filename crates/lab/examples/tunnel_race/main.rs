@@ -222,7 +222,7 @@ fn tell_flood(rounds: &[[f64; Target::ALL.len()]]) -> bool {
         rounds.len()
     );
     let held = [2, 3].map(|n| {
-        let what = format!("a TCP flow beside a flood {}", Target::ALL[n].name());
+        let what = format!("a TCP flow beside a flood ({})", Target::ALL[n].name());
         judge(
             &what,
             "that beside one to a port that is not read",
