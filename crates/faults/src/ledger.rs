@@ -50,11 +50,7 @@ impl Ledger {
     /// Where nobody sent it to there, or it was delivered before.
     pub fn deliver(&mut self, at: Time, to: End, packet: &Bytes) -> Result<u64, Violation> {
         let forged = Violation::Forged { end: to };
-        let id = packet::number(packet).ok_or(forged)?;
-        let entry = usize::try_from(id).ok();
-        let entry = entry
-            .and_then(|id| self.entries.get_mut(id))
-            .ok_or(forged)?;
+        let (id, entry) = self.entry(packet).ok_or(forged)?;
         if entry.make.from != to.other() || !entry.is_genuine || entry.make.bytes() != *packet {
             return Err(forged);
         }
@@ -69,10 +65,16 @@ impl Ledger {
 
     /// Takes a packet whose sender hears that it is too long.
     pub fn refuse(&mut self, packet: &Bytes) {
-        let entry = packet::number(packet).and_then(|id| usize::try_from(id).ok());
-        if let Some(entry) = entry.and_then(|id| self.entries.get_mut(id)) {
+        if let Some((_, entry)) = self.entry(packet) {
             entry.refused = true;
         }
+    }
+
+    /// The number that a packet has, and what was sent under it.
+    fn entry(&mut self, packet: &Bytes) -> Option<(u64, &mut Offered)> {
+        let id = packet::number(packet)?;
+        let entry = self.entries.get_mut(usize::try_from(id).ok()?)?;
+        Some((id, entry))
     }
 
     /// Counts all, and checks that every packet arrived that had to.
