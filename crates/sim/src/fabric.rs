@@ -17,7 +17,7 @@ use crate::route::{Cursor, Hop, Routes, Terminal};
 use crate::slab::Slab;
 use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
-use crate::world::{Notice, PathChange, SpacingEvent, Streamed};
+use crate::world::{MultihomedFrame, PathChange, SpacingEvent, Streamed};
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,19 +48,19 @@ pub(crate) enum Event {
 
 /// What a packet is to the agent that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cargo {
+pub(crate) enum PacketKind {
     Segment(Segment),
     /// A datagram, by its number within its flow from 1.
     Datagram(u32),
     /// A message of a spaced flow, by its number among those under way.
     Spaced(u32),
     /// A datagram over one of several ways, or its answer.
-    Multihomed(Notice),
+    Multihomed(MultihomedFrame),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
 }
 
-impl Cargo {
+impl PacketKind {
     #[inline]
     fn ecn(&self) -> Ecn {
         match self {
@@ -91,20 +91,20 @@ pub(crate) struct Packet {
     pub(crate) size: u32,
     /// When it left its sender.
     pub(crate) sent: Time,
-    pub(crate) cargo: Cargo,
+    pub(crate) kind: PacketKind,
 }
 
 /// What a link knows of a packet.
 ///
 /// Three words: bytes that are written one by one and read together would hold the processor up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct LinkPacket {
     packet: u32,
     size: u32,
     notes: u32,
 }
 
-impl Parcel {
+impl LinkPacket {
     const CAPABLE: u32 = 1;
     const MARKED: u32 = 2;
     /// An external packet on the last link of its route.
@@ -113,10 +113,10 @@ impl Parcel {
     #[inline]
     fn new(number: u32, packet: &Packet) -> Self {
         let mut notes = 0;
-        if packet.cargo.ecn().is_capable() {
+        if packet.kind.ecn().is_capable() {
             notes |= Self::CAPABLE;
         }
-        if packet.cargo.is_external() && packet.cursor.is_at_end() {
+        if packet.kind.is_external() && packet.cursor.is_at_end() {
             notes |= Self::LEAVES;
         }
         Self {
@@ -127,7 +127,7 @@ impl Parcel {
     }
 }
 
-impl Payload for Parcel {
+impl Payload for LinkPacket {
     #[inline]
     fn len(&self) -> usize {
         self.size as usize
@@ -160,7 +160,7 @@ pub(crate) struct Lost {
 /// Links and everything that moves over them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fabric {
-    pub(crate) links: Vec<Link<Parcel>>,
+    pub(crate) links: Vec<Link<LinkPacket>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
     /// What TCP agents that are observed said and nobody has taken yet, with their numbers and
@@ -230,8 +230,8 @@ impl Fabric {
         let packet = self.packets.get_mut(number);
         match self.routes.advance(&mut packet.cursor) {
             Hop::Link(link) => {
-                let parcel = Parcel::new(number, packet);
-                self.step(now, link, Wake::Input(parcel));
+                let packet = LinkPacket::new(number, packet);
+                self.step(now, link, Wake::Input(packet));
                 None
             }
             Hop::End(end) => Some(end),
@@ -246,7 +246,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn take(&mut self, number: u32) -> Packet {
         let packet = *self.packets.release(number);
-        if packet.cargo.is_external() {
+        if packet.kind.is_external() {
             self.departures.pop();
         }
         packet
@@ -260,16 +260,16 @@ impl Fabric {
     }
 
     #[inline]
-    fn step(&mut self, now: Time, link: u32, wake: Wake<Parcel>) {
+    fn step(&mut self, now: Time, link: u32, wake: Wake<LinkPacket>) {
         let (calendar, packets) = (&mut self.calendar, &mut self.packets);
         let (departures, lost) = (&mut self.departures, &mut self.lost);
-        let mut settle = |output: Output<Parcel>| match output {
-            Output::Deliver { at, packet: parcel } => {
-                calendar.schedule(at, Event::Arrival(parcel.packet));
-                if parcel.notes & Parcel::MARKED != 0 {
-                    packets.get_mut(parcel.packet).cargo.mark_ce();
+        let mut settle = |output: Output<LinkPacket>| match output {
+            Output::Deliver { at, packet } => {
+                calendar.schedule(at, Event::Arrival(packet.packet));
+                if packet.notes & LinkPacket::MARKED != 0 {
+                    packets.get_mut(packet.packet).kind.mark_ce();
                 }
-                if parcel.notes & Parcel::LEAVES != 0 {
+                if packet.notes & LinkPacket::LEAVES != 0 {
                     departures.push(Reverse(at));
                 }
             }

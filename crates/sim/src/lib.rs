@@ -18,7 +18,7 @@
 //! | background sources | [`traffic`] |
 //! | who sends to whom over which links | [`network`] |
 //! | ports, and order at equal times | [`world`] |
-//! | diversity routing, a round trip at a time | [`rounds`] |
+//! | diversity routing, a round trip at a time | [`round_model`] |
 //!
 //! Sizes follow the conventions of ns-2, which the papers used: a data packet is exactly a segment on
 //! every link, an ACK is 40 bytes, nothing is added below IP. Defaults are those of ns-2 2.35.
@@ -35,23 +35,23 @@
 //! have it.
 
 pub mod calendar;
-mod crowd;
-mod exchange;
+mod concurrent_downloads;
 mod fabric;
 mod host;
-mod lane;
+mod host_pairs;
 pub mod network;
 mod observer;
-pub mod rounds;
+pub mod round_model;
 mod route;
 mod run;
+mod scheme_run;
 mod slab;
 pub mod tcp;
 mod timer;
 pub mod traffic;
 pub mod world;
 
-pub use crowd::{Crowd, CrowdSample, run_crowd};
+pub use concurrent_downloads::{ConcurrentDownloads, DownloadsSample, run_concurrent_downloads};
 pub use observer::{Observer, SimEvent};
 pub use run::{
     FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,

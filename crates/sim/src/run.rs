@@ -17,9 +17,9 @@ use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_scenario::{Scenario, Scheme};
 
-use crate::lane::Lane;
 use crate::network::BuildError;
 use crate::observer::{Observer, SimEvent};
+use crate::scheme_run::SchemeRun;
 use crate::world::{BackgroundBytes, Direction, LinkName, Overflow, path_load};
 
 pub use network::{
@@ -95,31 +95,26 @@ pub fn run(
     seed: Seed,
     observer: &mut impl Observer,
 ) -> Result<Outcome, RunError> {
-    let mut lanes = scenario
+    let mut runs = scenario
         .schemes
         .iter()
-        .map(|&scheme| Lane::new(scenario, scheme, seed))
-        .collect::<Result<Vec<Lane>, RunError>>()?;
+        .map(|&scheme| SchemeRun::new(scenario, scheme, seed))
+        .collect::<Result<Vec<SchemeRun>, RunError>>()?;
     let start = Time::ZERO + scenario.transfer.warm_up;
-    let before = warm_up(&mut lanes, start, observer)?;
-    let mut transfers = vec![Vec::new(); lanes.len()];
+    let before = warm_up(&mut runs, start, observer)?;
+    let mut transfers = vec![Vec::new(); runs.len()];
     let mut now = start;
     for round in 0..scenario.transfer.count {
-        now = run_round(scenario, round, now, &mut lanes, &mut transfers, observer)?;
+        now = run_round(scenario, round, now, &mut runs, &mut transfers, observer)?;
     }
-    let schemes = scenario
-        .schemes
-        .iter()
-        .zip(lanes)
-        .zip(before)
-        .zip(transfers);
+    let schemes = scenario.schemes.iter().zip(runs).zip(before).zip(transfers);
     Ok(Outcome {
         schemes: schemes
-            .map(|(((&scheme, lane), before), transfers)| SchemeOutcome {
+            .map(|(((&scheme, run), before), transfers)| SchemeOutcome {
                 scheme,
                 transfers,
-                background: lane.background().since(&before.background),
-                links: before.summaries(&lane, start, now),
+                background: run.background().since(&before.background),
+                links: before.summaries(&run, start, now),
             })
             .collect(),
         start,
@@ -129,16 +124,16 @@ pub fn run(
 
 /// Runs every scheme to the begin of the first round, and says its totals then.
 fn warm_up(
-    lanes: &mut [Lane],
+    runs: &mut [SchemeRun],
     start: Time,
     observer: &mut impl Observer,
 ) -> Result<Vec<Snapshot>, RunError> {
-    let run = |(index, lane): (usize, &mut Lane)| {
-        lane.run_until(start, &mut |at, event| observer.on_event(index, at, event));
-        lane.fits_memory()?;
-        Ok(Snapshot::of(lane, start))
+    let run = |(index, run): (usize, &mut SchemeRun)| {
+        run.run_until(start, &mut |at, event| observer.on_event(index, at, event));
+        run.fits_memory()?;
+        Ok(Snapshot::of(run, start))
     };
-    lanes.iter_mut().enumerate().map(run).collect()
+    runs.iter_mut().enumerate().map(run).collect()
 }
 
 /// One transfer in every scheme; says when the next round starts.
@@ -146,48 +141,48 @@ fn run_round(
     scenario: &Scenario,
     round: u32,
     start: Time,
-    lanes: &mut [Lane],
+    runs: &mut [SchemeRun],
     transfers: &mut [Vec<Option<Duration>>],
     observer: &mut impl Observer,
 ) -> Result<Time, RunError> {
     let timeout = scenario.transfer.timeout;
     let mut slowest = start;
-    let before: Vec<BackgroundBytes> = lanes.iter().map(Lane::background).collect();
-    for (index, (lane, transfers)) in lanes.iter_mut().zip(transfers).enumerate() {
+    let before: Vec<BackgroundBytes> = runs.iter().map(SchemeRun::background).collect();
+    for (index, (run, transfers)) in runs.iter_mut().zip(transfers).enumerate() {
         let report = &mut |at, event: &SimEvent| observer.on_event(index, at, event);
-        let finished = lane.transfer(round, start, timeout, report);
+        let finished = run.transfer(round, start, timeout, report);
         transfers.push(finished.map(|at| at.since(start)));
         slowest = slowest.max(finished.unwrap_or(start + timeout));
     }
     let next = slowest + scenario.transfer.gap;
-    for (index, (lane, before)) in lanes.iter_mut().zip(&before).enumerate() {
+    for (index, (run, before)) in runs.iter_mut().zip(&before).enumerate() {
         let report = &mut |at, event: &SimEvent| observer.on_event(index, at, event);
-        lane.run_until(next, report);
-        lane.fits_memory()?;
-        let background = lane.background().since(before);
+        run.run_until(next, report);
+        run.fits_memory()?;
+        let background = run.background().since(before);
         report(next, &SimEvent::RoundOver { round, background });
     }
     Ok(next)
 }
 
-/// The totals of a lane at one time.
+/// The totals of a run at one time.
 struct Snapshot {
     background: BackgroundBytes,
     links: Vec<Counters>,
 }
 
 impl Snapshot {
-    fn of(lane: &Lane, now: Time) -> Self {
+    fn of(run: &SchemeRun, now: Time) -> Self {
         Self {
-            background: lane.background(),
-            links: lane.network().links_at(now).map(|l| l.counters).collect(),
+            background: run.background(),
+            links: run.network().links_at(now).map(|l| l.counters).collect(),
         }
     }
 
     /// What the links of the paths have done since `begin`, when this was taken, until `now`.
-    fn summaries(&self, lane: &Lane, begin: Time, now: Time) -> Vec<LinkSummary> {
+    fn summaries(&self, run: &SchemeRun, begin: Time, now: Time) -> Vec<LinkSummary> {
         let seconds = now.since(begin).as_secs_f64();
-        let links = lane.network().links_at(now).zip(&self.links);
+        let links = run.network().links_at(now).zip(&self.links);
         links
             .filter(|(link, _)| link.name.towards.is_some())
             .map(|(link, before)| {

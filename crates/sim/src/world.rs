@@ -28,10 +28,10 @@ use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
-use crate::fabric::{Cargo, Event, Fabric, Lost, Packet};
+use crate::fabric::{Event, Fabric, Lost, Packet, PacketKind};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
-pub(crate) use agents::{Agents, MultihomedSizes, Notice, SpacedSizes, Streamed, Way};
+pub(crate) use agents::{Agents, MultihomedFrame, MultihomedSizes, SpacedSizes, Streamed, Way};
 pub use agents::{PathChange, SpacingEvent};
 pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
 pub(crate) use flow::{FlowKind, FlowName};
@@ -208,44 +208,44 @@ impl<X: Payload> World<X> {
         out: &mut impl FnMut(WorldOutput<X>),
     ) {
         let packet = self.fabric.take(number);
-        match (end, packet.cargo) {
-            (Terminal::Source(source), Cargo::Segment(ack)) => {
+        match (end, packet.kind) {
+            (Terminal::Source(source), PacketKind::Segment(ack)) => {
                 self.agents
                     .take_ack::<WATCHED>(at, source, ack, &mut self.fabric);
             }
-            (Terminal::Sink(sink), Cargo::Segment(data)) => {
+            (Terminal::Sink(sink), PacketKind::Segment(data)) => {
                 let sent = packet.sent;
                 self.agents
                     .take_data::<WATCHED>(at, sink, (data, sent), &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
-            (Terminal::SpacedReceiver(number), Cargo::Spaced(message)) => {
+            (Terminal::SpacedReceiver(number), PacketKind::Spaced(message)) => {
                 let came = (message, packet.size);
                 self.agents.take_spaced(at, number, came, &mut self.fabric);
             }
-            (Terminal::SpacedSource(number), Cargo::Spaced(message)) => {
+            (Terminal::SpacedSource(number), PacketKind::Spaced(message)) => {
                 self.agents
                     .take_feedback::<WATCHED>(at, number, message, &mut self.fabric);
             }
-            (Terminal::MultihomedReceiver(number), Cargo::Multihomed(notice)) => {
-                let came = (notice, &packet);
+            (Terminal::MultihomedReceiver(number), PacketKind::Multihomed(frame)) => {
+                let came = (frame, &packet);
                 self.agents
                     .take_multihomed(at, number, came, &mut self.fabric);
             }
-            (Terminal::MultihomedSource(number), Cargo::Multihomed(notice)) => {
+            (Terminal::MultihomedSource(number), PacketKind::Multihomed(frame)) => {
                 self.agents
-                    .take_answer::<WATCHED>(at, number, notice, &mut self.fabric);
+                    .take_answer::<WATCHED>(at, number, frame, &mut self.fabric);
             }
-            (Terminal::StripedSink(number), Cargo::Segment(data)) => {
+            (Terminal::StripedSink(number), PacketKind::Segment(data)) => {
                 let came = (data, packet.sent);
                 self.agents
                     .take_striped_data::<WATCHED>(at, number, came, &mut self.fabric);
             }
-            (Terminal::StripedSource(number), Cargo::Segment(ack)) => {
+            (Terminal::StripedSource(number), PacketKind::Segment(ack)) => {
                 self.agents
                     .take_striped_ack::<WATCHED>(at, number, ack, &mut self.fabric);
             }
-            (Terminal::Port(port), Cargo::External(number, ecn)) => {
+            (Terminal::Port(port), PacketKind::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
                 if let Some(mut payload) = self.take_external(number) {
                     if ecn == Ecn::Ce {
@@ -254,7 +254,7 @@ impl<X: Payload> World<X> {
                     out(WorldOutput::Deliver { port, payload });
                 }
             }
-            (end, cargo) => unreachable!("no route takes {cargo:?} to {end:?}"),
+            (end, kind) => unreachable!("no route takes {kind:?} to {end:?}"),
         }
     }
 
@@ -275,10 +275,10 @@ impl<X: Payload> World<X> {
                 at: now,
             });
         }
-        if let Cargo::Spaced(message) = lost.packet.cargo {
+        if let PacketKind::Spaced(message) = lost.packet.kind {
             self.agents.lose_spaced(message);
         }
-        if let Cargo::External(number, _) = lost.packet.cargo
+        if let PacketKind::External(number, _) = lost.packet.kind
             && let Some(payload) = self.take_external(number)
         {
             let (link, reason) = (LinkId(lost.link), lost.reason);
@@ -337,7 +337,7 @@ impl<X: Payload> Machine for World<X> {
             cursor: port.route,
             size,
             sent: now,
-            cargo: Cargo::External(self.external.put(Some(input.payload)), ecn),
+            kind: PacketKind::External(self.external.put(Some(input.payload)), ecn),
         };
         self.fabric.send(now, packet);
         self.settle_lost(now, out);

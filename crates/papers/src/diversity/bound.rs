@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
-use polypath_sim::rounds::{Dropping, Rounds, RoundsConfig};
+use polypath_sim::round_model::{Dropping, RoundModel, RoundModelConfig};
 use serde::Serialize;
 
 use super::setting::LINKS;
@@ -38,11 +38,11 @@ const FLOWS: u32 = 50;
 
 impl Exposed {
     /// Windows of which none grows: each round begins anew.
-    fn config(&self) -> RoundsConfig {
+    fn config(&self) -> RoundModelConfig {
         let sent = self.window * FLOWS;
-        RoundsConfig {
+        RoundModelConfig {
             dropping: Dropping::Independent,
-            ..RoundsConfig::paper(FLOWS, self.links, sent - sent * self.drop / 1000)
+            ..RoundModelConfig::paper(FLOWS, self.links, sent - sent * self.drop / 1000)
         }
     }
 }
@@ -58,7 +58,7 @@ impl Job for Exposed {
 
     /// The share of flows that lost something, over the bound.
     fn run(&self, _: &AtomicU64) -> Result<f64, JobError> {
-        let rounds = Rounds::new(&self.config(), Seed(self.seed));
+        let rounds = RoundModel::new(&self.config(), Seed(self.seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
         let losing = rounds.losing_with(self.window, self.rounds);
         let all = f64::from(self.rounds) * f64::from(FLOWS);

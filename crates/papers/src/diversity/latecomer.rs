@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use polypath_batch::replica_seeds;
 use polypath_core::rng::Seed;
-use polypath_sim::rounds::{Flow, Rounds, RoundsConfig};
+use polypath_sim::round_model::{Flow, RoundModel, RoundModelConfig};
 use serde::{Deserialize, Serialize};
 
 use super::run::cost_of_round;
@@ -15,7 +15,7 @@ use crate::study::{Job, JobError, Pending, SEED, Study};
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Late {
     /// With the round in which the last flow begins.
-    pub(super) config: RoundsConfig,
+    pub(super) config: RoundModelConfig,
     /// How long it is observed, in rounds.
     pub(super) span: u32,
     /// Whether the windows of the first run are kept.
@@ -36,7 +36,7 @@ pub(super) struct Latecomer {
 }
 
 impl Late {
-    pub(super) fn new(config: RoundsConfig, span: u32, seeds: u32) -> Self {
+    pub(super) fn new(config: RoundModelConfig, span: u32, seeds: u32) -> Self {
         Self {
             config,
             span,
@@ -59,7 +59,7 @@ impl Late {
     }
 
     fn run_one(&self, seed: u64) -> Result<Latecomer, JobError> {
-        let rounds = Rounds::new(&self.config, Seed(seed));
+        let rounds = RoundModel::new(&self.config, Seed(seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
         for _ in 0..self.config.late {
             rounds.step();
@@ -88,7 +88,7 @@ impl Late {
 }
 
 /// The window of the last flow and the mean of the others'.
-fn compared(rounds: &Rounds) -> [f64; 2] {
+fn compared(rounds: &RoundModel) -> [f64; 2] {
     let windows = rounds.flows().iter().map(|flow| f64::from(flow.window()));
     let windows: Vec<f64> = windows.collect();
     let (late, others) = windows.split_last().unwrap_or((&0.0, &[]));

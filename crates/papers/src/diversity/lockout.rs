@@ -2,7 +2,7 @@
 
 use polypath_report::plot::{Plot, Point, Series};
 use polypath_report::statistics::quantile;
-use polypath_sim::rounds::RoundsConfig;
+use polypath_sim::round_model::RoundModelConfig;
 
 use super::latecomer::{Late, Latecomer, samples};
 use super::readings::READINGS;
@@ -30,26 +30,26 @@ const SLOW_START: &str = "with slow start";
 const SINGLE: &str = "a single link";
 const UNFADED: &str = "a single link that does not fade";
 
-fn late(config: RoundsConfig) -> RoundsConfig {
-    RoundsConfig {
+fn late(config: RoundModelConfig) -> RoundModelConfig {
+    RoundModelConfig {
         late: BEGIN,
         ..config
     }
 }
 
 /// What is compared: the paper's setting in each reading, and others.
-fn settings() -> Vec<(String, RoundsConfig)> {
+fn settings() -> Vec<(String, RoundModelConfig)> {
     let base = || late(paper(FLOWS, LINKS, SHARE, LONG));
     let readings = READINGS.map(|(name, reading)| (name.to_owned(), reading(base())));
-    let named = |name: &str, config: RoundsConfig| (name.to_owned(), late(config));
+    let named = |name: &str, config: RoundModelConfig| (name.to_owned(), late(config));
     let others = [
         named("fades of 0.01 s", paper(FLOWS, LINKS, SHARE, SHORT)),
         named(SINGLE, paper(FLOWS, 1, SHARE, LONG)),
-        named(UNFADED, RoundsConfig::paper(FLOWS, 1, SHARE * FLOWS)),
+        named(UNFADED, RoundModelConfig::paper(FLOWS, 1, SHARE * FLOWS)),
         named("two links", paper(FLOWS, 2, SHARE, LONG)),
         named(
             SLOW_START,
-            RoundsConfig {
+            RoundModelConfig {
                 slow_start: true,
                 ..base()
             },

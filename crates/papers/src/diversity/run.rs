@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use polypath_batch::{PARTS, replica_seeds};
 use polypath_core::rng::Seed;
 use polypath_report::plot::{Point, Series};
-use polypath_sim::rounds::{Flow, Rounds, RoundsConfig};
+use polypath_sim::round_model::{Flow, RoundModel, RoundModelConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::Sample;
@@ -20,7 +20,7 @@ pub(super) const STEP: u32 = 20;
 /// Runs with one configuration, one for each seed.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Runs {
-    pub(super) config: RoundsConfig,
+    pub(super) config: RoundModelConfig,
     pub(super) rounds: u32,
     /// After how many rounds besides the last the totals of flows are noted.
     pub(super) notes: Vec<u32>,
@@ -53,7 +53,7 @@ pub(super) struct Ran {
 
 impl Runs {
     /// The paper's 2000 round trips, of which the first run's course is kept.
-    pub(super) fn new(config: RoundsConfig, seeds: u32) -> Self {
+    pub(super) fn new(config: RoundModelConfig, seeds: u32) -> Self {
         Self {
             config,
             rounds: super::setting::ROUNDS,
@@ -94,8 +94,8 @@ impl Runs {
 }
 
 /// About how long a round takes, in seconds.
-pub(super) fn cost_of_round(config: &RoundsConfig) -> f64 {
-    let RoundsConfig {
+pub(super) fn cost_of_round(config: &RoundModelConfig) -> f64 {
+    let RoundModelConfig {
         flows,
         capacity,
         links,
@@ -131,7 +131,7 @@ impl Job for Runs {
 
 impl Runs {
     fn run_one(&self, seed: u64, shows: bool) -> Result<Ran, JobError> {
-        let rounds = Rounds::new(&self.config, Seed(seed));
+        let rounds = RoundModel::new(&self.config, Seed(seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
         let mut ran = Ran::new(&self.config, self.rounds, seed);
         let mut above = 0;
@@ -153,12 +153,12 @@ impl Runs {
     }
 }
 
-fn delivered(rounds: &Rounds) -> Vec<u64> {
+fn delivered(rounds: &RoundModel) -> Vec<u64> {
     rounds.flows().iter().map(Flow::delivered).collect()
 }
 
 impl Ran {
-    fn new(config: &RoundsConfig, rounds: u32, seed: u64) -> Self {
+    fn new(config: &RoundModelConfig, rounds: u32, seed: u64) -> Self {
         Self {
             seed,
             sent: 0,

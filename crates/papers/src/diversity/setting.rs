@@ -1,6 +1,6 @@
 //! The paper's parameters (diversity-routing paper, IV.C).
 
-use polypath_sim::rounds::{Fading, RoundsConfig};
+use polypath_sim::round_model::{Fading, RoundModelConfig};
 
 /// The round-trip time in seconds.
 pub(super) const RTT: f64 = 0.1;
@@ -27,15 +27,15 @@ pub(super) fn fading(gamma: f64, nu: f64) -> Fading {
 }
 
 /// So many flows with so many packets each on so many links, which fade at the rates of the paper's figures.
-pub(super) fn paper(flows: u32, links: u32, share: u32, nu: f64) -> RoundsConfig {
-    RoundsConfig {
+pub(super) fn paper(flows: u32, links: u32, share: u32, nu: f64) -> RoundModelConfig {
+    RoundModelConfig {
         fading: Some(fading(GAMMA, nu)),
-        ..RoundsConfig::paper(flows, links, share * flows)
+        ..RoundModelConfig::paper(flows, links, share * flows)
     }
 }
 
 /// The parameters of a figure, with their source.
-pub(super) fn parameters(config: &RoundsConfig) -> Vec<[String; 2]> {
+pub(super) fn parameters(config: &RoundModelConfig) -> Vec<[String; 2]> {
     let fading = config.fading.map_or_else(
         || "none".to_owned(),
         |fading| {

@@ -2,7 +2,7 @@
 
 use polypath_batch::replica_seeds;
 use polypath_report::plot::{Plot, Point, Series};
-use polypath_sim::rounds::{Fading, RoundsConfig};
+use polypath_sim::round_model::{Fading, RoundModelConfig};
 
 use super::run::{Runs, samples};
 use super::setting::{RTT, parameters};
@@ -66,9 +66,9 @@ fn curve(study: &mut Study<'_>, down: u32) -> Result<Curve, Pending> {
     let cycles = CYCLES.iter().filter(|cycle| **cycle * 10 > down);
     let mut asked = Vec::new();
     for &cycle in cycles {
-        let config = RoundsConfig {
+        let config = RoundModelConfig {
             fading: Some(process(cycle, down)),
-            ..RoundsConfig::paper(1, 1, CAPACITY)
+            ..RoundModelConfig::paper(1, 1, CAPACITY)
         };
         let runs = Runs {
             rounds,
@@ -89,9 +89,9 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let curves = DOWN.map(|down| curve(study, down));
     let [short, long] = curves;
     let curves = [short?, long?];
-    let config = RoundsConfig {
+    let config = RoundModelConfig {
         fading: Some(process(CYCLES[0], DOWN[0])),
-        ..RoundsConfig::paper(1, 1, CAPACITY)
+        ..RoundModelConfig::paper(1, 1, CAPACITY)
     };
     Ok(Findings {
         plots: vec![picture(&curves)],

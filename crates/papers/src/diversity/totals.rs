@@ -1,7 +1,7 @@
 //! What all flows send, against the capacity (Figs. 3 to 5).
 
 use polypath_report::plot::{Plot, Point, Series};
-use polypath_sim::rounds::RoundsConfig;
+use polypath_sim::round_model::RoundModelConfig;
 
 use super::readings::READINGS;
 use super::run::{Ran, Runs, samples};
@@ -207,7 +207,7 @@ fn table(rows: &Rows) -> Sheet {
     )
 }
 
-fn picture(id: &str, title: &str, config: &RoundsConfig, ran: &Ran) -> Plot {
+fn picture(id: &str, title: &str, config: &RoundModelConfig, ran: &Ran) -> Plot {
     let capacity = config.packets() as f64;
     let ends = [0.0, f64::from(ROUNDS)].map(|x| Point {
         x,

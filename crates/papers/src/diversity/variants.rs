@@ -1,6 +1,6 @@
 //! What the paper says would change nothing: slow start, halving, fragments (section V, footnote 2).
 
-use polypath_sim::rounds::{Coding, Response, RoundsConfig};
+use polypath_sim::round_model::{Coding, Response, RoundModelConfig};
 
 use super::latecomer::{self, Latecomer};
 use super::lockout::{LOCKED_OUT, is_below, late_flows};
@@ -26,7 +26,7 @@ const FLOWS: u32 = 100;
 struct Variant {
     name: &'static str,
     says: &'static str,
-    config: RoundsConfig,
+    config: RoundModelConfig,
 }
 
 impl Variant {
@@ -41,9 +41,9 @@ impl Variant {
 }
 
 /// Fragments of which `needed` of `links` have to arrive, on links that carry as many packets of all flows as before.
-fn fragments(needed: u32, links: u32) -> RoundsConfig {
+fn fragments(needed: u32, links: u32) -> RoundModelConfig {
     let base = paper(FLOWS, links, SHARE, SHORT);
-    RoundsConfig {
+    RoundModelConfig {
         coding: Coding::Fragments(needed),
         capacity: base.capacity / needed,
         ..base
@@ -58,7 +58,7 @@ fn variants() -> Vec<Variant> {
         of(
             "halving",
             "half the window after a loss",
-            RoundsConfig {
+            RoundModelConfig {
                 response: Response::Halve,
                 ..base()
             },
@@ -66,7 +66,7 @@ fn variants() -> Vec<Variant> {
         of(
             "slow_start",
             "a window of 1, and slow start up to half of the last one",
-            RoundsConfig {
+            RoundModelConfig {
                 slow_start: true,
                 ..base()
             },

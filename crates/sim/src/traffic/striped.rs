@@ -31,7 +31,7 @@ pub struct StripedSource {
     stop: Time,
     striper: Striper,
     /// The open connections.
-    lanes: Vec<Lane>,
+    subflows: Vec<StripedSubflow>,
     /// Of each number from 1 whether there has been a connection of it.
     known: Vec<bool>,
     /// What closed connections have done.
@@ -41,7 +41,7 @@ pub struct StripedSource {
 
 /// An open connection.
 #[derive(Clone, Debug)]
-struct Lane {
+struct StripedSubflow {
     number: u32,
     sender: Sender,
     pacer: Option<Pacer>,
@@ -74,7 +74,7 @@ impl StripedSource {
             stream,
             stop,
             striper,
-            lanes: Vec::new(),
+            subflows: Vec::new(),
             known: Vec::new(),
             finished: SenderStats::default(),
             observed: false,
@@ -84,15 +84,19 @@ impl StripedSource {
     /// Makes the senders of all connections say events, or no longer.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
-        for lane in &mut self.lanes {
-            lane.sender.observe(observed);
+        for subflow in &mut self.subflows {
+            subflow.sender.observe(observed);
         }
     }
 
     /// What it has done so far, over all connections.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
-        let open: SenderStats = self.lanes.iter().map(|lane| lane.sender.stats()).sum();
+        let open: SenderStats = self
+            .subflows
+            .iter()
+            .map(|subflow| subflow.sender.stats())
+            .sum();
         self.finished + open
     }
 
@@ -100,10 +104,10 @@ impl StripedSource {
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {
         let windows = self
-            .lanes
+            .subflows
             .iter()
-            .map(|lane| lane.sender.congestion_window());
-        (!self.lanes.is_empty()).then(|| windows.sum::<f64>() / self.lanes.len() as f64)
+            .map(|subflow| subflow.sender.congestion_window());
+        (!self.subflows.is_empty()).then(|| windows.sum::<f64>() / self.subflows.len() as f64)
     }
 
     /// Whether the receiver asks for this connection for the first time.
@@ -131,30 +135,32 @@ impl StripedSource {
             pacer.on_writable();
             pacer
         });
-        let lane = Lane {
+        let subflow = StripedSubflow {
             number,
             sender,
             pacer,
             rests: None,
         };
-        let place = self.lanes.partition_point(|lane| lane.number < number);
-        self.lanes.insert(place, lane);
+        let place = self
+            .subflows
+            .partition_point(|subflow| subflow.number < number);
+        self.subflows.insert(place, subflow);
     }
 
     fn take_ack(&mut self, now: Time, ack: Segment, out: &mut impl FnMut(StripedOutput)) {
         let found = self
-            .lanes
+            .subflows
             .iter()
-            .position(|lane| lane.number == ack.connection);
+            .position(|subflow| subflow.number == ack.connection);
         let Some(place) = found else {
             return;
         };
-        let sender = &mut self.lanes[place].sender;
+        let sender = &mut self.subflows[place].sender;
         sender.handle_input(now, ack, &mut |said| out(StripedOutput::Tcp(said)));
         let wants_no_more = ack.kind == SegmentKind::LastAck && ack.window == 0;
         if wants_no_more && ack.number >= sender.total() {
             self.finished += sender.stats();
-            self.lanes.remove(place);
+            self.subflows.remove(place);
             let closed = StriperInput::Closed(ack.connection);
             self.striper.handle_input(now, closed, &mut |_| {});
         } else {
@@ -165,14 +171,14 @@ impl StripedSource {
     /// Gives the connection at `place` what it takes.
     fn stripe(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedOutput)) {
         while now < self.stop {
-            let room = self.lanes[place].room(now);
-            let connection = self.lanes[place].number;
+            let room = self.subflows[place].room(now);
+            let connection = self.subflows[place].number;
             let input = StriperInput::Writable { connection, room };
-            let lanes = &mut self.lanes;
+            let subflows = &mut self.subflows;
             let mut sent = false;
             self.striper.handle_input(now, input, &mut |output| {
                 sent = true;
-                write(now, output, lanes, out);
+                write(now, output, subflows, out);
             });
             if !sent {
                 return;
@@ -188,25 +194,25 @@ fn write(
         connection,
         sequence,
     }: StriperOutput,
-    lanes: &mut [Lane],
+    subflows: &mut [StripedSubflow],
     out: &mut impl FnMut(StripedOutput),
 ) {
-    let found = lanes.binary_search_by_key(&connection, |lane| lane.number);
+    let found = subflows.binary_search_by_key(&connection, |subflow| subflow.number);
     let place = found.expect("the striper knows open connections alone");
     out(StripedOutput::Written {
         connection,
         sequence,
     });
-    let lane = &mut lanes[place];
-    if let Some(pacer) = &mut lane.pacer {
+    let subflow = &mut subflows[place];
+    if let Some(pacer) = &mut subflow.pacer {
         pacer.on_sent(now, Duration::ZERO);
         pacer.on_writable();
     }
     let said = &mut |said| out(StripedOutput::Tcp(said));
-    lane.sender.extend(now, 1, said);
+    subflow.sender.extend(now, 1, said);
 }
 
-impl Lane {
+impl StripedSubflow {
     /// How many packets it takes now.
     fn room(&mut self, now: Time) -> u32 {
         let room = self.sender.room();
@@ -244,26 +250,26 @@ impl Machine for StripedSource {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(StripedOutput)) {
-        for place in 0..self.lanes.len() {
-            let lane = &mut self.lanes[place];
-            if lane.deadline().is_none_or(|deadline| deadline.at > now) {
+        for place in 0..self.subflows.len() {
+            let subflow = &mut self.subflows[place];
+            if subflow.deadline().is_none_or(|deadline| deadline.at > now) {
                 continue;
             }
-            if lane
+            if subflow
                 .sender
                 .deadline()
                 .is_some_and(|deadline| deadline.at <= now)
             {
                 let said = &mut |said| out(StripedOutput::Tcp(said));
-                lane.sender.handle_timeout(now, said);
+                subflow.sender.handle_timeout(now, said);
             }
-            lane.rests = None;
+            subflow.rests = None;
             self.stripe(now, place, out);
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let deadlines = self.lanes.iter().map(Lane::deadline);
+        let deadlines = self.subflows.iter().map(StripedSubflow::deadline);
         deadlines.fold(None, Deadline::earlier)
     }
 }

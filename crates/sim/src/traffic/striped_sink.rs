@@ -1,7 +1,7 @@
 //! The receiver of a stream over several TCP connections: control unit, resequencer and player of
 //! [`polypath_core::connections`] over simulated receivers.
 
-mod inlet;
+mod subflow_receiver;
 
 use polypath_core::connections::{
     ControlInput, ControlUnit, Controlled, ControllerConfig, Offer, PlayOut, PlayOutConfig,
@@ -12,7 +12,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
 use crate::tcp::{Segment, SegmentKind, TcpConfig};
-use inlet::Inlet;
+use subflow_receiver::SubflowReceiver;
 
 /// What a receiver is made of.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,8 @@ pub struct StripedSink {
     span: Span,
     unit: ControlUnit,
     /// Every connection that was ever asked for, by its number from 1: one that is closed still answers what comes late.
-    inlets: Vec<Inlet>,
-    /// The positions in `inlets` of those that are wanted, and then of those that are to end with what they were offered.
+    subflows: Vec<SubflowReceiver>,
+    /// The positions in `subflows` of those that are wanted, and then of those that are to end with what they were offered.
     open: Vec<usize>,
     draining: Vec<usize>,
     resequencer: Resequencer<()>,
@@ -95,7 +95,7 @@ impl StripedSink {
                 stop,
             },
             unit: ControlUnit::new(config.controller, config.target),
-            inlets: Vec::new(),
+            subflows: Vec::new(),
             open: Vec::new(),
             draining: Vec::new(),
             resequencer: Resequencer::new(config.buffer),
@@ -108,7 +108,7 @@ impl StripedSink {
     pub fn note_written(&mut self, connection: u32, sequence: u64) {
         self.written = self.written.max(sequence);
         if let Some(place) = self.place(connection) {
-            self.inlets[place].note_written(sequence);
+            self.subflows[place].note_written(sequence);
         }
     }
 
@@ -132,13 +132,13 @@ impl StripedSink {
     /// The estimate of the round-trip time: the least of those of the wanted connections.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
-        let open = self.open.iter().map(|&place| self.inlets[place].rtt());
+        let open = self.open.iter().map(|&place| self.subflows[place].rtt());
         open.flatten().min()
     }
 
     fn place(&self, connection: u32) -> Option<usize> {
         let place = (connection as usize).checked_sub(1)?;
-        (place < self.inlets.len()).then_some(place)
+        (place < self.subflows.len()).then_some(place)
     }
 
     /// Tells the control unit the round-trip time; the first makes it begin.
@@ -171,13 +171,13 @@ impl StripedSink {
         while self.open.len() > wanted.connections() as usize
             && let Some(place) = self.open.pop()
         {
-            self.inlets[place].close();
+            self.subflows[place].close();
             self.draining.push(place);
         }
         for (position, window) in wanted.iter().enumerate() {
             match self.open.get(position) {
                 Some(&place) => {
-                    self.inlets[place].set_window(window);
+                    self.subflows[place].set_window(window);
                     self.reopen(now, place, out);
                 }
                 None => self.ask(now, window, out),
@@ -187,16 +187,16 @@ impl StripedSink {
 
     fn reopen(&mut self, now: Time, place: usize, out: &mut impl FnMut(StripedSinkOutput)) {
         let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
-        self.inlets[place].reopen(now, answer);
+        self.subflows[place].reopen(now, answer);
     }
 
     /// Asks for one more connection.
     fn ask(&mut self, now: Time, window: u32, out: &mut impl FnMut(StripedSinkOutput)) {
-        let number = u32::try_from(self.inlets.len() + 1).expect("fewer than 2^32 connections");
-        let inlet = Inlet::new(number, window, &self.tcp, now);
-        out(StripedSinkOutput::Segment(inlet.request()));
-        self.open.push(self.inlets.len());
-        self.inlets.push(inlet);
+        let number = u32::try_from(self.subflows.len() + 1).expect("fewer than 2^32 connections");
+        let subflow = SubflowReceiver::new(number, window, &self.tcp, now);
+        out(StripedSinkOutput::Segment(subflow.request()));
+        self.open.push(self.subflows.len());
+        self.subflows.push(subflow);
     }
 
     /// Hands what connections have in order to the resequencer, until none has what it takes.
@@ -206,13 +206,13 @@ impl StripedSink {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
             for &place in self.open.iter().chain(&self.draining) {
-                let inlet = &mut self.inlets[place];
-                while let Some(sequence) = inlet.front() {
+                let subflow = &mut self.subflows[place];
+                while let Some(sequence) = subflow.front() {
                     let offer = self.resequencer.offer(sequence, (), &mut |()| {});
                     if matches!(offer, Offer::Refused(())) {
                         break;
                     }
-                    inlet.pop();
+                    subflow.pop();
                     taken += u64::from(self.tcp.segment);
                     goes_on = true;
                 }
@@ -247,8 +247,9 @@ impl StripedSink {
 
     /// Forgets connections that have come to their end.
     fn forget_ended(&mut self) {
-        let inlets = &self.inlets;
-        self.draining.retain(|&place| !inlets[place].is_exhausted());
+        let subflows = &self.subflows;
+        self.draining
+            .retain(|&place| !subflows[place].is_exhausted());
     }
 
     fn is_controlled(&self, now: Time) -> bool {
@@ -290,13 +291,13 @@ impl Machine for StripedSink {
             return;
         };
         let answer = &mut |ack| out(StripedSinkOutput::Segment(ack));
-        let is_first = self.inlets[place].take(now, data, answer);
+        let is_first = self.subflows[place].take(now, data, answer);
         // A set-up that was repeated has measured nothing.
         let begins = is_first || self.unit.deadline().is_none();
         if begins && self.is_controlled(now) {
             self.tell_rtt(now, out);
         }
-        if self.inlets[place].front().is_some() {
+        if self.subflows[place].front().is_some() {
             self.read(now, out);
         }
         self.forget_ended();
@@ -308,9 +309,9 @@ impl Machine for StripedSink {
         for &place in self.open.iter().chain(&self.draining) {
             let answer = &mut |segment| out(StripedSinkOutput::Segment(segment));
             if !is_controlled {
-                self.inlets[place].rest();
+                self.subflows[place].rest();
             }
-            self.inlets[place].handle_timeout(now, answer);
+            self.subflows[place].handle_timeout(now, answer);
         }
         self.forget_ended();
         if self.is_controlled(now) {
@@ -323,9 +324,9 @@ impl Machine for StripedSink {
         let control = Deadline::earlier(start, self.unit.deadline());
         let control = control.filter(|deadline| deadline.at < self.span.stop);
         let play = self.play.as_ref().and_then(Machine::deadline);
-        let inlets = self.open.iter().chain(&self.draining);
-        let inlets = inlets.map(|&place| self.inlets[place].deadline());
-        inlets.fold(Deadline::earlier(control, play), Deadline::earlier)
+        let subflows = self.open.iter().chain(&self.draining);
+        let subflows = subflows.map(|&place| self.subflows[place].deadline());
+        subflows.fold(Deadline::earlier(control, play), Deadline::earlier)
     }
 }
 

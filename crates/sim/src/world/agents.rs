@@ -11,14 +11,14 @@ use polypath_core::time::{Duration, Time};
 use super::flow::{Delays, FlowCounters, FlowKind, SpanFiles};
 use super::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
 use super::report::BackgroundBytes;
-use crate::fabric::{Cargo, Event, Fabric, Packet};
+use crate::fabric::{Event, Fabric, Packet, PacketKind};
 use crate::route::Cursor;
 use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
 use crate::traffic::{DatagramSource, TcpSource};
 use multihomed::Multihomed;
 pub use multihomed::PathChange;
-pub(crate) use multihomed::{MultihomedSizes, Notice, Way};
+pub(crate) use multihomed::{MultihomedFrame, MultihomedSizes, Way};
 use sinks::Sink;
 use spaced::SpacedFlows;
 pub(crate) use spaced::SpacedSizes;
@@ -256,7 +256,7 @@ impl Agents {
                 cursor: route,
                 size: datagram.size,
                 sent: at,
-                cargo: Cargo::Datagram(u32::try_from(*sent).unwrap_or(u32::MAX)),
+                kind: PacketKind::Datagram(u32::try_from(*sent).unwrap_or(u32::MAX)),
             };
             fabric.send(at, packet);
         });
@@ -327,7 +327,7 @@ fn send_segment(at: Time, route: Cursor, segment: Segment, fabric: &mut Fabric) 
         cursor: route,
         size: segment.size,
         sent: at,
-        cargo: Cargo::Segment(segment),
+        kind: PacketKind::Segment(segment),
     };
     fabric.send(at, packet);
 }

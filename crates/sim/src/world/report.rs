@@ -6,7 +6,7 @@ use polypath_core::units::Rate;
 use polypath_link::{Counters, Link, MOST_PACKETS};
 
 use super::{Side, World};
-use crate::fabric::Parcel;
+use crate::fabric::LinkPacket;
 
 /// One direction of one link of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,7 +151,7 @@ impl<X: Payload> World<X> {
 
     fn reports(
         &self,
-        counters: impl Fn(&Link<Parcel>) -> Counters,
+        counters: impl Fn(&Link<LinkPacket>) -> Counters,
     ) -> impl Iterator<Item = LinkReport<'_>> {
         let links = self.fabric.links.iter().zip(&self.names.links);
         links.zip(0..).map(move |((link, name), id)| LinkReport {

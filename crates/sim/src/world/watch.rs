@@ -9,7 +9,7 @@ use polypath_link::DropReason;
 
 use super::flow::FlowKind;
 use super::{LinkId, PathChange, SpacingEvent, World};
-use crate::fabric::{Cargo, Event, Packet};
+use crate::fabric::{Event, Packet, PacketKind};
 use crate::route::Terminal;
 use crate::tcp::{Segment, SegmentKind, TcpEvent};
 use crate::traffic::StreamEvent;
@@ -230,14 +230,14 @@ impl<X: Payload> World<X> {
     }
 
     fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
-        let (number, segment) = match packet.cargo {
+        let (number, segment) = match packet.kind {
             // The receiver of a stream asks for a connection, which begins with the sender's SYN.
-            Cargo::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
-            Cargo::Segment(segment) => (segment.number, Some(segment)),
-            Cargo::Datagram(number) => (number, None),
-            Cargo::Spaced(message) => (self.agents.spaced_number(message), None),
-            Cargo::Multihomed(notice) => (notice.number(), None),
-            Cargo::External(..) => return None,
+            PacketKind::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
+            PacketKind::Segment(segment) => (segment.number, Some(segment)),
+            PacketKind::Datagram(number) => (number, None),
+            PacketKind::Spaced(message) => (self.agents.spaced_number(message), None),
+            PacketKind::Multihomed(frame) => (frame.number(), None),
+            PacketKind::External(..) => return None,
         };
         let end = self.fabric.routes.end(packet.cursor);
         Some(FlowPacket {

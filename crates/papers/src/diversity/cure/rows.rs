@@ -1,7 +1,7 @@
 //! What is compared with the cure.
 
 use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
-use polypath_sim::rounds::{Cure, RoundsConfig};
+use polypath_sim::round_model::{Cure, RoundModelConfig};
 
 use super::super::latecomer::{Late, Latecomer};
 use super::super::run::{Ran, Runs};
@@ -47,9 +47,9 @@ impl Member {
         }
     }
 
-    fn config(self, flows: u32, share: u32, nu: f64) -> RoundsConfig {
+    fn config(self, flows: u32, share: u32, nu: f64) -> RoundModelConfig {
         let several = paper(flows, LINKS, share, nu);
-        let with = |signature| RoundsConfig {
+        let with = |signature| RoundModelConfig {
             cure: Some(Cure {
                 signature,
                 acts: true,
@@ -57,7 +57,7 @@ impl Member {
             ..several.clone()
         };
         match self {
-            Self::Unfaded => RoundsConfig::paper(flows, 1, share * flows),
+            Self::Unfaded => RoundModelConfig::paper(flows, 1, share * flows),
             Self::Single => paper(flows, 1, share, nu),
             Self::Naive => several,
             Self::Cured => with(SignatureConfig::default()),
@@ -92,7 +92,7 @@ impl Group {
                 shows: shows(flows, share, nu),
                 ..Runs::new(config.clone(), seeds)
             };
-            let late = RoundsConfig {
+            let late = RoundModelConfig {
                 late: LATE,
                 ..config
             };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use polypath_batch::replica_seeds;
 use polypath_core::combine::signature::Sign;
 use polypath_core::rng::Seed;
-use polypath_sim::rounds::{Looked, Rounds, RoundsConfig};
+use polypath_sim::round_model::{Looked, RoundModel, RoundModelConfig};
 use serde::{Deserialize, Serialize};
 
 use super::super::run::cost_of_round;
@@ -18,7 +18,7 @@ const POINTS: usize = 200;
 /// A run with signatures that look at it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Detection {
-    config: RoundsConfig,
+    config: RoundModelConfig,
     rounds: u32,
     seed: u64,
 }
@@ -55,7 +55,7 @@ impl Detection {
     /// Where some are missing.
     pub(super) fn ask(
         study: &mut Study<'_>,
-        config: &RoundsConfig,
+        config: &RoundModelConfig,
         seeds: u32,
     ) -> Result<Vec<Detected>, Pending> {
         let jobs = replica_seeds(SEED, seeds).into_iter().map(|seed| Self {
@@ -78,7 +78,7 @@ impl Job for Detection {
     }
 
     fn run(&self, _: &AtomicU64) -> Result<Detected, JobError> {
-        let rounds = Rounds::new(&self.config, Seed(self.seed));
+        let rounds = RoundModel::new(&self.config, Seed(self.seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
         let mut seen = Seen::new(self.config.flows);
         for _ in 0..self.rounds {

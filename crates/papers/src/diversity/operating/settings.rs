@@ -1,7 +1,7 @@
 //! In which settings signatures are tried.
 
 use polypath_core::combine::signature::SignatureConfig;
-use polypath_sim::rounds::{Cure, RoundsConfig};
+use polypath_sim::round_model::{Cure, RoundModelConfig};
 
 use super::super::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
@@ -12,7 +12,7 @@ pub(super) struct Setting {
     pub(super) id: String,
     /// It in words.
     pub(super) says: String,
-    pub(super) config: RoundsConfig,
+    pub(super) config: RoundModelConfig,
     /// Whether the flows act on what signatures say.
     pub(super) acts: bool,
     /// Whether its parameters are the paper's.
@@ -49,7 +49,7 @@ impl Setting {
         Self {
             id: String::new(),
             says,
-            config: RoundsConfig {
+            config: RoundModelConfig {
                 capacity,
                 sets: Some(sets),
                 ..paper(flows, LINKS, SHARE, LONG)
@@ -61,9 +61,9 @@ impl Setting {
     }
 
     /// With this signature.
-    pub(super) fn with(&self, signature: SignatureConfig) -> RoundsConfig {
+    pub(super) fn with(&self, signature: SignatureConfig) -> RoundModelConfig {
         let acts = self.acts;
-        RoundsConfig {
+        RoundModelConfig {
             cure: Some(Cure { signature, acts }),
             ..self.config.clone()
         }

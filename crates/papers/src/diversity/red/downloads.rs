@@ -10,7 +10,7 @@ use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::{Crowd, run_crowd};
+use polypath_sim::{ConcurrentDownloads, run_concurrent_downloads};
 use serde::{Deserialize, Serialize};
 
 use self::seen::Seen;
@@ -216,7 +216,7 @@ impl Job for Downloads {
 
     fn run(&self, _: &AtomicU64) -> Result<Downloaded, JobError> {
         let begins = WARM_UP + MEASURED;
-        let crowd = Crowd {
+        let downloads = ConcurrentDownloads {
             flows: FLOWS + 1,
             scheme: Scheme::PpdTcp2,
             detector: self.cured.then(DetectorConfig::default),
@@ -225,7 +225,7 @@ impl Job for Downloads {
         let mut seen = Seen::default();
         let span = begins + LATE;
         let spans = (Seed(self.seed), span, INTERVAL);
-        run_crowd(&self.scenario()?, &crowd, spans, &mut |sample| {
+        run_concurrent_downloads(&self.scenario()?, &downloads, spans, &mut |sample| {
             seen.add(&sample);
         })?;
         Ok(seen.downloaded(self))

@@ -129,7 +129,7 @@ fn connections_wait_in_bounded_memory_for_one_that_brings_nothing() {
     let mut most = 0;
     while let Some(now) = ends.next().filter(|at| at.as_secs_f64() < 300.0) {
         ends.wake(now);
-        let unread = ends.sink.inlets.iter().map(Inlet::unread);
+        let unread = ends.sink.subflows.iter().map(SubflowReceiver::unread);
         most = most.max(unread.max().unwrap_or(0));
     }
     // An ACK tells the window before its data is unread: up to a window comes after it.

@@ -6,7 +6,7 @@ use polypath_core::policy::Feedback;
 use polypath_core::time::Time;
 
 use super::{Agents, DatagramSink};
-use crate::fabric::{Cargo, Event, Fabric, Packet};
+use crate::fabric::{Event, Fabric, Packet, PacketKind};
 use crate::route::Cursor;
 use crate::timer::Timer;
 use crate::traffic::{MultihomedOutput, MultihomedSource};
@@ -14,7 +14,7 @@ use crate::world::percentiles::NO_GROUP;
 
 /// What goes between a source and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
+pub(crate) enum MultihomedFrame {
     /// A datagram, by its number within its flow from 1.
     Data {
         path: PathId,
@@ -117,30 +117,32 @@ impl Agents {
         &mut self,
         at: Time,
         number: u32,
-        (notice, packet): (Notice, &Packet),
+        (frame, packet): (MultihomedFrame, &Packet),
         fabric: &mut Fabric,
     ) {
         let flow = &mut self.multihomed[number as usize];
-        let answer = match notice {
-            Notice::Data { path, .. } => {
+        let answer = match frame {
+            MultihomedFrame::Data { path, .. } => {
                 let delay = at.since(packet.sent);
                 flow.sink.bytes += u64::from(packet.size);
                 flow.sink.delays.add(delay);
                 self.delays.record(flow.sink.group, delay);
                 let sent = packet.sent;
-                (path, Notice::Ack { path, sent })
+                (path, MultihomedFrame::Ack { path, sent })
             }
-            Notice::Heartbeat { path, id } => (path, Notice::Reply { path, id }),
-            Notice::Ack { .. } | Notice::Reply { .. } => unreachable!("it goes to the source"),
+            MultihomedFrame::Heartbeat { path, id } => (path, MultihomedFrame::Reply { path, id }),
+            MultihomedFrame::Ack { .. } | MultihomedFrame::Reply { .. } => {
+                unreachable!("it goes to the source")
+            }
         };
-        let (path, notice) = answer;
+        let (path, frame) = answer;
         fabric.send(
             at,
             Packet {
                 cursor: flow.ways[path.index()].back,
                 size: flow.sizes.ack,
                 sent: at,
-                cargo: Cargo::Multihomed(notice),
+                kind: PacketKind::Multihomed(frame),
             },
         );
     }
@@ -151,16 +153,16 @@ impl Agents {
         &mut self,
         at: Time,
         number: u32,
-        notice: Notice,
+        frame: MultihomedFrame,
         fabric: &mut Fabric,
     ) {
-        let feedback = match notice {
-            Notice::Ack { path, sent } => {
+        let feedback = match frame {
+            MultihomedFrame::Ack { path, sent } => {
                 let rtt = at.since(sent);
                 Feedback::Acknowledged { path, rtt }
             }
-            Notice::Reply { path, id } => Feedback::HeartbeatReply { path, id },
-            Notice::Data { .. } | Notice::Heartbeat { .. } => {
+            MultihomedFrame::Reply { path, id } => Feedback::HeartbeatReply { path, id },
+            MultihomedFrame::Data { .. } | MultihomedFrame::Heartbeat { .. } => {
                 unreachable!("it goes to the receiver")
             }
         };
@@ -170,7 +172,7 @@ impl Agents {
     }
 }
 
-impl Notice {
+impl MultihomedFrame {
     /// The number of a datagram within its flow, from 1; else 0.
     pub(crate) const fn number(self) -> u32 {
         match self {
@@ -189,12 +191,12 @@ impl Multihomed {
         (observed, fabric): (bool, &mut Fabric),
     ) {
         let (ways, sink, sizes) = (&self.ways, &mut self.sink, self.sizes);
-        let send = |fabric: &mut Fabric, path: PathId, size, notice| {
+        let send = |fabric: &mut Fabric, path: PathId, size, frame| {
             let packet = Packet {
                 cursor: ways[path.index()].there,
                 size,
                 sent: at,
-                cargo: Cargo::Multihomed(notice),
+                kind: PacketKind::Multihomed(frame),
             };
             fabric.send(at, packet);
         };
@@ -202,14 +204,19 @@ impl Multihomed {
             MultihomedOutput::Data(path) => {
                 sink.sent += 1;
                 let number = u32::try_from(sink.sent).unwrap_or(u32::MAX);
-                send(fabric, path, sizes.packet, Notice::Data { path, number });
+                send(
+                    fabric,
+                    path,
+                    sizes.packet,
+                    MultihomedFrame::Data { path, number },
+                );
             }
             MultihomedOutput::Heartbeat { path, id } => {
                 send(
                     fabric,
                     path,
                     sizes.heartbeat,
-                    Notice::Heartbeat { path, id },
+                    MultihomedFrame::Heartbeat { path, id },
                 );
             }
             MultihomedOutput::Path { from, to } if observed => {

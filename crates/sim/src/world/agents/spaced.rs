@@ -8,7 +8,7 @@ use polypath_core::spacing::{
 use polypath_core::time::{Duration, Time};
 
 use super::{Agents, DatagramSink, Host};
-use crate::fabric::{Cargo, Event, Fabric, Packet};
+use crate::fabric::{Event, Fabric, Packet, PacketKind};
 use crate::route::Cursor;
 use crate::slab::Slab;
 use crate::traffic::SpacedSource;
@@ -184,7 +184,7 @@ impl Way<'_> {
             cursor,
             size,
             sent,
-            cargo: Cargo::Spaced(self.under_way.put(message)),
+            kind: PacketKind::Spaced(self.under_way.put(message)),
         };
         self.fabric.send(sent, packet);
     }

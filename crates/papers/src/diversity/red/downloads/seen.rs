@@ -3,7 +3,7 @@
 use polypath_core::time::{Duration, Time};
 use polypath_report::network::jain_index;
 use polypath_sim::tcp::SenderStats;
-use polypath_sim::{CrowdSample, Side};
+use polypath_sim::{DownloadsSample, Side};
 
 use super::{CAPACITY, Downloaded, Downloads, FLOWS, INTERVAL, LATE, MEASURED, WARM_UP};
 
@@ -31,7 +31,7 @@ struct Note {
 }
 
 impl Seen {
-    pub(super) fn add(&mut self, sample: &CrowdSample<'_>) {
+    pub(super) fn add(&mut self, sample: &DownloadsSample<'_>) {
         let capacity = f64::from(CAPACITY);
         self.course
             .push(sample.windows.iter().sum::<f64>() / capacity);
@@ -93,7 +93,7 @@ fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
 }
 
 impl Note {
-    fn of(sample: &CrowdSample<'_>) -> Self {
+    fn of(sample: &DownloadsSample<'_>) -> Self {
         let cores = sample.links.iter().filter(|link| {
             link.name.towards == Some(Side::Client) && link.name.name.contains("/core.")
         });

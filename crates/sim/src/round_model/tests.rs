@@ -8,12 +8,12 @@ const fn fading(up: f64, down: f64) -> Fading {
     Fading { up, down }
 }
 
-fn rounds(config: &RoundsConfig) -> Rounds {
-    Rounds::new(config, SEED).unwrap()
+fn rounds(config: &RoundModelConfig) -> RoundModel {
+    RoundModel::new(config, SEED).unwrap()
 }
 
 /// What so many rounds send on average.
-fn mean_sent(config: &RoundsConfig, n: u32) -> f64 {
+fn mean_sent(config: &RoundModelConfig, n: u32) -> f64 {
     let mut rounds = rounds(config);
     let sent: u64 = (0..n).map(|_| rounds.step().sent).sum();
     sent as f64 / f64::from(n)
@@ -21,7 +21,7 @@ fn mean_sent(config: &RoundsConfig, n: u32) -> f64 {
 
 #[test]
 fn one_flow_on_a_good_link_fills_it_and_stays() {
-    let mut rounds = rounds(&RoundsConfig::paper(1, 1, 40));
+    let mut rounds = rounds(&RoundModelConfig::paper(1, 1, 40));
     let sent: Vec<u64> = (0..50).map(|_| rounds.step().sent).collect();
     assert_eq!(sent[..40], (1..=40).collect::<Vec<_>>());
     assert_eq!(sent[40..], [40; 10]);
@@ -30,15 +30,15 @@ fn one_flow_on_a_good_link_fills_it_and_stays() {
 
 #[test]
 fn a_link_that_is_down_is_masked_by_the_others_and_two_halves_are_not() {
-    let config = RoundsConfig {
+    let config = RoundModelConfig {
         fading: Some(fading(50.0, 5.0)),
-        ..RoundsConfig::paper(1, 1, 100)
+        ..RoundModelConfig::paper(1, 1, 100)
     };
-    let [one, four] = [1, 4].map(|links| RoundsConfig {
+    let [one, four] = [1, 4].map(|links| RoundModelConfig {
         links,
         ..config.clone()
     });
-    let coded = RoundsConfig {
+    let coded = RoundModelConfig {
         coding: Coding::Fragments(4),
         ..four.clone()
     };
@@ -54,7 +54,7 @@ fn a_link_that_is_down_is_masked_by_the_others_and_two_halves_are_not() {
 
 #[test]
 fn a_single_link_that_is_full_makes_flows_slow_down_at_once() {
-    let mut rounds = rounds(&RoundsConfig::paper(5, 1, 500));
+    let mut rounds = rounds(&RoundModelConfig::paper(5, 1, 500));
     let over: Vec<bool> = (0..2000).map(|_| rounds.step().overflowed).collect();
     assert!(over.iter().any(|over| *over));
     assert!(!over.windows(2).any(|pair| pair == [true, true]));
@@ -62,9 +62,9 @@ fn a_single_link_that_is_full_makes_flows_slow_down_at_once() {
 
 #[test]
 fn slow_start_doubles_up_to_half_of_where_it_lost() {
-    let config = RoundsConfig {
+    let config = RoundModelConfig {
         slow_start: true,
-        ..RoundsConfig::paper(1, 1, 64)
+        ..RoundModelConfig::paper(1, 1, 64)
     };
     let mut flow = Flow::new(&config, 0);
     flow.begin(0);
@@ -86,14 +86,14 @@ fn slow_start_doubles_up_to_half_of_where_it_lost() {
 fn losses_in_numbers_and_packet_by_packet_are_the_same() {
     for dropping in [Dropping::Excess, Dropping::Independent] {
         for coding in [Coding::Copies, Coding::Fragments(2)] {
-            let config = RoundsConfig {
+            let config = RoundModelConfig {
                 dropping,
                 coding,
                 fading: Some(fading(20.0, 2.0)),
                 outage: Outage::Share,
-                ..RoundsConfig::paper(20, 3, 400 / if coding == Coding::Copies { 1 } else { 2 })
+                ..RoundModelConfig::paper(20, 3, 400 / if coding == Coding::Copies { 1 } else { 2 })
             };
-            let looked = RoundsConfig {
+            let looked = RoundModelConfig {
                 cure: Some(Cure {
                     signature: SignatureConfig::default(),
                     acts: false,
@@ -115,9 +115,9 @@ fn losses_in_numbers_and_packet_by_packet_are_the_same() {
 }
 
 /// What a round sends, from runs of their own.
-fn mean_and_error(config: &RoundsConfig) -> (f64, f64) {
+fn mean_and_error(config: &RoundModelConfig) -> (f64, f64) {
     let of = |run: u64| {
-        let mut rounds = Rounds::new(config, Seed(run)).unwrap();
+        let mut rounds = RoundModel::new(config, Seed(run)).unwrap();
         let sent: u64 = (0..1000).map(|_| rounds.step().sent).sum();
         sent as f64 / 1000.0
     };
@@ -131,9 +131,9 @@ fn mean_and_error(config: &RoundsConfig) -> (f64, f64) {
 /// Section III: of m packets, each dropped on n links with the probability p, one is lost with about m p^n.
 #[test]
 fn the_union_bound_is_met_from_below() {
-    let config = RoundsConfig {
+    let config = RoundModelConfig {
         dropping: Dropping::Independent,
-        ..RoundsConfig::paper(1, 2, 90)
+        ..RoundModelConfig::paper(1, 2, 90)
     };
     let n = 100_000;
     let seen = rounds(&config).losing_with(100, n) as f64 / f64::from(n);
@@ -144,15 +144,15 @@ fn the_union_bound_is_met_from_below() {
 
 #[test]
 fn a_mark_halves_and_a_cured_crowd_stays_at_the_capacity() {
-    let naive = RoundsConfig::paper(20, 4, 2000);
-    let cured = RoundsConfig {
+    let naive = RoundModelConfig::paper(20, 4, 2000);
+    let cured = RoundModelConfig {
         cure: Some(Cure {
             signature: SignatureConfig::default(),
             acts: true,
         }),
         ..naive.clone()
     };
-    let most = |config: &RoundsConfig| {
+    let most = |config: &RoundModelConfig| {
         let mut rounds = rounds(config);
         (0..2000).map(|_| rounds.step().sent).max().unwrap()
     };
@@ -162,9 +162,9 @@ fn a_mark_halves_and_a_cured_crowd_stays_at_the_capacity() {
 
 #[test]
 fn flows_use_their_own_links() {
-    let config = RoundsConfig {
+    let config = RoundModelConfig {
         sets: Some(vec![0b01, 0b11, 0b10, 0b10]),
-        ..RoundsConfig::paper(4, 2, 100)
+        ..RoundModelConfig::paper(4, 2, 100)
     };
     let mut rounds = rounds(&config);
     let over = (0..3000).filter(|_| rounds.step().overflowed).count();
@@ -176,24 +176,27 @@ fn flows_use_their_own_links() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let of = |config: RoundsConfig| Rounds::new(&config, SEED).err();
-    let base = || RoundsConfig::paper(2, 4, 10);
-    assert_eq!(of(RoundsConfig::paper(2, 9, 10)), Some(RoundsError::Size));
-    let still = RoundsConfig {
+    let of = |config: RoundModelConfig| RoundModel::new(&config, SEED).err();
+    let base = || RoundModelConfig::paper(2, 4, 10);
+    assert_eq!(
+        of(RoundModelConfig::paper(2, 9, 10)),
+        Some(RoundModelError::Size)
+    );
+    let still = RoundModelConfig {
         fading: Some(fading(0.0, 1.0)),
         ..base()
     };
-    assert_eq!(of(still), Some(RoundsError::Fading));
-    let coded = RoundsConfig {
+    assert_eq!(of(still), Some(RoundModelError::Fading));
+    let coded = RoundModelConfig {
         coding: Coding::Fragments(5),
         ..base()
     };
-    assert_eq!(of(coded), Some(RoundsError::Fragments(5, 4)));
-    let apart = RoundsConfig {
+    assert_eq!(of(coded), Some(RoundModelError::Fragments(5, 4)));
+    let apart = RoundModelConfig {
         sets: Some(vec![1, 16]),
         ..base()
     };
-    assert_eq!(of(apart), Some(RoundsError::Sets));
+    assert_eq!(of(apart), Some(RoundModelError::Sets));
 }
 
 proptest! {
@@ -207,7 +210,7 @@ proptest! {
     ) {
         let [outage, dropping, halve, slow_start, looked] = readings;
         let cure = Cure { signature: SignatureConfig::default(), acts: true };
-        let config = RoundsConfig {
+        let config = RoundModelConfig {
             fading: Some(fading(up, down)),
             outage: if outage { Outage::Window } else { Outage::Share },
             dropping: if dropping { Dropping::Excess } else { Dropping::Independent },
@@ -215,10 +218,10 @@ proptest! {
             slow_start,
             late: 5,
             cure: looked.then_some(cure),
-            ..RoundsConfig::paper(flows, links, capacity)
+            ..RoundModelConfig::paper(flows, links, capacity)
         };
-        let mut rounds = Rounds::new(&config, Seed(seed)).unwrap();
-        let mut again = Rounds::new(&config, Seed(seed)).unwrap();
+        let mut rounds = RoundModel::new(&config, Seed(seed)).unwrap();
+        let mut again = RoundModel::new(&config, Seed(seed)).unwrap();
         for _ in 0..60 {
             let round = rounds.step();
             prop_assert_eq!(round, again.step());

@@ -2,24 +2,24 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::rng::Seed;
-use polypath_sim::rounds::{Cure, Fading, Rounds, RoundsConfig};
+use polypath_sim::round_model::{Cure, Fading, RoundModel, RoundModelConfig};
 
 const ROUNDS: u32 = 10_000;
 const FLOWS: u32 = 100;
 
 /// A hundred flows on four links of the paper's Fig. 5.
-fn paper() -> RoundsConfig {
-    RoundsConfig {
+fn paper() -> RoundModelConfig {
+    RoundModelConfig {
         fading: Some(Fading {
             up: 100.0,
             down: 0.1,
         }),
-        ..RoundsConfig::paper(FLOWS, 4, 100 * FLOWS)
+        ..RoundModelConfig::paper(FLOWS, 4, 100 * FLOWS)
     }
 }
 
-fn run(config: &RoundsConfig, n: u32) -> u64 {
-    let mut rounds = Rounds::new(config, Seed(1)).expect("a configuration that can be");
+fn run(config: &RoundModelConfig, n: u32) -> u64 {
+    let mut rounds = RoundModel::new(config, Seed(1)).expect("a configuration that can be");
     (0..n).map(|_| rounds.step().sent).sum()
 }
 
@@ -28,7 +28,7 @@ fn rounds(c: &mut Criterion) {
     let naive = paper();
     group.throughput(Throughput::Elements(u64::from(ROUNDS * FLOWS)));
     group.bench_function("100 flows, 4 links", |b| b.iter(|| run(&naive, ROUNDS)));
-    let cured = RoundsConfig {
+    let cured = RoundModelConfig {
         cure: Some(Cure {
             signature: polypath_core::combine::signature::SignatureConfig::default(),
             acts: true,

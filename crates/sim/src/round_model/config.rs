@@ -7,7 +7,7 @@ use serde::Serialize;
 ///
 /// It has more than ten fields, since each is a choice that is varied on its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RoundsConfig {
+pub struct RoundModelConfig {
     /// How many flows.
     pub flows: u32,
     /// How many links, 1 to 8.
@@ -91,7 +91,7 @@ pub struct Cure {
 
 /// Why there are no such flows and links.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum RoundsError {
+pub enum RoundModelError {
     /// Nothing to send, nothing to send on, or more links than can be told apart.
     #[error("there must be at least 1 flow, 1 packet of capacity and 1 to 8 links")]
     Size,
@@ -109,7 +109,7 @@ pub enum RoundsError {
     Signature(#[from] SignatureError),
 }
 
-impl RoundsConfig {
+impl RoundModelConfig {
     /// The paper's model: flows over links that do not fade, with copies, a window of 1 after a loss, and no slow start.
     #[must_use]
     pub const fn paper(flows: u32, links: u32, capacity: u32) -> Self {
@@ -149,27 +149,27 @@ impl RoundsConfig {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), RoundsError> {
+    pub(super) fn check(&self) -> Result<(), RoundModelError> {
         let links = 1..=u8::BITS;
         if self.flows == 0 || self.capacity == 0 || !links.contains(&self.links) {
-            return Err(RoundsError::Size);
+            return Err(RoundModelError::Size);
         }
         let is_time = |time: f64| time > 0.0 && time.is_finite();
         let fades = |fading: Fading| is_time(fading.up) && is_time(fading.down);
         if !self.fading.is_none_or(fades) {
-            return Err(RoundsError::Fading);
+            return Err(RoundModelError::Fading);
         }
         if let Coding::Fragments(needed) = self.coding
             && !(1..=self.links).contains(&needed)
         {
-            return Err(RoundsError::Fragments(needed, self.links));
+            return Err(RoundModelError::Fragments(needed, self.links));
         }
         if let Some(sets) = &self.sets {
             let all = self.all();
             let fits = |set: &u8| *set != 0 && set & !all == 0;
             let is_copied = self.coding == Coding::Copies;
             if sets.len() != self.flows as usize || !sets.iter().all(fits) || !is_copied {
-                return Err(RoundsError::Sets);
+                return Err(RoundModelError::Sets);
             }
         }
         self.cure.map_or(Ok(()), |cure| cure.signature.check())?;

@@ -30,7 +30,9 @@ mod tests;
 
 use polypath_core::rng::{Seed, Stream};
 
-pub use config::{Coding, Cure, Dropping, Fading, Outage, Response, RoundsConfig, RoundsError};
+pub use config::{
+    Coding, Cure, Dropping, Fading, Outage, Response, RoundModelConfig, RoundModelError,
+};
 use cure::Detectors;
 pub use cure::Looked;
 use fading::Links;
@@ -39,8 +41,8 @@ use packets::Packets;
 
 /// Flows over links, as they are after some rounds.
 #[derive(Debug)]
-pub struct Rounds {
-    config: RoundsConfig,
+pub struct RoundModel {
+    config: RoundModelConfig,
     links: Links,
     flows: Vec<Flow>,
     round: u32,
@@ -64,12 +66,12 @@ pub struct Round {
     pub lost: u64,
 }
 
-impl Rounds {
+impl RoundModel {
     /// Flows that have sent nothing, over links that are up.
     ///
     /// # Errors
     /// Where the configuration contradicts itself.
-    pub fn new(config: &RoundsConfig, seed: Seed) -> Result<Self, RoundsError> {
+    pub fn new(config: &RoundModelConfig, seed: Seed) -> Result<Self, RoundModelError> {
         config.check()?;
         let flows = (0..config.flows).map(|number| Flow::new(config, number));
         Ok(Self {

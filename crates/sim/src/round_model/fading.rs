@@ -2,7 +2,7 @@
 
 use polypath_core::rng::{Seed, Stream};
 
-use super::config::{Fading, Outage, RoundsConfig};
+use super::config::{Fading, Outage, RoundModelConfig};
 
 /// The links, as they are in the current round.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ struct Process {
 }
 
 impl Links {
-    pub(super) fn new(config: &RoundsConfig, seed: Seed) -> Self {
+    pub(super) fn new(config: &RoundModelConfig, seed: Seed) -> Self {
         let process = |link: u32| {
             let stream = seed.stream(&format!("rounds/link/{link}"));
             Some(Process::new(config.fading?, stream))

@@ -104,7 +104,7 @@ type Arrival = (u32, Side, Frame<Segment>);
 
 /// Hosts and the network between them.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct HostPairs {
     network: World<Carried>,
     pairs: Vec<Pair>,
     deadlines: Deadlines,
@@ -126,7 +126,7 @@ fn exit(output: WorldOutput<Carried>) -> Option<Arrival> {
     }
 }
 
-impl Exchange {
+impl HostPairs {
     pub(crate) fn new(network: World<Carried>, endpoint: &EndpointConfig) -> Self {
         Self {
             network,

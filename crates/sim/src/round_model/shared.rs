@@ -3,13 +3,13 @@
 use polypath_core::math::{floor, ln};
 use polypath_core::rng::Stream;
 
-use super::config::{Dropping, RoundsConfig};
+use super::config::{Dropping, RoundModelConfig};
 use super::fading::Links;
 use super::flow::Flow;
 
 /// How many of `sent` packets are lost with all copies, or with too many fragments.
 pub(super) fn lost_everywhere(
-    config: &RoundsConfig,
+    config: &RoundModelConfig,
     links: &Links,
     sent: u64,
     stream: &mut Stream,

@@ -2,7 +2,7 @@
 
 use polypath_core::rng::Stream;
 
-use super::config::{Dropping, RoundsConfig, uses};
+use super::config::{Dropping, RoundModelConfig, uses};
 use super::fading::Links;
 use super::flow::Flow;
 use super::shared::binomial;
@@ -22,7 +22,7 @@ impl Packets {
     /// Draws what the links lose; says which got more than they carry, as bits.
     pub(super) fn draw(
         &mut self,
-        config: &RoundsConfig,
+        config: &RoundModelConfig,
         links: &Links,
         flows: &[Flow],
         stream: &mut Stream,
@@ -51,7 +51,7 @@ impl Packets {
     }
 
     /// Notes which packets have a copy on a link.
-    fn enlist(&mut self, config: &RoundsConfig, link: u32, flows: &[Flow]) {
+    fn enlist(&mut self, config: &RoundModelConfig, link: u32, flows: &[Flow]) {
         self.on_link.clear();
         let mut first = 0;
         for (number, flow) in flows.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Packets {
         }
     }
 
-    fn count_by_link(&mut self, config: &RoundsConfig, flows: &[Flow]) {
+    fn count_by_link(&mut self, config: &RoundModelConfig, flows: &[Flow]) {
         let links = config.links as usize;
         self.by_link.clear();
         self.by_link.resize(flows.len() * links, 0);
@@ -88,7 +88,7 @@ impl Packets {
     }
 
     /// Counts the packets of each flow of which too many copies are lost.
-    pub(super) fn count_lost(&self, config: &RoundsConfig, flows: &[Flow], lost: &mut [u32]) {
+    pub(super) fn count_lost(&self, config: &RoundModelConfig, flows: &[Flow], lost: &mut [u32]) {
         let packets = windows(&self.lost_on, flows);
         for (number, (packets, lost)) in packets.zip(lost).enumerate() {
             let spare = config.set(number).count_ones() - config.needed();
@@ -105,7 +105,7 @@ impl Packets {
 }
 
 /// How many packets have a copy on a link.
-fn offered(config: &RoundsConfig, link: u32, flows: &[Flow]) -> u64 {
+fn offered(config: &RoundModelConfig, link: u32, flows: &[Flow]) -> u64 {
     let flows = flows.iter().enumerate();
     let using = flows.filter(|(number, _)| uses(config.set(*number), link));
     using.map(|(_, flow)| u64::from(flow.window())).sum()

@@ -9,7 +9,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
-use crate::exchange::{Exchange, Listener};
+use crate::host_pairs::{HostPairs, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::run::RunError;
@@ -23,7 +23,7 @@ const BEGIN: Duration = Duration::from_secs(1);
 
 /// Who downloads how.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Crowd {
+pub struct ConcurrentDownloads {
     /// How many downloads.
     pub flows: u32,
     /// Over which paths.
@@ -35,9 +35,9 @@ pub struct Crowd {
     pub late: Option<Time>,
 }
 
-/// What is asked of a crowd, at each sample.
+/// What is asked of a downloads, at each sample.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CrowdSample<'a> {
+pub struct DownloadsSample<'a> {
     /// When.
     pub at: Time,
     /// The congestion window of each download, in segments; 0 before it sends.
@@ -61,67 +61,67 @@ impl Listener for Silent {
     fn on_client(&mut self, _: Time, _: u32, _: &Client) {}
 }
 
-/// Runs a crowd for a time; `take` gets a sample every `interval`.
+/// Runs a downloads for a time; `take` gets a sample every `interval`.
 ///
 /// # Errors
 /// Where the scenario makes no network, its queues outgrow memory, or the interval is 0.
-pub fn run_crowd(
+pub fn run_concurrent_downloads(
     scenario: &Scenario,
-    crowd: &Crowd,
+    downloads: &ConcurrentDownloads,
     (seed, span, interval): (Seed, Duration, Duration),
-    take: &mut impl FnMut(CrowdSample<'_>),
+    take: &mut impl FnMut(DownloadsSample<'_>),
 ) -> Result<(), RunError> {
     if interval == Duration::ZERO {
         return Err(RunError::Interval);
     }
     let endpoint = EndpointConfig {
-        detector: crowd.detector,
-        ..scenario.endpoint(crowd.scheme)
+        detector: downloads.detector,
+        ..scenario.endpoint(downloads.scheme)
     };
-    let mut exchange = Exchange::new(build(scenario, seed)?, &endpoint);
+    let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
     let tcp = foreground_tcp(scenario);
-    for number in 0..crowd.flows {
+    for number in 0..downloads.flows {
         let overhead = seed.stream(&format!("server{number}/overhead"));
         let server = Server::new(tcp, ENDLESS).with_overhead(scenario.tcp.overhead, overhead);
-        exchange.add(server, Client::new(tcp), &endpoint)?;
+        pairs.add(server, Client::new(tcp), &endpoint)?;
     }
-    let mut begins = begins(crowd, seed).into_iter().peekable();
+    let mut begins = begins(downloads, seed).into_iter().peekable();
     let mut now = Time::ZERO;
     while now < Time::ZERO + span {
         now += interval;
         while let Some((at, pair)) = begins.next_if(|(at, _)| *at <= now) {
-            exchange.run_until(at, &mut Silent);
-            exchange.tell_client(at, pair, ClientInput::Open(1), &mut Silent);
+            pairs.run_until(at, &mut Silent);
+            pairs.tell_client(at, pair, ClientInput::Open(1), &mut Silent);
         }
-        exchange.run_until(now, &mut Silent);
-        exchange.fits_memory()?;
-        take(sample(&exchange, now));
+        pairs.run_until(now, &mut Silent);
+        pairs.fits_memory()?;
+        take(sample(&pairs, now));
     }
     Ok(())
 }
 
 /// When each download begins, in order of time.
-fn begins(crowd: &Crowd, seed: Seed) -> Vec<(Time, u32)> {
+fn begins(downloads: &ConcurrentDownloads, seed: Seed) -> Vec<(Time, u32)> {
     let mut stream = seed.stream("crowd/begin");
     let begin = |number: u32| {
         let random = Time::ZERO + Duration(stream.below(BEGIN.as_nanos()));
-        let is_last = number + 1 == crowd.flows;
-        (crowd.late.filter(|_| is_last).unwrap_or(random), number)
+        let is_last = number + 1 == downloads.flows;
+        (downloads.late.filter(|_| is_last).unwrap_or(random), number)
     };
-    let mut begins: Vec<(Time, u32)> = (0..crowd.flows).map(begin).collect();
+    let mut begins: Vec<(Time, u32)> = (0..downloads.flows).map(begin).collect();
     begins.sort_unstable();
     begins
 }
 
-fn sample(exchange: &Exchange, now: Time) -> CrowdSample<'_> {
+fn sample(pairs: &HostPairs, now: Time) -> DownloadsSample<'_> {
     let sent = |server: &Server| server.stats().unwrap_or_default();
     let window = |server: &Server| server.congestion_window().unwrap_or(0.0);
-    CrowdSample {
+    DownloadsSample {
         at: now,
-        windows: exchange.servers().map(window).collect(),
-        senders: exchange.servers().map(sent).collect(),
-        arrived: exchange.clients().map(Client::in_order).collect(),
-        spurious: exchange.clients().map(Client::spurious).collect(),
-        links: exchange.network().links_at(now).collect(),
+        windows: pairs.servers().map(window).collect(),
+        senders: pairs.servers().map(sent).collect(),
+        arrived: pairs.clients().map(Client::in_order).collect(),
+        spurious: pairs.clients().map(Client::spurious).collect(),
+        links: pairs.network().links_at(now).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! A flow and its window.
 
-use super::config::{Response, RoundsConfig};
+use super::config::{Response, RoundModelConfig};
 
 /// A flow.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(config: &RoundsConfig, number: u32) -> Self {
+    pub(super) fn new(config: &RoundModelConfig, number: u32) -> Self {
         let is_late = number + 1 == config.flows;
         Self {
             window: 0,

@@ -9,7 +9,7 @@ use crate::tcp::{Receiver, Rto, RtoConfig, Segment, SegmentKind, TcpConfig};
 
 /// A receiver, and what of the stream its segments hold.
 #[derive(Clone, Debug)]
-pub(super) struct Inlet {
+pub(super) struct SubflowReceiver {
     number: u32,
     ack_size: u32,
     receiver: Receiver,
@@ -60,7 +60,7 @@ impl Repeated {
     }
 }
 
-impl Inlet {
+impl SubflowReceiver {
     /// A connection that is asked for at `now`, with a window of `window` segments.
     pub(super) fn new(number: u32, window: u32, tcp: &TcpConfig, now: Time) -> Self {
         let request = Repeated::new(now, Rto::new(tcp.rto));

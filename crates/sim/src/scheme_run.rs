@@ -4,7 +4,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
-use crate::exchange::{Carried, Exchange, Listener};
+use crate::host_pairs::{Carried, HostPairs, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
 use crate::run::RunError;
@@ -29,8 +29,8 @@ struct Transfer {
 
 /// The simulation of one scheme.
 #[derive(Debug)]
-pub(crate) struct Lane {
-    exchange: Exchange,
+pub(crate) struct SchemeRun {
+    pairs: HostPairs,
     file: File,
     transfer: Transfer,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Lane {
 /// Takes what happens in one scheme.
 pub(crate) type Report<'a> = dyn FnMut(Time, &SimEvent) + 'a;
 
-/// The one pair of a lane.
+/// The one pair of a scheme.
 const PAIR: u32 = 0;
 
 /// Passes reports on, and notes how far the transfer has come.
@@ -69,7 +69,7 @@ impl Listener for Noting<'_, '_> {
     }
 }
 
-impl Lane {
+impl SchemeRun {
     pub(crate) fn new(scenario: &Scenario, scheme: Scheme, seed: Seed) -> Result<Self, RunError> {
         let tcp = foreground_tcp(scenario);
         let endpoint = scenario.endpoint(scheme);
@@ -81,10 +81,10 @@ impl Lane {
         let overhead = seed.stream("server/overhead");
         let server = Server::new(tcp, file.segments);
         let server = server.with_overhead(scenario.tcp.overhead, overhead);
-        let mut exchange = Exchange::new(build(scenario, seed)?, &endpoint);
-        exchange.add(server, Client::new(tcp), &endpoint)?;
+        let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);
+        pairs.add(server, Client::new(tcp), &endpoint)?;
         Ok(Self {
-            exchange,
+            pairs,
             file,
             transfer: Transfer {
                 round: 0,
@@ -95,19 +95,19 @@ impl Lane {
     }
 
     pub(crate) const fn network(&self) -> &World<Carried> {
-        self.exchange.network()
+        self.pairs.network()
     }
 
     /// Fails once the network holds more packets than memory is for.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
-        self.exchange.fits_memory()
+        self.pairs.fits_memory()
     }
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         self.network().background()
     }
 
-    /// Carries out one transfer from `start`, to which the lane has run; says when it was complete, or
+    /// Carries out one transfer from `start`, to which the scheme has run; says when it was complete, or
     /// nothing if it was given up after `timeout`.
     pub(crate) fn transfer(
         &mut self,
@@ -138,24 +138,24 @@ impl Lane {
     }
 
     fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
-        let (exchange, mut noting) = self.noting(report);
-        exchange.wake_next(limit, &mut noting)
+        let (pairs, mut noting) = self.noting(report);
+        pairs.wake_next(limit, &mut noting)
     }
 
     fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
-        let (exchange, mut noting) = self.noting(report);
-        exchange.tell_client(now, PAIR, input, &mut noting);
+        let (pairs, mut noting) = self.noting(report);
+        pairs.tell_client(now, PAIR, input, &mut noting);
     }
 
     fn noting<'a, 'b>(
         &'a mut self,
         report: &'a mut Report<'b>,
-    ) -> (&'a mut Exchange, Noting<'a, 'b>) {
+    ) -> (&'a mut HostPairs, Noting<'a, 'b>) {
         let noting = Noting {
             report,
             file: self.file,
             transfer: &mut self.transfer,
         };
-        (&mut self.exchange, noting)
+        (&mut self.pairs, noting)
     }
 }

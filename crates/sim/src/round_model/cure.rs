@@ -2,7 +2,7 @@
 
 use polypath_core::combine::signature::{LinkWindow, Marks, Reading, Signature};
 
-use super::config::{Cure, RoundsConfig, uses};
+use super::config::{Cure, RoundModelConfig, uses};
 use super::flow::Flow;
 
 /// What the signature of a flow made of a round.
@@ -31,7 +31,7 @@ pub(super) struct Detectors {
 }
 
 impl Detectors {
-    pub(super) fn new(config: &RoundsConfig, cure: Cure) -> Self {
+    pub(super) fn new(config: &RoundModelConfig, cure: Cure) -> Self {
         let flows = 0..config.flows as usize;
         Self {
             signatures: flows

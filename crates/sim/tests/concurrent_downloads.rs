@@ -4,7 +4,7 @@ use polypath_core::combine::DetectorConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::Duration;
 use polypath_scenario::{Scenario, Scheme};
-use polypath_sim::{Crowd, RunError, run_crowd};
+use polypath_sim::{ConcurrentDownloads, RunError, run_concurrent_downloads};
 
 /// Five downloads of 100 packets a round trip each over so many equal links, whose queues are RED or not.
 fn scenario(links: u32, queue: &str) -> Scenario {
@@ -18,17 +18,17 @@ fn scenario(links: u32, queue: &str) -> Scenario {
     };
     let paths = (0..links).map(path).collect::<Vec<_>>().concat();
     let text = format!(
-        "schema = 1\nname = \"crowd\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\
+        "schema = 1\nname = \"downloads\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\
          [tcp]\nvariant = \"sack\"\nreceiver_window = 2000\necn = true\n{paths}"
     );
-    Scenario::parse(&text, "crowd.toml", &[]).unwrap()
+    Scenario::parse(&text, "downloads.toml", &[]).unwrap()
 }
 
 const RED: &str = "{ kind = \"red\", limit = \"500 packets\", min_th = 125, max_th = 375, mean_packet = \"1 kB\" }";
 
 /// The mean sum of windows over the capacity in 30 s after 10 s, the segments that arrived over it, and all arrivals.
 fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64, f64, Vec<u32>) {
-    let crowd = Crowd {
+    let downloads = ConcurrentDownloads {
         flows: 5,
         scheme: Scheme::PpdTcp2,
         detector,
@@ -40,7 +40,7 @@ fn run(scenario: &Scenario, detector: Option<DetectorConfig>, seed: u64) -> (f64
         Duration::from_secs(40),
         Duration::from_millis(100),
     );
-    run_crowd(scenario, &crowd, spans, &mut |sample| {
+    run_concurrent_downloads(scenario, &downloads, spans, &mut |sample| {
         let arrived: u32 = sample.arrived.iter().sum();
         if sample.at.as_secs_f64() < 10.0 {
             first = arrived;
@@ -85,13 +85,13 @@ fn the_same_seed_gives_the_same_downloads() {
 
 #[test]
 fn samples_without_time_between_them_are_refused() {
-    let crowd = Crowd {
+    let downloads = ConcurrentDownloads {
         flows: 1,
         scheme: Scheme::PpdTcp2,
         detector: None,
         late: None,
     };
     let spans = (Seed(1), Duration::from_secs(1), Duration::ZERO);
-    let refused = run_crowd(&scenario(1, RED), &crowd, spans, &mut |_| {});
+    let refused = run_concurrent_downloads(&scenario(1, RED), &downloads, spans, &mut |_| {});
     assert_eq!(refused, Err(RunError::Interval));
 }
