@@ -63,7 +63,7 @@ if [ "$(id -u)" -ne 0 ] || [ ! -e /dev/net/tun ]; then
 else
   begin_beside 0 soak MINUTES="$1"
 fi
-step clippy doc wasm licences instructions || exit 1
+step clippy doc wasm licences golden instructions || exit 1
 begin_beside 19 reproduce
 begin_beside 19 fuzz-build
 for target in test deploy-check deb; do

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Golden traces: what the simulator computes of every scenario of the repository, packet by packet, has to stay the same
+# to the byte. Changes that are meant are renewed, and the commit says why.
+# usage: golden.sh PROGRAM                 compare with the digests of validation/golden.txt
+#        golden.sh PROGRAM --renew         write them
+#        golden.sh PROGRAM --base REVISION compare with what that revision computes of the same scenarios, after the
+#                                          renamings of validation/renamed-keys.tsv; builds it, or takes a built program
+set -euo pipefail
+
+program=$(realpath "$1") mode=${2:-} base=${3:-}
+digests=validation/golden.txt renamed=validation/renamed-keys.tsv
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+
+# Simulated seconds of a network: some hundred thousand packet-hops, and the last flow of `striped` starts after a minute.
+seconds_of() { # SCENARIO
+  case $1 in
+    scenarios/striped.toml) echo 70 ;;
+    *) echo 2 ;;
+  esac
+}
+
+# Writes the traces of every scenario below the folder $2.
+trace() { # PROGRAM FOLDER
+  local file name settings
+  for file in scenarios/*.toml validation/scenarios/*.toml; do
+    name=$(tr / - <<<"${file%.toml}")
+    if grep -q '^\[\[flow\]\]' "$file"; then
+      settings=(--set "run.warm_up=0 s" --set "run.duration=$(seconds_of "$file") s"
+        --events "$2/$name.events" --events-level packets)
+    else
+      settings=(--set transfer.count=4)
+    fi
+    "$1" sim "$file" "${settings[@]}" --seed 7 --format json --out "$2/$name" >/dev/null 2>"$here/log" \
+      || { echo "golden: $file:" >&2; cat "$here/log" >&2; return 1; }
+    # Pictures and pages may change.
+    rm -f "$2/$name"/*.html "$2/$name"/*.svg
+  done
+}
+
+# The names of today for what is in the folder $1: keys and values of JSON, and columns of CSV files.
+rename_keys() { # FOLDER
+  awk -F'\t' '!/^#/ && NF == 3 { printf "s/\"%s\"/\"%s\"/g\n", $2, $3 }' "$renamed" >"$here/json.sed"
+  awk -F'\t' '!/^#/ && NF == 3 { printf "1s/(^|,)%s(,|$)/\\1%s\\2/g\n", $2, $3 }' "$renamed" >"$here/csv.sed"
+  find "$1" -name '*.csv' -exec sed -E -i -f "$here/csv.sed" {} +
+  find "$1" \( -name '*.json' -o -name '*.events' \) -exec sed -i -f "$here/json.sed" {} +
+}
+
+digests_of() { # FOLDER
+  (cd "$1" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
+}
+
+# Builds the program of a revision and prints where it is; what it compiled stays for the next time.
+build() { # REVISION
+  local target=$PWD/out/golden
+  git archive --prefix=tree/ "$1" | tar -x -C "$here"
+  echo "golden: building $1" >&2
+  (cd "$here/tree" && CARGO_TARGET_DIR=$target cargo build --release --quiet --bin polypath) >&2
+  echo "$target/release/polypath"
+}
+
+mkdir "$here/now"
+trace "$program" "$here/now"
+digests_of "$here/now" >"$here/now.txt"
+count=$(wc -l <"$here/now.txt")
+case $mode in
+  --renew)
+    cp "$here/now.txt" "$digests"
+    echo "golden: $count traces written to $digests"
+    ;;
+  --base)
+    mkdir "$here/base"
+    [ -x "$base" ] && built=$(realpath "$base") || built=$(build "$base")
+    trace "$built" "$here/base"
+    rename_keys "$here/base"
+    digests_of "$here/base" >"$here/base.txt"
+    diff "$here/base.txt" "$here/now.txt" \
+      || { echo "golden: traces differ from those of $base" >&2; exit 1; }
+    echo "golden: $count traces are the same as those of $base"
+    ;;
+  *)
+    diff "$digests" "$here/now.txt" \
+      || { echo "golden: traces differ from $digests; where that is meant: make golden RENEW=--renew" >&2; exit 1; }
+    echo "golden: $count traces are the same as in $digests"
+    ;;
+esac
