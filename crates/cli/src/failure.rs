@@ -29,7 +29,7 @@ impl Failure {
     }
 
     /// The later of two that may both have come to pass, or the other one; where both have, the earlier is told now.
-    pub(crate) fn of_both(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
+    pub(crate) fn combine(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
         if later.is_err() {
             _ = earlier.inspect_err(Self::report);
             return later;
@@ -39,7 +39,7 @@ impl Failure {
 
     /// Prints the message.
     pub(crate) fn report(&self) {
-        tell(&self.words());
+        print_message(&self.message());
     }
 
     /// The exit code.
@@ -52,7 +52,7 @@ impl Failure {
     }
 
     /// The message.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let (Self::Run(error) | Self::Input(error) | Self::Machine(error)) = self;
         in_words(error)
     }
@@ -60,7 +60,7 @@ impl Failure {
 
 /// Says something on standard error, each line of it as the program's; where nobody listens there is nobody
 /// to tell.
-pub(crate) fn tell(words: &str) {
+pub(crate) fn print_message(words: &str) {
     let words = plain(words);
     let lines: Vec<&str> = words.lines().collect();
     let lines = format!("polypath: {}\n", lines.join("\npolypath: "));

@@ -83,8 +83,8 @@ fn check_clip(clip: &Path) -> Result<(), Failure> {
 
 fn failure_of(error: LabError) -> Failure {
     match error {
-        LabError::Refused(_) | LabError::Device(_) => Failure::Machine(error.into()),
-        LabError::Scenario(_) | LabError::Clip(_) | LabError::Keep(_) => {
+        LabError::Preflight(_) | LabError::Device(_) => Failure::Machine(error.into()),
+        LabError::Scenario(_) | LabError::TransferFile(_) | LabError::Keep(_) => {
             Failure::Input(error.into())
         }
         error => Failure::Run(error.into()),
@@ -103,8 +103,8 @@ fn end_at_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
 
 fn show(bar: &mut progress::Indicator, now: Progress) {
     match now {
-        Progress::SettingUp => bar.say("setting up"),
+        Progress::SettingUp => bar.set_stage("setting up"),
         Progress::Transfers { done, .. } => bar.advance("rounds of transfers", u64::from(done)),
-        Progress::Collecting => bar.say("collecting"),
+        Progress::Collecting => bar.set_stage("collecting"),
     }
 }

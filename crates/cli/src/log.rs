@@ -12,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, print_message};
 
 /// The variable of the environment that has the level.
 const VARIABLE: &str = "POLYPATH_LOG";
@@ -46,7 +46,7 @@ impl Args {
 }
 
 /// Begins the log, at the level that the environment says.
-pub(crate) fn begin(format: Format) -> Result<(), Failure> {
+pub(crate) fn init(format: Format) -> Result<(), Failure> {
     let log = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         // It would tell on standard error that standard error cannot be written, and panic.
@@ -61,14 +61,14 @@ pub(crate) fn begin(format: Format) -> Result<(), Failure> {
 }
 
 /// Says why the program ends, as the log is written but whatever its level.
-pub(crate) fn tell_failure(format: Format, failure: &Failure) {
+pub(crate) fn log_failure(format: Format, failure: &Failure) {
     match format {
-        Format::Text => tell(&failure.words()),
+        Format::Text => print_message(&failure.message()),
         Format::Json => {
             let line = json!({
                 "timestamp": now(),
                 "level": "ERROR",
-                "message": failure.words(),
+                "message": failure.message(),
                 "exit_code": failure.code(),
                 "target": "polypath",
             });

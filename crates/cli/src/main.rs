@@ -6,7 +6,6 @@
 mod failure;
 mod key;
 mod lab;
-mod leftover;
 mod log;
 mod manual;
 mod network;
@@ -21,6 +20,7 @@ mod reproduce;
 mod scenario;
 mod schema;
 mod sim;
+mod stale_outputs;
 mod status;
 mod sweep;
 mod validate;
@@ -77,10 +77,10 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| suggest(error).exit());
     let format = log_format(&cli.command);
-    match log::begin(format).and_then(|()| run(cli.command)) {
+    match log::init(format).and_then(|()| run(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            log::tell_failure(format, &failure);
+            log::log_failure(format, &failure);
             ExitCode::from(failure.code())
         }
     }

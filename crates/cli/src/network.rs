@@ -10,11 +10,11 @@ use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
 
 use crate::failure::Failure;
-use crate::leftover;
-use crate::output::{print, tell_report};
+use crate::output::{print, print_to_stderr};
 use crate::progress;
 use crate::recording::{self, Recorders};
-use crate::scenario::{Folder, Format};
+use crate::scenario::{Format, OutputFolder};
+use crate::stale_outputs;
 use crate::watch::Interrupts;
 
 /// How often to run, and on how many threads.
@@ -34,7 +34,7 @@ pub(crate) fn run(
     network: &Network,
     replication: Replication,
     recording: &recording::Args,
-    out: &Folder,
+    out: &OutputFolder,
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = replica_seeds(network.seed, replication.replicas);
@@ -47,12 +47,12 @@ pub(crate) fn run(
     };
     let outcomes = outcomes.inspect_err(both_failed)?;
     let (text, written) = report(network, &seeds, outcomes, out, format)?;
-    if recording.takes_output() {
-        tell_report(&text);
+    if recording.uses_stdout() {
+        print_to_stderr(&text);
     } else {
         print(&text)?;
     }
-    Failure::of_both(recorded, written)
+    Failure::combine(recorded, written)
 }
 
 /// The outcomes of all replicas, and whether what was to be recorded is.
@@ -60,10 +60,10 @@ fn simulate(
     (network, seeds, jobs): (&Network, &[u64], Option<u16>),
     recorders: Recorders,
     interrupts: &Interrupts,
-    out: &Folder,
+    out: &OutputFolder,
 ) -> (Result<Vec<NetworkOutcome>, Failure>, Result<(), Failure>) {
     let parts = AtomicU64::new(0);
-    let under_way = recorders.under_way();
+    let in_progress = recorders.in_progress();
     // One run at the most is recorded: nobody waits for the recorders.
     let recorders = Mutex::new(recorders);
     let work = |number: usize| {
@@ -75,8 +75,8 @@ fn simulate(
     };
     let mut bar = progress::Indicator::of_runs(seeds.len() as u64);
     let outcomes = in_order(seeds.len(), jobs, &work, &mut || {
-        if !under_way.load(Ordering::Relaxed) {
-            interrupts.obey(&bar, out);
+        if !in_progress.load(Ordering::Relaxed) {
+            interrupts.exit_and_discard(&bar, out);
         }
         bar.advance_runs(parts.load(Ordering::Relaxed));
     });
@@ -84,7 +84,7 @@ fn simulate(
     let recorders = recorders.into_inner();
     let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
     // The run may have come to its end while the recorders obeyed.
-    interrupts.obey(&bar, out);
+    interrupts.exit_and_discard(&bar, out);
     (outcomes, recorded)
 }
 
@@ -93,7 +93,7 @@ fn report(
     network: &Network,
     seeds: &[u64],
     outcomes: Vec<NetworkOutcome>,
-    out: &Folder,
+    out: &OutputFolder,
     format: Format,
 ) -> Result<(String, Result<(), Failure>), Failure> {
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
@@ -110,7 +110,7 @@ fn report(
     let written = write(path, record, &figures)
         .with_context(|| format!("cannot write the report to {}", path.display()));
     if written.is_ok() {
-        leftover::tell_of_others(path, &FILES);
+        stale_outputs::report_stale(path, &FILES);
         if format == Format::Table {
             let report = path.join("report.json");
             text = format!("{text}\nreport: {}\n", report.display());

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ("--stats", &args.stats),
         ("--record", &args.record),
     ];
-    output::check_apart(&outputs, &[&args.config, &config.node.key_file])?;
+    output::check_distinct(&outputs, &[&args.config, &config.node.key_file])?;
     let options = node::Options {
         events: args.events.clone(),
         stats: args.stats.clone(),

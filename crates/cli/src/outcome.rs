@@ -6,9 +6,9 @@ use anyhow::Context;
 use polypath_report::{Experiment, Figures, Written, json, table};
 
 use crate::failure::Failure;
-use crate::leftover;
 use crate::output;
 use crate::scenario::Format;
+use crate::stale_outputs;
 
 /// A report that is to be printed.
 pub(crate) struct Report {
@@ -21,18 +21,18 @@ pub(crate) fn write(experiment: &Experiment, out: &Path) -> Report {
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
         .with_context(|| format!("cannot write the report to {}", out.display()))
-        .inspect(|written| tell_of_others(out, written))
+        .inspect(|written| report_stale(out, written))
         .map_err(Failure::from);
     Report { figures, written }
 }
 
-fn tell_of_others(out: &Path, written: &Written) {
+fn report_stale(out: &Path, written: &Written) {
     let sheets = written.sheets.iter();
     let files = sheets.chain([&written.json, &written.page]);
     let names: Vec<&str> = files
         .filter_map(|file| file.file_name()?.to_str())
         .collect();
-    leftover::tell_of_others(out, &names);
+    stale_outputs::report_stale(out, &names);
 }
 
 /// Prints a report; fails where it could not be written, the run is invalid, or no transfer came to its end.
@@ -59,7 +59,7 @@ pub(crate) fn print(
             output::print(&text)?;
         }
     }
-    Failure::of_both(written.map(drop), judge(experiment))
+    Failure::combine(written.map(drop), judge(experiment))
 }
 
 fn judge(experiment: &Experiment) -> Result<(), Failure> {

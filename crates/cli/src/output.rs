@@ -8,11 +8,11 @@ use crate::failure::Failure;
 
 /// Prints to standard output; a reader that has gone away has seen enough.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    print_on(text).map(|_| ())
+    try_print(text).map(|_| ())
 }
 
 /// The same; false where the reader has gone away.
-pub(crate) fn print_on(text: &str) -> Result<bool, Failure> {
+pub(crate) fn try_print(text: &str) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
     match output
         .write_all(text.as_bytes())
@@ -26,13 +26,13 @@ pub(crate) fn print_on(text: &str) -> Result<bool, Failure> {
 }
 
 /// Writes to standard error what has no place on standard output, which carries a recording.
-pub(crate) fn tell_report(text: &str) {
+pub(crate) fn print_to_stderr(text: &str) {
     // The report is in its folder; where nobody listens there is nobody to tell.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Refuses options that name a file which is read, or the same file twice: writing would destroy it.
-pub(crate) fn check_apart(
+pub(crate) fn check_distinct(
     outputs: &[(&str, &Option<PathBuf>)],
     inputs: &[&Path],
 ) -> Result<(), Failure> {
@@ -77,7 +77,7 @@ mod tests {
                 name => path(name),
             };
             let outputs = [("--events", &at(events)), ("--stats", &at(stats))];
-            check_apart(&outputs, &[&key]).is_ok()
+            check_distinct(&outputs, &[&key]).is_ok()
         };
         assert!(check("new", "other"));
         assert!(check("/dev/null", "/dev/null"));

@@ -55,7 +55,7 @@ impl Indicator {
     }
 
     /// Of `steps` steps that may be over soon: it shows nothing before the work has become long.
-    pub(crate) fn perhaps_short(steps: u64) -> Self {
+    pub(crate) fn of_steps(steps: u64) -> Self {
         Self::new(steps, false, STEPS)
     }
 
@@ -166,7 +166,7 @@ impl Indicator {
     }
 
     /// Says what is done now, where it cannot be counted.
-    pub(crate) fn say(&mut self, what: &'static str) {
+    pub(crate) fn set_stage(&mut self, what: &'static str) {
         self.bar.set_message(what);
         self.draw();
         self.write(what);

@@ -1,6 +1,6 @@
 //! What a run of a network leaves besides its report: a packet capture and an event stream.
 
-mod opened;
+mod output_file;
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,9 +16,9 @@ use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 
-use opened::{Opened, name_of, unwritable};
+use output_file::{OutputFile, name_of, unwritable};
 
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, print_message};
 use crate::watch::Interrupts;
 
 /// What to record of a run, and where.
@@ -60,9 +60,9 @@ impl Args {
     }
 
     /// Whether one of them goes to standard output.
-    pub(crate) fn takes_output(&self) -> bool {
+    pub(crate) fn uses_stdout(&self) -> bool {
         let mut paths = self.pcap.iter().chain(&self.events);
-        paths.any(|path| opened::is_output(path))
+        paths.any(|path| output_file::is_output(path))
     }
 
     /// Refuses to record what is not one run of a network; `what` is it then, and `remedy` says what to do.
@@ -76,7 +76,7 @@ impl Args {
     }
 
     /// Refuses to write over the file that is read.
-    pub(crate) fn spare(&self, scenario: &Path) -> Result<(), Failure> {
+    pub(crate) fn refuse_overwriting(&self, scenario: &Path) -> Result<(), Failure> {
         let Ok(read) = scenario.canonicalize() else {
             return Ok(());
         };
@@ -106,23 +106,23 @@ impl Args {
         let capture = pcap.map(|file| start_capture(network, seed, file, &self.pcap_link));
         let packets = self.events_level == Level::Packets;
         let events = events.map(|file| start_events(network, seed, file, packets));
-        let under_way = capture.is_some() || events.is_some();
+        let in_progress = capture.is_some() || events.is_some();
         Ok(Recorders {
             capture: capture.transpose()?,
             events: events.transpose()?,
             interrupts: interrupts.clone(),
-            under_way: Arc::new(AtomicBool::new(under_way)),
+            in_progress: Arc::new(AtomicBool::new(in_progress)),
         })
     }
 
     /// Opens both files before either loses what it held.
-    fn open_files(&self) -> Result<[Option<Opened>; 2], Failure> {
-        let open = |option, path: &Option<PathBuf>| -> Result<Option<Opened>, Failure> {
+    fn open_files(&self) -> Result<[Option<OutputFile>; 2], Failure> {
+        let open = |option, path: &Option<PathBuf>| -> Result<Option<OutputFile>, Failure> {
             let path = path.as_deref();
-            path.map(|path| Opened::new(option, path)).transpose()
+            path.map(|path| OutputFile::new(option, path)).transpose()
         };
         let pcap = open("--pcap", &self.pcap)?;
-        let discard = || pcap.iter().for_each(Opened::discard);
+        let discard = || pcap.iter().for_each(OutputFile::discard);
         let events = open("--events", &self.events).inspect_err(|_| discard())?;
         if let (Some(one), Some(other)) = (&pcap, &events)
             && one.is_same(other)
@@ -148,13 +148,13 @@ pub(crate) struct Recorders {
     capture: Option<Recorder<Capture<BufWriter<File>>>>,
     events: Option<Recorder<EventWriter<BufWriter<File>>>>,
     interrupts: Interrupts,
-    under_way: Arc<AtomicBool>,
+    in_progress: Arc<AtomicBool>,
 }
 
 impl Recorders {
     /// True while files are not complete: the program is not to end before.
-    pub(crate) fn under_way(&self) -> Arc<AtomicBool> {
-        self.under_way.clone()
+    pub(crate) fn in_progress(&self) -> Arc<AtomicBool> {
+        self.in_progress.clone()
     }
 
     /// Completes the files.
@@ -175,13 +175,13 @@ impl Recorders {
             let finished = events.recorder.finish();
             finished.map_err(|error| failed("--events", &events.path, error))
         });
-        self.under_way.store(false, Ordering::Relaxed);
+        self.in_progress.store(false, Ordering::Relaxed);
         capture.and(events)
     }
 
     /// Completes the files if the program was told to stop, and says how far they go.
-    fn obey(&mut self, now: Time) {
-        if !self.interrupts.is_told() || !self.under_way.load(Ordering::Relaxed) {
+    fn complete_if_interrupted(&mut self, now: Time) {
+        if !self.interrupts.is_requested() || !self.in_progress.load(Ordering::Relaxed) {
             return;
         }
         let seconds = now.0 as f64 / 1e9;
@@ -191,7 +191,7 @@ impl Recorders {
         let ends = paths.map(|path| format!("{} ends at {seconds:.3} s of the run", name_of(path)));
         let ends: Vec<String> = ends.collect();
         match self.complete() {
-            Ok(()) => tell(&ends.join("\n")),
+            Ok(()) => print_message(&ends.join("\n")),
             Err(failure) => failure.report(),
         }
     }
@@ -199,7 +199,7 @@ impl Recorders {
 
 impl NetworkObserver for Recorders {
     fn on_progress(&mut self, now: Time) {
-        self.obey(now);
+        self.complete_if_interrupted(now);
     }
 
     fn detail(&self) -> Detail {
@@ -209,7 +209,7 @@ impl NetworkObserver for Recorders {
     }
 
     fn on_event(&mut self, at: Time, event: &NetworkEvent) {
-        self.obey(at);
+        self.complete_if_interrupted(at);
         if let Some(capture) = &mut self.capture {
             capture.recorder.on_event(at, event);
         }
@@ -228,7 +228,7 @@ fn check_capture(network: &Network, seed: u64, links: &[String]) -> Result<(), F
 fn start_capture(
     network: &Network,
     seed: u64,
-    file: Opened,
+    file: OutputFile,
     links: &[String],
 ) -> Result<Recorder<Capture<BufWriter<File>>>, Failure> {
     let (path, file) = file.begin()?;
@@ -248,7 +248,7 @@ fn refused(error: &CaptureError) -> Failure {
 fn start_events(
     network: &Network,
     seed: u64,
-    file: Opened,
+    file: OutputFile,
     packets: bool,
 ) -> Result<Recorder<EventWriter<BufWriter<File>>>, Failure> {
     let (path, file) = file.begin()?;

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 /// Runs the relay until it is told to stop.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let file = RelayFile::load(&args.config).map_err(Failure::input)?;
-    output::check_apart(
+    output::check_distinct(
         &[("--stats", &args.stats)],
         &[&args.config, &file.relay.key_file],
     )?;

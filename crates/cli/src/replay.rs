@@ -7,7 +7,7 @@ use polypath_live::recording::{Header, Reader};
 use polypath_session::record::{Difference, Replay};
 use serde_json::json;
 
-use crate::failure::{Failure, plain, tell};
+use crate::failure::{Failure, plain, print_message};
 use crate::output::print;
 use crate::scenario::Format;
 
@@ -30,7 +30,7 @@ const LONGEST_WORD: usize = 80;
 
 /// What was gone through.
 #[derive(Default)]
-struct Tally {
+struct ReplayCounts {
     wakes: u64,
     decisions: u64,
     first: Option<Time>,
@@ -38,7 +38,7 @@ struct Tally {
 }
 
 /// Where the replay parted from the recording.
-struct Parted {
+struct FirstDifference {
     line: u64,
     difference: Box<Difference>,
 }
@@ -49,30 +49,36 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{path}: {error}"));
     let (header, mut lines) = Reader::open(&args.recording).map_err(|e| wrong(&e))?;
     let mut replay = Replay::new(&header.endpoint).map_err(|e| wrong(&format!("line 1: {e}")))?;
-    let mut tally = Tally::default();
-    let mut parted = None;
+    let mut counts = ReplayCounts::default();
+    let mut first_difference = None;
     for line in lines.by_ref() {
         let line = line.map_err(|e| wrong(&e))?;
         if let Err(difference) = replay.check(&line.entry) {
             let line = line.number;
-            parted = Some(Parted { line, difference });
+            first_difference = Some(FirstDifference { line, difference });
             break;
         }
-        tally.count(line.entry.at, line.entry.said.len());
+        counts.count(line.entry.at, line.entry.said.len());
     }
     if lines.is_truncated() {
-        tell(&format!(
+        print_message(&format!(
             "{path}: the end of the recording is missing, as where the node was killed or its disk was full: what was \
              decided behind line {} is not there",
-            tally.wakes + 1
+            counts.wakes + 1
         ));
     }
     let words = match args.format {
-        Format::Json => json(&header, &tally, parted.as_ref(), lines.is_truncated()).to_string(),
-        Format::Table => tally.words(&header),
+        Format::Json => json(
+            &header,
+            &counts,
+            first_difference.as_ref(),
+            lines.is_truncated(),
+        )
+        .to_string(),
+        Format::Table => counts.words(&header),
     };
     print(&format!("{words}\n"))?;
-    parted.map_or(Ok(()), |Parted { line, difference }| {
+    first_difference.map_or(Ok(()), |FirstDifference { line, difference }| {
         let at = difference.at().as_secs_f64();
         Err(Failure::run(format!(
             "{path}: line {line}, at {at:.9} s: {difference}"
@@ -80,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-impl Tally {
+impl ReplayCounts {
     fn count(&mut self, at: Time, decisions: usize) {
         self.wakes += 1;
         self.decisions += decisions as u64;
@@ -115,20 +121,20 @@ fn one_line(word: &str) -> String {
 
 fn json(
     header: &Header,
-    tally: &Tally,
-    parted: Option<&Parted>,
+    counts: &ReplayCounts,
+    first_difference: Option<&FirstDifference>,
     truncated: bool,
 ) -> serde_json::Value {
     json!({
         "software": header.software,
         "started": header.started,
-        "wakes": tally.wakes,
-        "decisions": tally.decisions,
-        "span_s": tally.span_s(),
+        "wakes": counts.wakes,
+        "decisions": counts.decisions,
+        "span_s": counts.span_s(),
         "truncated": truncated,
-        "difference": parted.map(|parted| json!({
-            "line": parted.line,
-            "difference": *parted.difference,
+        "difference": first_difference.map(|first_difference| json!({
+            "line": first_difference.line,
+            "difference": *first_difference.difference,
         })),
     })
 }

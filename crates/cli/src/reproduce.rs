@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => text,
         Format::Table => told(&answers, &book),
     })?;
-    Failure::of_both(all_made(&unmade), all_answerable(&answers))
+    Failure::combine(all_made(&unmade), all_answerable(&answers))
 }
 
 /// Fails where figures could not be made.
@@ -233,7 +233,7 @@ fn make_all(
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("watching for signals")?;
     let attempts = make(figures, what, kept, jobs, &mut |progress| {
-        interrupts.obey_with(&bar, INTERRUPTED);
+        interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
     bar.finish();

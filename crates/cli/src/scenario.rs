@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 /// A file that was read and checked.
-pub(crate) struct Read {
+pub(crate) struct ParsedFile {
     /// Its text.
     pub(crate) text: String,
     /// The contents of the files that it names, by their names in it.
@@ -48,7 +48,7 @@ pub(crate) struct Read {
     pub(crate) points: Vec<(Vec<Override>, Experiment)>,
 }
 
-impl Read {
+impl ParsedFile {
     /// Whether the file has a sweep, if only of one point.
     pub(crate) fn is_sweep(&self) -> bool {
         self.points.iter().any(|(set, _)| !set.is_empty())
@@ -73,7 +73,7 @@ pub(crate) fn columns() -> String {
 impl Args {
     /// Reads and checks the file: every point of its sweep, a single one without a sweep. Runs of networks end after
     /// so many `seconds`.
-    pub(crate) fn read(&self, seconds: Option<u32>) -> Result<Read, Failure> {
+    pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
         let name = self.scenario.display().to_string();
         let text = input::read_text(&self.scenario)
             .map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
@@ -90,7 +90,7 @@ impl Args {
             )));
         }
         let overrides = overrides.iter().map(ToString::to_string).collect();
-        Ok(Read {
+        Ok(ParsedFile {
             text,
             files,
             overrides,
@@ -181,10 +181,10 @@ impl Args {
     }
 
     /// The folder for the report, made now: a run of minutes must not fail at its end for want of it.
-    pub(crate) fn out(&self, name: &str, face: &str) -> Result<Folder, Failure> {
+    pub(crate) fn out(&self, name: &str, face: &str) -> Result<OutputFolder, Failure> {
         let default = || Path::new("out").join(format!("{name}-{face}"));
         let out = self.out.clone().unwrap_or_else(default);
-        Folder::open(&out).map_err(|error| {
+        OutputFolder::open(&out).map_err(|error| {
             Failure::input(format!(
                 "cannot write the report to {}: {error}; choose another folder with --out",
                 out.display()
@@ -200,13 +200,13 @@ fn until(seconds: u32) -> String {
 
 /// A folder that can be written.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder {
+pub(crate) struct OutputFolder {
     path: PathBuf,
     /// It and the folders around it, as far as they were not there before; the innermost first.
     made: Vec<PathBuf>,
 }
 
-impl Folder {
+impl OutputFolder {
     fn open(path: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let made = path.ancestors().take_while(missing);

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::network;
 use crate::outcome;
 use crate::recording;
-use crate::scenario::{self, Folder, Read};
+use crate::scenario::{self, OutputFolder, ParsedFile};
 use crate::sweep;
 use crate::watch::Watch;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut read = args.scenario.read(args.seconds)?;
     refuse_recording(args, &read)?;
     refuse_replicas(args, &read.points[0].1)?;
-    args.recording.spare(&args.scenario.scenario)?;
+    args.recording.refuse_overwriting(&args.scenario.scenario)?;
     let out = args.scenario.out(read.points[0].1.name(), "sim")?;
     let format = args.scenario.format;
     if read.is_sweep() {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Refuses what cannot be recorded.
-fn refuse_recording(args: &Args, read: &Read) -> Result<(), Failure> {
+fn refuse_recording(args: &Args, read: &ParsedFile) -> Result<(), Failure> {
     let recording = &args.recording;
     if matches!(read.points[0].1, Experiment::Transfers(_)) {
         let remedy =
@@ -88,7 +88,7 @@ fn refuse_replicas(args: &Args, experiment: &Experiment) -> Result<(), Failure> 
     Ok(())
 }
 
-fn run_transfers(scenario: &Scenario, out: &Folder, args: &Args) -> Result<(), Failure> {
+fn run_transfers(scenario: &Scenario, out: &OutputFolder, args: &Args) -> Result<(), Failure> {
     let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
     let mut watched = Watched {
         observer: Simulated::new(scenario),

@@ -13,7 +13,7 @@ use polypath_live::control::{self, AskError};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::{print, print_on};
+use crate::output::{print, try_print};
 
 mod table;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Format::Table => format!("{state}\n"),
             Format::Json => state,
         };
-        if !print_on(&state)? {
+        if !try_print(&state)? {
             return Ok(());
         }
         sleep(std::time::Duration::from_nanos(args.interval.as_nanos()));

@@ -8,12 +8,12 @@ use polypath_batch::{POINTS, Plan, Point, Sweep, SweepError};
 use polypath_report::replace_file;
 use polypath_report::sweep::{JSON, Kind, SweepPoint, json, sheets};
 
-use crate::failure::{Failure, tell};
-use crate::leftover;
+use crate::failure::{Failure, print_message};
 use crate::network::Replication;
 use crate::output::print;
 use crate::progress;
-use crate::scenario::{Folder, Format};
+use crate::scenario::{Format, OutputFolder};
+use crate::stale_outputs;
 use crate::watch::Interrupts;
 
 /// Runs the points that are not finished, and reports all.
@@ -21,7 +21,7 @@ pub(crate) fn run(
     points: Vec<Point>,
     plan: &Plan<'_>,
     replication: Replication,
-    out: &Folder,
+    out: &OutputFolder,
     format: Format,
 ) -> Result<(), Failure> {
     let sweep = Sweep::open(out.path(), plan, points, replication.replicas)?;
@@ -30,7 +30,7 @@ pub(crate) fn run(
     let mut bar = progress::Indicator::of_runs(sweep.runs());
     let interrupts = Interrupts::register().context("watching for signals")?;
     let points = sweep.run(replication.jobs, &parts, &mut || {
-        interrupts.obey(&bar, out);
+        interrupts.exit_and_discard(&bar, out);
         bar.advance_runs(parts.load(Ordering::Relaxed));
     })?;
     bar.finish();
@@ -41,7 +41,7 @@ pub(crate) fn run(
 fn tell_of(sweep: &Sweep) {
     let points = sweep.len();
     if sweep.finished() > 0 {
-        tell(&format!(
+        print_message(&format!(
             "{} of {points} points are finished already",
             sweep.finished()
         ));
@@ -49,7 +49,7 @@ fn tell_of(sweep: &Sweep) {
     if !sweep.unusable().is_empty() {
         let name = |path: &PathBuf| format!("\n{}", path.display());
         let names: String = sweep.unusable().iter().map(name).collect();
-        tell(&format!("damaged, or not of this point; run again:{names}"));
+        print_message(&format!("damaged, or not of this point; run again:{names}"));
     }
 }
 
@@ -61,7 +61,7 @@ fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Resu
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let written = write(out, &files);
     if written.is_ok() {
-        leftover::tell_of_others(out, &[&names[..], &[POINTS]].concat());
+        stale_outputs::report_stale(out, &[&names[..], &[POINTS]].concat());
     }
     print(&match format {
         Format::Json => text,
@@ -73,7 +73,7 @@ fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Resu
                 .map_or_else(|_| String::new(), |()| listed(out, &names)),
         ),
     })?;
-    Failure::of_both(written, judge(points))
+    Failure::combine(written, judge(points))
 }
 
 fn write(out: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {

@@ -37,10 +37,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let wanted = select(cases(scope).context("reading the cases")?, &args.only)?;
     let runs: usize = wanted.iter().map(|case| case.seeds.len()).sum();
-    let mut bar = Indicator::perhaps_short(runs as u64);
+    let mut bar = Indicator::of_steps(runs as u64);
     let interrupts = Interrupts::register().context("watching for signals")?;
     let rows = validate(&wanted, args.jobs, &mut |done, total| {
-        interrupts.obey_alone(&bar);
+        interrupts.exit_if_interrupted(&bar);
         bar.advance("runs", done * runs as u64 / total);
     });
     bar.finish();

@@ -10,9 +10,9 @@ use polypath_core::time::Time;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::failure::{INTERRUPTED, tell};
+use crate::failure::{INTERRUPTED, print_message};
 use crate::progress::Indicator;
-use crate::scenario::Folder;
+use crate::scenario::OutputFolder;
 
 /// How often it looks.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -40,28 +40,28 @@ impl Interrupts {
     }
 
     /// Whether the program was told to stop.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it is empty.
-    pub(crate) fn obey(&self, bar: &Indicator, folder: &Folder) {
-        if self.is_told() {
+    pub(crate) fn exit_and_discard(&self, bar: &Indicator, folder: &OutputFolder) {
+        if self.is_requested() {
             folder.discard();
         }
-        self.obey_alone(bar);
+        self.exit_if_interrupted(bar);
     }
 
     /// Ends the program, if it was told to stop.
-    pub(crate) fn obey_alone(&self, bar: &Indicator) {
-        self.obey_with(bar, "interrupted");
+    pub(crate) fn exit_if_interrupted(&self, bar: &Indicator) {
+        self.exit_with_message(bar, "interrupted");
     }
 
     /// Ends the program with these words, if it was told to stop.
-    pub(crate) fn obey_with(&self, bar: &Indicator, words: &str) {
-        if self.is_told() {
+    pub(crate) fn exit_with_message(&self, bar: &Indicator, words: &str) {
+        if self.is_requested() {
             bar.finish();
-            tell(words);
+            print_message(words);
             process::exit(INTERRUPTED);
         }
     }
@@ -77,11 +77,11 @@ struct State {
 
 impl Watch {
     /// Watches a simulation of `transfers` transfers, whose report is to stand in `folder`.
-    pub(crate) fn start(transfers: u64, folder: Folder) -> std::io::Result<Self> {
+    pub(crate) fn start(transfers: u64, folder: OutputFolder) -> std::io::Result<Self> {
         let state = Arc::new(State::default());
         let interrupts = Interrupts::register()?;
         let watched = state.clone();
-        let bar = Indicator::perhaps_short(transfers);
+        let bar = Indicator::of_steps(transfers);
         let thread =
             thread::Builder::new().spawn(move || watch(&watched, bar, &interrupts, &folder))?;
         Ok(Self {
@@ -112,9 +112,9 @@ impl Drop for Watch {
     }
 }
 
-fn watch(state: &State, mut bar: Indicator, interrupts: &Interrupts, folder: &Folder) {
+fn watch(state: &State, mut bar: Indicator, interrupts: &Interrupts, folder: &OutputFolder) {
     loop {
-        interrupts.obey(&bar, folder);
+        interrupts.exit_and_discard(&bar, folder);
         if state.over.load(Ordering::Relaxed) {
             return bar.finish();
         }

@@ -50,9 +50,9 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
     ] {
         fs::write(&file, text).expect("it can be written");
         let out = dir.path().join("out");
-        let (code, said) = refused(&file, &["--out", out.to_str().expect("a plain path")]);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        let (code, stderr) = refused(&file, &["--out", out.to_str().expect("a plain path")]);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         assert!(!out.exists(), "a refused run leaves no folder");
     }
 }
@@ -63,8 +63,8 @@ fn the_lab_says_that_it_runs_no_networks() {
     let file = written(dir.path(), "small.toml", NETWORK);
     let output = polypath().arg("lab").arg(&file).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("`polypath sim`"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("`polypath sim`"), "{stderr}");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
     ] {
         let out = path("out");
         let out_text = out.to_string_lossy();
-        let (code, said) = refused(file, &[more, &["--out", &out_text]].concat());
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        let (code, stderr) = refused(file, &[more, &["--out", &out_text]].concat());
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         assert!(
             !out.exists() && !Path::new(&pcap).exists(),
             "a refused run leaves nothing"
@@ -174,9 +174,9 @@ fn a_recording_does_not_replace_its_scenario() {
     let out = dir.path().join("out").to_string_lossy().into_owned();
     for option in ["--pcap", "--events"] {
         for name in [&file, &link] {
-            let (code, said) = refused(&file, &[option, &name.to_string_lossy(), "--out", &out]);
-            assert_eq!(code, Some(2), "{said}");
-            assert!(said.contains("names the scenario itself"), "{said}");
+            let (code, stderr) = refused(&file, &[option, &name.to_string_lossy(), "--out", &out]);
+            assert_eq!(code, Some(2), "{stderr}");
+            assert!(stderr.contains("names the scenario itself"), "{stderr}");
         }
     }
     let left = fs::read_to_string(&file).expect("it is still there");
@@ -198,9 +198,9 @@ fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
         (&new, &path("nowhere/x"), "name another file with --events"),
     ] {
         let more = ["--pcap", pcap, "--events", events, "--out", &out];
-        let (code, said) = refused(&file, &more);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        let (code, stderr) = refused(&file, &more);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         assert_eq!(fs::read(&old).expect("it is there"), b"valuable");
         assert!(!Path::new(&new).exists(), "a refused run leaves nothing");
     }
@@ -213,26 +213,29 @@ fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (written, out) = (path("written"), path("out"));
     for option in ["--pcap", "--events"] {
-        let (code, said) = refused(&file, &[option, &written, "--out", &out]);
-        assert_eq!(code, Some(0), "{said}");
+        let (code, stderr) = refused(&file, &[option, &written, "--out", &out]);
+        assert_eq!(code, Some(0), "{stderr}");
         let mut command = polypath();
         command
             .arg("sim")
             .arg(&file)
             .args([option, "-", "--out", &out]);
         let output = command.current_dir(dir.path()).output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         assert_eq!(output.stdout, fs::read(&written).expect("it is there"));
         assert!(
-            said.contains("goodput") && said.contains("report: "),
-            "{said}"
+            stderr.contains("goodput") && stderr.contains("report: "),
+            "{stderr}"
         );
         assert!(!dir.path().join("-").exists());
     }
-    let (code, said) = refused(&file, &["--pcap", "-", "--events", "-", "--out", &out]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("the same file, standard output"), "{said}");
+    let (code, stderr) = refused(&file, &["--pcap", "-", "--events", "-", "--out", &out]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("the same file, standard output"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -242,19 +245,19 @@ fn files_of_an_earlier_run_of_another_kind_are_pointed_out() {
     let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let small = written("small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();
-    let said = |file: &Path| {
-        let (code, said) = refused(file, &["--out", &out]);
-        assert_eq!(code, Some(0), "{said}");
-        said
+    let run = |file: &Path| {
+        let (code, stderr) = refused(file, &["--out", &out]);
+        assert_eq!(code, Some(0), "{stderr}");
+        stderr
     };
-    assert!(!said(&sweep).contains("of another run"));
-    let both = said(&small);
+    assert!(!run(&sweep).contains("of another run"));
+    let both = run(&small);
     let wanted = "out: sweep.csv, sweep-links.csv, sweep.json, points; remove them";
     assert!(
         both.contains("of another run") && both.contains(wanted),
         "{both}"
     );
-    assert!(said(&sweep).contains("out: report.json, flows.csv, links.csv; remove"));
+    assert!(run(&sweep).contains("out: report.json, flows.csv, links.csv; remove"));
 }
 
 /// Whether a pcapng file is whole: each block says its length, and they end with the file.
@@ -288,11 +291,11 @@ fn an_interrupted_recording_is_readable_as_far_as_it_goes() {
     }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).expect("it runs");
     let output = child.wait_with_output().expect("it ran");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
-        said.contains("pcap ends at ") && said.contains("events ends at "),
-        "{said}"
+        stderr.contains("pcap ends at ") && stderr.contains("events ends at "),
+        "{stderr}"
     );
     assert!(is_whole(&fs::read(path("pcap")).expect("it is there")));
     let events = fs::read_to_string(path("events")).expect("it is text");

@@ -70,13 +70,13 @@ fn await_log(file: &Path, what: &str, times: usize) -> String {
 }
 
 /// Two namespaces, joined by the links that the files of docs/two-nodes expect, and these files.
-struct Site {
+struct Testbed {
     a: Namespace,
     b: Namespace,
     files: Files,
 }
 
-impl Site {
+impl Testbed {
     /// Nothing where this machine cannot have it.
     fn new() -> Option<Self> {
         if !can_test() {
@@ -187,15 +187,17 @@ fn fetch(namespace: &Namespace, host: &str, to: &Path) -> Vec<u8> {
 
 #[test]
 fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
-    let Some(site) = Site::new() else { return };
-    let (_a, _b) = (site.start_a(), site.start_b());
-    let (a, b) = (&site.a, &site.b);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    let (a, b) = (&testbed.a, &testbed.b);
     await_answer(b, "10.77.0.1");
     await_answer(b, "fd77::1");
     // A period that divides no buffer, so that a part that is missing or doubled shows.
     let content: Vec<u8> = (0..=250).cycle().take(500_000).collect();
     let server = serve(a, content.clone());
-    let to = site.files.path("fetched");
+    let to = testbed.files.path("fetched");
     for host in ["10.77.0.1", "[fd77::1]"] {
         assert!(fetch(b, host, &to) == content, "{host}");
     }
@@ -204,14 +206,16 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
 
 #[test]
 fn what_a_node_decided_is_decided_again() {
-    let Some(site) = Site::new() else { return };
-    let recording = site.files.path("a.recording");
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let recording = testbed.files.path("a.recording");
     let options = ["--record".as_ref(), recording.as_ref()];
-    let mut a = Node::start_with(&site.a, &site.files.a, &options);
-    let _b = site.start_b();
-    await_answer(&site.b, "10.77.0.1");
-    site.a.ip(&["link", "set", "p1", "down"]).unwrap();
-    await_answer(&site.b, "fd77::1");
+    let mut a = Node::start_with(&testbed.a, &testbed.files.a, &options);
+    let _b = testbed.start_b();
+    await_answer(&testbed.b, "10.77.0.1");
+    testbed.a.ip(&["link", "set", "p1", "down"]).unwrap();
+    await_answer(&testbed.b, "fd77::1");
     let pid = Pid::from_raw(i32::try_from(a.0.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     assert!(a.0.wait().unwrap().success());
@@ -224,36 +228,40 @@ fn what_a_node_decided_is_decided_again() {
 
 #[test]
 fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
-    let Some(site) = Site::new() else { return };
-    for file in [&site.files.a, &site.files.b] {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    for file in [&testbed.files.a, &testbed.files.b] {
         // As much as the links carry, which leaves nothing for the headers of the overlay.
         edit(file, "\"pp0\",", "\"pp0\", mtu = 1500,");
     }
-    let (_a, _b) = (site.start_a(), site.start_b());
-    await_log(&site.files.a, "datagrams will be fragmented", 1);
-    await_answer(&site.b, "10.77.0.1");
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    await_log(&testbed.files.a, "datagrams will be fragmented", 1);
+    await_answer(&testbed.b, "10.77.0.1");
     let ping = |size: &str, address: &str| {
         let mut command = Command::new("ping");
         command.args(["-n", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do"]);
         command.args(["-s", size, address]);
-        site.b.output(&mut command)
+        testbed.b.output(&mut command)
     };
     for (size, address) in [("1472", "10.77.0.1"), ("1452", "fd77::1")] {
-        let said = ping(size, address).unwrap();
-        assert!(said.contains(" 0% packet loss"), "{said}");
+        let output = ping(size, address).unwrap();
+        assert!(output.contains(" 0% packet loss"), "{output}");
     }
     ping("1473", "10.77.0.1").unwrap_err();
 }
 
 #[test]
 fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
-    let Some(site) = Site::new() else { return };
-    let _a = site.start_a();
-    let log = await_log(&site.files.a, "no answer from the peer yet", 2);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let _a = testbed.start_a();
+    let log = await_log(&testbed.files.a, "no answer from the peer yet", 2);
     assert!(log.contains("uplink1") && log.contains("uplink2"), "{log}");
     assert!(!log.contains("the peer answers"), "{log}");
-    let _b = site.start_b();
-    let log = await_log(&site.files.a, "the peer answers", 2);
+    let _b = testbed.start_b();
+    let log = await_log(&testbed.files.a, "the peer answers", 2);
     assert_eq!(
         log.matches("no answer from the peer yet").count(),
         2,
@@ -263,15 +271,17 @@ fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
 
 #[test]
 fn paths_in_another_order_at_the_peer_are_told() {
-    let Some(site) = Site::new() else { return };
-    let text = fs::read_to_string(&site.files.b).unwrap();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let text = fs::read_to_string(&testbed.files.b).unwrap();
     let parts: Vec<&str> = text.split("[[path]]").collect();
     let [head, first, second] = parts[..] else {
         panic!("{text}")
     };
     let swapped = format!("{head}[[path]]{second}\n[[path]]{first}");
-    fs::write(&site.files.b, swapped).unwrap();
-    let (_a, _b) = (site.start_a(), site.start_b());
+    fs::write(&testbed.files.b, swapped).unwrap();
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
     // Where more comes: whoever began the handshake gets little until its end is proved.
     let told = |file: &PathBuf| {
         let log = fs::read_to_string(log_of(file)).unwrap();
@@ -280,48 +290,52 @@ fn paths_in_another_order_at_the_peer_are_told() {
     };
     let is_told = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
-        told(&site.files.a) || told(&site.files.b)
+        told(&testbed.files.a) || told(&testbed.files.b)
     });
     assert!(is_told, "neither node says so");
 }
 
 #[test]
 fn what_comes_and_does_not_open_is_no_silence() {
-    let Some(site) = Site::new() else { return };
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
     let key = printed(
         &polypath()
             .arg("key")
-            .arg(site.files.path("c.key"))
+            .arg(testbed.files.path("c.key"))
             .output()
             .unwrap(),
     );
-    let text = fs::read_to_string(&site.files.a).unwrap();
+    let text = fs::read_to_string(&testbed.files.a).unwrap();
     let line = text
         .lines()
         .find(|line| line.starts_with("public_key"))
         .unwrap();
     edit(
-        &site.files.a,
+        &testbed.files.a,
         line,
         &format!("public_key = \"{}\"", key.trim()),
     );
-    let (_a, _b) = (site.start_a(), site.start_b());
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
     let told = "something comes here, and none of it opens as the peer's";
-    let log = await_log(&site.files.b, told, 2);
+    let log = await_log(&testbed.files.b, told, 2);
     assert!(!log.contains("no answer from the peer yet"), "{log}");
 }
 
 #[test]
 fn another_number_of_paths_at_the_peer_is_told() {
-    let Some(site) = Site::new() else { return };
-    let text = fs::read_to_string(&site.files.b).unwrap();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let text = fs::read_to_string(&testbed.files.b).unwrap();
     let second = text.rfind("[[path]]").unwrap();
-    fs::write(&site.files.b, &text[..second]).unwrap();
-    let (_a, _b) = (site.start_a(), site.start_b());
+    fs::write(&testbed.files.b, &text[..second]).unwrap();
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
     let told = "the peer has another number of paths";
     let (log_a, log_b) = (
-        await_log(&site.files.a, told, 1),
-        await_log(&site.files.b, told, 1),
+        await_log(&testbed.files.a, told, 1),
+        await_log(&testbed.files.b, told, 1),
     );
     assert!(log_a.contains("own=2 peer=1"), "{log_a}");
     assert!(log_b.contains("own=1 peer=2"), "{log_b}");
@@ -329,14 +343,16 @@ fn another_number_of_paths_at_the_peer_is_told() {
 
 #[test]
 fn a_node_goes_on_while_its_statistics_cannot_be_written() {
-    let Some(site) = Site::new() else { return };
-    let file = &site.files.a;
-    let folder = site.files.path("statistics");
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let file = &testbed.files.a;
+    let folder = testbed.files.path("statistics");
     let stats = folder.join("a.json");
     fs::create_dir(&folder).unwrap();
-    let _a = Node::start_with(&site.a, file, &["--stats".as_ref(), stats.as_ref()]);
+    let _a = Node::start_with(&testbed.a, file, &["--stats".as_ref(), stats.as_ref()]);
     await_log(file, "ready", 1);
-    fs::rename(&folder, site.files.path("elsewhere")).unwrap();
+    fs::rename(&folder, testbed.files.path("elsewhere")).unwrap();
     let log = await_log(file, "tries again each second", 1);
     assert!(
         log.contains(&format!("--stats {}", stats.display())),
@@ -352,16 +368,18 @@ fn a_node_goes_on_while_its_statistics_cannot_be_written() {
 
 #[test]
 fn a_node_whose_device_is_deleted_says_so_with_the_remedy_and_leaves_its_statistics() {
-    let Some(site) = Site::new() else { return };
-    let file = &site.files.a;
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let file = &testbed.files.a;
     for offload in ["", "duplicate-all"] {
         if !offload.is_empty() {
             edit(file, "probe-and-switch", offload);
         }
-        let stats = site.files.path("a.json");
-        let mut a = Node::start_with(&site.a, file, &["--stats".as_ref(), stats.as_ref()]);
+        let stats = testbed.files.path("a.json");
+        let mut a = Node::start_with(&testbed.a, file, &["--stats".as_ref(), stats.as_ref()]);
         await_log(file, "ready", 1);
-        site.a.ip(&["link", "delete", "pp0"]).unwrap();
+        testbed.a.ip(&["link", "delete", "pp0"]).unwrap();
         let ended = a.0.wait().unwrap();
         let log = fs::read_to_string(log_of(file)).unwrap();
         assert_eq!(ended.code(), Some(1), "{log}");
@@ -373,10 +391,12 @@ fn a_node_whose_device_is_deleted_says_so_with_the_remedy_and_leaves_its_statist
 
 #[test]
 fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
-    let Some(site) = Site::new() else { return };
-    let file = &site.files.a;
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let file = &testbed.files.a;
     let options = ["--stats".as_ref(), "/dev/full".as_ref()];
-    let mut a = Node::start_with(&site.a, file, &options);
+    let mut a = Node::start_with(&testbed.a, file, &options);
     await_log(file, "tries again each second", 1);
     let pid = Pid::from_raw(i32::try_from(a.0.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
@@ -388,41 +408,45 @@ fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
 
 #[test]
 fn an_uplink_that_falls_silent_is_told_and_its_return_too() {
-    let Some(site) = Site::new() else { return };
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
     let silent = "heartbeats are not answered here any more";
-    tell_a_silence(&site, silent, "heartbeats are answered here again");
+    tell_a_silence(&testbed, silent, "heartbeats are answered here again");
 }
 
 #[test]
 fn without_heartbeats_it_is_told_where_each_packet_leaves_something_on_every_path() {
-    let Some(site) = Site::new() else { return };
-    for file in [&site.files.a, &site.files.b] {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    for file in [&testbed.files.a, &testbed.files.b] {
         edit(file, "[node]", "liveness = \"off\"\n[node]");
     }
     let silent = "nothing of the peer comes here any more";
-    tell_a_silence(&site, silent, "the peer is heard here again");
+    tell_a_silence(&testbed, silent, "the peer is heard here again");
 }
 
 /// Takes an uplink down and up again, of which both logs must tell in these words.
-fn tell_a_silence(site: &Site, silent: &str, back: &str) {
-    let (_a, _b) = (site.start_a(), site.start_b());
-    await_log(&site.files.a, "the peer answers", 2);
+fn tell_a_silence(testbed: &Testbed, silent: &str, back: &str) {
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    await_log(&testbed.files.a, "the peer answers", 2);
     let mut ping = Command::new("ping");
     ping.args(["-n", "-q", "-i", "0.1", "10.77.0.1"]);
-    let _ping = Node(site.b.spawn(ping.stdout(Stdio::null())).unwrap());
+    let _ping = Node(testbed.b.spawn(ping.stdout(Stdio::null())).unwrap());
     let set = |state: &str| {
         let mut command = Command::new("ip");
         command.args(["link", "set", "p1", state]);
-        site.a.output(&mut command).unwrap();
+        testbed.a.output(&mut command).unwrap();
     };
     set("down");
-    for file in [&site.files.a, &site.files.b] {
+    for file in [&testbed.files.a, &testbed.files.b] {
         let log = await_log(file, silent, 1);
         let told = log.lines().find(|line| line.contains("any more")).unwrap();
         assert!(told.contains("WARN") && told.contains("uplink1"), "{told}");
     }
     set("up");
-    for file in [&site.files.a, &site.files.b] {
+    for file in [&testbed.files.a, &testbed.files.b] {
         let log = await_log(file, back, 1);
         assert_eq!(log.matches("any more").count(), 1, "{log}");
     }

@@ -82,9 +82,9 @@ fn free_address() -> String {
 /// What the relay of `file` says that ends with `code`.
 fn refusal(file: &Path, code: i32) -> String {
     let output = polypath().arg("relay").arg(file).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    said
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
 }
 
 #[test]
@@ -131,18 +131,18 @@ fn what_is_wrong_is_told_with_the_exit_code() {
     let text = fs::read_to_string(&files.config).unwrap();
     let wrong = files.directory.path().join("wrong.toml");
     fs::write(&wrong, text.replace("rate =", "rat =")).unwrap();
-    let said = refusal(&wrong, 2);
+    let stderr = refusal(&wrong, 2);
     assert!(
-        said.contains("wrong.toml:6:") && said.contains("`rate`"),
-        "{said}"
+        stderr.contains("wrong.toml:6:") && stderr.contains("`rate`"),
+        "{stderr}"
     );
     fs::write(&wrong, text.replace("relay.key", "none.key")).unwrap();
-    let said = refusal(&wrong, 2);
-    assert!(said.contains("polypath key"), "{said}");
+    let stderr = refusal(&wrong, 2);
+    assert!(stderr.contains("polypath key"), "{stderr}");
     refusal(&files.directory.path().join("none.toml"), 2);
     let _held = UdpSocket::bind(&address).unwrap();
-    let said = refusal(&files.config, 3);
-    assert!(said.contains("ss -ulpn"), "{said}");
+    let stderr = refusal(&files.config, 3);
+    assert!(stderr.contains("ss -ulpn"), "{stderr}");
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn a_level_that_there_is_not_is_refused_and_an_empty_one_is_the_usual() {
         command.stdin(Stdio::null()).stderr(log).spawn().unwrap()
     };
     assert_eq!(start("nonsense").wait().unwrap().code(), Some(2));
-    let said = fs::read_to_string(&files.log).unwrap();
-    assert!(said.contains("POLYPATH_LOG: `nonsense`"), "{said}");
+    let stderr = fs::read_to_string(&files.log).unwrap();
+    assert!(stderr.contains("POLYPATH_LOG: `nonsense`"), "{stderr}");
     let mut relay = start("");
     files.await_log("ready");
     relay.kill().unwrap();

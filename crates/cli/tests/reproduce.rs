@@ -136,8 +136,8 @@ fn a_ledger_that_names_what_is_not_measured_fails_and_says_what() {
     assert_eq!(output.status.code(), Some(2));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(table.contains("`ack` was not measured"), "{table}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("ppd.overhead.acks"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("ppd.overhead.acks"), "{stderr}");
 }
 
 #[test]
@@ -172,13 +172,16 @@ fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
         assert_eq!(output.status.code(), Some(2), "{more:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let said = refused(&["ppd.eq1", "--ledger", &ledger(&claim("ppd.overhead.acks"))]);
+    let stderr = refused(&["ppd.eq1", "--ledger", &ledger(&claim("ppd.overhead.acks"))]);
     assert!(
-        said.contains("the ledger has no claim of ppd.eq1"),
-        "{said}"
+        stderr.contains("the ledger has no claim of ppd.eq1"),
+        "{stderr}"
     );
-    let said = refused(&["--ledger", &ledger(&claim("ppd.overhead.ack"))]);
-    assert!(said.contains("did you mean `ppd.overhead.acks`?"), "{said}");
+    let stderr = refused(&["--ledger", &ledger(&claim("ppd.overhead.ack"))]);
+    assert!(
+        stderr.contains("did you mean `ppd.overhead.acks`?"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -189,35 +192,35 @@ fn what_is_wrong_is_refused_with_its_place_and_remedy() {
         assert_eq!(output.status.code(), Some(2), "{more:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let said = refused(&["ppd.fig33"]);
+    let stderr = refused(&["ppd.fig33"]);
     assert!(
-        said.contains("`ppd.fig33`: did you mean `ppd.fig3"),
-        "{said}"
+        stderr.contains("`ppd.fig33`: did you mean `ppd.fig3"),
+        "{stderr}"
     );
-    let said = refused(&["ppd.anything"]);
+    let stderr = refused(&["ppd.anything"]);
     assert!(
-        said.contains("the figures of ppd are ppd.overhead"),
-        "{said}"
+        stderr.contains("the figures of ppd are ppd.overhead"),
+        "{stderr}"
     );
     assert!(refused(&["psp.fig16"]).contains("did you mean `psp.fig16_17"));
-    let said = refused(&["nothing at all"]);
+    let stderr = refused(&["nothing at all"]);
     assert!(
-        said.contains("the papers are") && said.contains("multitcp"),
-        "{said}"
+        stderr.contains("the papers are") && stderr.contains("multitcp"),
+        "{stderr}"
     );
     let wrong = LEDGER.replacen("transfer.ppd3 < transfer.ppd1", "transfer.ppd3 <", 1);
     let ledger = written(dir.path(), "ledger.toml", &wrong);
-    let said = refused(&["--ledger", ledger.to_str().expect("it is text")]);
+    let stderr = refused(&["--ledger", ledger.to_str().expect("it is text")]);
     let line = wrong
         .lines()
         .position(|line| line.contains("transfer.ppd3 <\""));
     let place = format!("ledger.toml:{}:", line.expect("it is there") + 1);
     assert!(
-        said.contains(&place) && said.contains("fig4.probes_win"),
-        "{place} {said}"
+        stderr.contains(&place) && stderr.contains("fig4.probes_win"),
+        "{place} {stderr}"
     );
-    let said = refused(&["--ledger", "no/such/file"]);
-    assert!(said.contains("no/such/file"), "{said}");
+    let stderr = refused(&["--ledger", "no/such/file"]);
+    assert!(stderr.contains("no/such/file"), "{stderr}");
     assert!(refused(&["--quick", "--full"]).contains("cannot be used with"));
     assert!(!dir.path().join("out").exists(), "nothing was begun");
 }

@@ -245,8 +245,8 @@ fn an_interrupt_ends_a_simulation_and_leaves_no_empty_folder() {
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.ends_with("polypath: interrupted\n"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.ends_with("polypath: interrupted\n"), "{stderr}");
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
 }
 
@@ -255,8 +255,8 @@ fn a_long_simulation_says_how_far_it_is_without_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = long_simulation(dir.path());
     let mut line = String::new();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    said.read_line(&mut line).unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut line).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(line.starts_with("polypath: transfers: "), "{line}");
@@ -288,18 +288,22 @@ fn each_mistake_bears_the_program_s_name_and_steers_no_terminal() {
     command.arg("sim").arg(demo());
     command.args(["--set", "seeed=1", "--set", "path.\u{1b}[2J.x=2"]);
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 2));
-    assert!(said.lines().all(|line| line.starts_with("polypath: --set")));
-    assert!(!said.contains('\u{1b}'), "{said:?}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(2), 2));
+    assert!(
+        stderr
+            .lines()
+            .all(|line| line.starts_with("polypath: --set"))
+    );
+    assert!(!stderr.contains('\u{1b}'), "{stderr:?}");
 }
 
 #[test]
 fn a_misspelt_command_is_answered_with_the_nearest() {
     let output = polypath().arg("smi").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("'sim'"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("'sim'"), "{stderr}");
 }
 
 #[test]

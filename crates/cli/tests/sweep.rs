@@ -82,9 +82,9 @@ fn transfers_are_swept_and_taken_up_again_like_networks() {
         fs::remove_file(cut.join(lost)).expect("it was there");
     }
     assert_eq!(run(&file, &cut, &[]), whole);
-    let (code, said) = refused(&file, &["--replicas", "2"]);
+    let (code, stderr) = refused(&file, &["--replicas", "2"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("transfers have transfer.count"), "{said}");
+    assert!(stderr.contains("transfers have transfer.count"), "{stderr}");
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn damaged_points_are_all_named_and_run_again() {
     let mut command = polypath();
     command.arg("sim").arg(&file).arg("--out").arg(&out);
     let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
     for wanted in ["4 of 6", "run again:", "00001.json", "00004.json"] {
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+        assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
     }
     assert_eq!(content(&out), whole);
 }
@@ -124,9 +124,9 @@ fn a_sweep_of_one_combination_is_a_sweep() {
         "{sheet}"
     );
     assert!(sheet.contains("\n0,7,7,1,bulk,2,"), "{sheet}");
-    let (code, said) = refused(&file, &["--seed", "8"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--seed 8: `seed` is swept at "), "{said}");
+    let (code, stderr) = refused(&file, &["--seed", "8"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("--seed 8: `seed` is swept at "), "{stderr}");
 }
 
 /// The first and the last of four points send more than the link carries, for ever.
@@ -148,15 +148,15 @@ fn points_that_overflow_are_named_and_the_others_are_reported() {
     let sheets = ["1", "3"].map(|jobs| {
         let out = dir.path().join(jobs);
         let out_text = out.to_str().expect("a plain path");
-        let (code, said) = refused(&file, &["--jobs", jobs, "--out", out_text]);
-        assert_eq!(code, Some(1), "{said}");
+        let (code, stderr) = refused(&file, &["--jobs", jobs, "--out", out_text]);
+        assert_eq!(code, Some(1), "{stderr}");
         for wanted in [
             "2 of 4 points came to no end",
             "\npolypath: flow.flood.traffic.interval=1 us: ",
             "\npolypath: flow.flood.traffic.interval=2 us: ",
             "`bottleneck",
         ] {
-            assert!(said.contains(wanted), "{said}\nwithout {wanted}");
+            assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         }
         content(&out)
     });
@@ -199,9 +199,12 @@ fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     let out = dir.path().join("out");
     let before = run(&file, &out, &[]);
     let out_text = out.to_str().expect("a plain path");
-    let (code, said) = refused(&file, &["--seed", "2", "--out", out_text]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("holds the points of another sweep"), "{said}");
+    let (code, stderr) = refused(&file, &["--seed", "2", "--out", out_text]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("holds the points of another sweep"),
+        "{stderr}"
+    );
     assert_eq!(content(&out), before);
 }
 
@@ -218,9 +221,12 @@ fn points_of_a_trace_that_was_edited_do_not_mix_with_those_of_the_new_one() {
     fs::remove_file(out.join("points/00003.json")).expect("it was there");
     trace("0\n4\n8\n13\n");
     let out_text = out.to_str().expect("a plain path");
-    let (code, said) = refused(&file, &["--out", out_text]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("or of other files that it names"), "{said}");
+    let (code, stderr) = refused(&file, &["--out", out_text]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("or of other files that it names"),
+        "{stderr}"
+    );
     trace("0\n4\n8\n12\n");
     assert_eq!(run(&file, &out, &[]), before);
 }

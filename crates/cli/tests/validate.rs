@@ -36,14 +36,14 @@ fn a_suite_prints_its_rows_for_people_and_for_programs() {
 #[test]
 fn an_unknown_name_is_refused_with_the_suites_that_there_are() {
     let output = validate(&["--only", "ns3/"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(
-        said.contains("`ns3/`") && said.contains("ns2/spacing"),
-        "{said}"
+        stderr.contains("`ns3/`") && stderr.contains("ns2/spacing"),
+        "{stderr}"
     );
-    let listed = said.rsplit_once("there are ").expect("a list").1.trim();
+    let listed = stderr.rsplit_once("there are ").expect("a list").1.trim();
     let suites: Vec<&str> = listed.split(", ").collect();
     let different: BTreeSet<&str> = suites.iter().copied().collect();
-    assert_eq!(different.len(), suites.len(), "{said}");
+    assert_eq!(different.len(), suites.len(), "{stderr}");
 }

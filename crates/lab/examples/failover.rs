@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     match measure(&args) {
         Ok(outcome) => print(&args, &outcome),
         Err(error) => {
-            say(&with_causes(&error));
+            log(&error_chain(&error));
             ExitCode::from(if error.is_refusal() { 3 } else { 1 })
         }
     }
@@ -66,10 +66,10 @@ fn measure(args: &Args) -> Result<Outcome, FailoverError> {
     let progress = |Progress { done, of, left }: Progress| {
         if done % step == 0 || done == of {
             let left = left.as_nanos() / 1_000_000_000;
-            say(&format!("{done} of {of} silences, {left} s left"));
+            log(&format!("{done} of {of} silences, {left} s left"));
         }
     };
-    say(&format!("{} silences, seed {}", args.count, args.seed));
+    log(&format!("{} silences, seed {}", args.count, args.seed));
     failover::run(&options, progress)
 }
 
@@ -80,22 +80,22 @@ fn print(args: &Args, outcome: &Outcome) -> ExitCode {
     };
     let written = write!(std::io::stdout(), "{text}");
     // The first is that of the nodes.
-    let p99 = outcome.contenders[0].outage.p99.value;
+    let p99 = outcome.candidates[0].outage.p99.value;
     let is_within = p99 < f64::from(args.bound);
     if !is_within {
         let bound = args.bound;
-        say(&format!(
+        log(&format!(
             "1 % of the nodes' outages last {p99:.0} ms or longer, and {bound} ms is the bound"
         ));
     }
     ExitCode::from(u8::from(written.is_err() || !is_within))
 }
 
-fn say(words: &str) {
+fn log(words: &str) {
     let _ = writeln!(std::io::stderr(), "failover: {words}");
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |words, cause| {
         format!("{words}: {cause}")

@@ -21,9 +21,9 @@ use polypath_core::machine::{Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
-use polypath_lab::emulation::{Emulated, Emulation};
+use polypath_lab::emulation::{Emulation, EmulationResult};
 use polypath_lab::network::Network;
-use polypath_lab::{Ends, preflight};
+use polypath_lab::{Endpoints, preflight};
 use polypath_link::{Link, LinkConfig, Output, QueueLimit};
 use polypath_live::clock::Clock;
 use polypath_live::drive::Lateness;
@@ -56,9 +56,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     preflight()?;
     let scenario = Scenario::parse(SCENARIO, "link_accuracy", &[])?;
     let clock = Clock::starting_now();
-    let (network, ends) = Network::open(&scenario, Seed(1))?;
+    let (network, endpoints) = Network::open(&scenario, Seed(1))?;
     let emulation = Emulation::start(vec![network], clock)?;
-    let traffic = exchange(&ends, clock, Duration::from_secs(seconds))?;
+    let traffic = exchange(&endpoints, clock, Duration::from_secs(seconds))?;
     let emulated = emulation.finish()?;
     print(&traffic, &emulated);
     Ok(())
@@ -70,11 +70,11 @@ struct Traffic {
     arrived: Vec<(usize, Time)>,
 }
 
-fn exchange(ends: &Ends, clock: Clock, span: Duration) -> io::Result<Traffic> {
-    let sender = ends
+fn exchange(endpoints: &Endpoints, clock: Clock, span: Duration) -> io::Result<Traffic> {
+    let sender = endpoints
         .at(Side::Server)
         .run(|| UdpSocket::bind("10.128.0.1:9"))?;
-    let receiver = ends
+    let receiver = endpoints
         .at(Side::Client)
         .run(|| UdpSocket::bind("10.128.0.2:9"))?;
     sender.connect("10.128.0.2:9")?;
@@ -142,9 +142,9 @@ fn receive(socket: &UdpSocket, clock: Clock) -> io::Result<Vec<(usize, Time)>> {
 
 /// An IP packet of 1500 bytes with its number.
 #[derive(Clone)]
-struct Packet(usize);
+struct LinkPacket(usize);
 
-impl Payload for Packet {
+impl Payload for LinkPacket {
     fn len(&self) -> usize {
         DATAGRAM + HEADERS
     }
@@ -156,16 +156,21 @@ fn ideal(sent: &[Time]) -> Vec<Option<Time>> {
     let mut link = Link::new(&config, Seed(1), "ideal").expect("the link is possible");
     let mut arrivals = vec![None; sent.len()];
     for (number, &at) in sent.iter().enumerate() {
-        step(&mut link, at, Wake::Input(Packet(number)), &mut |output| {
-            if let Output::Deliver { at, packet } = output {
-                arrivals[packet.0] = Some(at);
-            }
-        });
+        step(
+            &mut link,
+            at,
+            Wake::Input(LinkPacket(number)),
+            &mut |output| {
+                if let Output::Deliver { at, packet } = output {
+                    arrivals[packet.0] = Some(at);
+                }
+            },
+        );
     }
     arrivals
 }
 
-fn print(traffic: &Traffic, emulated: &Emulated) {
+fn print(traffic: &Traffic, emulated: &EmulationResult) {
     let ideal = ideal(&traffic.sent);
     let (mut late, mut early) = (Lateness::default(), 0_u64);
     for &(number, at) in &traffic.arrived {

@@ -1,7 +1,7 @@
 //! Several networks in real time, on a thread of their own.
 
-mod punctuality;
-mod station;
+mod event_handler;
+mod lateness;
 
 use std::io;
 use std::thread::JoinHandle;
@@ -15,8 +15,8 @@ use polypath_live::priority;
 use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use crate::network::Network;
-pub use punctuality::Punctuality;
-use station::{Requests, Station};
+use event_handler::{EmulatorEventHandler, RequestSender};
+pub use lateness::EmulationLateness;
 
 /// The real-time priority of the thread, below that of the kernel's own.
 const PRIORITY: u8 = 10;
@@ -26,18 +26,18 @@ const PRIORITY: u8 = 10;
 /// One thread drives them all, with a real-time priority where that is allowed.
 #[derive(Debug)]
 pub struct Emulation {
-    thread: Option<JoinHandle<io::Result<Emulated>>>,
+    thread: Option<JoinHandle<io::Result<EmulationResult>>>,
     stop: StopHandle,
-    requests: Requests,
+    requests: RequestSender,
 }
 
 /// What an emulation leaves behind.
 #[derive(Debug)]
-pub struct Emulated {
+pub struct EmulationResult {
     /// The networks, in the order in which they were given.
     pub networks: Vec<Network>,
     /// How late it was, over the span that was asked for or else from start to end.
-    pub lateness: Punctuality,
+    pub lateness: EmulationLateness,
     /// Whether the thread had a real-time priority.
     pub realtime: bool,
 }
@@ -58,12 +58,12 @@ impl Emulation {
     pub fn start(networks: Vec<Network>, clock: Clock) -> io::Result<Self> {
         let mut driver = Driver::new(clock)?;
         let stop = driver.stop_handle();
-        let (mut station, requests) = Station::new(networks, clock)?;
-        station.watch(&driver)?;
+        let (mut handler, requests) = EmulatorEventHandler::new(networks, clock)?;
+        handler.watch(&driver)?;
         let work = move || {
             let realtime = priority::realtime(PRIORITY).is_ok();
-            driver.run(&mut station)?;
-            Ok(station.finish(realtime))
+            driver.run(&mut handler)?;
+            Ok(handler.finish(realtime))
         };
         let builder = std::thread::Builder::new().name("network".to_owned());
         let thread = Some(builder.spawn(work)?);
@@ -114,13 +114,13 @@ impl Emulation {
     }
 
     /// Stops the networks and hands them back; fails, with the reason, where they had ended before.
-    pub fn finish(mut self) -> io::Result<Emulated> {
+    pub fn finish(mut self) -> io::Result<EmulationResult> {
         self.stop.stop();
         join(self.thread.take())
     }
 }
 
-fn join(thread: Option<JoinHandle<io::Result<Emulated>>>) -> io::Result<Emulated> {
+fn join(thread: Option<JoinHandle<io::Result<EmulationResult>>>) -> io::Result<EmulationResult> {
     match thread.map(JoinHandle::join) {
         Some(Ok(result)) => result,
         Some(Err(panic)) => std::panic::resume_unwind(panic),

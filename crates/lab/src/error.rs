@@ -10,14 +10,14 @@ use polypath_report::recorder::ReadEventsError;
 use polypath_scenario::Scheme;
 use polypath_sim::network::BuildError;
 
-use crate::preflight::Refusal;
+use crate::preflight::PreflightError;
 
 /// Why a lab did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A lab cannot run here.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Preflight(#[from] PreflightError),
     /// The scenario makes no network.
     #[error(transparent)]
     Scenario(#[from] BuildError),
@@ -29,7 +29,7 @@ pub enum LabError {
     Device(#[from] TunError),
     /// The media file to be transferred could not be read, or is empty.
     #[error("cannot transfer the clip")]
-    Clip(#[source] io::Error),
+    TransferFile(#[source] io::Error),
     /// The folder in which files are to be kept cannot be used, or is not empty.
     #[error("cannot keep the lab's files")]
     Keep(#[source] io::Error),

@@ -1,6 +1,6 @@
 //! How long a flow stands still when the path that carries it goes silent: over two nodes, and over kernel MPTCP.
 //!
-//! *What runs.* Three contenders at once, each in two namespaces of its own, joined by two emulated links of one rate
+//! *What runs.* Three candidates at once, each in two namespaces of its own, joined by two emulated links of one rate
 //! and one round trip: two nodes with the policy `single-path`, and by default all else that decides, which carry datagrams; and MPTCP
 //! (RFC 8684) of the running kernel, which carries the same messages as a stream, with the default of
 //! `net.mptcp.stale_loss_cnt` and with 1, the least. Each carries a [flow](crate::flow) from the server's side to the
@@ -13,18 +13,18 @@
 //! subflow of MPTCP has no retransmission timer that backed off, and none is stale.
 //!
 //! *Time.* The links' thread has a real-time priority, and so have, below it, the ends of the flows and the nodes, where
-//! the system allows it: what other processes want of the machine shows as little in one contender as in another.
+//! the system allows it: what other processes want of the machine shows as little in one candidate as in another.
 //!
 //! *What is told.* The outage is by how much longer than the flow's interval nothing arrived, at the longest between
 //! the beginning of a silence and that of the next. The latency is normal again when the last message has arrived
 //! that came [`LATE`] later than the flow's median. Datagrams that a silence took are lost, whereas MPTCP sends them
 //! again: the first are counted, the second show in the latency.
 
-mod contender;
+mod candidate;
 mod error;
-mod measured;
+mod measurement;
 mod mptcp;
-mod overlay;
+mod node_pair;
 mod schedule;
 mod table;
 
@@ -36,13 +36,13 @@ use polypath_live::clock::Clock;
 use polypath_scenario::Scenario;
 use serde::Serialize;
 
-use crate::emulation::{Emulated, Emulation};
+use crate::emulation::{Emulation, EmulationResult};
 use crate::interrupt::Interrupt;
 use crate::network::Network;
 use crate::preflight;
-use contender::{Contender, Kind};
+use candidate::{Candidate, CandidateKind};
 pub use error::FailoverError;
-pub use measured::{Distribution, Measured, Sample};
+pub use measurement::{Distribution, Measurement, Sample};
 use schedule::Schedule;
 pub use table::render;
 
@@ -97,17 +97,17 @@ pub struct Outcome {
     /// The 99th percentile of how much later than due they gave packets, in milliseconds.
     pub late_ms: f64,
     /// Those that were compared.
-    pub contenders: Vec<Measured>,
+    pub candidates: Vec<Measurement>,
 }
 
 /// A silence: from when until when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct SilencePeriod {
     from: Time,
     until: Time,
 }
 
-/// Silences paths, and measures; fails where the lab or MPTCP is not to be had, where a contender does not settle, and
+/// Silences paths, and measures; fails where the lab or MPTCP is not to be had, where a candidate does not settle, and
 /// with [`FailoverError::Interrupted`] where the process is told to stop. Nothing is left behind.
 pub fn run(
     options: &Options,
@@ -118,54 +118,54 @@ pub fn run(
     let interrupt = Interrupt::watch()?;
     let clock = Clock::starting_now();
     let scenario = scenario(options.rtt)?;
-    let (mut networks, mut ends) = (Vec::new(), Vec::new());
-    for _ in Kind::ALL {
+    let (mut networks, mut endpoints) = (Vec::new(), Vec::new());
+    for _ in CandidateKind::ALL {
         let (network, both) = Network::open(&scenario, options.seed)?;
-        ends.push((both, network.silence()));
+        endpoints.push((both, network.silence()));
         networks.push(network);
     }
     let mut emulation = Emulation::start(networks, clock)?;
-    let mut contenders = Vec::new();
-    for (kind, (ends, silence)) in Kind::ALL.into_iter().zip(ends) {
-        contenders.push(Contender::start(kind, ends, silence, clock)?);
+    let mut candidates = Vec::new();
+    for (kind, (endpoints, silence)) in CandidateKind::ALL.into_iter().zip(endpoints) {
+        candidates.push(Candidate::start(kind, endpoints, silence, clock)?);
     }
-    let mut stage = Stage {
+    let mut stage = FailoverRun {
         emulation: &mut emulation,
-        contenders: &mut contenders,
+        candidates: &mut candidates,
         interrupt: &interrupt,
         clock,
     };
-    let spans = stage.silence_all(options, &mut progress)?;
+    let periods = stage.silence_all(options, &mut progress)?;
     let totals = emulation.snapshot()?;
-    let measured: Result<Vec<Measured>, FailoverError> = contenders
+    let measured: Result<Vec<Measurement>, FailoverError> = candidates
         .into_iter()
         .zip(totals)
-        .map(|(contender, totals)| Ok(contender.finish()?.measure(&spans, &totals)))
+        .map(|(candidate, totals)| Ok(candidate.finish()?.measure(&periods, &totals)))
         .collect();
-    Ok(outcome(options, &spans, measured?, &emulation.finish()?))
+    Ok(outcome(options, &periods, measured?, &emulation.finish()?))
 }
 
 /// What a run is made of, while it lasts.
-struct Stage<'a> {
+struct FailoverRun<'a> {
     emulation: &'a mut Emulation,
-    contenders: &'a mut [Contender],
+    candidates: &'a mut [Candidate],
     interrupt: &'a Interrupt,
     clock: Clock,
 }
 
-impl Stage<'_> {
+impl FailoverRun<'_> {
     fn silence_all(
         &mut self,
         options: &Options,
         progress: &mut impl FnMut(Progress),
-    ) -> Result<Vec<Span>, FailoverError> {
-        let mut spans: Vec<Span> = Vec::new();
+    ) -> Result<Vec<SilencePeriod>, FailoverError> {
+        let mut periods: Vec<SilencePeriod> = Vec::new();
         let start = self.clock.now();
         for (done, (pause, length)) in (1..=options.silences).zip(Schedule::new(options.seed)) {
             self.settle()?;
             self.sleep(pause)?;
             self.choose()?;
-            spans.push(self.silence(length)?);
+            periods.push(self.silence(length)?);
             let each = self.clock.now().since(start).scale(1, u64::from(done));
             progress(Progress {
                 done,
@@ -175,7 +175,7 @@ impl Stage<'_> {
         }
         // What the last silence did belongs to its results, too.
         self.settle()?;
-        Ok(spans)
+        Ok(periods)
     }
 
     fn sleep(&self, span: Duration) -> Result<(), FailoverError> {
@@ -190,9 +190,9 @@ impl Stage<'_> {
         loop {
             self.emulation.check()?;
             let mut unsettled = Vec::new();
-            for contender in self.contenders.iter_mut() {
-                if let Some(reason) = contender.unsettled()? {
-                    unsettled.push((contender.kind(), reason));
+            for candidate in self.candidates.iter_mut() {
+                if let Some(reason) = candidate.unsettled()? {
+                    unsettled.push((candidate.kind(), reason));
                 }
             }
             let Some((kind, reason)) = unsettled.first() else {
@@ -211,20 +211,20 @@ impl Stage<'_> {
         let before = self.emulation.snapshot()?;
         self.sleep(CARRIED)?;
         let after = self.emulation.snapshot()?;
-        for (contender, totals) in self.contenders.iter_mut().zip(before.iter().zip(&after)) {
-            contender.choose(totals.0, totals.1);
+        for (candidate, totals) in self.candidates.iter_mut().zip(before.iter().zip(&after)) {
+            candidate.choose(totals.0, totals.1);
         }
         Ok(())
     }
 
-    fn silence(&mut self, length: Duration) -> Result<Span, FailoverError> {
+    fn silence(&mut self, length: Duration) -> Result<SilencePeriod, FailoverError> {
         let from = self.clock.now();
-        self.contenders.iter().for_each(Contender::fall_silent);
+        self.candidates.iter().for_each(Candidate::fall_silent);
         let slept = self.sleep(length);
-        self.contenders.iter().for_each(Contender::speak);
+        self.candidates.iter().for_each(Candidate::speak);
         slept?;
         let until = self.clock.now();
-        Ok(Span { from, until })
+        Ok(SilencePeriod { from, until })
     }
 }
 
@@ -242,25 +242,25 @@ fn scenario(rtt: Duration) -> Result<Scenario, FailoverError> {
 
 fn outcome(
     options: &Options,
-    spans: &[Span],
-    contenders: Vec<Measured>,
-    emulated: &Emulated,
+    periods: &[SilencePeriod],
+    candidates: Vec<Measurement>,
+    emulated: &EmulationResult,
 ) -> Outcome {
-    let lengths = spans.iter().map(|s| s.until.since(s.from).as_secs_f64());
-    let ends = spans.first().zip(spans.last());
+    let lengths = periods.iter().map(|s| s.until.since(s.from).as_secs_f64());
+    let ends = periods.first().zip(periods.last());
     Outcome {
         seed: options.seed.0,
         silences: options.silences,
         rtt_ms: options.rtt.as_secs_f64() * 1e3,
-        mean_silence_s: lengths.sum::<f64>() / spans.len().max(1) as f64,
+        mean_silence_s: lengths.sum::<f64>() / periods.len().max(1) as f64,
         span_s: ends.map_or(0.0, |(first, last)| {
             last.until.since(first.from).as_secs_f64()
         }),
         realtime: emulated.realtime,
         late_ms: emulated.lateness.packets.quantile(0.99).as_secs_f64() * 1e3,
-        contenders,
+        candidates,
     }
 }
 
 /// How long whoever waits for bytes or for room waits before looking whether all is over.
-const TURN: StdDuration = StdDuration::from_millis(100);
+const READ_TIMEOUT: StdDuration = StdDuration::from_millis(100);

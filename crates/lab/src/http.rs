@@ -3,7 +3,7 @@
 mod fetch;
 mod server;
 
-pub(crate) use fetch::{Fetch, Fetched};
+pub(crate) use fetch::{Fetch, FetchResult};
 pub(crate) use server::Server;
 
 #[cfg(test)]

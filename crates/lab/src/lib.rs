@@ -23,9 +23,9 @@
 //! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory,
 //! which the next lab removes where this one was killed.
 
-mod clip;
+mod addressing;
 pub mod emulation;
-mod ends;
+mod endpoints;
 mod error;
 pub mod failover;
 pub mod flow;
@@ -34,16 +34,16 @@ mod http;
 pub mod interrupt;
 pub mod namespace;
 pub mod network;
-mod node;
+mod node_process;
 pub mod node_thread;
-mod plan;
 mod preflight;
 mod program;
 mod run;
+mod scheme_programs;
 pub mod silence;
-mod site;
+mod transfer_file;
 
-pub use ends::Ends;
+pub use endpoints::Endpoints;
 pub use error::LabError;
-pub use preflight::{Footing, Refusal, can_test, enter_user_namespace, preflight};
+pub use preflight::{LabCapabilities, PreflightError, can_test, enter_user_namespace, preflight};
 pub use run::{Lab, LabOptions, Progress, run};

@@ -19,7 +19,7 @@ use polypath_sim::{PortInput, World, WorldOutput, network};
 
 use crate::LabError;
 use crate::emulation::Snapshot;
-use crate::ends::{Ends, Gate};
+use crate::endpoints::{Endpoints, PortDevice};
 use crate::silence::Silence;
 
 /// How long inner events wait at most, so that a world's backlog stays small.
@@ -29,7 +29,7 @@ const MOST_SLACK: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Network {
     world: World<Bytes>,
-    gates: Vec<Gate>,
+    gates: Vec<PortDevice>,
     slack: Duration,
     silence: Silence,
     counters: Counters,
@@ -54,10 +54,10 @@ impl Network {
     /// The network of `scenario`, at rest, with its devices in two namespaces of its own.
     ///
     /// Fails where the scenario makes no network, and where namespaces or devices are refused.
-    pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Ends), LabError> {
+    pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Endpoints), LabError> {
         let world = network::build(scenario, seed)?;
         let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
-        let (ends, gates) = Ends::open(paths)?;
+        let (endpoints, gates) = Endpoints::open(paths)?;
         let counters = Counters::default();
         let slack = slack(scenario);
         let network = Self {
@@ -67,7 +67,7 @@ impl Network {
             silence: Silence::default(),
             counters,
         };
-        Ok((network, ends))
+        Ok((network, endpoints))
     }
 
     /// Silences its paths while it runs.
@@ -111,7 +111,7 @@ impl Network {
     }
 
     /// The devices at which packets enter and leave.
-    pub(crate) fn gates(&self) -> &[Gate] {
+    pub(crate) fn gates(&self) -> &[PortDevice] {
         &self.gates
     }
 
@@ -164,7 +164,7 @@ impl Network {
         buffer: &mut [u8],
     ) -> io::Result<usize> {
         for taken in 0..budget {
-            let Gate { port, device } = &self.gates[gate];
+            let PortDevice { port, device } = &self.gates[gate];
             let Some(len) = device.read(buffer)? else {
                 return Ok(taken);
             };
@@ -193,7 +193,7 @@ impl Network {
 
 /// Gives a packet that leaves the simulated network to the device at its port.
 fn emit(
-    gates: &[Gate],
+    gates: &[PortDevice],
     silence: &Silence,
     counters: &mut Counters,
     output: WorldOutput<Bytes>,

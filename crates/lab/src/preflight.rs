@@ -16,7 +16,7 @@ const TUN: &str = "/dev/net/tun";
 
 /// Why a lab cannot run here, with the remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum PreflightError {
     /// Programs are missing.
     #[error("the lab needs {programs}, not found in PATH: apt-get install {packages}")]
     Programs {
@@ -41,7 +41,7 @@ pub enum Refusal {
 
 /// What a lab can expect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Footing {
+pub struct LabCapabilities {
     /// Whether the network's thread may have a real-time priority; without it the bound on its lateness
     /// is wider.
     pub realtime: bool,
@@ -50,18 +50,18 @@ pub struct Footing {
 /// Whether a lab can run in this process, and if not, why.
 ///
 /// It asks for a namespace, the TUN driver, `ip`, `ss`, the HTTP server and the HTTP client.
-pub fn preflight() -> Result<Footing, Refusal> {
+pub fn preflight() -> Result<LabCapabilities, PreflightError> {
     let missing = program::ALL.into_iter().filter(|p| p.find().is_none());
     let missing: Vec<Program> = missing.collect();
     if !missing.is_empty() {
-        return Err(Refusal::of(&missing));
+        return Err(PreflightError::of(&missing));
     }
-    let namespace = Namespace::new().map_err(Refusal::Namespace)?;
+    let namespace = Namespace::new().map_err(PreflightError::Namespace)?;
     namespace
         .run(|| OpenOptions::new().read(true).write(true).open(TUN))
-        .map_err(Refusal::Tun)?;
+        .map_err(PreflightError::Tun)?;
     let realtime = std::thread::scope(|s| s.spawn(|| priority::realtime(1).is_ok()).join());
-    Ok(Footing {
+    Ok(LabCapabilities {
         realtime: realtime.unwrap_or(false),
     })
 }
@@ -74,7 +74,7 @@ pub fn preflight() -> Result<Footing, Refusal> {
 pub fn can_test() -> bool {
     let ping = match program::PING.find() {
         Some(_) => Ok(()),
-        None => Err(Refusal::of(&[program::PING])),
+        None => Err(PreflightError::of(&[program::PING])),
     };
     let refusal = ping.and_then(|()| preflight().map(|_| ())).err();
     if let Some(refusal) = &refusal {
@@ -88,7 +88,7 @@ pub fn can_test() -> bool {
 /// namespaces; does nothing for root.
 ///
 /// The kernel allows it only while the process has a single thread: call it first thing.
-pub fn enter_user_namespace() -> Result<(), Refusal> {
+pub fn enter_user_namespace() -> Result<(), PreflightError> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() {
         return Ok(());
@@ -100,10 +100,10 @@ pub fn enter_user_namespace() -> Result<(), Refusal> {
         std::fs::write(own.join("uid_map"), format!("0 {user} 1"))?;
         std::fs::write(own.join("gid_map"), format!("0 {group} 1"))
     };
-    enter().map_err(Refusal::Namespace)
+    enter().map_err(PreflightError::Namespace)
 }
 
-impl Refusal {
+impl PreflightError {
     fn of(missing: &[Program]) -> Self {
         let programs: Vec<String> = missing.iter().map(|p| format!("`{}`", p.name())).collect();
         // Each package once.
@@ -121,12 +121,13 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_remedy() {
-        let missing = Refusal::of(&[program::IP, program::SS, program::HTTP_SERVER]).to_string();
+        let missing =
+            PreflightError::of(&[program::IP, program::SS, program::HTTP_SERVER]).to_string();
         assert_eq!(
             missing,
             "the lab needs `ip`, `ss`, `lighttpd`, not found in PATH: apt-get install iproute2 lighttpd"
         );
-        let tun = Refusal::Tun(io::ErrorKind::PermissionDenied.into()).to_string();
+        let tun = PreflightError::Tun(io::ErrorKind::PermissionDenied.into()).to_string();
         assert!(tun.contains("chmod 0666 /dev/net/tun"), "{tun}");
     }
 
@@ -140,7 +141,7 @@ mod tests {
         match preflight() {
             Ok(_) => assert!(device().is_some()),
             // A program may be missing where devices can be made.
-            Err(Refusal::Programs { programs, .. }) => {
+            Err(PreflightError::Programs { programs, .. }) => {
                 for program in program::ALL {
                     let is_named = programs.contains(&format!("`{}`", program.name()));
                     assert_eq!(program.find().is_none(), is_named, "{programs}");

@@ -15,14 +15,14 @@ use polypath_report::Experiment;
 use polypath_scenario::{Scenario, Scheme};
 
 use crate::LabError;
-use crate::clip::Clip;
-use crate::emulation::{Emulated, Emulation, Snapshot};
-use crate::ends::Ends;
+use crate::emulation::{Emulation, EmulationResult, Snapshot};
+use crate::endpoints::Endpoints;
 use crate::host_tcp::HostTcp;
 use crate::interrupt::Interrupt;
-use crate::node::{Files, Overlay};
+use crate::node_process::{NodeFiles, OverlayConfig};
 use crate::preflight::preflight;
-use crate::site::{Programs, Site};
+use crate::scheme_programs::{ProgramsConfig, SchemePrograms};
+use crate::transfer_file::TransferFile;
 use foreground::Round;
 use workspace::Workspace;
 
@@ -53,7 +53,7 @@ pub enum Progress {
         /// All rounds.
         of: u32,
     },
-    /// Programs are ended and their events read.
+    /// ProgramsConfig are ended and their events read.
     Collecting,
 }
 
@@ -83,10 +83,10 @@ pub struct Lab {
     scenario: Scenario,
     seed: Seed,
     clock: Clock,
-    clip: Clip,
-    observed: Observed,
-    // Programs end before the network that joins them, and files go last.
-    sites: Vec<Site>,
+    clip: TransferFile,
+    observations: Observations,
+    // ProgramsConfig end before the network that joins them, and files go last.
+    programs: Vec<SchemePrograms>,
     emulation: Emulation,
     interrupt: Interrupt,
     _workspace: Workspace,
@@ -94,18 +94,18 @@ pub struct Lab {
 
 /// What was seen while transfers were made.
 #[derive(Debug, Default)]
-struct Observed {
+struct Observations {
     rounds: Vec<Round>,
     /// The totals of all networks at the start of each round and at the end of the last.
-    marks: Vec<Vec<Snapshot>>,
+    snapshots: Vec<Vec<Snapshot>>,
 }
 
 /// What was left when everything had ended.
 #[derive(Debug)]
-struct Collected {
-    clip: Clip,
-    emulated: Emulated,
-    files: Vec<[Files; 2]>,
+struct CollectedOutput {
+    clip: TransferFile,
+    emulated: EmulationResult,
+    files: Vec<[NodeFiles; 2]>,
 }
 
 impl Lab {
@@ -119,18 +119,19 @@ impl Lab {
         // What the user can mend at once before what the machine lacks.
         let workspace = Workspace::open(options.keep.as_deref())?;
         let (size, source) = (scenario.transfer.size, options.clip.as_deref());
-        let clip = Clip::prepare(source, size, seed, &workspace.documents())?;
+        let clip = TransferFile::prepare(source, size, seed, &workspace.documents())?;
         preflight()?;
         let warm = scenario.transfer.warm_up.as_nanos();
         let head_start = Time(warm.saturating_sub(START_UP.as_nanos()));
-        let (networks, ends) = networks::open(scenario, seed, head_start, &interrupt)?;
+        let (networks, endpoints) = networks::open(scenario, seed, head_start, &interrupt)?;
         let now = Clock::starting_now().origin_ns();
         let clock = Clock::starting_at(now.saturating_sub(head_start.0));
         let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
-        let mut sites = start(scenario, options, clock, &workspace, ends)?;
+        let mut programs = start(scenario, options, clock, &workspace, endpoints)?;
         let tcp = HostTcp::of(scenario);
-        for (site, &scheme) in sites.iter_mut().zip(&scenario.schemes) {
-            site.wait(&tcp, &interrupt)
+        for (programs, &scheme) in programs.iter_mut().zip(&scenario.schemes) {
+            programs
+                .wait(&tcp, &interrupt)
                 .map_err(|e| LabError::of(scheme, e))?;
         }
         Ok(Self {
@@ -138,8 +139,8 @@ impl Lab {
             seed,
             clock,
             clip,
-            observed: Observed::default(),
-            sites,
+            observations: Observations::default(),
+            programs,
             emulation,
             interrupt,
             _workspace: workspace,
@@ -148,9 +149,9 @@ impl Lab {
 
     /// The namespaces of a scheme, where more programs can be run; none if the scenario has no such scheme.
     #[must_use]
-    pub fn ends(&self, scheme: Scheme) -> Option<&Ends> {
+    pub fn endpoints(&self, scheme: Scheme) -> Option<&Endpoints> {
         let position = self.scenario.schemes.iter().position(|s| *s == scheme)?;
-        self.sites.get(position).map(Site::ends)
+        self.programs.get(position).map(SchemePrograms::endpoints)
     }
 
     /// Makes the scenario's transfers, round by round, from the end of the warm-up on.
@@ -160,7 +161,7 @@ impl Lab {
     pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
-        self.observed = Observed::default();
+        self.observations = Observations::default();
         self.emulation
             .start_counting()
             .map_err(LabError::Emulation)?;
@@ -175,27 +176,27 @@ impl Lab {
         self.emulation.stop_counting().map_err(LabError::Emulation)
     }
 
-    /// Ends everything and gives the record of the transfers.
+    /// Endpoints everything and gives the record of the transfers.
     ///
     /// Fails where a node does not end by itself, where its events cannot be read, where the emulated network
     /// had ended before, and when the lab is told to stop.
     pub fn finish(self) -> Result<Experiment, LabError> {
-        warn::about_devices(&self.sites, &self.scenario);
+        warn::about_devices(&self.programs, &self.scenario);
         let mut files = Vec::new();
         // The nodes first, so that their last packets still cross.
-        for (site, &scheme) in self.sites.into_iter().zip(&self.scenario.schemes) {
-            files.push(site.finish().map_err(|e| LabError::of(scheme, e))?);
+        for (programs, &scheme) in self.programs.into_iter().zip(&self.scenario.schemes) {
+            files.push(programs.finish().map_err(|e| LabError::of(scheme, e))?);
         }
         let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
         warn::about_networks(&emulated.networks, &self.scenario);
         let bound = record::lateness_bound(&self.scenario, emulated.realtime);
         warn::about_nodes(&files, &self.scenario, bound);
-        let collected = Collected {
+        let collected = CollectedOutput {
             clip: self.clip,
             emulated,
             files,
         };
-        let record = record::experiment(&self.scenario, self.seed, &self.observed, &collected)?;
+        let record = record::experiment(&self.scenario, self.seed, &self.observations, &collected)?;
         self.interrupt.check()?;
         Ok(record)
     }
@@ -203,11 +204,16 @@ impl Lab {
     /// A transfer of every scheme, and the gap that follows the last of them.
     fn transfer_once(&mut self) -> Result<(), LabError> {
         let transfer = &self.scenario.transfer;
-        let round = foreground::round(&self.sites, self.clock, transfer.timeout, &self.interrupt);
+        let round = foreground::round(
+            &self.programs,
+            self.clock,
+            transfer.timeout,
+            &self.interrupt,
+        );
         // A transfer fails where a program has ended, which is then the cause to be told.
         self.interrupt.check()?;
         self.check()?;
-        self.observed.rounds.push(round?);
+        self.observations.rounds.push(round?);
         let next = self.clock.now() + self.scenario.transfer.gap;
         Ok(self.interrupt.sleep_until(self.clock, next)?)
     }
@@ -215,15 +221,15 @@ impl Lab {
     /// Notes the totals of all networks.
     fn mark(&mut self) -> Result<(), LabError> {
         let totals = self.emulation.snapshot().map_err(LabError::Emulation)?;
-        self.observed.marks.push(totals);
+        self.observations.snapshots.push(totals);
         Ok(())
     }
 
     /// Fails where something that should run has ended.
     fn check(&mut self) -> Result<(), LabError> {
         self.emulation.check().map_err(LabError::Emulation)?;
-        for (site, &scheme) in self.sites.iter_mut().zip(&self.scenario.schemes) {
-            site.check().map_err(|e| LabError::of(scheme, e))?;
+        for (programs, &scheme) in self.programs.iter_mut().zip(&self.scenario.schemes) {
+            programs.check().map_err(|e| LabError::of(scheme, e))?;
         }
         Ok(())
     }
@@ -235,15 +241,15 @@ fn start(
     options: &LabOptions,
     clock: Clock,
     workspace: &Workspace,
-    ends: Vec<Ends>,
-) -> Result<Vec<Site>, LabError> {
+    endpoints: Vec<Endpoints>,
+) -> Result<Vec<SchemePrograms>, LabError> {
     let paths: Vec<String> = scenario.paths.iter().map(|p| p.name.clone()).collect();
-    let start = |(ends, &scheme)| {
+    let start = |(endpoints, &scheme)| {
         let endpoint = scenario.endpoint(scheme);
-        let programs = Programs {
+        let programs = ProgramsConfig {
             binary: &options.node_binary,
             documents: &workspace.documents(),
-            overlay: Overlay {
+            overlay: OverlayConfig {
                 paths: &paths,
                 policy: endpoint.policy,
                 probing: endpoint.probing,
@@ -253,7 +259,11 @@ fn start(
             origin_ns: clock.origin_ns(),
         };
         let directory = workspace.path().join(scheme.name());
-        Site::start(ends, &directory, programs).map_err(|e| LabError::of(scheme, e))
+        SchemePrograms::start(endpoints, &directory, programs).map_err(|e| LabError::of(scheme, e))
     };
-    ends.into_iter().zip(&scenario.schemes).map(start).collect()
+    endpoints
+        .into_iter()
+        .zip(&scenario.schemes)
+        .map(start)
+        .collect()
 }

@@ -26,7 +26,7 @@ fn a_flow_is_carried_past_silences_by_nodes_and_by_mptcp() {
         outcome => outcome.unwrap(),
     };
     let table = render(&outcome);
-    let [nodes, mptcp @ ..] = &outcome.contenders[..] else {
+    let [nodes, mptcp @ ..] = &outcome.candidates[..] else {
         panic!("{table}");
     };
     assert!(nodes.outage.max < 500.0, "{table}");

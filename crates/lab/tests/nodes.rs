@@ -4,21 +4,21 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use overlay::{Overlay, Site};
+use middlebox::{Middlebox, Tampering};
 use polypath_core::liveness::PathState;
 use polypath_core::time::Time;
 use polypath_lab::flow;
 use polypath_live::clock::Clock;
-use relay::{Mischief, Relay};
+use testbed::{Overlay, Testbed};
 
 #[path = "nodes/datagrams.rs"]
 mod datagrams;
-#[path = "nodes/narrow.rs"]
-mod narrow;
-#[path = "nodes/overlay.rs"]
-mod overlay;
-#[path = "nodes/relay.rs"]
-mod relay;
+#[path = "nodes/middlebox.rs"]
+mod middlebox;
+#[path = "nodes/path_mtu.rs"]
+mod path_mtu;
+#[path = "nodes/testbed.rs"]
+mod testbed;
 #[path = "nodes/transfer.rs"]
 mod transfer;
 
@@ -28,11 +28,11 @@ const BOTH_PATHS: [&str; 2] = ["10.1.1.2:7001", "10.1.2.2:7001"];
 const ETHERNET: u64 = 14;
 
 /// From the end that does not have the address.
-fn ping(site: &Site, address: &str) {
+fn ping(testbed: &Testbed, address: &str) {
     let from = if address == "10.77.0.2" {
-        &site.a
+        &testbed.a
     } else {
-        &site.b
+        &testbed.b
     };
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "5", "-i", "0.05", "-W", "3", address]);
@@ -42,12 +42,14 @@ fn ping(site: &Site, address: &str) {
 
 #[test]
 fn ping_and_tcp_cross_over_ipv4_and_ipv6() {
-    let Some(site) = Site::new() else { return };
-    let overlay = Overlay::start(&site, "duplicate-all", BOTH_PATHS);
-    ping(&site, "10.77.0.1");
-    ping(&site, "fd77::1");
-    transfer::run(&site, "10.77.0.1:5000", 2_000_000, |_| {});
-    transfer::run(&site, "[fd77::1]:5000", 2_000_000, |_| {});
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let overlay = Overlay::start(&testbed, "duplicate-all", BOTH_PATHS);
+    ping(&testbed, "10.77.0.1");
+    ping(&testbed, "fd77::1");
+    transfer::run(&testbed, "10.77.0.1:5000", 2_000_000, |_| {});
+    transfer::run(&testbed, "[fd77::1]:5000", 2_000_000, |_| {});
     let [a, b] = overlay.finish();
     for stats in [&a, &b] {
         assert!(stats.established);
@@ -67,10 +69,12 @@ fn ping_and_tcp_cross_over_ipv4_and_ipv6() {
 
 #[test]
 fn paths_may_run_over_ipv6() {
-    let Some(site) = Site::new() else { return };
-    let overlay = Overlay::over_ipv6(&site);
-    ping(&site, "10.77.0.1");
-    transfer::run(&site, "[fd77::1]:5000", 4_000_000, |_| {});
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let overlay = Overlay::over_ipv6(&testbed);
+    ping(&testbed, "10.77.0.1");
+    transfer::run(&testbed, "[fd77::1]:5000", 4_000_000, |_| {});
     for stats in overlay.finish() {
         assert!(stats.established);
         assert!(
@@ -84,21 +88,25 @@ fn paths_may_run_over_ipv6() {
 
 #[test]
 fn the_statistics_agree_with_what_the_interfaces_counted() {
-    let Some(site) = Site::new() else { return };
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
     // Without IPv6 the kernel sends nothing of its own over the paths, but for ARP.
     for name in ["net/ipv6/conf/p1", "net/ipv6/conf/p2"] {
         let parameter = name.strip_prefix("net/").unwrap();
-        site.a
+        testbed
+            .a
             .set(&format!("{parameter}/disable_ipv6"), "1")
             .unwrap();
-        site.b
+        testbed
+            .b
             .set(&format!("{parameter}/disable_ipv6"), "1")
             .unwrap();
     }
-    let counted = |name: &str| site.sent_bytes(name);
+    let counted = |name: &str| testbed.sent_bytes(name);
     let before = [counted("p1"), counted("p2")];
-    let overlay = Overlay::start(&site, "probe-and-switch", BOTH_PATHS);
-    transfer::run(&site, "10.77.0.1:5000", 500_000, |_| {});
+    let overlay = Overlay::start(&testbed, "probe-and-switch", BOTH_PATHS);
+    transfer::run(&testbed, "10.77.0.1:5000", 500_000, |_| {});
     let [a, _] = overlay.finish();
     for (index, path) in a.paths.iter().enumerate() {
         let counted = counted(["p1", "p2"][index]) - before[index];
@@ -113,21 +121,27 @@ fn the_statistics_agree_with_what_the_interfaces_counted() {
 
 #[test]
 fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
-    let Some(site) = Site::new() else { return };
-    let relay = Relay::start(&site, Mischief::Everything);
-    let overlay = Overlay::start(&site, "duplicate-acks", [relay::ADDRESS, BOTH_PATHS[1]]);
-    let stranger = Overlay::stranger(&site);
-    transfer::run(&site, "10.77.0.1:5000", 1_000_000, |_| {});
-    ping(&site, "10.77.0.1");
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let middlebox = Middlebox::start(&testbed, Tampering::Everything);
+    let overlay = Overlay::start(
+        &testbed,
+        "duplicate-acks",
+        [middlebox::ADDRESS, BOTH_PATHS[1]],
+    );
+    let unknown_peer = Overlay::unknown_peer(&testbed);
+    transfer::run(&testbed, "10.77.0.1:5000", 1_000_000, |_| {});
+    ping(&testbed, "10.77.0.1");
     sleep(Duration::from_secs(1));
-    let stranger = stranger.finish().unwrap();
+    let unknown_peer = unknown_peer.finish().unwrap();
     let [a, b] = overlay.finish();
-    let answers = relay.finish();
+    let answers = middlebox.finish();
     assert_eq!(answers, 0, "a stranger was answered");
-    assert!(!stranger.established);
-    assert!(stranger.paths[0].sent.packets > 0);
+    assert!(!unknown_peer.established);
+    assert!(unknown_peer.paths[0].sent.packets > 0);
     assert_eq!(
-        stranger.paths[0].received.packets, 0,
+        unknown_peer.paths[0].received.packets, 0,
         "a wrong key was answered"
     );
     let rejected = |stats: &polypath_live::stats::Stats, reason: &str| {
@@ -149,32 +163,40 @@ fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
 
 #[test]
 fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
-    let Some(site) = Site::new() else { return };
-    let relay = Relay::start(&site, Mischief::None);
-    let overlay = Overlay::start(&site, "probe-and-switch", [relay::ADDRESS, BOTH_PATHS[1]]);
-    transfer::run(&site, "10.77.0.1:5000", 3_000_000, |received| {
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let middlebox = Middlebox::start(&testbed, Tampering::None);
+    let overlay = Overlay::start(
+        &testbed,
+        "probe-and-switch",
+        [middlebox::ADDRESS, BOTH_PATHS[1]],
+    );
+    transfer::run(&testbed, "10.77.0.1:5000", 3_000_000, |received| {
         if received > 500_000 {
-            relay.fall_silent();
+            middlebox.fall_silent();
         }
     });
-    assert!(relay.is_silent());
+    assert!(middlebox.is_silent());
     let [a, _] = overlay.finish();
     assert!(a.paths[1].sent.bytes > 2_000_000, "{a:?}");
 }
 
 #[test]
 fn a_node_starts_while_its_first_path_is_down_and_uses_it_once_it_is_up() {
-    let Some(site) = Site::new() else { return };
-    let address = |what| site.a.ip(&["address", what, "10.1.1.1/24", "dev", "p1"]);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let address = |what| testbed.a.ip(&["address", what, "10.1.1.1/24", "dev", "p1"]);
     address("del").unwrap();
-    let overlay = Overlay::start(&site, "single-path", BOTH_PATHS);
+    let overlay = Overlay::start(&testbed, "single-path", BOTH_PATHS);
     // Until the second path has answered, the first is as good.
     sleep(Duration::from_secs(1));
-    ping(&site, "10.77.0.1");
+    ping(&testbed, "10.77.0.1");
     address("add").unwrap();
     // Heartbeats on a silent path are up to 4 s apart, and it is held for a second once it answers.
     sleep(Duration::from_secs(7));
-    ping(&site, "10.77.0.1");
+    ping(&testbed, "10.77.0.1");
     let [a, _] = overlay.finish();
     let states = a.paths.iter().map(|path| path.liveness.unwrap().state);
     assert!(states.eq([PathState::Live; 2]), "{:?}", a.paths);
@@ -189,15 +211,17 @@ fn data_bytes(stats: &polypath_live::stats::PathStats) -> usize {
 
 #[test]
 fn a_flow_leaves_a_silent_path_and_uses_it_again_once_it_answers() {
-    let Some(site) = Site::new() else { return };
-    let relay = Relay::start(&site, Mischief::None);
-    let overlay = Overlay::start(&site, "single-path", [relay::ADDRESS, BOTH_PATHS[1]]);
-    ping(&site, "10.77.0.2");
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let middlebox = Middlebox::start(&testbed, Tampering::None);
+    let overlay = Overlay::start(&testbed, "single-path", [middlebox::ADDRESS, BOTH_PATHS[1]]);
+    ping(&testbed, "10.77.0.2");
     // 2 s on the first path, 3 s of which it is silent, 5 s in which it returns, 2 s on it again.
     let clock = Clock::starting_now();
-    let arrived = datagrams::run(&site, clock, 600, |number| match number {
-        100 => relay.fall_silent(),
-        250 => relay.speak(),
+    let arrived = datagrams::run(&testbed, clock, 600, |number| match number {
+        100 => middlebox.fall_silent(),
+        250 => middlebox.resume(),
         _ => {}
     });
     let [a, b] = overlay.finish();

@@ -28,7 +28,7 @@ const LOCAL: [&str; 2] = ["10.2.1.1:7002", "10.2.2.2:7002"];
 const RELAY: [&str; 2] = ["10.2.1.9:7101", "10.2.2.9:7101"];
 
 /// The namespaces, and a directory for keys and configurations.
-struct Site {
+struct Testbed {
     nodes: [Namespace; 2],
     relay: Namespace,
     directory: TempDir,
@@ -48,7 +48,7 @@ impl<T> Running<T> {
     }
 }
 
-impl Site {
+impl Testbed {
     /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
     fn new() -> Option<Self> {
         if !can_test() {
@@ -187,15 +187,17 @@ const BOTH: [&str; 2] = ["a", "b"];
 
 #[test]
 fn a_transfer_crosses_where_the_relay_is_the_only_way() {
-    let Some(site) = Site::new() else { return };
-    let relay = site.start_relay();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let relay = testbed.start_relay();
     let policy = "kind = \"duplicate-all\"";
-    let a = site.start(0, BOTH, policy, &[&site.by_relay(0)]);
-    let b = site.start(1, ["b", "a"], policy, &[&site.by_relay(1)]);
-    site.await_answer();
-    site.transfer(2_000_000);
+    let a = testbed.start(0, BOTH, policy, &[&testbed.by_relay(0)]);
+    let b = testbed.start(1, ["b", "a"], policy, &[&testbed.by_relay(1)]);
+    testbed.await_answer();
+    testbed.transfer(2_000_000);
     // 79 B as on any path over IPv4, and the relay's seal.
-    let link = site.nodes[0].ip(&["link", "show", "pp1"]).unwrap();
+    let link = testbed.nodes[0].ip(&["link", "show", "pp1"]).unwrap();
     assert!(link.contains(&format!("mtu {} ", 1500 - 79 - 29)), "{link}");
     let [a, b] = [a, b].map(Running::finish);
     let relay = relay.finish();
@@ -217,20 +219,22 @@ fn a_transfer_crosses_where_the_relay_is_the_only_way() {
 
 #[test]
 fn packets_go_by_the_relay_while_the_direct_path_is_cut_and_come_back() {
-    let Some(site) = Site::new() else { return };
-    let relay = site.start_relay();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let relay = testbed.start_relay();
     let policy = "kind = \"single-path\"\npath = 0";
-    let a = site.start(0, BOTH, policy, &[DIRECT[0], &site.by_relay(0)]);
-    let b = site.start(1, ["b", "a"], policy, &[DIRECT[1], &site.by_relay(1)]);
-    site.await_answer();
-    assert_eq!(site.ping(20), 20);
-    site.set_direct("down");
-    let answered = site.ping(100);
+    let a = testbed.start(0, BOTH, policy, &[DIRECT[0], &testbed.by_relay(0)]);
+    let b = testbed.start(1, ["b", "a"], policy, &[DIRECT[1], &testbed.by_relay(1)]);
+    testbed.await_answer();
+    assert_eq!(testbed.ping(20), 20);
+    testbed.set_direct("down");
+    let answered = testbed.ping(100);
     assert!(answered >= 85, "{answered} of 100 while it is cut");
-    site.set_direct("up");
+    testbed.set_direct("up");
     // It is not used again until it has answered for a second.
     sleep(Duration::from_secs(6));
-    assert_eq!(site.ping(20), 20);
+    assert_eq!(testbed.ping(20), 20);
     let [a, b] = [a, b].map(Running::finish);
     let relay = relay.finish();
     for stats in [&a, &b] {
@@ -248,12 +252,14 @@ fn packets_go_by_the_relay_while_the_direct_path_is_cut_and_come_back() {
 
 #[test]
 fn a_node_whose_key_the_relay_does_not_know_gets_nothing() {
-    let Some(site) = Site::new() else { return };
-    let relay = site.start_relay();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let relay = testbed.start_relay();
     let policy = "kind = \"duplicate-all\"";
-    let a = site.start(0, BOTH, policy, &[&site.by_relay(0)]);
-    let stranger = site.start(1, ["c", "a"], policy, &[&site.by_relay(1)]);
-    assert_eq!(site.ping(40), 0);
+    let a = testbed.start(0, BOTH, policy, &[&testbed.by_relay(0)]);
+    let stranger = testbed.start(1, ["c", "a"], policy, &[&testbed.by_relay(1)]);
+    assert_eq!(testbed.ping(40), 0);
     let [a, stranger] = [a, stranger].map(Running::finish);
     let relay = relay.finish();
     assert!(stranger.paths[0].sent.packets > 0);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use overlay::Site;
 use polypath_live::clock::Clock;
 use serde_json::{Value, json};
+use testbed::Testbed;
 
 #[path = "nodes/datagrams.rs"]
 mod datagrams;
-#[path = "uplinks/overlay.rs"]
-mod overlay;
+#[path = "uplinks/testbed.rs"]
+mod testbed;
 
 fn is_live(path: &Value) -> bool {
     path["liveness"]["state"] == "live"
@@ -17,63 +17,72 @@ fn is_live(path: &Value) -> bool {
 
 #[test]
 fn a_node_starts_before_its_interface_is_there_and_uses_it_once_it_is() {
-    let Some(site) = Site::new() else { return };
-    let b = site.start_b("[[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7001\"\n");
-    let a = site.start_a(
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let b = testbed.start_b("[[path]]\nname = \"one\"\nlocal = \"0.0.0.0:7001\"\n");
+    let a = testbed.start_a(
         "",
         "[[path]]\nname = \"one\"\nlocal = \"10.1.1.1:7001\"\nremote = \"10.1.1.2:7001\"\ninterface = \"p1\"\n",
     );
-    let one = &site.paths("a")[0];
+    let one = &testbed.paths("a")[0];
     assert_eq!(one["missing"], json!({ "what": "interface", "name": "p1" }));
     assert_eq!(
         (&one["interface"], &one["local"]),
         (&json!("p1"), &Value::Null)
     );
-    site.join(1);
-    let took = site.await_paths("bound", |paths| paths[0]["missing"].is_null());
+    testbed.join(1);
+    let took = testbed.await_paths("bound", |paths| paths[0]["missing"].is_null());
     assert!(took <= Duration::from_secs(1), "{took:?}");
-    assert_eq!(site.paths("a")[0]["local"], "10.1.1.1:7001");
-    site.await_crossing();
+    assert_eq!(testbed.paths("a")[0]["local"], "10.1.1.1:7001");
+    testbed.await_crossing();
     a.finish().unwrap();
     b.finish().unwrap();
 }
 
 #[test]
 fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_nothing() {
-    let Some(site) = Site::new() else { return };
-    site.join(1);
-    site.join(2);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    testbed.join(1);
+    testbed.join(2);
     let table = |number: u8, end: u8, rest: &str| {
         let local = format!("10.1.{number}.{end}:7001");
         format!("[[path]]\nname = \"p{number}\"\nlocal = \"{local}\"\n{rest}\n")
     };
     let to = |number: u8| format!("remote = \"10.1.{number}.2:7001\"\ninterface = \"p{number}\"");
-    let b = site.start_b(&(table(1, 2, "") + &table(2, 2, "")));
-    let a = site.start_a("", &(table(1, 1, &to(1)) + &table(2, 1, &to(2))));
-    site.await_paths("both live", |paths| paths.iter().all(is_live));
-    let missing = |site: &Site, name: &str| site.paths(name)[0]["missing"].clone();
-    let arrived = datagrams::run(&site, Clock::starting_now(), 600, |number| match number {
-        100 => site.part(1),
-        150 => {
-            let interface = json!({ "what": "interface", "name": "p1" });
-            assert_eq!(missing(&site, "a"), interface);
-            let address = json!({ "what": "address", "name": "10.1.1.2" });
-            assert_eq!(missing(&site, "b"), address);
-        }
-        200 => site.join(1),
-        // A second later.
-        250 => assert_eq!(
-            [missing(&site, "a"), missing(&site, "b")],
-            [Value::Null, Value::Null]
-        ),
-        _ => {}
-    });
+    let b = testbed.start_b(&(table(1, 2, "") + &table(2, 2, "")));
+    let a = testbed.start_a("", &(table(1, 1, &to(1)) + &table(2, 1, &to(2))));
+    testbed.await_paths("both live", |paths| paths.iter().all(is_live));
+    let missing = |testbed: &Testbed, name: &str| testbed.paths(name)[0]["missing"].clone();
+    let arrived = datagrams::run(
+        &testbed,
+        Clock::starting_now(),
+        600,
+        |number| match number {
+            100 => testbed.part(1),
+            150 => {
+                let interface = json!({ "what": "interface", "name": "p1" });
+                assert_eq!(missing(&testbed, "a"), interface);
+                let address = json!({ "what": "address", "name": "10.1.1.2" });
+                assert_eq!(missing(&testbed, "b"), address);
+            }
+            200 => testbed.join(1),
+            // A second later.
+            250 => assert_eq!(
+                [missing(&testbed, "a"), missing(&testbed, "b")],
+                [Value::Null, Value::Null]
+            ),
+            _ => {}
+        },
+    );
     assert_eq!(arrived.len(), 600);
-    site.await_paths("both live again", |paths| paths.iter().all(is_live));
+    testbed.await_paths("both live again", |paths| paths.iter().all(is_live));
     assert!(
-        site.paths("b").iter().all(is_live),
+        testbed.paths("b").iter().all(is_live),
         "{:#?}",
-        site.paths("b")
+        testbed.paths("b")
     );
     a.finish().unwrap();
     b.finish().unwrap();
@@ -89,74 +98,93 @@ fn taken(paths: &[Value]) -> Vec<Option<&str>> {
 
 #[test]
 fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
-    let Some(site) = Site::new() else { return };
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
     // Where the peer receives, wherever it is reached.
-    site.b
+    testbed
+        .b
         .ip(&["address", "add", "10.9.0.2/32", "dev", "lo"])
         .unwrap();
     let default_route = |number: u8| {
         let (via, metric) = (format!("10.1.{number}.2"), format!("{}", 100 + number));
-        site.a
+        testbed
+            .a
             .ip(&["route", "add", "default", "via", &via, "metric", &metric])
             .unwrap();
     };
-    let b = site.start_b(
+    let b = testbed.start_b(
         "[[path]]\nname = \"one\"\nlocal = \"10.9.0.2:7001\"\n\
          [[path]]\nname = \"two\"\nlocal = \"10.9.0.2:7002\"\n",
     );
-    let a = site.start_a(
+    let a = testbed.start_a(
         "paths = \"auto\"",
         "[auto]\nexcept = [\"p9\"]\n\
          [[path]]\nname = \"one\"\nremote = \"10.9.0.2:7001\"\n\
          [[path]]\nname = \"two\"\nremote = \"10.9.0.2:7002\"\n",
     );
     let waits = json!({ "what": "uplink" });
-    assert!(site.paths("a").iter().all(|path| path["missing"] == waits));
+    assert!(
+        testbed
+            .paths("a")
+            .iter()
+            .all(|path| path["missing"] == waits)
+    );
     // By which another node would know it.
-    let tun = site.a.ip(&["link", "show", "pp1"]).unwrap();
+    let tun = testbed.a.ip(&["link", "show", "pp1"]).unwrap();
     assert!(tun.contains("alias polypath node"), "{tun}");
-    site.join(9);
+    testbed.join(9);
     default_route(9);
-    site.join(1);
+    testbed.join(1);
     default_route(1);
-    site.await_paths("the first uplink", |paths| is_live(&paths[0]));
-    assert_eq!(taken(&site.paths("a")), [Some("p1"), None]);
-    let local = |index: usize| site.paths("a")[index]["local"].as_str().unwrap().to_owned();
-    let arrived = datagrams::run(&site, Clock::starting_now(), 900, |number| match number {
-        50 => {
-            site.join(2);
-            default_route(2);
-        }
-        250 => {
-            let paths = site.paths("a");
-            assert!(paths.iter().all(is_live), "{paths:#?}");
-            assert_eq!(taken(&paths), [Some("p1"), Some("p2")]);
-            assert!(local(1).starts_with("10.1.2.1:"));
-            // What DHCP does with another lease.
-            let address = |what, ip| site.a.ip(&["address", what, ip, "dev", "p2"]).unwrap();
-            address("del", "10.1.2.1/24");
-            address("add", "10.1.2.7/24");
-            default_route(2);
-        }
-        350 => assert!(local(1).starts_with("10.1.2.7:"), "{}", local(1)),
-        500 => {
-            let paths = site.paths("a");
-            assert!(paths.iter().all(is_live), "{paths:#?}");
-            assert_eq!(site.paths("b")[1]["remote"], local(1));
-            site.part(1);
-        }
-        // It is the one with the better metric, and p2 keeps its path.
-        650 => {
-            assert_eq!(taken(&site.paths("a")), [None, Some("p2")]);
-            site.join(1);
-            default_route(1);
-        }
-        _ => {}
-    });
+    testbed.await_paths("the first uplink", |paths| is_live(&paths[0]));
+    assert_eq!(taken(&testbed.paths("a")), [Some("p1"), None]);
+    let local = |index: usize| {
+        testbed.paths("a")[index]["local"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let arrived = datagrams::run(
+        &testbed,
+        Clock::starting_now(),
+        900,
+        |number| match number {
+            50 => {
+                testbed.join(2);
+                default_route(2);
+            }
+            250 => {
+                let paths = testbed.paths("a");
+                assert!(paths.iter().all(is_live), "{paths:#?}");
+                assert_eq!(taken(&paths), [Some("p1"), Some("p2")]);
+                assert!(local(1).starts_with("10.1.2.1:"));
+                // What DHCP does with another lease.
+                let address = |what, ip| testbed.a.ip(&["address", what, ip, "dev", "p2"]).unwrap();
+                address("del", "10.1.2.1/24");
+                address("add", "10.1.2.7/24");
+                default_route(2);
+            }
+            350 => assert!(local(1).starts_with("10.1.2.7:"), "{}", local(1)),
+            500 => {
+                let paths = testbed.paths("a");
+                assert!(paths.iter().all(is_live), "{paths:#?}");
+                assert_eq!(testbed.paths("b")[1]["remote"], local(1));
+                testbed.part(1);
+            }
+            // It is the one with the better metric, and p2 keeps its path.
+            650 => {
+                assert_eq!(taken(&testbed.paths("a")), [None, Some("p2")]);
+                testbed.join(1);
+                default_route(1);
+            }
+            _ => {}
+        },
+    );
     assert_eq!(arrived.len(), 900);
-    site.await_paths("both live", |paths| paths.iter().all(is_live));
-    assert_eq!(taken(&site.paths("a")), [Some("p1"), Some("p2")]);
-    assert!(site.paths("b").iter().all(is_live));
+    testbed.await_paths("both live", |paths| paths.iter().all(is_live));
+    assert_eq!(taken(&testbed.paths("a")), [Some("p1"), Some("p2")]);
+    assert!(testbed.paths("b").iter().all(is_live));
     a.finish().unwrap();
     b.finish().unwrap();
 }

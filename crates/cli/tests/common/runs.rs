@@ -49,6 +49,6 @@ pub(crate) fn run(file: &Path, out: &Path, more: &[&str]) -> BTreeMap<String, Ve
 pub(crate) fn refused(file: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = polypath().arg("sim").arg(file).args(more).output();
     let output = output.expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.code(), said)
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), stderr)
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use std::process::Command;
 use std::time::Duration;
 
-use polypath_lab::{Ends, Lab};
+use polypath_lab::{Endpoints, Lab};
 use polypath_scenario::Scheme;
 use polypath_sim::Side;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -35,9 +35,9 @@ fn duplicate_ack() -> [u8; 40] {
 }
 
 /// Every TCP packet that comes to the end, for as long as one comes within half a second.
-fn listen(ends: &Ends, side: Side) -> Socket {
+fn listen(endpoints: &Endpoints, side: Side) -> Socket {
     let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP));
-    let socket = ends.at(side).run(open).unwrap();
+    let socket = endpoints.at(side).run(open).unwrap();
     socket
         .set_read_timeout(Some(Duration::from_millis(500)))
         .unwrap();
@@ -59,10 +59,10 @@ fn three_duplicate_acks_arrive_as_three() {
     let scenario = scenario(CALM, &[]);
     let Some(lab) = stand(&scenario) else { return };
     for scheme in Scheme::ALL {
-        let ends = lab.ends(scheme).unwrap();
-        let receiver = listen(ends, Side::Server);
+        let endpoints = lab.endpoints(scheme).unwrap();
+        let receiver = listen(endpoints, Side::Server);
         let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)));
-        let sender = ends.at(Side::Client).run(raw).unwrap();
+        let sender = endpoints.at(Side::Client).run(raw).unwrap();
         let to = SocketAddrV4::new(SERVER.into(), 0).into();
         for _ in 0..3 {
             sender.send_to(&duplicate_ack(), &to).unwrap();
@@ -73,13 +73,13 @@ fn three_duplicate_acks_arrive_as_three() {
 
 /// The least round-trip time of a few pings from client to server in milliseconds: that of the path, to which a busy
 /// machine only adds.
-fn ping(ends: &Ends, address: &str) -> f64 {
+fn ping(endpoints: &Endpoints, address: &str) -> f64 {
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "9", "-i", "0.05", "-W", "2", address]);
-    let said = ends.at(Side::Client).output(&mut command).unwrap();
+    let output = endpoints.at(Side::Client).output(&mut command).unwrap();
     let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse().ok();
-    let times: Vec<f64> = said.lines().filter_map(time).collect();
-    assert_eq!(times.len(), 9, "{said}");
+    let times: Vec<f64> = output.lines().filter_map(time).collect();
+    assert_eq!(times.len(), 9, "{output}");
     times.into_iter().fold(f64::INFINITY, f64::min)
 }
 
@@ -87,8 +87,8 @@ fn ping(ends: &Ends, address: &str) -> f64 {
 fn what_a_path_gets_in_the_file_ping_gets_through_the_lab() {
     let one = ["schemes=[\"tcp\"]", "transfer.count=1"];
     let pings = |lab: &Lab| {
-        let ends = lab.ends(Scheme::Tcp).unwrap();
-        ["10.77.0.1", "fd77::1"].map(|address| ping(ends, address))
+        let endpoints = lab.endpoints(Scheme::Tcp).unwrap();
+        ["10.77.0.1", "fd77::1"].map(|address| ping(endpoints, address))
     };
     let Some((_, [short, short_v6])) = timely(&scenario(CALM, &one), pings) else {
         return;

@@ -35,8 +35,8 @@ fn lab(sets: &[&str]) -> (Command, TempDir) {
 }
 
 fn report(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {said}"))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"))
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn it_reports_every_scheme_and_its_own_lateness() {
     assert!(directory.path().join("out/report.html").is_file());
     assert_eq!(report["content"], "100 kB of random bytes");
     // Standard error is no terminal here: lines take the place of the bar.
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     for line in ["setting up", "rounds of transfers: 0 of 2", "collecting"] {
-        assert!(said.contains(&format!("polypath: {line}\n")), "{said}");
+        assert!(stderr.contains(&format!("polypath: {line}\n")), "{stderr}");
     }
 }
 
@@ -91,8 +91,11 @@ fn a_short_clip_is_transferred_whole_and_the_report_says_so() {
     let content = "all 40 kB of film.ts, which has less than the scenario's 100 kB";
     assert_eq!(report["content"], content);
     assert_eq!(report["schemes"][0]["intact"], true);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("shorter than the scenario says"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("shorter than the scenario says"),
+        "{stderr}"
+    );
     let transfers = fs::read_to_string(directory.path().join("out/transfers.csv")).unwrap();
     assert!(transfers.contains(",40000,true"), "{transfers}");
 }
@@ -104,13 +107,13 @@ fn an_unusable_clip_or_folder_is_bad_input() {
         let path = directory.path().join("given");
         make(&path);
         let output = command.arg(option).arg(&path).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         // Where namespaces are refused it does not come to look at either.
         let refused = !nix::unistd::geteuid().is_root() && output.status.code() == Some(3);
-        assert!(refused || output.status.code() == Some(2), "{said}");
+        assert!(refused || output.status.code() == Some(2), "{stderr}");
         assert!(
-            refused || (said.contains("given") && said.contains(part)),
-            "{said}"
+            refused || (stderr.contains("given") && stderr.contains(part)),
+            "{stderr}"
         );
     };
     refused("--clip", |path| fs::write(path, []).unwrap(), "empty");
@@ -146,10 +149,11 @@ fn an_interrupt_while_the_report_is_written_ends_the_program() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap());
+    let stderr = BufReader::new(child.stderr.take().unwrap());
     let collecting = |line: &String| line.ends_with("collecting");
     assert!(
-        said.lines()
+        stderr
+            .lines()
             .map_while(Result::ok)
             .any(|line| collecting(&line))
     );
@@ -184,8 +188,8 @@ fn a_run_that_was_too_late_is_reported_and_fails() {
     let output = lab(&sets).0.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(report(&output)["lateness_us"]["p99"].as_f64().unwrap() > 0.0);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the run is invalid"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("the run is invalid"), "{stderr}");
 }
 
 #[test]
@@ -199,14 +203,17 @@ fn without_privileges_it_runs_in_a_user_namespace_or_names_the_remedy() {
         command.uid(NOBODY).gid(NOBODY);
     }
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let tun_is_open = fs::metadata("/dev/net/tun").unwrap().mode() & 0o006 == 0o006;
     if output.status.code() == Some(0) {
-        assert!(tun_is_open || !root, "{said}");
+        assert!(tun_is_open || !root, "{stderr}");
         return;
     }
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    let namespaces_are_not = said.contains("kernel.unprivileged_userns_clone");
-    let tun_is_not = said.contains("chmod 0666 /dev/net/tun");
-    assert!(namespaces_are_not || (tun_is_not && !tun_is_open), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    let namespaces_are_not = stderr.contains("kernel.unprivileged_userns_clone");
+    let tun_is_not = stderr.contains("chmod 0666 /dev/net/tun");
+    assert!(
+        namespaces_are_not || (tun_is_not && !tun_is_open),
+        "{stderr}"
+    );
 }

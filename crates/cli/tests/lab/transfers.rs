@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use polypath_lab::{Ends, Lab};
+use polypath_lab::{Endpoints, Lab};
 use polypath_report::{SchemeRecord, Transfer};
 use polypath_scenario::Scheme;
 use polypath_session::datagram::INITIATION_LEN;
@@ -22,11 +22,11 @@ fn typical_seconds(scheme: &SchemeRecord) -> f64 {
 }
 
 /// Bytes that an end has sent on a device, from the kernel's own counters.
-fn sent_on(ends: &Ends, side: Side, device: &str) -> u64 {
+fn sent_on(endpoints: &Endpoints, side: Side, device: &str) -> u64 {
     let mut command = Command::new("ip");
     command.args(["-s", "-j", "link", "show", "dev", device]);
-    let said = ends.at(side).output(&mut command).unwrap();
-    let links: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let output = endpoints.at(side).output(&mut command).unwrap();
+    let links: serde_json::Value = serde_json::from_str(&output).unwrap();
     // A TUN device receives what the program behind it writes; what it transmits the kernel sent.
     links[0]["stats64"]["tx"]["bytes"].as_u64().unwrap()
 }
@@ -36,9 +36,9 @@ fn sent_on(ends: &Ends, side: Side, device: &str) -> u64 {
 const PORT_UNREACHABLE: u64 = (20 + 8) + (20 + 8 + INITIATION_LEN as u64);
 
 /// Bytes of the errors that an end's kernel itself has sent, where its node was the later one to start.
-fn refusals(ends: &Ends, side: Side) -> u64 {
+fn refusals(endpoints: &Endpoints, side: Side) -> u64 {
     let read = || fs::read_to_string("/proc/thread-self/net/snmp");
-    let table = ends.at(side).run(read).unwrap();
+    let table = endpoints.at(side).run(read).unwrap();
     let mut rows = table.lines().filter(|line| line.starts_with("Icmp:"));
     let [names, values] = [rows.next().unwrap(), rows.next().unwrap()].map(str::split_whitespace);
     let (_, sent) = names
@@ -49,10 +49,10 @@ fn refusals(ends: &Ends, side: Side) -> u64 {
 }
 
 /// Bytes that the programs at both ends have sent on the paths beyond what their applications have.
-fn overhead(ends: &Ends) -> u64 {
+fn overhead(endpoints: &Endpoints) -> u64 {
     let of_end = |side| {
-        let sent = |device| sent_on(ends, side, device);
-        sent("p1") + sent("p2") - sent("pp0") - refusals(ends, side)
+        let sent = |device| sent_on(endpoints, side, device);
+        sent("p1") + sent("p2") - sent("pp0") - refusals(endpoints, side)
     };
     of_end(Side::Server) + of_end(Side::Client)
 }
@@ -89,7 +89,7 @@ fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead(
         "path.1.link.0.delay=40 ms",
         "overlay.pair_interval=1 h",
     ];
-    let by_kernel = |lab: &Lab| Scheme::ALL.map(|scheme| overhead(lab.ends(scheme).unwrap()));
+    let by_kernel = |lab: &Lab| Scheme::ALL.map(|scheme| overhead(lab.endpoints(scheme).unwrap()));
     let ran = timely_keeping(&scenario(CALM, &settings), by_kernel);
     let Some((experiment, by_kernel, files)) = ran else {
         return;

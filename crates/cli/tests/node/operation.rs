@@ -51,15 +51,17 @@ fn is_up(status: &Value) -> bool {
 
 #[test]
 fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
-    let Some(site) = Site::new() else { return };
-    let (_a, _b) = (site.start_a(), site.start_b());
-    let status = await_status(&site.files.a, is_up);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    let status = await_status(&testbed.files.a, is_up);
     assert_eq!(
         (&status["version"], &status["tun_name"]),
         (&1.into(), &"pp0".into())
     );
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
-    let by_file = ask(&[site.files.a.as_os_str(), "--format=json".as_ref()]);
+    let by_file = ask(&[testbed.files.a.as_os_str(), "--format=json".as_ref()]);
     let by_file: Value = serde_json::from_slice(&by_file.stdout).unwrap();
     assert_eq!(by_file["tun_name"], "pp0");
     // Where it went with the first packets of the kernel.
@@ -77,8 +79,8 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
         let rate = |way: &str| rate[way].as_u64().unwrap();
         (500..100_000).contains(&rate("sent_bit_per_s")) && rate("received_bit_per_s") > 500
     };
-    await_status(&site.files.a, busy);
-    let socket = socket_of(&site.files.a);
+    await_status(&testbed.files.a, busy);
+    let socket = socket_of(&testbed.files.a);
     let table = printed(&ask(&[socket.as_os_str()]));
     assert!(table.starts_with("pp0: polypath "), "{table}");
     assert!(
@@ -114,9 +116,9 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
     let files = Files::new();
     let socket = files.path("none.sock");
     let output = ask(&[socket.as_os_str()]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("polypath node FILE"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("polypath node FILE"), "{stderr}");
     // Where none is named, the directories are looked through.
     let run = files.path("run");
     fs::create_dir(&run).unwrap();
@@ -124,36 +126,36 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
         let mut command = polypath();
         command.arg("status").env("RUNTIME_DIRECTORY", &run);
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), said)
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
     };
-    let (code, said) = look();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("no control socket"), "{said}");
+    let (code, stderr) = look();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("no control socket"), "{stderr}");
     let names = ["pp0.sock", "pp1.sock", "pp2.sock"];
     let mut nodes = names.map(|name| Some(UnixListener::bind(run.join(name)).unwrap()));
     nodes[2] = None;
-    let (code, said) = look();
-    assert_eq!(code, Some(2), "{said}");
+    let (code, stderr) = look();
+    assert_eq!(code, Some(2), "{stderr}");
     let is_listed = |name: &str| {
         let command = format!("polypath status {}", run.join(name).display());
-        said.lines().any(|line| line.ends_with(&command))
+        stderr.lines().any(|line| line.ends_with(&command))
     };
-    assert_eq!(names.map(is_listed), [true, true, false], "{said}");
+    assert_eq!(names.map(is_listed), [true, true, false], "{stderr}");
     nodes = [None, None, None];
-    let (code, said) = look();
-    assert!(code == Some(1) && said.contains("have ended"), "{said}");
+    let (code, stderr) = look();
+    assert!(code == Some(1) && stderr.contains("have ended"), "{stderr}");
     drop(nodes);
     for name in ["pp1.sock", "pp2.sock"] {
         fs::remove_file(run.join(name)).unwrap();
     }
-    let (code, said) = look();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("has ended"), "{said}");
+    let (code, stderr) = look();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("has ended"), "{stderr}");
     let output = ask(&[files.path("a.key").as_os_str()]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("this is no socket"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("this is no socket"), "{stderr}");
     let output = ask(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
     assert_eq!(output.status.code(), Some(2));
 }
@@ -161,49 +163,51 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
 #[test]
 fn a_file_leads_to_the_socket_of_its_node() {
     let files = Files::new();
-    let said_of = |file: &Path| {
+    let status_of = |file: &Path| {
         let output = ask(&[file.as_os_str()]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), said)
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
     };
-    let (code, said) = said_of(&files.a);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("a.sock"), "{said}");
+    let (code, stderr) = status_of(&files.a);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("a.sock"), "{stderr}");
     edit(&files.a, "[control]\nsocket = \"a.sock\"", "");
     // Nodes of other tests may have the usual name.
     edit(&files.a, "\"pp0\"", "\"pp-nobody\"");
-    let (code, said) = said_of(&files.a);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("/run/polypath/pp-nobody.sock"), "{said}");
+    let (code, stderr) = status_of(&files.a);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("/run/polypath/pp-nobody.sock"), "{stderr}");
     // A node goes on by what its file said before a mistake, and its key is not for everybody.
     edit(&files.a, "[policy]", "[polcy]");
     fs::remove_file(files.path("a.key")).unwrap();
-    let (code, said) = said_of(&files.a);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("/run/polypath/pp-nobody.sock"), "{said}");
+    let (code, stderr) = status_of(&files.a);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("/run/polypath/pp-nobody.sock"), "{stderr}");
     let text = fs::read_to_string(&files.a).unwrap();
     fs::write(&files.a, format!("control = \"off\"\n{text}")).unwrap();
     fs::write(files.path("relay.toml"), "[relay]\nkey_file = \"a.key\"\n").unwrap();
-    let (code, said) = said_of(&files.a);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("control = \"off\""), "{said}");
-    let (code, said) = said_of(&files.path("relay.toml"));
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--stats"), "{said}");
-    let (code, said) = said_of(&files.path("none.toml"));
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("none.toml"), "{said}");
+    let (code, stderr) = status_of(&files.a);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("control = \"off\""), "{stderr}");
+    let (code, stderr) = status_of(&files.path("relay.toml"));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("--stats"), "{stderr}");
+    let (code, stderr) = status_of(&files.path("none.toml"));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("none.toml"), "{stderr}");
 }
 
 #[test]
 fn a_second_node_on_the_same_control_socket_is_refused() {
-    let Some(site) = Site::new() else { return };
-    edit(&site.files.b, "\"b.sock\"", "\"a.sock\"");
-    let _a = site.start_a();
-    await_log(&site.files.a, "ready", 1);
-    let mut b = site.start_b();
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    edit(&testbed.files.b, "\"b.sock\"", "\"a.sock\"");
+    let _a = testbed.start_a();
+    await_log(&testbed.files.a, "ready", 1);
+    let mut b = testbed.start_b();
     let code = b.0.wait().unwrap();
-    let log = fs::read_to_string(log_of(&site.files.b)).unwrap();
+    let log = fs::read_to_string(log_of(&testbed.files.b)).unwrap();
     assert_eq!(code.code(), Some(3), "{log}");
     assert!(log.contains("another node answers there"), "{log}");
 }
@@ -217,10 +221,10 @@ struct Flow {
 const INTERVAL: Duration = Duration::from_micros(2500);
 
 impl Flow {
-    fn new(site: &Site) -> Self {
+    fn new(testbed: &Testbed) -> Self {
         let bind = |address: &'static str| move || UdpSocket::bind(address);
-        let a = site.a.run(bind("10.77.0.1:6000")).unwrap();
-        let b = site.b.run(bind("10.77.0.2:6000")).unwrap();
+        let a = testbed.a.run(bind("10.77.0.1:6000")).unwrap();
+        let b = testbed.b.run(bind("10.77.0.2:6000")).unwrap();
         a.connect("10.77.0.2:6000").unwrap();
         b.connect("10.77.0.1:6000").unwrap();
         for end in [&a, &b] {
@@ -257,16 +261,18 @@ impl Flow {
 
 #[test]
 fn a_reload_loses_and_doubles_no_packet() {
-    let Some(site) = Site::new() else { return };
-    let (a, b) = (&site.files.a, &site.files.b);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (a, b) = (&testbed.files.a, &testbed.files.b);
     // Node b learns where a is, and follows it.
     for remote in ["remote = \"10.1.1.1:7001\"\n", "remote = \"10.1.2.1:7001\""] {
         edit(b, remote, "");
     }
-    let (node_a, node_b) = (site.start_a(), site.start_b());
+    let (node_a, node_b) = (testbed.start_a(), testbed.start_b());
     await_status(a, is_up);
     let before = await_status(b, is_up);
-    let flow = Flow::new(&site);
+    let flow = Flow::new(&testbed);
     let arrived = flow.run(1600, |number| match number {
         400 => {
             edit(a, "probe-and-switch", "duplicate-all");
@@ -321,9 +327,11 @@ fn a_reload_loses_and_doubles_no_packet() {
 
 #[test]
 fn a_reload_that_cannot_be_is_refused_whole_and_told() {
-    let Some(site) = Site::new() else { return };
-    let (a, _b) = (site.start_a(), site.start_b());
-    let file = &site.files.a;
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let (a, _b) = (testbed.start_a(), testbed.start_b());
+    let file = &testbed.files.a;
     await_status(file, is_up);
     edit(file, "\"pp0\"", "\"pp9\"");
     edit(file, "probe-and-switch", "duplicate-all");
@@ -351,14 +359,16 @@ fn a_reload_that_cannot_be_is_refused_whole_and_told() {
 
 #[test]
 fn metrics_are_read_over_http() {
-    let Some(site) = Site::new() else { return };
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
     edit(
-        &site.files.a,
+        &testbed.files.a,
         "[peer]",
         "[metrics]\nlisten = \"10.1.1.1:9600\"\n[peer]",
     );
-    let (_a, _b) = (site.start_a(), site.start_b());
-    await_status(&site.files.a, is_up);
+    let (_a, _b) = (testbed.start_a(), testbed.start_b());
+    await_status(&testbed.files.a, is_up);
     let mut curl = Command::new("curl");
     curl.args([
         "--disable",
@@ -369,7 +379,7 @@ fn metrics_are_read_over_http() {
         "--fail",
     ]);
     curl.args(["--max-time", "20", "http://10.1.1.1:9600/metrics"]);
-    let page = site.b.output(&mut curl).unwrap();
+    let page = testbed.b.output(&mut curl).unwrap();
     for line in [
         "polypath_session_established 1",
         "polypath_path_state{path=\"uplink1\",state=\"live\"} 1",
@@ -381,9 +391,11 @@ fn metrics_are_read_over_http() {
 
 #[test]
 fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
-    let Some(site) = Site::new() else { return };
-    let file = &site.files.a;
-    let notify = site.files.path("notify");
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let file = &testbed.files.a;
+    let notify = testbed.files.path("notify");
     let manager = UnixDatagram::bind(&notify).unwrap();
     manager
         .set_read_timeout(Some(Duration::from_secs(20)))
@@ -399,7 +411,7 @@ fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
         .env("NOTIFY_SOCKET", &notify);
     command.env("WATCHDOG_USEC", "200000");
     command.stderr(File::create(log_of(file)).unwrap());
-    let mut node = Node(site.a.spawn(&mut command).unwrap());
+    let mut node = Node(testbed.a.spawn(&mut command).unwrap());
     let next = |but: &str| {
         let mut buffer = [0; 512];
         loop {
@@ -453,12 +465,14 @@ fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
 
 #[test]
 fn privileges_are_given_up_once_all_is_open_and_a_reload_does_without() {
-    let Some(site) = Site::new() else { return };
-    let file = &site.files.a;
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    let file = &testbed.files.a;
     edit(file, "[node]", "[node]\nuser = \"nobody\"");
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(site.files.directory.path(), everybody).unwrap();
-    let (a, _b) = (site.start_a(), site.start_b());
+    fs::set_permissions(testbed.files.directory.path(), everybody).unwrap();
+    let (a, _b) = (testbed.start_a(), testbed.start_b());
     await_status(file, is_up);
     let tasks = fs::read_dir(format!("/proc/{}/task", a.0.id())).unwrap();
     let mut threads = 0;

@@ -7,9 +7,9 @@ fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
     let mut command = polypath();
     let output = command.arg("node").arg(file).args(arguments).output();
     let output = output.unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    said
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
 }
 
 #[test]
@@ -27,9 +27,9 @@ fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
         ("--record", &nowhere),
         ("--record", &fifo),
     ] {
-        let said = refusal(&files.a, &[option.as_ref(), path.as_ref()], 2);
+        let stderr = refusal(&files.a, &[option.as_ref(), path.as_ref()], 2);
         let named = format!("{option} {}", path.display());
-        assert!(said.contains(&named), "{said}");
+        assert!(stderr.contains(&named), "{stderr}");
     }
     assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
 }
@@ -38,10 +38,10 @@ fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
 fn an_origin_in_the_future_is_refused() {
     let files = Files::new();
     let origin = u64::MAX.to_string();
-    let said = refusal(&files.a, &["--origin-ns".as_ref(), origin.as_ref()], 2);
+    let stderr = refusal(&files.a, &["--origin-ns".as_ref(), origin.as_ref()], 2);
     assert!(
-        said.contains("--origin-ns") && said.contains("future"),
-        "{said}"
+        stderr.contains("--origin-ns") && stderr.contains("future"),
+        "{stderr}"
     );
 }
 
@@ -51,32 +51,37 @@ fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
     let text = fs::read_to_string(&files.a).unwrap();
     let line = text.lines().position(|l| l.starts_with("local")).unwrap() + 1;
     edit(&files.a, "local =", "locla =");
-    let said = refusal(&files.a, &[], 2);
-    assert!(said.contains(&format!("a.toml:{line}:")), "{said}");
-    assert!(said.contains("locla") && said.contains("local"), "{said}");
+    let stderr = refusal(&files.a, &[], 2);
+    assert!(stderr.contains(&format!("a.toml:{line}:")), "{stderr}");
+    assert!(
+        stderr.contains("locla") && stderr.contains("local"),
+        "{stderr}"
+    );
 }
 
 #[test]
 fn what_ends_a_node_is_told_in_json_where_the_log_is() {
     let files = Files::new();
     edit(&files.a, "local =", "locla =");
-    let said = refusal(&files.a, &["--log-format=json".as_ref()], 2);
-    let lines: Vec<serde_json::Value> = said
+    let stderr = refusal(&files.a, &["--log-format=json".as_ref()], 2);
+    let lines: Vec<serde_json::Value> = stderr
         .lines()
         .map(|line| serde_json::from_str(line).expect(line))
         .collect();
-    assert_eq!(lines.len(), 1, "{said}");
+    assert_eq!(lines.len(), 1, "{stderr}");
     assert!(
         lines[0]["message"].as_str().unwrap().contains("`locla`"),
-        "{said}"
+        "{stderr}"
     );
 }
 
 #[test]
 fn the_name_of_another_interface_is_refused_for_the_tun_device() {
-    let Some(site) = Site::new() else { return };
-    edit(&site.files.a, "\"pp0\"", "\"p1\"");
-    let _a = site.start_a();
-    let log = await_log(&site.files.a, "`p1` is the name of an interface", 1);
+    let Some(testbed) = Testbed::new() else {
+        return;
+    };
+    edit(&testbed.files.a, "\"pp0\"", "\"p1\"");
+    let _a = testbed.start_a();
+    let log = await_log(&testbed.files.a, "`p1` is the name of an interface", 1);
     assert!(log.contains("node.tun.name"), "{log}");
 }

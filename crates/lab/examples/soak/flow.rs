@@ -32,7 +32,7 @@ pub(crate) struct Direction {
 
 /// What was sent, and what came.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct FlowResult {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
     pub(crate) repeated: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Course {
     pub(crate) losses: Vec<(f64, u64)>,
 }
 
-impl Course {
+impl FlowResult {
     pub(crate) fn lost(&self) -> u64 {
         self.sent - self.arrived
     }
@@ -49,12 +49,12 @@ impl Course {
 /// The threads of a flow.
 pub(crate) type Running<'scope> = (
     ScopedJoinHandle<'scope, io::Result<u64>>,
-    ScopedJoinHandle<'scope, io::Result<Seen>>,
+    ScopedJoinHandle<'scope, io::Result<SequenceSet>>,
 );
 
 /// Which numbers came.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SequenceSet {
     bits: Vec<u64>,
     repeated: u64,
 }
@@ -103,14 +103,14 @@ impl Direction {
         self,
         scope: &'scope Scope<'scope, 'env>,
         stop: &'env AtomicBool,
-    ) -> ScopedJoinHandle<'scope, io::Result<Seen>> {
+    ) -> ScopedJoinHandle<'scope, io::Result<SequenceSet>> {
         scope.spawn(move || {
             priority::realtime(PRIORITY)?;
-            let (mut seen, mut buffer) = (Seen::default(), [0; LEN]);
+            let (mut received, mut buffer) = (SequenceSet::default(), [0; LEN]);
             loop {
                 match (self.to.recv(&mut buffer), buffer.first_chunk()) {
-                    (Ok(LEN), Some(number)) => seen.note(u64::from_be_bytes(*number)),
-                    (Err(_), _) if stop.load(Ordering::Relaxed) => break Ok(seen),
+                    (Ok(LEN), Some(number)) => received.note(u64::from_be_bytes(*number)),
+                    (Err(_), _) if stop.load(Ordering::Relaxed) => break Ok(received),
                     _ => {}
                 }
             }
@@ -118,7 +118,7 @@ impl Direction {
     }
 }
 
-impl Seen {
+impl SequenceSet {
     fn has(&self, number: u64) -> bool {
         let word = usize::try_from(number / 64).ok();
         let word = word.and_then(|word| self.bits.get(word));
@@ -149,16 +149,16 @@ fn losses(lost: &[u64]) -> Vec<(f64, u64)> {
 /// Waits for both ends of a flow.
 pub(crate) fn join(
     sender: ScopedJoinHandle<'_, io::Result<u64>>,
-    receiver: ScopedJoinHandle<'_, io::Result<Seen>>,
-) -> io::Result<Course> {
+    receiver: ScopedJoinHandle<'_, io::Result<SequenceSet>>,
+) -> io::Result<FlowResult> {
     let panicked = |_: Box<dyn Any + Send>| io::Error::other("a flow panicked");
     let sent = sender.join().map_err(panicked)??;
-    let seen = receiver.join().map_err(panicked)??;
-    let lost: Vec<u64> = (0..sent).filter(|number| !seen.has(*number)).collect();
-    Ok(Course {
+    let received = receiver.join().map_err(panicked)??;
+    let lost: Vec<u64> = (0..sent).filter(|number| !received.has(*number)).collect();
+    Ok(FlowResult {
         sent,
         arrived: sent - lost.len() as u64,
-        repeated: seen.repeated,
+        repeated: received.repeated,
         losses: losses(&lost),
     })
 }

@@ -29,9 +29,9 @@ use polypath_live::keys;
 use serde_json::json;
 use tempfile::TempDir;
 
-use flow::{Course, Direction};
+use flow::{Direction, FlowResult};
 use memory::Memory;
-use verdict::{Soak, Verdict};
+use verdict::{SoakResult, Verdict};
 
 /// How often a link goes down, first one, then the other.
 const ROUND: Duration = Duration::from_secs(20);
@@ -42,9 +42,9 @@ const SAMPLE: Duration = Duration::from_secs(5);
 /// The real-time priority of nodes and of the ends of flows.
 const PRIORITY: u8 = 5;
 /// So many losses are told one by one.
-const MOST_TOLD: usize = 10;
+const MAX_LISTED_LOSSES: usize = 10;
 /// Growth that is none, in kB an hour: what the allocator and the counters of the kernel move.
-const FLAT: f64 = 512.0;
+const MAX_GROWTH_RATE: f64 = 512.0;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     preflight()?;
@@ -55,20 +55,20 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let minutes: f64 = arguments.next().map_or(Ok(10.0), |text| text.parse())?;
     let is_json = std::env::args().any(|argument| argument == "json");
     let span = Duration::from_secs_f64(minutes * 60.0);
-    let mut site = Site::start(Path::new(&program))?;
-    let result = soak(&mut site, span)?;
-    tell(&result, minutes, is_json);
+    let mut testbed = Testbed::start(Path::new(&program))?;
+    let result = soak(&mut testbed, span)?;
+    report(&result, minutes, is_json);
     Ok(result.verdict().exit_code())
 }
 
 /// Namespaces, links and nodes; all end with it.
-struct Site {
+struct Testbed {
     ends: [Namespace; 2],
     nodes: Vec<Child>,
     directory: TempDir,
 }
 
-impl Site {
+impl Testbed {
     fn start(program: &Path) -> Result<Self, Box<dyn Error>> {
         let ends = [Namespace::new()?, Namespace::new()?];
         for path in [1, 2] {
@@ -81,17 +81,17 @@ impl Site {
             }
         }
         let directory = tempfile::tempdir()?;
-        let mut site = Self {
+        let mut testbed = Self {
             ends,
             nodes: Vec::new(),
             directory,
         };
-        let keys = ["a", "b"].map(|name| keys::generate(&site.file(name, "key")));
+        let keys = ["a", "b"].map(|name| keys::generate(&testbed.file(name, "key")));
         for (end, key) in (1_u8..).zip(keys.into_iter().rev()) {
-            let node = site.node(program, end, &key?.to_string())?;
-            site.nodes.push(node);
+            let node = testbed.node(program, end, &key?.to_string())?;
+            testbed.nodes.push(node);
         }
-        Ok(site)
+        Ok(testbed)
     }
 
     fn file(&self, name: &str, kind: &str) -> PathBuf {
@@ -138,7 +138,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for Testbed {
     fn drop(&mut self) {
         for node in &mut self.nodes {
             let _ = node.kill();
@@ -147,14 +147,14 @@ impl Drop for Site {
     }
 }
 
-fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
+fn soak(testbed: &mut Testbed, span: Duration) -> Result<SoakResult, Box<dyn Error>> {
     let clock = Clock::starting_now();
-    await_session(site, clock)?;
+    await_session(testbed, clock)?;
     let stop = AtomicBool::new(false);
     let interrupt = Interrupt::watch()?;
-    let flow = |from: usize| Direction::open(&site.ends[from], &site.ends[1 - from], from);
+    let flow = |from: usize| Direction::open(&testbed.ends[from], &testbed.ends[1 - from], from);
     let directions = [flow(0)?, flow(1)?];
-    let mut memory = site.nodes.iter().map(|node| Memory::of(node.id()));
+    let mut memory = testbed.nodes.iter().map(|node| Memory::of(node.id()));
     let mut memory = [
         memory.next().ok_or("no node")?,
         memory.next().ok_or("no node")?,
@@ -167,7 +167,7 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
                 direction.receiver(scope, stop),
             )
         });
-        let watched = watch(site, clock, span, &mut memory, &interrupt);
+        let watched = watch(testbed, clock, span, &mut memory, &interrupt);
         // Ends the line of the progress.
         eprintln!();
         stop.store(true, Ordering::Relaxed);
@@ -175,17 +175,17 @@ fn soak(site: &mut Site, span: Duration) -> Result<Soak, Box<dyn Error>> {
         let [a, b] = running.map(join);
         Ok(([a?, b?], watched?))
     })?;
-    Ok(Soak {
+    Ok(SoakResult {
         span,
         flows,
         memory,
         outages,
-        handshakes: site.handshakes()?,
+        handshakes: testbed.handshakes()?,
     })
 }
 
-fn await_session(site: &Site, clock: Clock) -> Result<(), Box<dyn Error>> {
-    while site.handshakes().unwrap_or(0) == 0 {
+fn await_session(testbed: &Testbed, clock: Clock) -> Result<(), Box<dyn Error>> {
+    while testbed.handshakes().unwrap_or(0) == 0 {
         if clock.now().as_secs_f64() > 15.0 {
             return Err("no session after 15 s: try `polypath node` by hand".into());
         }
@@ -196,7 +196,7 @@ fn await_session(site: &Site, clock: Clock) -> Result<(), Box<dyn Error>> {
 
 /// Takes links down and up, samples the memory, and tells how far it is, until it is told to stop; the number of outages.
 fn watch(
-    site: &Site,
+    testbed: &Testbed,
     clock: Clock,
     span: Duration,
     memory: &mut [Memory; 2],
@@ -213,11 +213,11 @@ fn watch(
         // Of two rounds the even one takes the first link.
         let path = if round % 2.0 == 0.0 { "p1" } else { "p2" };
         if is_down && down.is_none() {
-            site.ends[0].ip(&["link", "set", path, "down"])?;
+            testbed.ends[0].ip(&["link", "set", path, "down"])?;
             (down, outages) = (Some(path), outages + 1);
         }
         if let Some(path) = down.filter(|_| !is_down) {
-            site.ends[0].ip(&["link", "set", path, "up"])?;
+            testbed.ends[0].ip(&["link", "set", path, "up"])?;
             down = None;
         }
         if elapsed() >= sample {
@@ -235,15 +235,15 @@ fn watch(
         thread::sleep(Duration::from_millis(50));
     }
     if let Some(path) = down {
-        site.ends[0].ip(&["link", "set", path, "up"])?;
+        testbed.ends[0].ip(&["link", "set", path, "up"])?;
     }
     Ok(outages)
 }
 
-fn tell(soak: &Soak, minutes: f64, is_json: bool) {
+fn report(soak: &SoakResult, minutes: f64, is_json: bool) {
     let [a, b] = &soak.flows;
     if is_json {
-        let flow = |c: &Course| json!({ "sent": c.sent, "lost": c.lost(), "repeated": c.repeated, "losses": c.losses });
+        let flow = |c: &FlowResult| json!({ "sent": c.sent, "lost": c.lost(), "repeated": c.repeated, "losses": c.losses });
         let memory = |m: &Memory| {
             let (slope, half) = m.slope();
             json!({ "first_kb": m.settled(), "last_kb": m.last(), "kb_per_hour": slope, "ci95": half })
@@ -259,10 +259,10 @@ fn tell(soak: &Soak, minutes: f64, is_json: bool) {
         "{minutes} min, {} outages of a link, {} handshakes",
         soak.outages, soak.handshakes
     );
-    for (name, course) in [("a to b", a), ("b to a", b)] {
-        let (sent, lost, repeated) = (course.sent, course.lost(), course.repeated);
+    for (name, flow) in [("a to b", a), ("b to a", b)] {
+        let (sent, lost, repeated) = (flow.sent, flow.lost(), flow.repeated);
         println!("{name}: {sent} packets sent, {lost} lost, {repeated} twice");
-        for (at, count) in course.losses.iter().take(MOST_TOLD) {
+        for (at, count) in flow.losses.iter().take(MAX_LISTED_LOSSES) {
             println!("  {count} lost at {at:.1} s");
         }
     }

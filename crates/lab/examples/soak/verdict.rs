@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use polypath_session::session::Limits;
 
-use crate::FLAT;
-use crate::flow::Course;
+use crate::MAX_GROWTH_RATE;
+use crate::flow::FlowResult;
 use crate::memory::Memory;
 
 /// What came of a run.
-pub(crate) struct Soak {
+pub(crate) struct SoakResult {
     pub(crate) span: Duration,
-    pub(crate) flows: [Course; 2],
+    pub(crate) flows: [FlowResult; 2],
     pub(crate) memory: [Memory; 2],
     pub(crate) outages: u64,
     pub(crate) handshakes: u64,
@@ -28,15 +28,17 @@ pub(crate) enum Verdict {
     ShowsNothing,
 }
 
-impl Soak {
+impl SoakResult {
     pub(crate) fn verdict(&self) -> Verdict {
-        let arrived = |course: &Course| course.lost() == 0 && course.repeated == 0;
+        let arrived = |flow: &FlowResult| flow.lost() == 0 && flow.repeated == 0;
         let renewals = renewals_due(self.span);
         if !self.flows.iter().all(arrived) {
             Verdict::DoesNotHold
         } else if self.outages == 0 || renewals == 0 {
             Verdict::ShowsNothing
-        } else if self.handshakes <= renewals || self.memory.iter().any(|m| m.grows(FLAT)) {
+        } else if self.handshakes <= renewals
+            || self.memory.iter().any(|m| m.grows(MAX_GROWTH_RATE))
+        {
             // The first handshake renews nothing.
             Verdict::DoesNotHold
         } else {

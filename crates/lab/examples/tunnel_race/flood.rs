@@ -10,7 +10,7 @@ use std::time::Duration;
 use polypath_live::clock::Clock;
 use polypath_session::datagram::{INITIATION, INITIATION_LEN, TRANSPORT};
 
-use crate::Ends;
+use crate::Endpoints;
 
 /// Datagrams a second.
 pub(crate) const RATE: u64 = 100_000;
@@ -55,9 +55,9 @@ pub(crate) struct Flood {
 }
 
 impl Flood {
-    pub(crate) fn start(ends: &Ends, target: Target) -> io::Result<Self> {
-        let sink = ends.b.run(|| UdpSocket::bind("10.1.1.2:9"))?;
-        let socket = ends.a.run(|| UdpSocket::bind("10.1.1.1:0"))?;
+    pub(crate) fn start(endpoints: &Endpoints, target: Target) -> io::Result<Self> {
+        let sink = endpoints.b.run(|| UdpSocket::bind("10.1.1.2:9"))?;
+        let socket = endpoints.a.run(|| UdpSocket::bind("10.1.1.1:0"))?;
         socket.connect(match target {
             Target::Node | Target::Handshakes => "10.1.1.2:7001",
             Target::AnotherPort | Target::Nothing => "10.1.1.2:9",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use polypath_live::clock::Clock;
 
-use crate::Ends;
+use crate::Endpoints;
 
 const TCP: &str = "10.77.0.1:5000";
 const UDP: &str = "10.77.0.2:5001";
@@ -20,8 +20,8 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bits of TCP payload a second from `a` to `b`.
-pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
-    let listener = ends.a.run(|| TcpListener::bind(TCP))?;
+pub(crate) fn tcp(endpoints: &Endpoints, span: Duration) -> io::Result<f64> {
+    let listener = endpoints.a.run(|| TcpListener::bind(TCP))?;
     let server = thread::spawn(move || -> io::Result<()> {
         let (mut stream, _) = listener.accept()?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -31,7 +31,7 @@ pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
         }
     });
     let address = TCP.parse().map_err(io::Error::other)?;
-    let mut stream = ends
+    let mut stream = endpoints
         .b
         .run(|| TcpStream::connect_timeout(&address, PATIENCE))?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -60,10 +60,10 @@ pub(crate) fn tcp(ends: &Ends, span: Duration) -> io::Result<f64> {
 }
 
 /// Packets of 64 bytes a second that arrive at `b`.
-pub(crate) fn packets(ends: &Ends, span: Duration) -> io::Result<f64> {
-    let receiver = ends.b.run(|| UdpSocket::bind(UDP))?;
+pub(crate) fn packets(endpoints: &Endpoints, span: Duration) -> io::Result<f64> {
+    let receiver = endpoints.b.run(|| UdpSocket::bind(UDP))?;
     receiver.set_read_timeout(Some(Duration::from_millis(200)))?;
-    let sender = ends.a.run(|| UdpSocket::bind("10.77.0.1:0"))?;
+    let sender = endpoints.a.run(|| UdpSocket::bind("10.77.0.1:0"))?;
     sender.connect(UDP)?;
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -44,30 +44,30 @@ impl Racer {
         }
     }
 
-    fn start(self, ends: &Ends) -> Result<Box<dyn Tunnel>, Box<dyn Error>> {
+    fn start(self, endpoints: &Endpoints) -> Result<Box<dyn Tunnel>, Box<dyn Error>> {
         Ok(match self {
-            Self::WireguardGo => Box::new(wireguard::start(ends)?),
-            Self::Polypath => Box::new(polypath::start(ends, true)?),
-            Self::PolypathPlain => Box::new(polypath::start(ends, false)?),
+            Self::WireguardGo => Box::new(wireguard::start(endpoints)?),
+            Self::Polypath => Box::new(polypath::start(endpoints, true)?),
+            Self::PolypathPlain => Box::new(polypath::start(endpoints, false)?),
         })
     }
 }
 
 /// Rounds of the flood to each of the race: what it costs varies from round to round by more than it is.
-const FLOODS: u64 = 4;
+const FLOOD_ROUNDS: u64 = 4;
 
 /// One TCP flow is to be so many times as fast as through wireguard-go.
-const TIMES: f64 = 2.0;
+const MIN_SPEEDUP: f64 = 2.0;
 /// What a flow is to keep of its goodput while the node is flooded.
-const KEPT: f64 = 0.9;
+const MIN_KEPT_GOODPUT: f64 = 0.9;
 
 /// The namespaces, joined by a pair of virtual Ethernet interfaces: 10.1.1.1 and 10.1.1.2.
-struct Ends {
+struct Endpoints {
     a: Namespace,
     b: Namespace,
 }
 
-impl Ends {
+impl Endpoints {
     fn new() -> io::Result<Self> {
         let (a, b) = (Namespace::new()?, Namespace::new()?);
         a.join(&b, "p1", ["10.1.1.1/24", "10.1.1.2/24"])?;
@@ -77,7 +77,7 @@ impl Ends {
 
 /// What one racer did, round by round.
 #[derive(Debug, Default)]
-struct Course {
+struct RacerResults {
     /// Bits of TCP payload a second.
     goodput: Vec<f64>,
     /// Packets of 64 bytes a second.
@@ -95,9 +95,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         meets &= race(rounds, span)?;
     }
     if part.as_deref() != Some("race") {
-        let rounds = rounds * FLOODS;
+        let rounds = rounds * FLOOD_ROUNDS;
         let floods = (0..rounds).map(|round| flooded(round, rounds, span));
-        meets &= tell_flood(&floods.collect::<Result<Vec<_>, _>>()?);
+        meets &= report_floods(&floods.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(if meets {
         ExitCode::SUCCESS
@@ -108,18 +108,18 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 /// Each racer in turn, round by round; whether polypath meets its target.
 fn race(rounds: u64, span: Duration) -> Result<bool, Box<dyn Error>> {
-    let mut courses = [(); RACERS.len()].map(|()| Course::default());
+    let mut results = [(); RACERS.len()].map(|()| RacerResults::default());
     for round in 1..=rounds {
-        for (racer, course) in RACERS.iter().zip(&mut courses) {
-            let ends = Ends::new()?;
-            let tunnel = racer.start(&ends)?;
-            course.goodput.push(load::tcp(&ends, span)?);
-            course.packets.push(load::packets(&ends, span)?);
+        for (racer, result) in RACERS.iter().zip(&mut results) {
+            let endpoints = Endpoints::new()?;
+            let tunnel = racer.start(&endpoints)?;
+            result.goodput.push(load::tcp(&endpoints, span)?);
+            result.packets.push(load::packets(&endpoints, span)?);
             drop(tunnel);
             eprintln!("round {round} of {rounds}: {} done", racer.name());
         }
     }
-    Ok(tell(&courses))
+    Ok(report_race(&results))
 }
 
 /// The goodput beside each [`Target`] of a flood, in bits a second; each round begins with another of them.
@@ -128,15 +128,15 @@ fn flooded(
     rounds: u64,
     span: Duration,
 ) -> Result<[f64; Target::ALL.len()], Box<dyn Error>> {
-    let ends = Ends::new()?;
-    let _tunnel = Racer::Polypath.start(&ends)?;
+    let endpoints = Endpoints::new()?;
+    let _tunnel = Racer::Polypath.start(&endpoints)?;
     let mut goodput = [0.0; Target::ALL.len()];
     let mut order: Vec<_> = Target::ALL.into_iter().zip(&mut goodput).collect();
     let first = usize::try_from(round)? % order.len();
     order.rotate_left(first);
     for (target, goodput) in order {
-        let flood = Flood::start(&ends, target)?;
-        *goodput = load::tcp(&ends, span)?;
+        let flood = Flood::start(&endpoints, target)?;
+        *goodput = load::tcp(&endpoints, span)?;
         let sent = flood.stop();
         eprintln!(
             "flood, round {} of {rounds}: {} {sent:.0} datagrams/s",
@@ -147,20 +147,20 @@ fn flooded(
     Ok(goodput)
 }
 
-fn tell(courses: &[Course]) -> bool {
-    let base = &courses[0];
+fn report_race(results: &[RacerResults]) -> bool {
+    let base = &results[0];
     println!(
         "{:<28}{:>24}{:>15}{:>24}{:>15}",
         "", "one TCP flow, Mbit/s", "ratio", "64 B packets, 1000/s", "ratio"
     );
-    for (racer, course) in RACERS.iter().zip(courses) {
+    for (racer, result) in RACERS.iter().zip(results) {
         println!(
             "{:<28}{:>24}{:>15}{:>24}{:>15}",
             racer.name(),
-            spread(&course.goodput, 1e6),
-            ratio(&course.goodput, &base.goodput),
-            spread(&course.packets, 1e3),
-            ratio(&course.packets, &base.packets),
+            spread(&result.goodput, 1e6),
+            ratio(&result.goodput, &base.goodput),
+            spread(&result.packets, 1e3),
+            ratio(&result.packets, &base.packets),
         );
     }
     println!(
@@ -171,8 +171,8 @@ fn tell(courses: &[Course]) -> bool {
     judge(
         "a TCP flow through polypath",
         "that of wireguard-go",
-        ratio_of(&courses[1].goodput, &base.goodput),
-        TIMES,
+        ratio_of(&results[1].goodput, &base.goodput),
+        MIN_SPEEDUP,
     )
 }
 
@@ -199,7 +199,7 @@ fn judge(what: &str, of: &str, ratio: Option<Estimate>, least: f64) -> bool {
 }
 
 /// The goodput beside each flood; whether those to the node cost no more than they may.
-fn tell_flood(rounds: &[[f64; Target::ALL.len()]]) -> bool {
+fn report_floods(rounds: &[[f64; Target::ALL.len()]]) -> bool {
     let of = |target: usize| rounds.iter().map(|round| round[target]).collect::<Vec<_>>();
     // What sending a flood takes of the same cores is no cost of the node's.
     let (none, unread) = (of(0), of(1));
@@ -227,7 +227,7 @@ fn tell_flood(rounds: &[[f64; Target::ALL.len()]]) -> bool {
             &what,
             "that beside one to a port that is not read",
             ratio_of(&of(n), &unread),
-            KEPT,
+            MIN_KEPT_GOODPUT,
         )
     });
     held == [true; 2]

@@ -12,7 +12,7 @@ use polypath_live::keys;
 use polypath_live::node::{Node, Options};
 use tempfile::TempDir;
 
-use crate::{Ends, Tunnel};
+use crate::{Endpoints, Tunnel};
 
 struct Nodes {
     running: Vec<(StopHandle, JoinHandle<()>)>,
@@ -30,20 +30,23 @@ impl Drop for Nodes {
     }
 }
 
-pub(crate) fn start(ends: &Ends, offload: bool) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
+pub(crate) fn start(
+    endpoints: &Endpoints,
+    offload: bool,
+) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let key = |name: &str| keys::generate(&directory.path().join(name));
     let (key_a, key_b) = (key("a.key")?.to_string(), key("b.key")?.to_string());
     let nodes = [
         open(
-            &ends.a,
+            &endpoints.a,
             directory.path(),
             [("a", 1), ("b", 2)],
             &key_b,
             offload,
         )?,
         open(
-            &ends.b,
+            &endpoints.b,
             directory.path(),
             [("b", 2), ("a", 1)],
             &key_a,
@@ -71,11 +74,11 @@ pub(crate) fn start(ends: &Ends, offload: bool) -> Result<impl Tunnel + use<>, B
 fn open(
     namespace: &Namespace,
     directory: &Path,
-    ends: [(&str, u8); 2],
+    endpoints: [(&str, u8); 2],
     peer_key: &str,
     offload: bool,
 ) -> io::Result<Node> {
-    let [(name, digit), (_, peer)] = ends;
+    let [(name, digit), (_, peer)] = endpoints;
     let text = format!(
         "[node]\nkey_file = \"{name}.key\"\n\
          tun = {{ name = \"pp0\", addresses = [\"10.77.0.{digit}/24\"], offload = {offload} }}\n\

@@ -13,7 +13,7 @@ use polypath_lab::namespace::Namespace;
 use polypath_live::keys::SystemEntropy;
 use polypath_session::key::{PrivateKey, PublicKey};
 
-use crate::{Ends, Tunnel};
+use crate::{Endpoints, Tunnel};
 
 struct Daemons(Vec<Child>);
 
@@ -28,11 +28,11 @@ impl Drop for Daemons {
     }
 }
 
-pub(crate) fn start(ends: &Ends) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
+pub(crate) fn start(endpoints: &Endpoints) -> Result<impl Tunnel + use<>, Box<dyn Error>> {
     let key = || PrivateKey::generate(&mut SystemEntropy);
     let keys = [key()?, key()?];
     let mut daemons = Daemons(Vec::new());
-    for (n, namespace) in [&ends.a, &ends.b].into_iter().enumerate() {
+    for (n, namespace) in [&endpoints.a, &endpoints.b].into_iter().enumerate() {
         let name = format!("wg{}{n}", std::process::id());
         daemons.0.push(spawn(namespace, &name)?);
         configure(&name, &keys[n], &keys[1 - n].public(), 2 - n)?;

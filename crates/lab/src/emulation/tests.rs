@@ -5,7 +5,7 @@ use crate::network::tests::open;
 
 #[test]
 fn lateness_counts_from_where_it_was_asked_for() {
-    let Some((network, _ends)) = open() else {
+    let Some((network, _endpoints)) = open() else {
         return;
     };
     let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
@@ -24,12 +24,12 @@ fn lateness_counts_from_where_it_was_asked_for() {
 
 #[test]
 fn whoever_asks_an_emulation_that_failed_learns_why() {
-    let Some((network, ends)) = open() else {
+    let Some((network, endpoints)) = open() else {
         return;
     };
     let mut emulation = Emulation::start(vec![network], Clock::starting_now()).unwrap();
     let delete = ["link", "delete", "p1"];
-    ends.at(Side::Server).ip(&delete).unwrap();
+    endpoints.at(Side::Server).ip(&delete).unwrap();
     for _ in 0..100 {
         if let Err(error) = emulation.snapshot() {
             assert_ne!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");

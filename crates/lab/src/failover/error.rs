@@ -16,7 +16,7 @@ pub enum FailoverError {
     /// No link has such a round trip.
     #[error("the round trip: {0}")]
     Rtt(String),
-    /// A contender does not come back after a silence.
+    /// A candidate does not come back after a silence.
     #[error("{who} has not settled a minute after a silence: {reason}")]
     Unsettled {
         /// Which.
@@ -36,7 +36,7 @@ impl FailoverError {
     /// Whether something is missing here, rather than gone wrong.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Mptcp(_) | Self::Lab(LabError::Refused(_)))
+        matches!(self, Self::Mptcp(_) | Self::Lab(LabError::Preflight(_)))
     }
 }
 

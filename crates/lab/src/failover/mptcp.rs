@@ -9,11 +9,11 @@ use polypath_core::frame::PathId;
 use polypath_sim::Side;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::contender::LINKS;
-use super::{FailoverError, TURN};
-use crate::ends::Ends;
+use super::candidate::LINKS;
+use super::{FailoverError, READ_TIMEOUT};
+use crate::addressing::{path_address, path_device};
+use crate::endpoints::Endpoints;
 use crate::namespace::Namespace;
-use crate::plan::{path_address, path_device};
 use crate::program;
 
 const PORT: u16 = 5300;
@@ -55,9 +55,9 @@ pub(super) fn preflight() -> Result<(), FailoverError> {
 
 impl Mptcp {
     /// Connects the server's side to the client's with a subflow on each link, and gives the sender and the receiver.
-    pub(super) fn start(ends: &Ends, quick: bool) -> io::Result<(Self, [Socket; 2])> {
-        for side in crate::plan::SIDES {
-            let namespace = ends.at(side);
+    pub(super) fn start(endpoints: &Endpoints, quick: bool) -> io::Result<(Self, [Socket; 2])> {
+        for side in crate::addressing::SIDES {
+            let namespace = endpoints.at(side);
             namespace.set(ENABLED, "1")?;
             if quick {
                 namespace.set(STALE, "1")?;
@@ -73,9 +73,10 @@ impl Mptcp {
         );
         let announce = ["mptcp", "endpoint", "add", &address.to_string()];
         let rest = ["dev", &device, "id", "2", "signal"];
-        ends.at(Side::Client)
+        endpoints
+            .at(Side::Client)
             .ip(&[&announce[..], &rest[..]].concat())?;
-        let (listener, sockets) = connect(ends)?;
+        let (listener, sockets) = connect(endpoints)?;
         Ok((Self { listener }, sockets))
     }
 
@@ -86,11 +87,11 @@ impl Mptcp {
 
     /// Why a silence now would find it unprepared, if it would: a subflow that is missing, that waits for a
     /// retransmission timer that backed off, or that the kernel deems stale.
-    pub(super) fn unsettled(ends: &Ends) -> io::Result<Option<String>> {
+    pub(super) fn unsettled(endpoints: &Endpoints) -> io::Result<Option<String>> {
         let mut command = Command::new(program::SS.path());
         command.args(["-H", "-t", "-i", "-n", "-O", "state", "established"]);
         command.args(["dport", "=", &format!(":{PORT}")]);
-        let sockets = ends.at(Side::Server).output(&mut command)?;
+        let sockets = endpoints.at(Side::Server).output(&mut command)?;
         let subflows = sockets.lines().count();
         if subflows != LINKS {
             return Ok(Some(format!("there are {subflows} subflows")));
@@ -99,7 +100,7 @@ impl Mptcp {
             return Ok(Some("a subflow's retransmission timer backed off".into()));
         }
         let read = || std::fs::read_to_string("/proc/thread-self/net/netstat");
-        let table = ends.at(Side::Server).run(read)?;
+        let table = endpoints.at(Side::Server).run(read)?;
         let [stale, recovered] = ["SubflowStale", "SubflowRecover"].map(|n| counter(&table, n));
         Ok((stale != recovered).then(|| "a subflow is stale".into()))
     }
@@ -119,8 +120,8 @@ fn socket() -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn connect(ends: &Ends) -> io::Result<(Socket, [Socket; 2])> {
-    let listener = ends.at(Side::Client).run(|| {
+fn connect(endpoints: &Endpoints) -> io::Result<(Socket, [Socket; 2])> {
+    let listener = endpoints.at(Side::Client).run(|| {
         let socket = socket()?;
         // A join comes to the other link's address, which a listener at one address would not take.
         socket.bind(&SocketAddr::from(([0, 0, 0, 0], PORT)).into())?;
@@ -129,14 +130,14 @@ fn connect(ends: &Ends) -> io::Result<(Socket, [Socket; 2])> {
         Ok(socket)
     })?;
     let address = SocketAddr::new(path_address(PathId(0), Side::Client).address(), PORT);
-    let sender = ends.at(Side::Server).run(|| {
+    let sender = endpoints.at(Side::Server).run(|| {
         let socket = socket()?;
         socket.connect_timeout(&address.into(), PATIENCE)?;
         Ok(socket)
     })?;
     sender.set_tcp_nodelay(true)?;
     let (receiver, _) = listener.accept()?;
-    receiver.set_read_timeout(Some(TURN))?;
+    receiver.set_read_timeout(Some(READ_TIMEOUT))?;
     Ok((listener, [sender, receiver]))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::measured::{Measured, Quantile};
+use super::measurement::{Measurement, Quantile};
 use super::{LATE, Outcome, RATE};
 use crate::flow::{INTERVAL, LEN};
 
@@ -28,7 +28,7 @@ pub fn render(outcome: &Outcome) -> String {
         text.push('\n');
     };
     line(["outage, ms", "p50", "p90", "p99", "max", "none got through"]);
-    for measured in &outcome.contenders {
+    for measured in &outcome.candidates {
         let (of, n) = (&measured.outage, measured.samples.len());
         let [p50, p90, p99] = [of.p50, of.p90, of.p99].map(quantile);
         let max = format!("{:.0}", of.max);
@@ -44,7 +44,7 @@ pub fn render(outcome: &Outcome) -> String {
         "max",
         "lost",
     ]);
-    for measured in &outcome.contenders {
+    for measured in &outcome.candidates {
         let of = &measured.normal_again;
         let [p50, p90, p99] = [of.p50, of.p90, of.p99].map(quantile);
         let lost = format!("{} of {}", measured.lost, measured.sent);
@@ -66,7 +66,7 @@ pub fn render(outcome: &Outcome) -> String {
         "heartbeats two",
         "share silenced",
     ]);
-    for measured in &outcome.contenders {
+    for measured in &outcome.candidates {
         let [one, two] = measured.wire.map(|rate| format!("{rate:.0}"));
         let [first, second] = [0, 1].map(|link| heartbeats(measured, link));
         line([measured.name, &one, &two, &first, &second, &share(measured)]);
@@ -75,7 +75,7 @@ pub fn render(outcome: &Outcome) -> String {
         text,
         "\nIn brackets the 95 % interval by ranks; `-` where so few silences have no bound. Outage: by how much longer \
          than {INTERVAL}\nnothing arrived. Normal: the last message has come that was {LATE} later than the median. Lost: \
-         datagrams are not sent\nagain, MPTCP's bytes are. Heartbeats: what both ends sent, answers with them. Share \
+         datagrams are not sent\nagain, MPTCP's bytes are. Heartbeats: what both endpoints sent, answers with them. Share \
          silenced: of the flow's bytes on\nthe silenced link before, in the mean and at the least.\n"
     );
     text
@@ -87,13 +87,13 @@ fn quantile(quantile: Quantile) -> String {
     format!("{:.0} [{low}, {high}]", quantile.value)
 }
 
-fn heartbeats(measured: &Measured, link: usize) -> String {
-    let sum = |ends: &[[f64; 2]; 2]| ends.iter().map(|links| links[link]).sum::<f64>();
+fn heartbeats(measured: &Measurement, link: usize) -> String {
+    let sum = |endpoints: &[[f64; 2]; 2]| endpoints.iter().map(|links| links[link]).sum::<f64>();
     let rate = measured.heartbeats.as_ref().map(sum);
     rate.map_or("none".to_owned(), |rate| format!("{rate:.0}"))
 }
 
-fn share(measured: &Measured) -> String {
+fn share(measured: &Measurement) -> String {
     let shares = measured.samples.iter().map(|sample| sample.share);
     let mean = shares.clone().sum::<f64>() / measured.samples.len().max(1) as f64;
     let least = shares.fold(1.0, f64::min);

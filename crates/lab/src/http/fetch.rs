@@ -35,13 +35,13 @@ pub(crate) struct Fetch<'a> {
     pub(crate) url: &'a str,
     /// When to give up.
     pub(crate) timeout: Duration,
-    /// Ends the transfer.
+    /// Endpoints the transfer.
     pub(crate) interrupt: &'a Interrupt,
 }
 
 /// What became of a transfer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchResult {
     /// When the client began to connect.
     pub(crate) started: Time,
     /// From then to the last byte; none if the transfer took too long.
@@ -61,7 +61,7 @@ struct Received {
 impl Fetch<'_> {
     /// Fetches; a transfer that takes too long is a result. Fails where the client could not be run, with
     /// its own words where it failed for any other reason, and where the lab is to stop (`Interrupted`).
-    pub(crate) fn run(&self) -> io::Result<Fetched> {
+    pub(crate) fn run(&self) -> io::Result<FetchResult> {
         let begun = self.clock.now();
         let mut child = self.namespace.spawn(&mut self.command())?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -171,14 +171,14 @@ fn failed(status: ExitStatus, said: &str) -> io::Error {
 
 /// Places what arrived relative to the moment at which the client began to connect: its own account of
 /// the transfer ends with the last byte, and leaves out what the program took to load.
-fn assemble(begun: Time, received: Received, total: Option<Duration>) -> Fetched {
+fn assemble(begun: Time, received: Received, total: Option<Duration>) -> FetchResult {
     let last = received.chunks.last().map(|(at, _)| *at);
     let started = match (last, total) {
         (Some(last), Some(total)) => (last - total).max(begun),
         _ => begun,
     };
     let since = |(at, bytes): (Time, u64)| (at.since(started), bytes);
-    Fetched {
+    FetchResult {
         started,
         duration: total,
         digest: received.digest,

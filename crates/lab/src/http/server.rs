@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 
+use crate::addressing::HTTP_PORT;
 use crate::namespace::Namespace;
-use crate::plan::HTTP_PORT;
 use crate::program;
 
 /// How often and at which interval a new server is asked whether it listens: 5 s in all.
@@ -59,7 +59,7 @@ impl Server {
         }
     }
 
-    /// Ends the server behind the back of whoever relies on it.
+    /// Endpoints the server behind the back of whoever relies on it.
     #[cfg(test)]
     pub(crate) fn end(&mut self) {
         self.child.kill().unwrap();

@@ -44,7 +44,7 @@ fn fetch(
     url: &str,
     timeout: Duration,
     interrupted: bool,
-) -> std::io::Result<Fetched> {
+) -> std::io::Result<FetchResult> {
     let clock = Clock::starting_now();
     let interrupt = Interrupt::preset(interrupted);
     Fetch {

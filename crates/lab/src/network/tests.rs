@@ -7,7 +7,7 @@ use super::*;
 use crate::can_test;
 
 /// The network of a path of two links of 5 ms each.
-pub(crate) fn open() -> Option<(Network, Ends)> {
+pub(crate) fn open() -> Option<(Network, Endpoints)> {
     can_test().then(|| Network::open(&scenario(), Seed(1)).unwrap())
 }
 
@@ -31,12 +31,12 @@ fn scenario() -> Scenario {
 #[test]
 fn a_stall_counts_for_every_packet_that_left_late() {
     const PACKETS: u64 = 5;
-    let Some((mut network, ends)) = open() else {
+    let Some((mut network, endpoints)) = open() else {
         return;
     };
     let clock = Clock::starting_now();
     let bind = || UdpSocket::bind("10.128.0.1:9");
-    let socket = ends.at(Side::Server).run(bind).unwrap();
+    let socket = endpoints.at(Side::Server).run(bind).unwrap();
     for _ in 0..PACKETS {
         socket.send_to(&[0; 100], "10.128.0.2:9").unwrap();
     }
@@ -56,12 +56,12 @@ fn a_stall_counts_for_every_packet_that_left_late() {
 
 #[test]
 fn a_silent_path_loses_what_enters_and_what_would_leave() {
-    let Some((mut network, ends)) = open() else {
+    let Some((mut network, endpoints)) = open() else {
         return;
     };
     let clock = Clock::starting_now();
     let bind = || UdpSocket::bind("10.128.0.1:9");
-    let socket = ends.at(Side::Server).run(bind).unwrap();
+    let socket = endpoints.at(Side::Server).run(bind).unwrap();
     let mut carry = |silenced_before: bool, silenced_within: bool| {
         let silence = network.silence();
         let set = |is: bool| {

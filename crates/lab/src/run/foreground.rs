@@ -6,27 +6,27 @@ use std::thread;
 use polypath_core::time::Duration;
 use polypath_live::clock::Clock;
 
-use crate::clip;
-use crate::http::{Fetch, Fetched};
+use crate::http::{Fetch, FetchResult};
 use crate::interrupt::Interrupt;
-use crate::site::{Site, http_address};
+use crate::scheme_programs::{SchemePrograms, http_address};
+use crate::transfer_file;
 
 /// One transfer of each scheme, in the order of the scenario.
-pub(super) type Round = Vec<Fetched>;
+pub(super) type Round = Vec<FetchResult>;
 
 /// Starts a transfer of every site at once and waits until the last is over.
 pub(super) fn round(
-    sites: &[Site],
+    programs: &[SchemePrograms],
     clock: Clock,
     timeout: Duration,
     interrupt: &Interrupt,
 ) -> io::Result<Round> {
-    let url = format!("http://{}/{}", http_address(), clip::NAME);
+    let url = format!("http://{}/{}", http_address(), transfer_file::SERVED_NAME);
     thread::scope(|scope| {
-        let fetches: Vec<_> = sites
+        let fetches: Vec<_> = programs
             .iter()
-            .map(|site| Fetch {
-                namespace: site.client(),
+            .map(|programs| Fetch {
+                namespace: programs.client(),
                 clock,
                 url: &url,
                 timeout,

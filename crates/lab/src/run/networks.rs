@@ -5,7 +5,7 @@ use polypath_core::time::Time;
 use polypath_scenario::Scenario;
 
 use crate::LabError;
-use crate::ends::Ends;
+use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::Network;
 
@@ -15,15 +15,15 @@ pub(super) fn open(
     seed: Seed,
     warm: Time,
     interrupt: &Interrupt,
-) -> Result<(Vec<Network>, Vec<Ends>), LabError> {
+) -> Result<(Vec<Network>, Vec<Endpoints>), LabError> {
     let mut networks = Vec::new();
-    let mut all_ends = Vec::new();
+    let mut all_endpoints = Vec::new();
     for _ in &scenario.schemes {
         interrupt.check()?;
-        let (mut network, ends) = Network::open(scenario, seed)?;
+        let (mut network, endpoints) = Network::open(scenario, seed)?;
         network.warm_up(warm);
         networks.push(network);
-        all_ends.push(ends);
+        all_endpoints.push(endpoints);
     }
-    Ok((networks, all_ends))
+    Ok((networks, all_endpoints))
 }

@@ -14,12 +14,12 @@ use polypath_scenario::Scenario;
 use polypath_sim::Side;
 use polypath_sim::world::path_load;
 
-use super::{Collected, Observed};
+use super::{CollectedOutput, Observations};
 use crate::LabError;
-use crate::clip::Clip;
-use crate::emulation::{Emulated, Snapshot};
-use crate::http::Fetched;
-use crate::node::Files;
+use crate::emulation::{EmulationResult, Snapshot};
+use crate::http::FetchResult;
+use crate::node_process::NodeFiles;
+use crate::transfer_file::TransferFile;
 
 /// By how much the bound on the lateness is wider where the emulation has no real-time priority.
 const WITHOUT_PRIORITY: u64 = 5;
@@ -28,14 +28,22 @@ const WITHOUT_PRIORITY: u64 = 5;
 pub(super) fn experiment(
     scenario: &Scenario,
     seed: Seed,
-    observed: &Observed,
-    collected: &Collected,
+    observations: &Observations,
+    collected: &CollectedOutput,
 ) -> Result<Experiment, LabError> {
     let mut schemes = Vec::new();
     for (index, scheme) in scenario.schemes.iter().enumerate() {
-        let view = View {
-            fetched: observed.rounds.iter().map(|round| &round[index]).collect(),
-            totals: observed.marks.iter().map(|mark| &mark[index]).collect(),
+        let view = SchemeView {
+            fetched: observations
+                .rounds
+                .iter()
+                .map(|round| &round[index])
+                .collect(),
+            totals: observations
+                .snapshots
+                .iter()
+                .map(|mark| &mark[index])
+                .collect(),
         };
         let mut overlay = overlay(scenario, &collected.files[index])?;
         view.add_loads(&mut overlay);
@@ -60,7 +68,7 @@ pub(super) fn experiment(
 }
 
 /// What the endpoints did, from the event files of both nodes.
-fn overlay(scenario: &Scenario, files: &[Files; 2]) -> Result<OverlayRecord, LabError> {
+fn overlay(scenario: &Scenario, files: &[NodeFiles; 2]) -> Result<OverlayRecord, LabError> {
     let mut recorder = Recorder::new(scenario.paths.iter().map(|path| path.name.as_str()));
     for (files, end) in files.iter().zip([Side::Server, Side::Client]) {
         let path = files.events();
@@ -73,15 +81,15 @@ fn overlay(scenario: &Scenario, files: &[Files; 2]) -> Result<OverlayRecord, Lab
 }
 
 /// What was seen of one scheme.
-struct View<'a> {
+struct SchemeView<'a> {
     /// Its transfers, in the order of the rounds.
-    fetched: Vec<&'a Fetched>,
+    fetched: Vec<&'a FetchResult>,
     /// The totals of its network at the start of each round and at the end of the last.
     totals: Vec<&'a Snapshot>,
 }
 
-impl View<'_> {
-    fn transfers(&self, clip: &Clip) -> Vec<Transfer> {
+impl SchemeView<'_> {
+    fn transfers(&self, clip: &TransferFile) -> Vec<Transfer> {
         let spans = self.totals.windows(2);
         let background = spans.map(|span| delivered(span[0], span[1]));
         let loaded = self.background_goodput().is_some();
@@ -139,7 +147,7 @@ fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Opt
     path_load(loads, path, towards)
 }
 
-fn lateness(scenario: &Scenario, emulated: &Emulated) -> Lateness {
+fn lateness(scenario: &Scenario, emulated: &EmulationResult) -> Lateness {
     let measured = &emulated.lateness;
     Lateness {
         p50: measured.quantile(0.5),

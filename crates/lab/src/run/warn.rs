@@ -4,13 +4,13 @@ use polypath_core::time::Duration;
 use polypath_scenario::Scenario;
 
 use crate::network::Network;
-use crate::node::Files;
-use crate::site::Site;
+use crate::node_process::NodeFiles;
+use crate::scheme_programs::SchemePrograms;
 
 /// Warns of packets that were lost before they reached the simulated network.
-pub(super) fn about_devices(sites: &[Site], scenario: &Scenario) {
-    for (site, scheme) in sites.iter().zip(&scenario.schemes) {
-        match site.ends().dropped() {
+pub(super) fn about_devices(programs: &[SchemePrograms], scenario: &Scenario) {
+    for (programs, scheme) in programs.iter().zip(&scenario.schemes) {
+        match programs.endpoints().dropped() {
             Ok(0) => {}
             Ok(dropped) => {
                 tracing::warn!(%scheme, dropped, "packets were lost before the emulated network");
@@ -31,7 +31,7 @@ pub(super) fn about_networks(networks: &[Network], scenario: &Scenario) {
 }
 
 /// Warns of nodes that met their deadlines later than the emulation may, whose bound this is.
-pub(super) fn about_nodes(files: &[[Files; 2]], scenario: &Scenario, bound: Duration) {
+pub(super) fn about_nodes(files: &[[NodeFiles; 2]], scenario: &Scenario, bound: Duration) {
     for (files, scheme) in files.iter().zip(&scenario.schemes) {
         for file in files {
             match file.lateness() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use polypath_lab::flow::{self, Arrival};
 use polypath_live::clock::Clock;
 
-use crate::overlay::Site;
+use crate::testbed::Testbed;
 
 /// How long the last datagrams are waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -14,17 +14,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Sends `count` datagrams, and says when which arrived by `clock`; `before` is told the number of each before it
 /// leaves.
 pub(crate) fn run(
-    site: &Site,
+    testbed: &Testbed,
     clock: Clock,
     count: u32,
     mut before: impl FnMut(u32),
 ) -> Vec<Arrival> {
     let bind = |address| move || UdpSocket::bind(address);
-    let receiver = site.b.run(bind("10.77.0.2:6000")).unwrap();
+    let receiver = testbed.b.run(bind("10.77.0.2:6000")).unwrap();
     receiver.set_read_timeout(Some(PATIENCE)).unwrap();
     let arrivals =
         std::thread::spawn(move || flow::receive(clock, |buffer| receiver.recv(buffer), || true));
-    let sender = site.a.run(bind("10.77.0.1:6000")).unwrap();
+    let sender = testbed.a.run(bind("10.77.0.1:6000")).unwrap();
     let wanted = |number| {
         before(number);
         number < count

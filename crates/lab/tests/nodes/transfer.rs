@@ -4,23 +4,23 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::overlay::Site;
+use crate::testbed::Testbed;
 
 /// Longer than any transfer here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Carries `len` bytes from `address` in the first namespace to the second, compares them, and tells
 /// `progress` how many there are.
-pub(crate) fn run(site: &Site, address: &str, len: usize, progress: impl Fn(usize)) {
+pub(crate) fn run(testbed: &Testbed, address: &str, len: usize, progress: impl Fn(usize)) {
     // A period that divides no buffer, so that a part that is missing or doubled shows.
     let sent: Vec<u8> = (0..=250).cycle().take(len).collect();
-    let listener = site.a.run(|| TcpListener::bind(address)).unwrap();
+    let listener = testbed.a.run(|| TcpListener::bind(address)).unwrap();
     let bytes = sent.clone();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(&bytes).unwrap();
     });
-    let mut stream = site.b.run(|| TcpStream::connect(address)).unwrap();
+    let mut stream = testbed.b.run(|| TcpStream::connect(address)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut received = Vec::with_capacity(len);
     let mut buffer = vec![0; 65_536];

@@ -30,8 +30,8 @@ fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
     }
 }
 
-fn fetched(digest: u8) -> Fetched {
-    Fetched {
+fn fetched(digest: u8) -> FetchResult {
+    FetchResult {
         started: Time(5),
         duration: Some(Duration(7)),
         digest: [digest; 32],
@@ -39,7 +39,7 @@ fn fetched(digest: u8) -> Fetched {
     }
 }
 
-const CLIP: Clip = Clip {
+const TRANSFER_FILE: TransferFile = TransferFile {
     content: Content {
         source: Source::Random,
         size: Bytes(100),
@@ -49,17 +49,17 @@ const CLIP: Clip = Clip {
 
 #[test]
 fn each_round_has_its_own_background() {
-    let marks = [
+    let snapshots = [
         totals(1, 10, [0; 2]),
         totals(2, 30, [0; 2]),
         totals(4, 90, [0; 2]),
     ];
     let (good, bad) = (fetched(1), fetched(2));
-    let view = View {
+    let view = SchemeView {
         fetched: vec![&good, &bad],
-        totals: marks.iter().collect(),
+        totals: snapshots.iter().collect(),
     };
-    let transfers = view.transfers(&CLIP);
+    let transfers = view.transfers(&TRANSFER_FILE);
     let background: Vec<_> = transfers.iter().map(|t| t.background).collect();
     assert_eq!(background, [Some(Bytes(20)), Some(Bytes(60))]);
     assert_eq!([transfers[0].intact, transfers[1].intact], [true, false]);
@@ -69,13 +69,13 @@ fn each_round_has_its_own_background() {
 
 #[test]
 fn without_background_there_is_none_to_compare() {
-    let marks = [totals(1, 0, [0; 2]), totals(2, 0, [0; 2])];
+    let snapshots = [totals(1, 0, [0; 2]), totals(2, 0, [0; 2])];
     let good = fetched(1);
-    let view = View {
+    let view = SchemeView {
         fetched: vec![&good],
-        totals: marks.iter().collect(),
+        totals: snapshots.iter().collect(),
     };
-    assert_eq!(view.transfers(&CLIP)[0].background, None);
+    assert_eq!(view.transfers(&TRANSFER_FILE)[0].background, None);
     assert_eq!(view.background_goodput(), None);
 }
 
@@ -89,13 +89,13 @@ fn the_load_of_a_path_is_that_of_its_inner_links() {
 
 #[test]
 fn a_lab_without_transfers_has_a_record_too() {
-    let view = View {
+    let view = SchemeView {
         fetched: vec![],
         totals: vec![],
     };
     let mut overlay = OverlayRecord::default();
     view.add_loads(&mut overlay);
-    assert_eq!(view.transfers(&CLIP), []);
+    assert_eq!(view.transfers(&TRANSFER_FILE), []);
     assert_eq!(view.background_goodput(), None);
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::overlay::Site;
+use crate::testbed::Testbed;
 
 /// Where the relay receives, and the first node is to send.
 pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
@@ -15,7 +15,7 @@ const NODE: &str = "10.1.1.2:7001";
 
 /// What the relay does to datagrams besides forwarding them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mischief {
+pub(crate) enum Tampering {
     /// Nothing.
     None,
     /// Sends each on from elsewhere as well: as it is, cut, changed, and with more bytes; and noise.
@@ -23,16 +23,16 @@ pub(crate) enum Mischief {
 }
 
 /// A relay in the second namespace, between the first node and the second.
-pub(crate) struct Relay {
+pub(crate) struct Middlebox {
     stop: Arc<AtomicBool>,
     silent: Arc<AtomicBool>,
     thread: JoinHandle<u64>,
 }
 
-impl Relay {
-    pub(crate) fn start(site: &Site, mischief: Mischief) -> Self {
+impl Middlebox {
+    pub(crate) fn start(testbed: &Testbed, tampering: Tampering) -> Self {
         let open = |address: &'static str| {
-            let socket = site.b.run(|| UdpSocket::bind(address)).unwrap();
+            let socket = testbed.b.run(|| UdpSocket::bind(address)).unwrap();
             socket
                 .set_read_timeout(Some(Duration::from_millis(20)))
                 .unwrap();
@@ -59,8 +59,8 @@ impl Relay {
                     continue;
                 };
                 let _ = socket.send_to(datagram, to);
-                if mischief == Mischief::Everything {
-                    torment(&elsewhere, to, datagram);
+                if tampering == Tampering::Everything {
+                    send_tampered(&elsewhere, to, datagram);
                 }
             }
             count_answers(&elsewhere)
@@ -78,7 +78,7 @@ impl Relay {
     }
 
     /// Forwards again.
-    pub(crate) fn speak(&self) {
+    pub(crate) fn resume(&self) {
         self.silent.store(false, Ordering::Relaxed);
     }
 
@@ -93,7 +93,7 @@ impl Relay {
     }
 }
 
-fn torment(elsewhere: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
+fn send_tampered(elsewhere: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
     let mut changed = datagram.to_vec();
     let middle = changed.len() / 2;
     // A new counter, so that it is not refused as a replay before it is opened.

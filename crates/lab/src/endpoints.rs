@@ -7,8 +7,8 @@ use polypath_live::tun::{Tun, TunConfig};
 use polypath_sim::{PortId, Side};
 
 use crate::LabError;
+use crate::addressing::{SIDES, is_path_device, path_address, path_device};
 use crate::namespace::Namespace;
-use crate::plan::{SIDES, is_path_device, path_address, path_device};
 
 /// The largest packet of a path, in bytes: that of Ethernet.
 const MTU: u16 = 1500;
@@ -21,24 +21,24 @@ const TRANSMIT_DROPS: usize = 11;
 
 /// The namespaces of server and client.
 #[derive(Debug)]
-pub struct Ends {
+pub struct Endpoints {
     server: Namespace,
     client: Namespace,
 }
 
 /// Where packets of the real world enter and leave the simulated one.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct PortDevice {
     pub(crate) port: PortId,
     pub(crate) device: Tun,
 }
 
-impl Ends {
+impl Endpoints {
     /// Two namespaces, and in each a device for every path, with addresses of one network; fails where either
     /// is refused.
-    pub(crate) fn open(paths: u8) -> Result<(Self, Vec<Gate>), LabError> {
+    pub(crate) fn open(paths: u8) -> Result<(Self, Vec<PortDevice>), LabError> {
         let namespace = || open_namespace().map_err(LabError::Namespace);
-        let ends = Self {
+        let endpoints = Self {
             server: namespace()?,
             client: namespace()?,
         };
@@ -46,16 +46,16 @@ impl Ends {
         for path in (0..paths).map(PathId) {
             for side in SIDES {
                 let port = PortId { path, side };
-                gates.push(ends.open_gate(port)?);
+                gates.push(endpoints.open_gate(port)?);
             }
         }
         for side in SIDES {
-            let namespace = ends.at(side);
+            let namespace = endpoints.at(side);
             // The overlay's device, which comes later, does speak IPv6.
             set_where_known(namespace, "ipv6/conf/default/disable_ipv6", "0")
                 .map_err(LabError::Namespace)?;
         }
-        Ok((ends, gates))
+        Ok((endpoints, gates))
     }
 
     /// The namespace of one end.
@@ -78,7 +78,7 @@ impl Ends {
         Ok(dropped)
     }
 
-    fn open_gate(&self, port: PortId) -> Result<Gate, LabError> {
+    fn open_gate(&self, port: PortId) -> Result<PortDevice, LabError> {
         let config = TunConfig {
             name: path_device(port.path),
             addresses: vec![path_address(port.path, port.side)],
@@ -89,7 +89,7 @@ impl Ends {
         };
         let opened = self.at(port.side).run(|| Ok(Tun::open(&config)));
         let device = opened.map_err(LabError::Namespace)??;
-        Ok(Gate { port, device })
+        Ok(PortDevice { port, device })
     }
 }
 

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 
 /// A file that can be written, and still holds what it held.
-pub(super) struct Opened {
+pub(super) struct OutputFile {
     option: &'static str,
     pub(super) path: PathBuf,
     file: File,
     is_new: bool,
 }
 
-impl Opened {
+impl OutputFile {
     pub(super) fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
         let is_new = !is_output(path) && !path.exists();
         let opened = if is_output(path) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use polypath_core::pmtu::{MtuState, STEP};
 use polypath_lab::namespace::Namespace;
 
-use crate::overlay::{Overlay, Site};
+use crate::testbed::{Overlay, Testbed};
 use crate::transfer;
 
 /// The MTU of the link behind the router in bytes.
@@ -25,7 +25,7 @@ fn narrow(router: &Namespace) {
 }
 
 /// Pings the second end with packets of `len` bytes, which may be fragmented or not; how many came back.
-fn ping(site: &Site, len: u32, fragments: &str) -> usize {
+fn ping(testbed: &Testbed, len: u32, fragments: &str) -> usize {
     let payload = (len - 28).to_string();
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "3", "-i", "0.1", "-W", "1"]);
@@ -37,24 +37,24 @@ fn ping(site: &Site, len: u32, fragments: &str) -> usize {
         .map(|word| word.to_str().unwrap())
         .collect();
     shell.args(["-c", &format!("ping {} 2>&1 || true", words.join(" "))]);
-    let said = site.a.output(&mut shell).unwrap();
+    let said = testbed.a.output(&mut shell).unwrap();
     said.matches("bytes from").count()
 }
 
 /// What the first end's kernel believes of the way to the second, once it was told; in bytes.
-fn told(site: &Site) -> Option<u32> {
-    let said = site.a.ip(&["route", "get", "10.77.0.2"]).unwrap();
+fn told(testbed: &Testbed) -> Option<u32> {
+    let said = testbed.a.ip(&["route", "get", "10.77.0.2"]).unwrap();
     let mtu = said.split(" mtu ").nth(1)?;
     mtu.split_whitespace().next()?.parse().ok()
 }
 
 /// IPv6 packets as long as any link must carry, and none shorter can be asked for, cross in fragments of datagrams.
-fn cross_over_ipv6(site: &Site) {
+fn cross_over_ipv6(testbed: &Testbed) {
     let bind = |address| move || UdpSocket::bind(address);
-    let receiver = site.b.run(bind("[fd77::2]:6000")).unwrap();
+    let receiver = testbed.b.run(bind("[fd77::2]:6000")).unwrap();
     let wait = Some(Duration::from_secs(2));
     receiver.set_read_timeout(wait).unwrap();
-    let sender = site.a.run(bind("[fd77::1]:6000")).unwrap();
+    let sender = testbed.a.run(bind("[fd77::1]:6000")).unwrap();
     let payload = [7; 1280 - 40 - 8];
     for _ in 0..3 {
         sender.send_to(&payload, "[fd77::2]:6000").unwrap();
@@ -71,23 +71,27 @@ fn is_found(mtu: u32, real: u32) -> bool {
 
 #[test]
 fn applications_adapt_to_a_path_that_loses_long_datagrams_silently() {
-    let Some((site, router)) = Site::with_router() else {
+    let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
     narrow(&router);
-    let overlay = Overlay::over_router(&site);
+    let overlay = Overlay::over_router(&testbed);
     // Nobody but the node can tell: the router says nothing.
-    transfer::run(&site, "10.77.0.1:5000", 2_000_000, |_| {});
+    transfer::run(&testbed, "10.77.0.1:5000", 2_000_000, |_| {});
     let is_told = (0..TRIES).any(|_| {
-        ping(&site, 1400, "do");
-        told(&site).is_some_and(|mtu| is_found(mtu, PACKET))
+        ping(&testbed, 1400, "do");
+        told(&testbed).is_some_and(|mtu| is_found(mtu, PACKET))
     });
-    assert!(is_told, "{:?}", told(&site));
-    let limit = told(&site).unwrap();
-    assert_eq!(ping(&site, 1400, "do"), 0, "too long, as the kernel knows");
-    assert_eq!(ping(&site, limit, "do"), 3);
-    assert_eq!(ping(&site, 1400, "dont"), 3, "in fragments");
-    cross_over_ipv6(&site);
+    assert!(is_told, "{:?}", told(&testbed));
+    let limit = told(&testbed).unwrap();
+    assert_eq!(
+        ping(&testbed, 1400, "do"),
+        0,
+        "too long, as the kernel knows"
+    );
+    assert_eq!(ping(&testbed, limit, "do"), 3);
+    assert_eq!(ping(&testbed, 1400, "dont"), 3, "in fragments");
+    cross_over_ipv6(&testbed);
     let [a, b] = overlay.finish();
     let path = &a.paths[0];
     assert!(is_found(path.mtu_bytes.unwrap(), NARROW), "{path:?}");
@@ -99,17 +103,17 @@ fn applications_adapt_to_a_path_that_loses_long_datagrams_silently() {
 
 #[test]
 fn the_size_of_a_path_is_found_over_ipv6() {
-    let Some((site, router)) = Site::with_router() else {
+    let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
     narrow(&router);
-    let overlay = Overlay::over_router_by_ipv6(&site, &router);
-    transfer::run(&site, "10.77.0.1:5000", 2_000_000, |_| {});
+    let overlay = Overlay::over_router_by_ipv6(&testbed, &router);
+    transfer::run(&testbed, "10.77.0.1:5000", 2_000_000, |_| {});
     let is_told = (0..TRIES).any(|_| {
-        ping(&site, 1350, "do");
-        told(&site).is_some_and(|mtu| is_found(mtu, PACKET - 20))
+        ping(&testbed, 1350, "do");
+        told(&testbed).is_some_and(|mtu| is_found(mtu, PACKET - 20))
     });
-    assert!(is_told, "{:?}", told(&site));
+    assert!(is_told, "{:?}", told(&testbed));
     let [a, _] = overlay.finish();
     let path = &a.paths[0];
     assert!(is_found(path.mtu_bytes.unwrap(), NARROW), "{path:?}");
@@ -118,21 +122,21 @@ fn the_size_of_a_path_is_found_over_ipv6() {
 
 #[test]
 fn a_transfer_goes_on_where_the_path_grows_narrower_under_way() {
-    let Some((site, router)) = Site::with_router() else {
+    let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
-    let overlay = Overlay::over_router(&site);
+    let overlay = Overlay::over_router(&testbed);
     // The path is known as wide before it is not.
-    assert!((0..TRIES).any(|_| ping(&site, 1400, "do") == 3));
+    assert!((0..TRIES).any(|_| ping(&testbed, 1400, "do") == 3));
     sleep(Duration::from_secs(2));
     let is_narrow = AtomicBool::new(false);
-    transfer::run(&site, "10.77.0.1:5000", 4_000_000, |received| {
+    transfer::run(&testbed, "10.77.0.1:5000", 4_000_000, |received| {
         if received > 1_000_000 && !is_narrow.swap(true, Ordering::Relaxed) {
             narrow(&router);
         }
     });
     assert!(is_narrow.into_inner());
-    let limit = told(&site);
+    let limit = told(&testbed);
     assert!(limit.is_some_and(|mtu| is_found(mtu, PACKET)), "{limit:?}");
     let [a, _] = overlay.finish();
     assert!(is_found(a.paths[0].mtu_bytes.unwrap(), NARROW), "{a:?}");

@@ -12,22 +12,22 @@ use sha2::{Digest, Sha256};
 use crate::LabError;
 
 /// The name under which the HTTP server has the file.
-pub(crate) const NAME: &str = "clip";
+pub(crate) const SERVED_NAME: &str = "clip";
 
 /// The file that is transferred.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Clip {
+pub(crate) struct TransferFile {
     /// What it is, and its size.
     pub(crate) content: Content,
     /// Its SHA-256.
     pub(crate) digest: [u8; 32],
 }
 
-impl Clip {
+impl TransferFile {
     /// Puts the first `size` bytes of the media file `path` into `documents`, or all of a shorter one, which
     /// is logged; without a path as many random bytes.
     ///
-    /// Fails with [`LabError::Clip`] where the media file is at fault, with [`LabError::Files`] else.
+    /// Fails with [`LabError::TransferFile`] where the media file is at fault, with [`LabError::Files`] else.
     pub(crate) fn prepare(
         path: Option<&Path>,
         size: Bytes,
@@ -35,11 +35,13 @@ impl Clip {
         documents: &Path,
     ) -> Result<Self, LabError> {
         let (bytes, source) = match path {
-            Some(path) => beginning(path, size).map_err(|e| LabError::Clip(named(&e, path)))?,
+            Some(path) => {
+                beginning(path, size).map_err(|e| LabError::TransferFile(named(&e, path)))?
+            }
             None => (random(size, seed), Source::Random),
         };
         fs::create_dir_all(documents)
-            .and_then(|()| fs::write(documents.join(NAME), &bytes))
+            .and_then(|()| fs::write(documents.join(SERVED_NAME), &bytes))
             .map_err(LabError::Files)?;
         let content = Content {
             source,
@@ -91,14 +93,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("film.ts");
         fs::write(&source, [7; 1000]).unwrap();
-        let prepare = |size| Clip::prepare(Some(&source), Bytes(size), Seed(1), directory.path());
+        let prepare =
+            |size| TransferFile::prepare(Some(&source), Bytes(size), Seed(1), directory.path());
         let cut = prepare(300).unwrap();
         assert_eq!(cut.content.to_string(), "the first 300 B of film.ts (1 kB)");
         assert_eq!(cut.digest, <[u8; 32]>::from(Sha256::digest([7; 300])));
         let whole = prepare(2000).unwrap();
         assert_eq!(whole.content.size, Bytes(1000));
         assert_eq!(whole.digest, <[u8; 32]>::from(Sha256::digest([7; 1000])));
-        let served = fs::read(directory.path().join(NAME)).unwrap();
+        let served = fs::read(directory.path().join(SERVED_NAME)).unwrap();
         assert_eq!(served, [7; 1000]);
     }
 
@@ -106,19 +109,25 @@ mod tests {
     fn without_a_file_the_bytes_follow_from_the_seed() {
         let directory = tempfile::tempdir().unwrap();
         let prepare =
-            |seed| Clip::prepare(None, Bytes(1003), Seed(seed), directory.path()).unwrap();
+            |seed| TransferFile::prepare(None, Bytes(1003), Seed(seed), directory.path()).unwrap();
         assert_eq!(prepare(1), prepare(1));
         assert_ne!(prepare(1).digest, prepare(2).digest);
-        assert_eq!(fs::read(directory.path().join(NAME)).unwrap().len(), 1003);
+        assert_eq!(
+            fs::read(directory.path().join(SERVED_NAME)).unwrap().len(),
+            1003
+        );
     }
 
     #[test]
     fn a_missing_or_empty_file_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("none.ts");
-        let prepare = || Clip::prepare(Some(&missing), Bytes(10), Seed(1), directory.path());
+        let prepare =
+            || TransferFile::prepare(Some(&missing), Bytes(10), Seed(1), directory.path());
         let refused = |part: &str| match prepare() {
-            Err(LabError::Clip(error)) => assert!(error.to_string().contains(part), "{error}"),
+            Err(LabError::TransferFile(error)) => {
+                assert!(error.to_string().contains(part), "{error}")
+            }
             other => panic!("{other:?}"),
         };
         refused("none.ts");

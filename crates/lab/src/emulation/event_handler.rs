@@ -9,7 +9,7 @@ use polypath_core::time::Time;
 use polypath_live::clock::Clock;
 use polypath_live::drive::{self, Driver, Token};
 
-use super::{Emulated, Punctuality, Snapshot};
+use super::{EmulationLateness, EmulationResult, Snapshot};
 use crate::network::Network;
 
 /// No packet is longer.
@@ -25,12 +25,12 @@ const REQUESTS: Token = Token(u32::MAX);
 
 /// Networks with what they share on their thread.
 #[derive(Debug)]
-pub(super) struct Station {
+pub(super) struct EmulatorEventHandler {
     networks: Vec<Network>,
     clock: Clock,
-    counting: Punctuality,
+    counting: EmulationLateness,
     /// What was counted until other threads asked to count no more.
-    counted: Option<Punctuality>,
+    counted: Option<EmulationLateness>,
     buffer: Vec<u8>,
     requested: UnixStream,
     replies: Sender<Vec<Snapshot>>,
@@ -38,12 +38,12 @@ pub(super) struct Station {
 
 /// Where other threads ask the station for something.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RequestSender {
     requests: UnixStream,
     replies: Receiver<Vec<Snapshot>>,
 }
 
-impl Requests {
+impl RequestSender {
     /// The totals of all networks.
     pub(super) fn snapshot(&self) -> io::Result<Vec<Snapshot>> {
         self.send(SNAPSHOT)?;
@@ -68,26 +68,26 @@ impl Requests {
     }
 }
 
-impl Station {
+impl EmulatorEventHandler {
     /// A station, and where other threads reach it.
-    pub(super) fn new(networks: Vec<Network>, clock: Clock) -> io::Result<(Self, Requests)> {
+    pub(super) fn new(networks: Vec<Network>, clock: Clock) -> io::Result<(Self, RequestSender)> {
         let (requests, requested) = UnixStream::pair()?;
         requested.set_nonblocking(true)?;
         let (sender, receiver) = channel();
-        let station = Self {
+        let handler = Self {
             networks,
             clock,
-            counting: Punctuality::default(),
+            counting: EmulationLateness::default(),
             counted: None,
             buffer: vec![0; BUFFER],
             requested,
             replies: sender,
         };
-        let requests = Requests {
+        let requests = RequestSender {
             requests,
             replies: receiver,
         };
-        Ok((station, requests))
+        Ok((handler, requests))
     }
 
     /// Has the driver watch every device.
@@ -101,8 +101,8 @@ impl Station {
     }
 
     /// What is left at the end.
-    pub(super) fn finish(self, realtime: bool) -> Emulated {
-        Emulated {
+    pub(super) fn finish(self, realtime: bool) -> EmulationResult {
+        EmulationResult {
             networks: self.networks,
             lateness: self.counted.unwrap_or(self.counting),
             realtime,
@@ -130,7 +130,7 @@ impl Station {
     }
 }
 
-impl drive::Station for Station {
+impl drive::Station for EmulatorEventHandler {
     fn deadline(&self) -> Option<Deadline> {
         let deadlines = self.networks.iter().map(Network::deadline);
         deadlines.fold(None, Deadline::earlier)

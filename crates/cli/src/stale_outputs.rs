@@ -6,7 +6,7 @@ use polypath_batch::POINTS;
 use polypath_report::sweep::Kind;
 use polypath_report::{network, write};
 
-use crate::failure::tell;
+use crate::failure::print_message;
 
 /// What the reports of transfers, of networks and of sweeps leave in their folders, each once.
 fn known() -> Vec<&'static str> {
@@ -22,11 +22,11 @@ fn known() -> Vec<&'static str> {
 }
 
 /// Says which files in `folder` are not of the report that has `written` its own there.
-pub(crate) fn tell_of_others(folder: &Path, written: &[&str]) {
+pub(crate) fn report_stale(folder: &Path, written: &[&str]) {
     let is_other = |name: &&str| !written.contains(name) && folder.join(name).exists();
     let others: Vec<&str> = known().into_iter().filter(is_other).collect();
     if !others.is_empty() {
-        tell(&format!(
+        print_message(&format!(
             "of another run, not of this one, are in {}: {}; remove them, or choose another folder with --out",
             folder.display(),
             others.join(", ")

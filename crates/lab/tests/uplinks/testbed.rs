@@ -19,13 +19,13 @@ const LOOKS: u32 = 150;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The namespaces, and a directory for keys and configurations.
-pub(crate) struct Site {
+pub(crate) struct Testbed {
     pub(crate) a: Namespace,
     pub(crate) b: Namespace,
     directory: TempDir,
 }
 
-impl Site {
+impl Testbed {
     /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
     pub(crate) fn new() -> Option<Self> {
         if !can_test() {

@@ -10,13 +10,13 @@ use std::time::Duration;
 use polypath_live::keys;
 use polypath_sim::Side;
 
-use crate::ends::Ends;
+use crate::addressing::{HTTP_PORT, OVERLAY_DEVICE, SIDES, overlay_addresses};
+use crate::endpoints::Endpoints;
 use crate::host_tcp::HostTcp;
 use crate::http::Server;
 use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
-use crate::node::{Files, Node, Overlay};
-use crate::plan::{HTTP_PORT, OVERLAY_DEVICE, SIDES, overlay_addresses};
+use crate::node_process::{NodeFiles, NodeProcess, OverlayConfig};
 use crate::program;
 
 /// How long a first connection over the overlay may take in all, and each attempt.
@@ -28,13 +28,13 @@ const QUESTIONS: u32 = 500;
 
 /// What the programs of a scheme are to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Programs<'a> {
+pub(crate) struct ProgramsConfig<'a> {
     /// The `polypath` program.
     pub(crate) binary: &'a Path,
     /// The files that the HTTP server serves.
     pub(crate) documents: &'a Path,
     /// What the nodes are to do.
-    pub(crate) overlay: Overlay<'a>,
+    pub(crate) overlay: OverlayConfig<'a>,
     /// How the kernel's TCP is to behave at both ends.
     pub(crate) tcp: &'a HostTcp,
     /// Time zero on `CLOCK_MONOTONIC`.
@@ -43,20 +43,24 @@ pub(crate) struct Programs<'a> {
 
 /// The running programs of a scheme.
 #[derive(Debug)]
-pub(crate) struct Site {
-    // Programs end before the namespaces that they run in.
-    nodes: [Node; 2],
+pub(crate) struct SchemePrograms {
+    // ProgramsConfig end before the namespaces that they run in.
+    nodes: [NodeProcess; 2],
     server: Server,
-    ends: Ends,
+    endpoints: Endpoints,
 }
 
-impl Site {
+impl SchemePrograms {
     /// Starts the programs at both ends, with their files in `directory`.
     ///
     /// They die with the calling thread.
-    pub(crate) fn start(ends: Ends, directory: &Path, programs: Programs<'_>) -> io::Result<Self> {
+    pub(crate) fn start(
+        endpoints: Endpoints,
+        directory: &Path,
+        programs: ProgramsConfig<'_>,
+    ) -> io::Result<Self> {
         fs::create_dir(directory)?;
-        let [server, client] = SIDES.map(|side| Files::new(directory, side));
+        let [server, client] = SIDES.map(|side| NodeFiles::new(directory, side));
         let [server_key, client_key] = [&server, &client].map(|files| keys::generate(&files.key()));
         server.configure(
             programs.overlay,
@@ -66,20 +70,26 @@ impl Site {
             programs.overlay,
             &server_key.map_err(io::Error::other)?.to_string(),
         )?;
-        let start =
-            |side, files| Node::start(programs.binary, ends.at(side), files, programs.origin_ns);
+        let start = |side, files| {
+            NodeProcess::start(
+                programs.binary,
+                endpoints.at(side),
+                files,
+                programs.origin_ns,
+            )
+        };
         let mut nodes = [start(Side::Server, server)?, start(Side::Client, client)?];
         for (node, side) in nodes.iter_mut().zip(SIDES) {
             for (parameter, value) in programs.tcp.parameters() {
-                ends.at(side).set(parameter, &value)?;
+                endpoints.at(side).set(parameter, &value)?;
             }
-            route(node, ends.at(side), side, programs.tcp)?;
+            route(node, endpoints.at(side), side, programs.tcp)?;
         }
-        let server = Server::start(ends.at(Side::Server), directory, programs.documents)?;
+        let server = Server::start(endpoints.at(Side::Server), directory, programs.documents)?;
         Ok(Self {
             nodes,
             server,
-            ends,
+            endpoints,
         })
     }
 
@@ -105,7 +115,7 @@ impl Site {
             let mut command = Command::new(program::SS.path());
             command.args(["--no-header", "--tcp", "--info", "--numeric"]);
             command.args(["state", "established"]);
-            let sockets = self.ends.at(Side::Server).output(&mut command)?;
+            let sockets = self.endpoints.at(Side::Server).output(&mut command)?;
             if !sockets.is_empty() {
                 return Ok(sockets);
             }
@@ -116,24 +126,24 @@ impl Site {
     }
 
     /// The namespaces.
-    pub(crate) fn ends(&self) -> &Ends {
-        &self.ends
+    pub(crate) fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
     }
 
     /// The namespace of the client.
     pub(crate) fn client(&self) -> &Namespace {
-        self.ends.at(Side::Client)
+        self.endpoints.at(Side::Client)
     }
 
     /// Fails where a node or the HTTP server has ended.
     pub(crate) fn check(&mut self) -> io::Result<()> {
-        self.nodes.iter_mut().try_for_each(Node::check)?;
+        self.nodes.iter_mut().try_for_each(NodeProcess::check)?;
         self.server.check()
     }
 
-    /// Ends the programs, and says where the nodes' files are: the server's, the client's.
-    pub(crate) fn finish(mut self) -> io::Result<[Files; 2]> {
-        self.nodes.iter_mut().try_for_each(Node::terminate)?;
+    /// Endpoints the programs, and says where the nodes' files are: the server's, the client's.
+    pub(crate) fn finish(mut self) -> io::Result<[NodeFiles; 2]> {
+        self.nodes.iter_mut().try_for_each(NodeProcess::terminate)?;
         let [server, client] = self.nodes;
         Ok([server.finish()?, client.finish()?])
     }
@@ -162,7 +172,12 @@ pub(crate) fn http_address() -> SocketAddr {
 }
 
 /// Routes to the other end over the node's device, as soon as the node has made it.
-fn route(node: &mut Node, namespace: &Namespace, side: Side, tcp: &HostTcp) -> io::Result<()> {
+fn route(
+    node: &mut NodeProcess,
+    namespace: &Namespace,
+    side: Side,
+    tcp: &HostTcp,
+) -> io::Result<()> {
     let destinations = overlay_addresses(side.other()).map(|prefix| prefix.address());
     let mut last = None;
     for _ in 0..QUESTIONS {

@@ -13,9 +13,9 @@ use polypath_live::stats::Stats;
 use polypath_sim::Side;
 
 use super::mptcp::Mptcp;
-use super::overlay::Overlay;
+use super::node_pair::NodePair;
 use crate::emulation::Snapshot;
-use crate::ends::Ends;
+use crate::endpoints::Endpoints;
 use crate::flow::{self, Arrival, LEN};
 use crate::silence::Silence;
 
@@ -30,7 +30,7 @@ const AFTERMATH: Duration = Duration::from_millis(500);
 
 /// Who is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CandidateKind {
     /// Two nodes.
     Polypath,
     /// MPTCP as the kernel has it.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     QuickMptcp,
 }
 
-impl Kind {
+impl CandidateKind {
     pub(super) const ALL: [Self; 3] = [Self::Polypath, Self::Mptcp, Self::QuickMptcp];
 
     pub(super) const fn name(self) -> &'static str {
@@ -52,57 +52,57 @@ impl Kind {
 }
 
 /// Whoever carries a flow over two links of which one goes silent.
-pub(super) struct Contender {
-    kind: Kind,
+pub(super) struct Candidate {
+    kind: CandidateKind,
     flow: Flow,
     carrier: Carrier,
     silence: Silence,
-    choices: Vec<Choice>,
+    silenced: Vec<SilencedLink>,
     // Sockets and nodes end before the namespaces that they stand in.
-    ends: Ends,
+    endpoints: Endpoints,
 }
 
 enum Carrier {
-    Overlay(Overlay),
+    Nodes(NodePair),
     Mptcp(Mptcp),
 }
 
 /// The link that is silenced, and its share of the flow's bytes before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
+pub(super) struct SilencedLink {
     pub(super) path: PathId,
     pub(super) share: f64,
 }
 
-/// What a contender leaves behind.
-pub(super) struct Finished {
-    pub(super) kind: Kind,
+/// What a candidate leaves behind.
+pub(super) struct CandidateResult {
+    pub(super) kind: CandidateKind,
     pub(super) start: Time,
     pub(super) sent: u32,
     pub(super) arrivals: Vec<Arrival>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) silenced: Vec<SilencedLink>,
     pub(super) nodes: Option<[Stats; 2]>,
 }
 
-impl Contender {
+impl Candidate {
     /// Sets it up between `ends` and starts its flow.
     pub(super) fn start(
-        kind: Kind,
-        ends: Ends,
+        kind: CandidateKind,
+        endpoints: Endpoints,
         silence: Silence,
         clock: Clock,
     ) -> io::Result<Self> {
         let (carrier, flow) = match kind {
-            Kind::Polypath => {
-                let (overlay, sockets) = Overlay::start(&ends)?;
+            CandidateKind::Polypath => {
+                let (nodes, sockets) = NodePair::start(&endpoints)?;
                 let [sender, receiver] = sockets;
                 let write = move |message: &[u8; LEN]| sender.send(message).map(drop);
                 let read = move |buffer: &mut [u8]| receiver.recv(buffer);
-                (Carrier::Overlay(overlay), Flow::start(clock, write, read))
+                (Carrier::Nodes(nodes), Flow::start(clock, write, read))
             }
-            Kind::Mptcp | Kind::QuickMptcp => {
-                let quick = kind == Kind::QuickMptcp;
-                let (mptcp, [mut sender, mut receiver]) = Mptcp::start(&ends, quick)?;
+            CandidateKind::Mptcp | CandidateKind::QuickMptcp => {
+                let quick = kind == CandidateKind::QuickMptcp;
+                let (mptcp, [mut sender, mut receiver]) = Mptcp::start(&endpoints, quick)?;
                 let write = move |message: &[u8; LEN]| io::Write::write_all(&mut sender, message);
                 let read = move |buffer: &mut [u8]| io::Read::read(&mut receiver, buffer);
                 (Carrier::Mptcp(mptcp), Flow::start(clock, write, read))
@@ -113,12 +113,12 @@ impl Contender {
             flow,
             carrier,
             silence,
-            choices: Vec::new(),
-            ends,
+            silenced: Vec::new(),
+            endpoints,
         })
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> CandidateKind {
         self.kind
     }
 
@@ -126,8 +126,8 @@ impl Contender {
     pub(super) fn unsettled(&mut self) -> io::Result<Option<String>> {
         self.flow.check()?;
         match &self.carrier {
-            Carrier::Overlay(overlay) => overlay.unsettled(),
-            Carrier::Mptcp(_) => Mptcp::unsettled(&self.ends),
+            Carrier::Nodes(nodes) => nodes.unsettled(),
+            Carrier::Mptcp(_) => Mptcp::unsettled(&self.endpoints),
         }
     }
 
@@ -139,11 +139,11 @@ impl Contender {
         });
         let path = PathId(u8::from(two > one));
         let share = one.max(two) as f64 / (one + two).max(1) as f64;
-        self.choices.push(Choice { path, share });
+        self.silenced.push(SilencedLink { path, share });
     }
 
     pub(super) fn fall_silent(&self) {
-        if let Some(choice) = self.choices.last() {
+        if let Some(choice) = self.silenced.last() {
             self.silence.begin(choice.path);
         }
     }
@@ -152,22 +152,22 @@ impl Contender {
         self.silence.end();
     }
 
-    /// Ends its flow and says what came of it.
-    pub(super) fn finish(self) -> io::Result<Finished> {
+    /// Endpoints its flow and says what came of it.
+    pub(super) fn finish(self) -> io::Result<CandidateResult> {
         let (start, sent, arrivals) = self.flow.finish()?;
         let nodes = match self.carrier {
-            Carrier::Overlay(overlay) => Some(overlay.finish()?),
+            Carrier::Nodes(nodes) => Some(nodes.finish()?),
             Carrier::Mptcp(mptcp) => {
                 mptcp.finish();
                 None
             }
         };
-        Ok(Finished {
+        Ok(CandidateResult {
             kind: self.kind,
             start,
             sent,
             arrivals,
-            choices: self.choices,
+            silenced: self.silenced,
             nodes,
         })
     }
@@ -180,7 +180,7 @@ pub(super) fn bytes(snapshot: &Snapshot, path: PathId, towards: Side) -> u64 {
     those.map(|(_, _, counters)| counters.bytes_in).sum()
 }
 
-/// The flow of a contender, on two threads, which end with it.
+/// The flow of a candidate, on two threads, which end with it.
 struct Flow {
     over: Arc<AtomicBool>,
     sender: Option<JoinHandle<io::Result<(Time, u32)>>>,

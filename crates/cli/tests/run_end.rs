@@ -32,11 +32,11 @@ fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
         (&broken, "broken.toml:1:"),
         (&empty, "empty.toml:1:1: "),
     ] {
-        let (code, said) = refused(file, &["--seconds", "1"]);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(wanted), "{said}\nwithout {wanted}");
-        let of_networks = said.contains("is for networks");
-        assert_eq!(of_networks, *file == demo, "{said}");
+        let (code, stderr) = refused(file, &["--seconds", "1"]);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
+        let of_networks = stderr.contains("is for networks");
+        assert_eq!(of_networks, *file == demo, "{stderr}");
     }
 }
 
@@ -54,9 +54,9 @@ fn a_run_ends_after_its_seconds_whatever_the_file_sets_for_later() {
     assert_eq!(value["groups"][1]["name"], "late");
     assert_eq!(value["groups"][1]["goodput_bits_s"]["mean"], 0.0);
     let out = dir.path().join("other").to_string_lossy().into_owned();
-    let (code, said) = refused(&file, &["--seconds", "1", "--out", &out]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.ends_with("--set 'run.warm_up=0 s'\n"), "{said}");
+    let (code, stderr) = refused(&file, &["--seconds", "1", "--out", &out]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.ends_with("--set 'run.warm_up=0 s'\n"), "{stderr}");
     let set = ["--seconds", "1", "--set", "run.warm_up=0 s"];
     run(&file, &dir.path().join("set"), &set);
 }
@@ -71,12 +71,12 @@ fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
     let file = written(dir.path(), "small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();
     for option in ["--pcap", "--events"] {
-        let (code, said) = refused(&file, &[option, "/dev/full", "--out", &out]);
-        assert_eq!(code, Some(1), "{said}");
+        let (code, stderr) = refused(&file, &[option, "/dev/full", "--out", &out]);
+        assert_eq!(code, Some(1), "{stderr}");
         let wanted = format!("name another file with {option}");
         assert!(
-            said.contains("/dev/full") && said.contains(&wanted),
-            "{said}"
+            stderr.contains("/dev/full") && stderr.contains(&wanted),
+            "{stderr}"
         );
         let report = Path::new(&out).join("report.json");
         fs::remove_file(report).expect("the report is written none the less");
@@ -97,9 +97,9 @@ fn a_report_that_cannot_be_written_is_printed_and_what_was_there_stays() {
         limited.arg(&file).arg("--out").arg(&out);
         limited.args(["--seed", "9", "--format", format]);
         let output = limited.output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("cannot write the report to "), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("cannot write the report to "), "{stderr}");
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains(printed), "{shown}");
         assert_eq!(content(&out), before);

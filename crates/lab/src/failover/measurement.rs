@@ -1,4 +1,4 @@
-//! What came of the silences for one contender.
+//! What came of the silences for one candidate.
 
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
@@ -7,14 +7,14 @@ use polypath_report::statistics::{quantile, quantile_interval};
 use polypath_sim::Side;
 use serde::Serialize;
 
-use super::contender::{Finished, LINKS, bytes};
-use super::{LATE, Span};
+use super::candidate::{CandidateResult, LINKS, bytes};
+use super::{LATE, SilencePeriod};
 use crate::emulation::Snapshot;
 use crate::flow::{self, Arrival, INTERVAL};
 
-/// What came of the silences for one contender.
+/// What came of the silences for one candidate.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct Measurement {
     /// Who.
     pub name: &'static str,
     /// By how much longer than the flow's interval nothing arrived, in milliseconds.
@@ -96,12 +96,12 @@ impl Distribution {
     }
 }
 
-impl Finished {
+impl CandidateResult {
     /// What came of these silences; `totals` are the links' at the end.
-    pub(super) fn measure(&self, spans: &[Span], totals: &Snapshot) -> Measured {
+    pub(super) fn measure(&self, periods: &[SilencePeriod], totals: &Snapshot) -> Measurement {
         let usual = self.median_latency();
-        let samples: Vec<Sample> = (0..spans.len())
-            .filter_map(|number| self.sample(spans, number, usual))
+        let samples: Vec<Sample> = (0..periods.len())
+            .filter_map(|number| self.sample(periods, number, usual))
             .collect();
         let column = |of: fn(&Sample) -> f64| samples.iter().map(of).collect::<Vec<f64>>();
         let per_second = |count: u64| count as f64 / totals.at.as_secs_f64();
@@ -112,7 +112,7 @@ impl Finished {
         let mut numbers: Vec<u32> = self.arrivals.iter().map(|arrival| arrival.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        Measured {
+        Measurement {
             name: self.kind.name(),
             outage: Distribution::of(&column(|sample| sample.outage_ms)),
             normal_again: Distribution::of(&column(|sample| sample.normal_again_ms)),
@@ -138,9 +138,9 @@ impl Finished {
             .unwrap_or_default()
     }
 
-    fn sample(&self, spans: &[Span], number: usize, usual: Duration) -> Option<Sample> {
-        let (span, choice) = (spans[number], self.choices.get(number)?);
-        let until = spans.get(number + 1).map_or(Time::MAX, |next| next.from);
+    fn sample(&self, periods: &[SilencePeriod], number: usize, usual: Duration) -> Option<Sample> {
+        let (span, choice) = (periods[number], self.silenced.get(number)?);
+        let until = periods.get(number + 1).map_or(Time::MAX, |next| next.from);
         // A flow that never came back stood still at least as long.
         let outage = flow::outage(&self.arrivals, span.from, until);
         let within = |a: &Arrival| a.at > span.from + INTERVAL && a.at < span.until;
@@ -166,14 +166,14 @@ impl Finished {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failover::contender::{Choice, Kind};
+    use crate::failover::candidate::{CandidateKind, SilencedLink};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
 
     /// A flow of 100 messages that take 20 ms each, but for what `arrives` says.
-    fn finished(arrives: impl Fn(u64) -> Option<u64>) -> Finished {
+    fn finished(arrives: impl Fn(u64) -> Option<u64>) -> CandidateResult {
         let arrival = |number: u64| {
             let (number_32, at) = (u32::try_from(number).unwrap(), at(arrives(number)?));
             Some(Arrival {
@@ -183,22 +183,22 @@ mod tests {
         };
         let mut arrivals: Vec<Arrival> = (0..100).filter_map(arrival).collect();
         arrivals.sort_by_key(|arrival| arrival.at);
-        let choice = Choice {
+        let choice = SilencedLink {
             path: PathId(1),
             share: 0.6,
         };
-        Finished {
-            kind: Kind::Mptcp,
+        CandidateResult {
+            kind: CandidateKind::Mptcp,
             start: Time::ZERO,
             sent: 100,
             arrivals,
-            choices: vec![choice; 2],
+            silenced: vec![choice; 2],
             nodes: None,
         }
     }
 
-    fn measure(finished: &Finished) -> Measured {
-        let span = |from, until| Span {
+    fn measure(finished: &CandidateResult) -> Measurement {
+        let span = |from, until| SilencePeriod {
             from: at(from),
             until: at(until),
         };

@@ -14,7 +14,7 @@ use polypath_session::record::Replay;
 use tempfile::TempDir;
 
 /// Two namespaces, joined twice, and a directory for keys and configurations.
-pub(crate) struct Site {
+pub(crate) struct Testbed {
     pub(crate) a: Namespace,
     pub(crate) b: Namespace,
     directory: TempDir,
@@ -23,7 +23,7 @@ pub(crate) struct Site {
 /// The nodes of both ends, each with its recording.
 pub(crate) struct Overlay([(NodeThread, PathBuf); 2]);
 
-impl Site {
+impl Testbed {
     /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
     pub(crate) fn new() -> Option<Self> {
         if !can_test() {
@@ -48,9 +48,9 @@ impl Site {
             .join(&b, "p2", ["10.1.2.254/24", "10.1.2.2/24"])
             .unwrap();
         router.set("ipv4/ip_forward", "1").unwrap();
-        let from = |site: &Namespace, network: &str, gateway: &str| {
+        let from = |testbed: &Namespace, network: &str, gateway: &str| {
             let way = ["route", "add", network, "via", gateway];
-            site.ip(&way).unwrap();
+            testbed.ip(&way).unwrap();
         };
         from(&a, "10.1.2.0/24", "10.1.1.254");
         from(&b, "10.1.1.0/24", "10.1.2.254");
@@ -120,35 +120,35 @@ fn path(name: &str, local: &str, remote: Option<&str>) -> String {
 
 impl Overlay {
     /// Starts a node at each end; the second learns the addresses of the first.
-    pub(crate) fn start(site: &Site, policy: &str, remotes: [&str; 2]) -> Self {
+    pub(crate) fn start(testbed: &Testbed, policy: &str, remotes: [&str; 2]) -> Self {
         let tables = format!("[policy]\nkind = \"{policy}\"\n");
         let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
             + &path("two", "10.1.2.1:7001", Some(remotes[1]));
         let b = path("one", "10.1.1.2:7001", None) + &path("two", "10.1.2.2:7001", None);
-        let a = site.start(&site.a, ["a", "b"], 1, &(tables.clone() + &a));
-        let b = site.start(&site.b, ["b", "a"], 2, &(tables + &b));
+        let a = testbed.start(&testbed.a, ["a", "b"], 1, &(tables.clone() + &a));
+        let b = testbed.start(&testbed.b, ["b", "a"], 2, &(tables + &b));
         Self([a, b])
     }
 
     /// Starts a node at each end of the path by the router.
-    pub(crate) fn over_router(site: &Site) -> Self {
+    pub(crate) fn over_router(testbed: &Testbed) -> Self {
         let table = "[policy]\nkind = \"single-path\"\n".to_owned();
         let a = table.clone() + &path("one", "10.1.1.1:7001", Some("10.1.2.2:7001"));
         let b = table + &path("one", "10.1.2.2:7001", None);
-        let a = site.start(&site.a, ["a", "b"], 1, &a);
-        let b = site.start(&site.b, ["b", "a"], 2, &b);
+        let a = testbed.start(&testbed.a, ["a", "b"], 1, &a);
+        let b = testbed.start(&testbed.b, ["b", "a"], 2, &b);
         Self([a, b])
     }
 
     /// The same over IPv6.
-    pub(crate) fn over_router_by_ipv6(site: &Site, router: &Namespace) -> Self {
+    pub(crate) fn over_router_by_ipv6(testbed: &Testbed, router: &Namespace) -> Self {
         // Without a search for duplicates an address can be used at once.
         let address = |space: &Namespace, address: &str, name: &str| {
             let add = ["address", "add", address, "dev", name, "nodad"];
             space.ip(&add).unwrap();
         };
         router.set("ipv6/conf/all/forwarding", "1").unwrap();
-        for (end, link, name, far) in [(&site.a, 1, "p1", 2), (&site.b, 2, "p2", 1)] {
+        for (end, link, name, far) in [(&testbed.a, 1, "p1", 2), (&testbed.b, 2, "p2", 1)] {
             let own = format!("fd0{link}::{link}");
             address(end, &format!("{own}/64"), name);
             address(router, &format!("fd0{link}::fe/64"), name);
@@ -162,14 +162,14 @@ impl Overlay {
         let table = "[policy]\nkind = \"single-path\"\n".to_owned();
         let a = table.clone() + &path("one", "[fd01::1]:7001", Some("[fd02::2]:7001"));
         let b = table + &path("one", "[fd02::2]:7001", None);
-        let a = site.start(&site.a, ["a", "b"], 1, &a);
-        let b = site.start(&site.b, ["b", "a"], 2, &b);
+        let a = testbed.start(&testbed.a, ["a", "b"], 1, &a);
+        let b = testbed.start(&testbed.b, ["b", "a"], 2, &b);
         Self([a, b])
     }
 
     /// Starts a node at each end of two paths over IPv6.
-    pub(crate) fn over_ipv6(site: &Site) -> Self {
-        for (namespace, digit) in [(&site.a, 1), (&site.b, 2)] {
+    pub(crate) fn over_ipv6(testbed: &Testbed) -> Self {
+        for (namespace, digit) in [(&testbed.a, 1), (&testbed.b, 2)] {
             for link in [1, 2] {
                 let (address, name) = (format!("fd0{link}::{digit}/64"), format!("p{link}"));
                 // Without a search for duplicates the address can be used at once.
@@ -192,16 +192,16 @@ impl Overlay {
                 table(2)
             )
         };
-        let a = site.start(&site.a, ["a", "b"], 1, &end(1, 2));
-        let b = site.start(&site.b, ["b", "a"], 2, &end(2, 1));
+        let a = testbed.start(&testbed.a, ["a", "b"], 1, &end(1, 2));
+        let b = testbed.start(&testbed.b, ["b", "a"], 2, &end(2, 1));
         Self([a, b])
     }
 
     /// Starts a node at the second end whose key the first does not expect.
-    pub(crate) fn stranger(site: &Site) -> NodeThread {
+    pub(crate) fn unknown_peer(testbed: &Testbed) -> NodeThread {
         let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()
             + &path("one", "10.1.1.2:7009", Some("10.1.1.1:7001"));
-        site.start(&site.b, ["c", "a"], 3, &rest).0
+        testbed.start(&testbed.b, ["c", "a"], 3, &rest).0
     }
 
     /// Stops both, lets each decide again what it decided, and says what they counted.

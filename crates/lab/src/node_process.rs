@@ -17,10 +17,10 @@ use polypath_live::config::{Control, Off, Watch};
 use polypath_sim::Side;
 use serde::Serialize;
 
-use crate::namespace::Namespace;
-use crate::plan::{
+use crate::addressing::{
     NODE_PORT, OVERLAY_DEVICE, overlay_addresses, path_address, path_device, side_name,
 };
+use crate::namespace::Namespace;
 
 /// How often and at which interval a node is asked whether it has ended, once told to: 3 s in all.
 const ATTEMPTS: u32 = 150;
@@ -28,7 +28,7 @@ const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// What the nodes of a scheme are to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Overlay<'a> {
+pub(crate) struct OverlayConfig<'a> {
     /// The names of the paths.
     pub(crate) paths: &'a [String],
     /// Which paths carry which packet.
@@ -41,19 +41,19 @@ pub(crate) struct Overlay<'a> {
 
 /// Where the files of a node stand.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
+pub(crate) struct NodeFiles {
     directory: PathBuf,
     side: Side,
 }
 
 /// A running node, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct NodeProcess {
     child: Child,
-    files: Files,
+    files: NodeFiles,
 }
 
-impl Files {
+impl NodeFiles {
     /// The files of the node at `side`, in `directory`.
     pub(crate) fn new(directory: &Path, side: Side) -> Self {
         let directory = directory.to_owned();
@@ -99,20 +99,20 @@ impl Files {
     }
 
     /// Writes the node's configuration: its half of `overlay`, with the other end's public key.
-    pub(crate) fn configure(&self, overlay: Overlay<'_>, peer: &str) -> io::Result<()> {
+    pub(crate) fn configure(&self, overlay: OverlayConfig<'_>, peer: &str) -> io::Result<()> {
         let configuration = Configuration::new(self.side, overlay, peer);
         let text = toml::to_string(&configuration).map_err(io::Error::other)?;
         fs::write(self.configuration(), text)
     }
 }
 
-impl Node {
+impl NodeProcess {
     /// Starts the program `binary` as the node that `files` configure, in `namespace`; its time zero is
     /// `origin_ns` on `CLOCK_MONOTONIC`.
     pub(crate) fn start(
         binary: &Path,
         namespace: &Namespace,
-        files: Files,
+        files: NodeFiles,
         origin_ns: u64,
     ) -> io::Result<Self> {
         let log = fs::File::create(files.log())?;
@@ -145,7 +145,7 @@ impl Node {
     }
 
     /// Waits until the node, which was told to end, has written its files, and says where they are.
-    pub(crate) fn finish(mut self) -> io::Result<Files> {
+    pub(crate) fn finish(mut self) -> io::Result<NodeFiles> {
         for _ in 0..ATTEMPTS {
             match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(self.files.clone()),
@@ -163,7 +163,7 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+impl Drop for NodeProcess {
     fn drop(&mut self) {
         // It is gone already, or about to be: nothing is left to do about a failure.
         let _ = self.child.kill();
@@ -212,7 +212,7 @@ struct PathTable<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    fn new(side: Side, overlay: Overlay<'a>, peer: &'a str) -> Self {
+    fn new(side: Side, overlay: OverlayConfig<'a>, peer: &'a str) -> Self {
         let paths = (0..).map(PathId).zip(overlay.paths);
         Self {
             liveness: overlay.liveness,

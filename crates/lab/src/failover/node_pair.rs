@@ -14,35 +14,35 @@ use polypath_live::stats::Stats;
 use polypath_sim::Side;
 use tempfile::TempDir;
 
-use super::TURN;
-use super::contender::{LINKS, PRIORITY};
-use crate::ends::Ends;
-use crate::node::{self, Files};
+use super::READ_TIMEOUT;
+use super::candidate::{LINKS, PRIORITY};
+use crate::addressing::{SIDES, overlay_addresses, side_name};
+use crate::endpoints::Endpoints;
+use crate::node_process::{self, NodeFiles};
 use crate::node_thread::NodeThread;
-use crate::plan::{SIDES, overlay_addresses, side_name};
 
 const PORT: u16 = 6000;
 const MEMORY: &str = "/dev/shm";
 
 /// The nodes, with their files.
-pub(super) struct Overlay {
+pub(super) struct NodePair {
     nodes: [NodeThread; 2],
-    files: [Files; 2],
+    files: [NodeFiles; 2],
     _directory: TempDir,
 }
 
-impl Overlay {
+impl NodePair {
     /// Starts the nodes, and opens the sockets of sender and receiver.
-    pub(super) fn start(ends: &Ends) -> io::Result<(Self, [UdpSocket; 2])> {
+    pub(super) fn start(endpoints: &Endpoints) -> io::Result<(Self, [UdpSocket; 2])> {
         let directory = scratch()?;
-        let files = SIDES.map(|side| Files::new(directory.path(), side));
+        let files = SIDES.map(|side| NodeFiles::new(directory.path(), side));
         let mut public = Vec::new();
         for files in &files {
             let key = keys::generate(&files.key()).map_err(io::Error::other)?;
             public.push(key.to_string());
         }
         let names = ["one", "two"].map(String::from);
-        let overlay = node::Overlay {
+        let overlay = node_process::OverlayConfig {
             paths: &names,
             policy: PolicyConfig::SinglePath { path: 0 },
             probing: ProbingConfig::default(),
@@ -54,13 +54,13 @@ impl Overlay {
                 stats: Some(files[at].stats()),
                 ..Options::default()
             };
-            let (namespace, file) = (ends.at(SIDES[at]), files[at].configuration());
+            let (namespace, file) = (endpoints.at(SIDES[at]), files[at].configuration());
             NodeThread::start_realtime(namespace, &file, &options, PRIORITY)
         };
         let nodes = [start(0)?, start(1)?];
         let sockets = [
-            open(ends, Side::Server, Side::Client)?,
-            open(ends, Side::Client, Side::Server)?,
+            open(endpoints, Side::Server, Side::Client)?,
+            open(endpoints, Side::Client, Side::Server)?,
         ];
         let overlay = Self {
             nodes,
@@ -83,7 +83,7 @@ impl Overlay {
         Ok(None)
     }
 
-    /// Ends the nodes and says what they counted.
+    /// Endpoints the nodes and says what they counted.
     pub(super) fn finish(self) -> io::Result<[Stats; 2]> {
         let [server, client] = self.nodes;
         Ok([server.finish()?, client.finish()?])
@@ -97,7 +97,7 @@ fn scratch() -> io::Result<TempDir> {
 }
 
 /// What the node deems its paths to be, as of the last second.
-fn states(files: &Files) -> io::Result<Vec<String>> {
+fn states(files: &NodeFiles) -> io::Result<Vec<String>> {
     let bytes = match fs::read(files.stats()) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         bytes => bytes?,
@@ -114,13 +114,13 @@ fn is_ready(state: &str) -> bool {
         .any(|ready| serde_json::json!(ready) == state)
 }
 
-fn open(ends: &Ends, from: Side, to: Side) -> io::Result<UdpSocket> {
+fn open(endpoints: &Endpoints, from: Side, to: Side) -> io::Result<UdpSocket> {
     let address = |side| (overlay_addresses(side)[0].address(), PORT);
-    let socket = ends.at(from).run(|| {
+    let socket = endpoints.at(from).run(|| {
         let socket = UdpSocket::bind(address(from))?;
         socket.connect(address(to))?;
         Ok(socket)
     })?;
-    socket.set_read_timeout(Some(TURN))?;
+    socket.set_read_timeout(Some(READ_TIMEOUT))?;
     Ok(socket)
 }

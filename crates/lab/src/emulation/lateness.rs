@@ -11,14 +11,14 @@ const INTERVAL: Duration = Duration::from_millis(1);
 /// The lateness of packets alone would not show a stall while none is due to leave and some wait to enter;
 /// that of the wakes does. They are kept apart, since the more numerous would outvote the other.
 #[derive(Clone, Debug, Default)]
-pub struct Punctuality {
+pub struct EmulationLateness {
     /// By how much packets left later than they were due.
     pub packets: Lateness,
     /// By how much the thread woke later than it had asked.
     pub wakes: Lateness,
 }
 
-impl Punctuality {
+impl EmulationLateness {
     /// Counts a wake that came `by` later than asked, and those that would have come meanwhile and been
     /// late by what was left of it: one stall is otherwise one sample, however long it lasts (Tene,
     /// "coordinated omission").
@@ -50,26 +50,26 @@ mod tests {
 
     #[test]
     fn punctual_wakes_do_not_outvote_late_packets() {
-        let mut punctuality = Punctuality::default();
+        let mut lateness = EmulationLateness::default();
         for _ in 0..100_000 {
-            punctuality.record_wake(Duration::from_micros(5));
+            lateness.record_wake(Duration::from_micros(5));
         }
         for _ in 0..100 {
-            punctuality.packets.record(Duration::from_millis(3));
+            lateness.packets.record(Duration::from_millis(3));
         }
-        assert!(punctuality.quantile(0.5) >= Duration::from_millis(3));
-        assert_eq!(punctuality.max(), punctuality.packets.max());
+        assert!(lateness.quantile(0.5) >= Duration::from_millis(3));
+        assert_eq!(lateness.max(), lateness.packets.max());
     }
 
     #[test]
     fn a_stall_counts_for_as_long_as_it_lasts() {
-        let mut punctuality = Punctuality::default();
+        let mut lateness = EmulationLateness::default();
         for _ in 0..900 {
-            punctuality.record_wake(Duration::from_micros(5));
+            lateness.record_wake(Duration::from_micros(5));
         }
-        punctuality.record_wake(Duration::from_millis(100));
-        assert_eq!(punctuality.wakes.count(), 1000);
-        assert!(punctuality.quantile(0.95) >= Duration::from_millis(49));
-        assert!(punctuality.quantile(0.5) < Duration::from_micros(6));
+        lateness.record_wake(Duration::from_millis(100));
+        assert_eq!(lateness.wakes.count(), 1000);
+        assert!(lateness.quantile(0.95) >= Duration::from_millis(49));
+        assert!(lateness.quantile(0.5) < Duration::from_micros(6));
     }
 }
