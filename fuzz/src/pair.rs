@@ -8,7 +8,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::key::PrivateKey;
-use polypath_session::session::{Input, Limits, MOST_HELD, Output, Session, SessionConfig};
+use polypath_session::session::{Input, Limits, CAPACITY, Output, Session, SessionConfig};
 
 const PATHS: u8 = 2;
 /// Datagrams that the network holds; the oldest gets lost.
@@ -128,7 +128,7 @@ impl Pair {
                 Output::Event(_) => {}
             },
         );
-        assert!(self.ends[who].held() <= MOST_HELD);
+        assert!(self.ends[who].buffered() <= CAPACITY);
         outcome
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             first_difference = Some(FirstDifference { line, difference });
             break;
         }
-        counts.count(line.entry.at, line.entry.said.len());
+        counts.count(line.entry.at, line.entry.outputs.len());
     }
     if lines.is_truncated() {
         print_message(&format!(

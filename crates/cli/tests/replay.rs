@@ -44,8 +44,8 @@ fn recording() -> Vec<String> {
         let entry = Entry {
             at,
             wake,
-            said,
-            next,
+            outputs: said,
+            deadline: next,
         };
         let number = lines.len() as u64 + 1;
         let line = Line { number, entry };
@@ -55,7 +55,7 @@ fn recording() -> Vec<String> {
     let mut at = Time::ZERO;
     while at < Time::ZERO + Duration::from_secs(20) {
         let entry = wake(at, Wake::Timeout);
-        for said in &entry.said {
+        for said in &entry.outputs {
             if let Output::Transmit(frame) = said
                 && let Body::Heartbeat(purpose) = frame.body
                 && frame.path == PathId(1)
@@ -66,7 +66,9 @@ fn recording() -> Vec<String> {
             }
         }
         // It changes nothing, and tells when the endpoint wants to be woken.
-        at = wake(at, Wake::Input(Input::Late(at))).next.unwrap();
+        at = wake(at, Wake::Input(Input::DriverBehind(at)))
+            .deadline
+            .unwrap();
     }
     let end = lines.len() as u64 + 1;
     lines.push(serde_json::to_string(&End { end }).unwrap());
@@ -139,7 +141,7 @@ fn an_altered_decision_is_named_with_its_line_and_time() {
     );
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["difference"]["line"].as_u64(), Some(number));
-    assert_eq!(said["difference"]["difference"]["decision"], "said");
+    assert_eq!(said["difference"]["difference"]["decision"], "output");
 }
 
 #[test]
@@ -147,7 +149,10 @@ fn a_deadline_that_was_put_off_is_named_with_its_line() {
     let mut lines = recording();
     let at = lines.len() / 2;
     let mut line: Line = serde_json::from_str(&lines[at]).unwrap();
-    line.entry.next = line.entry.next.map(|next| next + Duration::from_nanos(1));
+    line.entry.deadline = line
+        .entry
+        .deadline
+        .map(|next| next + Duration::from_nanos(1));
     lines[at] = serde_json::to_string(&line).unwrap();
     let (code, _, errors) = replay(&lines.join("\n"), &[]);
     assert_eq!(code, 1);

@@ -45,18 +45,17 @@ pub enum Input<P> {
     /// The other end has started anew, and knows nothing of before: the frames that come from now on are its own, and count
     /// from its first one.
     PeerRestarted,
-    /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
-    /// this time at the earliest.
-    Late(Time),
-    /// The interface of a path lets through packets of at most so many bytes: how many cross whole is found out from
-    /// now on ([`crate::pmtu`]), where paths are watched.
-    Room {
+    /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
+    /// their outputs leave at this time at the earliest.
+    DriverBehind(Time),
+    /// The MTU of a path's interface, from which path MTU discovery starts ([`crate::pmtu`]) where paths are watched.
+    InterfaceMtu {
         /// The path.
         path: PathId,
-        /// The longest packet in bytes; 0 where nothing is to be found out.
-        packet: u16,
-        /// Whether the path goes by another way than before, of which nothing is known.
-        elsewhere: bool,
+        /// The longest packet that the interface accepts, in bytes; 0 disables discovery.
+        mtu: u16,
+        /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
+        rerouted: bool,
     },
     /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
     Adjust(Adjustment),
@@ -197,14 +196,14 @@ impl<P: Payload> Machine for Endpoint<P> {
                     self.sender.on_reachable(now, PathSet::only(path));
                 }
             }
-            Input::Late(present) => self.sender.on_late(present),
-            Input::Room {
+            Input::DriverBehind(present) => self.sender.on_late(present),
+            Input::InterfaceMtu {
                 path,
-                packet,
-                elsewhere,
+                mtu,
+                rerouted,
             } => {
                 if self.paths.contains(path) {
-                    self.sender.on_room(now, path, (packet, elsewhere), out);
+                    self.sender.on_room(now, path, (mtu, rerouted), out);
                 }
             }
             Input::Adjust(to) => {

@@ -19,8 +19,8 @@
 //! * A node sends only to addresses that its configuration gives, or from which the peer proved its key in this run; but for
 //!   the answer to a handshake, which goes to where that came from.
 //! * A relay sends only to addresses from which a node proved its key in this run, and on to others no more than came.
-//! * A node holds no more than [it may](polypath_session::tunnel::Tunnel::most_held), and a relay no more than
-//!   [`MOST_HELD`](polypath_session::relay::MOST_HELD), whatever comes.
+//! * A node holds no more than [it may](polypath_session::tunnel::Tunnel::capacity), and a relay no more than
+//!   [`CAPACITY`](polypath_session::relay::CAPACITY), whatever comes.
 //! * The deadline of a machine that was woken for it moves on.
 //!
 //! They are checked as it goes, against what the harness knows and the nodes do not. That they can fail is shown by nodes

@@ -22,7 +22,7 @@ pub struct Node {
     tunnel: Tunnel,
     endpoint: EndpointConfig,
     /// The longest packet that the interface of each path lets through, and an application sends.
-    room: u16,
+    interface_mtu: u16,
     /// The latest time that it has seen, of its own.
     last: Time,
     /// When it started: its own time counts from there.
@@ -85,12 +85,12 @@ impl Node {
         for path in schedule.relayed() {
             let relay = relay_key(schedule.seed, path).public();
             let entropy = schedule.seed.stream(&format!("{name}/{}", path.0));
-            tunnel.go_by_relay(path, session.with_relay(relay), Box::new(entropy));
+            tunnel.add_relay(path, session.with_relay(relay), Box::new(entropy));
         }
         Self {
             tunnel,
             endpoint,
-            room: sabotage.room(schedule.tun_mtu()),
+            interface_mtu: sabotage.room(schedule.tun_mtu()),
             last: Time::ZERO,
             started: start.at,
             peer,
@@ -143,7 +143,7 @@ impl Node {
     /// What tells it that it is behind, and catches up until `now`.
     #[must_use]
     pub fn late(&self, now: Time) -> Input {
-        Input::Late(self.own(now))
+        Input::DriverBehind(self.own(now))
     }
 
     /// What tells it to go on by `settings`.
@@ -157,15 +157,15 @@ impl Node {
         Input::Adjust(adjustment.expect("a schedule draws what an endpoint can be"))
     }
 
-    /// What tells it how long packets a path lets through at its end, and whether that goes by another way than before.
+    /// The input that gives it the MTU of a path's interface, and whether the route of the path has changed.
     #[must_use]
-    pub fn room(&self, path: PathId, elsewhere: bool) -> Input {
+    pub fn interface_mtu(&self, path: PathId, rerouted: bool) -> Input {
         let is_watched = self.endpoint.liveness.is_some();
-        let packet = if is_watched { self.room } else { 0 };
-        Input::Room {
+        let mtu = if is_watched { self.interface_mtu } else { 0 };
+        Input::InterfaceMtu {
             path,
-            packet,
-            elsewhere,
+            mtu,
+            rerouted,
         }
     }
 
@@ -182,12 +182,12 @@ impl Node {
     /// Where it answers a datagram that does not tell where the peer is.
     #[must_use]
     pub fn answer(&self, source: Address) -> Address {
-        self.peer[source.path.index()].answer(source)
+        self.peer[source.path.index()].reply_to(source)
     }
 
     /// Takes the source of a datagram that the tunnel calls authentic; true where the peer moved.
     pub fn hear(&mut self, source: Address) -> bool {
-        self.peer[source.path.index()].hear(source)
+        self.peer[source.path.index()].update(source)
     }
 }
 

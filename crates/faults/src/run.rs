@@ -301,7 +301,7 @@ impl<'a> Run<'a> {
         };
         let mut said = Vec::new();
         let woken = node.wake(at, wake, &mut |output| said.push(output));
-        let (held, most_held) = (node.tunnel().held(), node.tunnel().most_held());
+        let (held, most_held) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);
         woken.map_err(|Stuck(why)| Violation::Stuck { host, why })?;
         if let Some(parcel) = parcel {
@@ -347,8 +347,8 @@ impl<'a> Run<'a> {
                 let entry = Entry::Said(Host::Node(end), &event);
                 self.trace.note(self.now, &entry);
             }
-            Output::TooLong { packet, .. } => self.ledger.refuse(&packet),
-            Output::RelayHeard { .. } => {}
+            Output::PacketTooBig { packet, .. } => self.ledger.refuse(&packet),
+            Output::RelayAuthenticated { .. } => {}
         }
         Ok(())
     }

@@ -193,7 +193,7 @@ impl Node {
         let session = session(config, private_key, max_datagram, clock);
         let mut tunnel = tunnel(config, endpoint, &session)?;
         if let Some(recorder) = recorder {
-            tunnel = tunnel.recorded_by(recorder);
+            tunnel = tunnel.with_recorder(recorder);
         }
         let tun = open_tun(config, mtu)?;
         let driver = Driver::new(clock)?;
@@ -299,7 +299,7 @@ fn tunnel(
     for (id, path) in (0..).map(PathId).zip(&config.paths) {
         if let Some(relay) = &path.relay {
             let session = session.with_relay(relay.public_key);
-            tunnel.go_by_relay(id, session, Box::new(SystemEntropy));
+            tunnel.add_relay(id, session, Box::new(SystemEntropy));
         }
     }
     Ok(tunnel)

@@ -14,7 +14,7 @@ pub use read::{Reader, RecordingError};
 pub(crate) use write::start;
 
 /// Version of the form of recordings; it changes with any change of an entry's form or meaning.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The software that makes recordings.
 pub const SOFTWARE: &str = concat!("polypath ", env!("CARGO_PKG_VERSION"));

@@ -50,8 +50,8 @@ fn exchange(ends: &mut [Tunnel; 2], who: usize, wake: Wake<Input>) -> usize {
         }
         Output::Packet(_) => packets += 1,
         Output::Authenticated { .. }
-        | Output::RelayHeard { .. }
-        | Output::TooLong { .. }
+        | Output::RelayAuthenticated { .. }
+        | Output::PacketTooBig { .. }
         | Output::Event(_)
         | Output::Session(_)
         | Output::Relay { .. } => {}
@@ -74,7 +74,7 @@ fn carry(criterion: &mut Criterion) {
     for name in ["carry", "carry and record"] {
         let mut ends = [tunnel("a", "b"), tunnel("b", "a")];
         if name == "carry and record" {
-            ends = ends.map(|end| end.recorded_by(Box::new(drop)));
+            ends = ends.map(|end| end.with_recorder(Box::new(drop)));
         }
         exchange(&mut ends, 0, Wake::Timeout);
         assert!(ends.iter().all(Tunnel::is_established));

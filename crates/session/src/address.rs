@@ -23,7 +23,7 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
 
     /// It is learned, beginning with where the peer is now, if that is known.
     #[must_use]
-    pub const fn learning_from(address: Option<A>) -> Self {
+    pub const fn learned(address: Option<A>) -> Self {
         let learns = true;
         Self { address, learns }
     }
@@ -36,7 +36,7 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
 
     /// Where to answer a datagram that came from `source` and does not tell where the peer is.
     #[must_use]
-    pub fn answer(&self, source: A) -> A {
+    pub fn reply_to(&self, source: A) -> A {
         if self.learns {
             source
         } else {
@@ -45,7 +45,7 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
     }
 
     /// Takes the source of an authentic datagram; true where the peer is now at another address than before.
-    pub fn hear(&mut self, source: A) -> bool {
+    pub fn update(&mut self, source: A) -> bool {
         let moved = self.learns && self.address != Some(source);
         if moved {
             self.address = Some(source);
@@ -62,28 +62,28 @@ mod tests {
     fn an_address_that_is_not_configured_follows_the_peer() {
         let mut peer = PeerAddress::configured(None);
         assert_eq!(peer.get(), None);
-        assert_eq!(peer.answer(3), 3);
+        assert_eq!(peer.reply_to(3), 3);
         assert_eq!(peer.get(), None);
-        assert!(peer.hear(1));
-        assert!(!peer.hear(1));
-        assert!(peer.hear(2));
+        assert!(peer.update(1));
+        assert!(!peer.update(1));
+        assert!(peer.update(2));
         assert_eq!(peer.get(), Some(2));
     }
 
     #[test]
     fn a_configured_address_stays() {
         let mut peer = PeerAddress::configured(Some(1));
-        assert!(!peer.hear(2));
+        assert!(!peer.update(2));
         assert_eq!(peer.get(), Some(1));
-        assert_eq!(peer.answer(2), 1);
+        assert_eq!(peer.reply_to(2), 1);
     }
 
     #[test]
     fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
-        let mut peer = PeerAddress::learning_from(Some(1));
+        let mut peer = PeerAddress::learned(Some(1));
         assert_eq!(peer.get(), Some(1));
-        assert!(!peer.hear(1));
-        assert!(peer.hear(2));
+        assert!(!peer.update(1));
+        assert!(peer.update(2));
         assert_eq!(peer.get(), Some(2));
     }
 }

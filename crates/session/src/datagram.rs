@@ -52,8 +52,8 @@ pub const INITIATION: u8 = 1;
 pub const RESPONSE: u8 = 2;
 /// The first byte of a transport datagram.
 pub const TRANSPORT: u8 = 3;
-/// Where the receiver's index stands in a response and in a transport datagram.
-pub const RECEIVER: usize = 1;
+/// The offset of the receiver's index in a response and in a transport datagram, in bytes.
+pub const RECEIVER_OFFSET: usize = 1;
 
 const COUNTER_BITS: u32 = 56;
 /// The greatest counter of a path; the one above it would be the next path's zero.

@@ -9,17 +9,17 @@ use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
 /// The longest time between two tries of anything that waits for an answer.
-pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+pub const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Intervals between tries of anything that waits for an answer: doubling, from half a second to 5 s.
 pub(crate) fn backoff(tries: u32) -> Duration {
-    Duration::from_millis(500 << tries.min(4)).min(LONGEST_RETRY)
+    Duration::from_millis(500 << tries.min(4)).min(MAX_RETRY_INTERVAL)
 }
 
 /// Silence after which hellos ask for an answer.
 const ASK_AFTER: Duration = Duration::from_secs(5);
 /// Silence, counted from the first frame that nothing answers, after which a handshake begins.
-pub const SILENT_AFTER: Duration = Duration::from_secs(10);
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Hellos {
     pub(crate) fn take_due(&mut self, now: Time) -> Due {
         let mut due = Due::default();
         if let Some(since) = self.unanswered {
-            if now >= since + SILENT_AFTER {
+            if now >= since + SILENCE_TIMEOUT {
                 self.unanswered = None;
                 self.asked = false;
                 due.handshake = true;
@@ -118,7 +118,12 @@ impl Hellos {
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         let silence = self.unanswered.map(|since| Deadline {
-            at: since + if self.asked { SILENT_AFTER } else { ASK_AFTER },
+            at: since
+                + if self.asked {
+                    SILENCE_TIMEOUT
+                } else {
+                    ASK_AFTER
+                },
             why: "no answer from the peer",
         });
         let again = self.again.map(|(at, _)| Deadline {

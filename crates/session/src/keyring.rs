@@ -53,7 +53,7 @@ impl Keyring {
     }
 
     /// By what the peer names the keys that open.
-    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn local_indices(&self) -> impl Iterator<Item = u32> {
         let previous = self.previous.iter().map(|(pair, _)| pair);
         let in_use = self.current.iter().chain(&self.next);
         in_use.chain(previous).map(|pair| pair.local)
@@ -61,7 +61,7 @@ impl Keyring {
 
     /// Whether keys go by `index` already.
     pub(crate) fn knows(&self, index: u32) -> bool {
-        self.indices().any(|known| known == index)
+        self.local_indices().any(|known| known == index)
     }
 
     /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more, if they are of the same

@@ -54,9 +54,9 @@ pub struct Entry {
     /// By what.
     pub wake: Wake<Input<Shape>>,
     /// What it said, in this order.
-    pub said: Vec<Output<Shape>>,
+    pub outputs: Vec<Output<Shape>>,
     /// When it wanted to be woken next.
-    pub next: Option<Time>,
+    pub deadline: Option<Time>,
 }
 
 /// Whoever takes entries, in the order in which they came about; it must not wait.
@@ -101,15 +101,15 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
         Input::Reachable => Input::Reachable,
         Input::PeerRestarted => Input::PeerRestarted,
         Input::PathReachable(path) => Input::PathReachable(*path),
-        Input::Late(present) => Input::Late(*present),
-        Input::Room {
+        Input::DriverBehind(present) => Input::DriverBehind(*present),
+        Input::InterfaceMtu {
             path,
-            packet,
-            elsewhere,
-        } => Input::Room {
+            mtu,
+            rerouted,
+        } => Input::InterfaceMtu {
             path: *path,
-            packet: *packet,
-            elsewhere: *elsewhere,
+            mtu: *mtu,
+            rerouted: *rerouted,
         },
         Input::Adjust(to) => Input::Adjust(*to),
     })

@@ -8,12 +8,12 @@
 //! **What is forwarded.** What one node sealed for the relay, and nothing else, is sealed for the other and sent to where that
 //! is. In the seal are the nodes' own datagrams, handshakes included, sealed end to end: the relay cannot read them, change
 //! them unnoticed or make any. Nothing waits: where the other node has no session here, or has answered nothing for
-//! [`SILENT_AFTER`](crate::session::SILENT_AFTER), a datagram is dropped, and counted.
+//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), a datagram is dropped, and counted.
 //!
 //! **What it cannot be used for.** A datagram leaves for one that opened and is no longer than that; beside these leave only
 //! answers to handshakes, which are shorter, and hellos under agreed keys. So nobody who proves nothing gets more than
 //! they sent, or has anything sent to others. What each node may have forwarded is bounded by a rate. What
-//! handshakes of strangers may cost is bounded, too ([`Reject::Throttled`]); what is held, by [`MOST_HELD`].
+//! handshakes of strangers may cost is bounded, too ([`Reject::Throttled`]); what is held, by [`CAPACITY`].
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
@@ -24,28 +24,28 @@ use crate::datagram::{self, Datagram, Handshake};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject};
 use crate::session::{self, Refusal, Session, SessionConfig};
-use place::Place;
-pub use place::{Traffic, Undelivered};
-pub use seam::{Input, Output, RelayConfig, RelayEvent, Side};
+pub use io::{Input, Output, RelayConfig, RelayEvent, Side};
+use peer::RelayPeer;
+pub use peer::{Traffic, Undelivered};
 
-mod place;
-mod seam;
+mod io;
+mod peer;
 
 /// What a node may send at once, as time at its rate: a window of TCP that leaves in one burst, over a round trip that is
 /// usual on a path with a detour.
 pub const BURST: Duration = Duration::from_millis(50);
 /// A burst is at least so long, whatever the rate: an initial window of ten segments (RFC 6928) and what a policy adds.
-pub const LEAST_BURST: units::Bytes = units::Bytes(16 * 1500);
+pub const MIN_BURST: units::Bytes = units::Bytes(16 * 1500);
 
-/// Most of what a relay holds at once, whatever comes ([`Relay::held`]).
-pub const MOST_HELD: usize = 2 * session::MOST_HELD;
+/// Most of what a relay holds at once, whatever comes ([`Relay::buffered`]).
+pub const CAPACITY: usize = 2 * session::CAPACITY;
 
 /// The path of either session.
 const PATH: PathId = PathId(0);
 
 /// A relay of one path.
 pub struct Relay<A> {
-    places: [Place<A>; 2],
+    peers: [RelayPeer<A>; 2],
     rate: Rate,
     burst: Duration,
     max_datagram: usize,
@@ -57,7 +57,7 @@ impl<A: Copy + PartialEq> Relay<A> {
     #[must_use]
     pub fn new(config: &RelayConfig, entropy: [BoxedEntropy; 2]) -> Self {
         let mut nodes = config.nodes.into_iter();
-        let mut place = |entropy| {
+        let mut peer = |entropy| {
             let session = SessionConfig {
                 private_key: config.private_key.clone(),
                 // There are as many as sources of entropy.
@@ -68,12 +68,12 @@ impl<A: Copy + PartialEq> Relay<A> {
                 wall_clock: 0,
                 limits: config.limits,
             };
-            Place::new(Session::answering(session, entropy))
+            RelayPeer::new(Session::responder(session, entropy))
         };
         let [first, second] = entropy;
-        let least = config.rate.transmission_time(LEAST_BURST);
+        let least = config.rate.transmission_time(MIN_BURST);
         Self {
-            places: [place(first), place(second)],
+            peers: [peer(first), peer(second)],
             rate: config.rate,
             burst: BURST.max(least),
             max_datagram: config.max_datagram,
@@ -84,30 +84,30 @@ impl<A: Copy + PartialEq> Relay<A> {
     /// Where a node is, if it has come.
     #[must_use]
     pub fn address(&self, side: Side) -> Option<A> {
-        self.place(side).address.get()
+        self.peer(side).address.get()
     }
 
     /// Whether there is a session with a node.
     #[must_use]
     pub fn is_established(&self, side: Side) -> bool {
-        self.place(side).session.is_established()
+        self.peer(side).session.is_established()
     }
 
-    /// By what a node names the keys that open here ([`Session::indices`]).
-    pub fn indices(&self, side: Side) -> impl Iterator<Item = u32> {
-        self.place(side).session.indices()
+    /// By what a node names the keys that open here ([`Session::local_indices`]).
+    pub fn local_indices(&self, side: Side) -> impl Iterator<Item = u32> {
+        self.peer(side).session.local_indices()
     }
 
     /// What happened in the session with a node, in numbers.
     #[must_use]
     pub fn counters(&self, side: Side) -> &Counters {
-        self.place(side).session.counters()
+        self.peer(side).session.counters()
     }
 
     /// What became of a node's datagrams.
     #[must_use]
     pub fn traffic(&self, side: Side) -> &Traffic {
-        &self.place(side).traffic
+        &self.peer(side).traffic
     }
 
     /// How many datagrams were dropped for `reason` that belong to the session of neither node.
@@ -116,18 +116,18 @@ impl<A: Copy + PartialEq> Relay<A> {
         self.strangers.rejected(reason)
     }
 
-    /// How much is held of what comes and goes: at most [`MOST_HELD`].
+    /// How much is held of what comes and goes: at most [`CAPACITY`].
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.places.iter().map(|place| place.session.held()).sum()
+    pub fn buffered(&self) -> usize {
+        self.peers.iter().map(|peer| peer.session.buffered()).sum()
     }
 
-    fn place(&self, side: Side) -> &Place<A> {
-        &self.places[side.index()]
+    fn peer(&self, side: Side) -> &RelayPeer<A> {
+        &self.peers[side.index()]
     }
 
-    fn place_mut(&mut self, side: Side) -> &mut Place<A> {
-        &mut self.places[side.index()]
+    fn peer_mut(&mut self, side: Side) -> &mut RelayPeer<A> {
+        &mut self.peers[side.index()]
     }
 
     fn receive(&mut self, now: Time, source: A, bytes: &[u8], out: &mut impl FnMut(Output<A>)) {
@@ -167,14 +167,14 @@ impl<A: Copy + PartialEq> Relay<A> {
     ) -> Result<(), Reject> {
         let mut is_known = false;
         for side in Side::ALL {
-            let place = self.place_mut(side);
-            if !place.session.knows(index) {
+            let peer = self.peer_mut(side);
+            if !peer.session.knows(index) {
                 continue;
             }
             is_known = true;
             // Both may have drawn one index: then it opens at one of them.
             let mut tell = |said| out(told(side, said));
-            let receipt = place.receive(now, source, bytes, &mut tell);
+            let receipt = peer.receive(now, source, bytes, &mut tell);
             if let Some(frame) = receipt.frame {
                 self.forward(now, side, &frame, bytes.len(), out);
             }
@@ -197,14 +197,10 @@ impl<A: Copy + PartialEq> Relay<A> {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
-        if self
-            .places
-            .iter()
-            .any(|place| place.session.is_copy(message))
-        {
+        if self.peers.iter().any(|peer| peer.session.is_copy(message)) {
             return Err(Reject::HandshakeCopy);
         }
-        let [reader, _] = &mut self.places;
+        let [reader, _] = &mut self.peers;
         let opened = match reader.session.read_initiation(now, PATH, message) {
             Ok(opened) => opened,
             Err(Refusal::Rejected(reason)) => return Err(reason),
@@ -214,16 +210,14 @@ impl<A: Copy + PartialEq> Relay<A> {
             }
         };
         let mut sides = Side::ALL.into_iter();
-        let is_writer = |side: &Side| self.place(*side).session.is_with(&opened);
+        let is_writer = |side: &Side| self.peer(*side).session.is_with(&opened);
         let side = sides.find(is_writer).ok_or(Reject::WrongKey)?;
         let ephemeral = opened.ephemeral;
         let mut tell = |said| out(told(side, said));
-        let greeted = self.place_mut(side).greet(now, source, opened, &mut tell);
+        let greeted = self.peer_mut(side).greet(now, source, opened, &mut tell);
         if greeted == Err(Reject::StaleTimestamp) {
             // It is the first session that reads them.
-            self.place_mut(Side::First)
-                .session
-                .remember_stale(ephemeral);
+            self.peer_mut(Side::First).session.remember_stale(ephemeral);
         }
         greeted
     }
@@ -238,8 +232,8 @@ impl<A: Copy + PartialEq> Relay<A> {
         out: &mut impl FnMut(Output<A>),
     ) {
         let (rate, burst) = (self.rate, self.burst);
-        let obstacle = self.place(side.other()).obstacle();
-        let from = self.place_mut(side);
+        let obstacle = self.peer(side.other()).obstacle();
+        let from = self.peer_mut(side);
         let reason = obstacle.or_else(|| from.exceeds(now, len, rate, burst));
         if let Some(reason) = reason {
             from.traffic.count(reason);
@@ -247,23 +241,23 @@ impl<A: Copy + PartialEq> Relay<A> {
         }
         let mut sent = None;
         let to = side.other();
-        self.place_mut(to).seal(now, frame, &mut |said| {
-            if let place::Said::Send { datagram, .. } = &said {
+        self.peer_mut(to).seal(now, frame, &mut |said| {
+            if let peer::PeerOutput::Send { datagram, .. } = &said {
                 sent = Some(datagram.len());
             }
             out(told(to, said));
         });
         if let Some(len) = sent {
-            self.place_mut(side).traffic.forward(len);
+            self.peer_mut(side).traffic.forward(len);
         }
     }
 }
 
-fn told<A>(side: Side, said: place::Said<A>) -> Output<A> {
+fn told<A>(side: Side, said: peer::PeerOutput<A>) -> Output<A> {
     match said {
-        place::Said::Send { to, datagram } => Output::Send { to, datagram },
-        place::Said::Located(at) => Output::Event(RelayEvent::Located { side, at }),
-        place::Said::Session(event) => Output::Event(RelayEvent::Session { side, event }),
+        peer::PeerOutput::Send { to, datagram } => Output::Send { to, datagram },
+        peer::PeerOutput::Located(at) => Output::Event(RelayEvent::Located { side, at }),
+        peer::PeerOutput::Session(event) => Output::Event(RelayEvent::Session { side, event }),
     }
 }
 
@@ -277,15 +271,15 @@ impl<A: Copy + PartialEq> Machine for Relay<A> {
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<A>)) {
         for side in Side::ALL {
-            let place = self.place_mut(side);
-            if place.session.deadline().is_some_and(|due| due.at <= now) {
-                place.expire(now, &mut |said| out(told(side, said)));
+            let peer = self.peer_mut(side);
+            if peer.session.deadline().is_some_and(|due| due.at <= now) {
+                peer.expire(now, &mut |said| out(told(side, said)));
             }
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let [first, second] = &self.places;
+        let [first, second] = &self.peers;
         Deadline::earlier(first.session.deadline(), second.session.deadline())
     }
 }

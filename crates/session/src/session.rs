@@ -43,27 +43,27 @@ use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::handshake::Agreed;
 use crate::hello::Hellos;
-pub use crate::hello::{LONGEST_RETRY, SILENT_AFTER};
+pub use crate::hello::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
 pub(crate) use attempts::Refusal;
+pub use io::{Input, Output, SessionConfig};
 pub use limits::Limits;
-pub use seam::{Input, Output, SessionConfig};
 
 mod attempts;
-mod detour;
 mod guard;
 mod initiations;
-mod introducer;
+mod io;
 mod limits;
-mod seam;
+mod local_identity;
+mod reply_path;
 
 /// Frames that wait for a session; the oldest gives way.
 const QUEUE_LEN: usize = 64;
 /// Most of what a session holds at once beside what its configuration says, whatever comes: frames that wait for keys,
-/// and initiations that are known again ([`Session::held`]).
-pub const MOST_HELD: usize = QUEUE_LEN + guard::KNOWN;
+/// and initiations that are known again ([`Session::buffered`]).
+pub const CAPACITY: usize = QUEUE_LEN + guard::KNOWN;
 /// Answers a hello.
 const HELLO_ANSWER: &[u8] = &[1];
 
@@ -112,9 +112,9 @@ impl Session {
     }
 
     /// A session that begins no handshake: it answers those of the peer, and sends nothing more to one that has answered
-    /// nothing for [`SILENT_AFTER`] until it is heard again.
+    /// nothing for [`SILENCE_TIMEOUT`] until it is heard again.
     #[must_use]
-    pub fn answering(config: SessionConfig, entropy: BoxedEntropy) -> Self {
+    pub fn responder(config: SessionConfig, entropy: BoxedEntropy) -> Self {
         Self {
             begins: false,
             ..Self::new(config, entropy)
@@ -145,7 +145,7 @@ impl Session {
 
     /// Nothing comes back any more: keys are renewed at once, since the peer may have started anew and lost them. Until then
     /// those in use serve on.
-    pub(crate) fn doubt(&mut self, now: Time) {
+    pub(crate) fn request_rekey(&mut self, now: Time) {
         if self.is_established() {
             self.attempts.renew(now);
         }
@@ -163,8 +163,8 @@ impl Session {
     }
 
     /// By what the peer names the keys that open here, in the bytes 1 to 4 of transport datagrams.
-    pub fn indices(&self) -> impl Iterator<Item = u32> {
-        self.keys.indices()
+    pub fn local_indices(&self) -> impl Iterator<Item = u32> {
+        self.keys.local_indices()
     }
 
     /// Whether the peer names keys of this end by `index`.
@@ -184,10 +184,10 @@ impl Session {
         self.peer_paths
     }
 
-    /// How much is held of what comes and goes: at most [`MOST_HELD`].
+    /// How much is held of what comes and goes: at most [`CAPACITY`].
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.waiting.len() + self.attempts.held()
+    pub fn buffered(&self) -> usize {
+        self.waiting.len() + self.attempts.buffered()
     }
 
     /// How often what happened.

@@ -8,7 +8,7 @@
 //!
 //! A packet that is longer than any path carries whole ([`polypath_core::pmtu`]) is fragmented, where its sender allows
 //! that, as a router does (RFC 791, 2.3): then it is the application's host that joins it again, and no datagram is
-//! fragmented on its way, which many a network drops. Otherwise its sender is to hear of it ([`Output::TooLong`]).
+//! fragmented on its way, which many a network drops. Otherwise its sender is to hear of it ([`Output::PacketTooBig`]).
 //!
 //! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
 
@@ -28,12 +28,12 @@ use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
-use relayed::Relays;
-pub use seam::{Input, Output};
+pub use io::{Input, Output};
+use relays::Relays;
 
 mod fragment;
-mod relayed;
-mod seam;
+mod io;
+mod relays;
 
 /// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
@@ -78,13 +78,13 @@ impl Tunnel {
     }
 
     /// Lets `path` go by a relay, with which `session` is held ([`SessionConfig::with_relay`]).
-    pub fn go_by_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
+    pub fn add_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
         self.relays.add(path, Session::new(session, entropy));
     }
 
     /// Has `recorder` take all that comes to the endpoint and all that it decides, from its first wake on.
     #[must_use]
-    pub fn recorded_by(mut self, recorder: Recorder) -> Self {
+    pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
@@ -102,16 +102,16 @@ impl Tunnel {
     }
 
     /// How much is held of what comes and goes, in frames, handshakes, heartbeats, timers and windows: at most
-    /// [`most_held`](Self::most_held), whatever the network brings.
+    /// [`capacity`](Self::capacity), whatever the network brings.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.endpoint.held() + self.session.held() + self.relays.held()
+    pub fn buffered(&self) -> usize {
+        self.endpoint.held() + self.session.buffered() + self.relays.buffered()
     }
 
-    /// The most that [`held`](Self::held) can be, which depends on how many paths are watched, or go by a relay.
+    /// The most that [`buffered`](Self::buffered) can be, which depends on how many paths are watched, or go by a relay.
     #[must_use]
-    pub fn most_held(&self) -> usize {
-        self.endpoint.most_held() + session::MOST_HELD + self.relays.most_held()
+    pub fn capacity(&self) -> usize {
+        self.endpoint.most_held() + session::CAPACITY + self.relays.capacity()
     }
 
     /// The session with the relay of `path`; nothing where it goes by none.
@@ -120,9 +120,9 @@ impl Tunnel {
         self.relays.session(path)
     }
 
-    /// By what datagrams that come on `path` name the keys that open them ([`Session::indices`]).
-    pub fn indices(&self, path: PathId) -> impl Iterator<Item = u32> {
-        self.relay(path).unwrap_or(&self.session).indices()
+    /// By what datagrams that come on `path` name the keys that open them ([`Session::local_indices`]).
+    pub fn local_indices(&self, path: PathId) -> impl Iterator<Item = u32> {
+        self.relay(path).unwrap_or(&self.session).local_indices()
     }
 
     /// What was observed of `path`; nothing where paths are not watched.
@@ -188,7 +188,8 @@ impl Tunnel {
         }));
         // Hosts go by a limit for minutes: none is told that a search may raise in a moment.
         if is_final {
-            out(Output::TooLong { packet, limit });
+            let mtu = limit;
+            out(Output::PacketTooBig { packet, mtu });
         }
     }
 
@@ -265,13 +266,13 @@ impl Tunnel {
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
             wake: shape_of_wake(&wake),
-            said: Vec::new(),
-            next: None,
+            outputs: Vec::new(),
+            deadline: None,
         });
         let mut refused = None;
         let next = step(&mut self.endpoint, now, wake, &mut |said| {
             if let Some(entry) = &mut entry {
-                entry.said.push(shape_of_output(&said));
+                entry.outputs.push(shape_of_output(&said));
             }
             match said {
                 endpoint::Output::Transmit(frame)
@@ -289,7 +290,7 @@ impl Tunnel {
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
                 endpoint::Output::Event(event) => {
                     if let Event::PathSilent { path, .. } = event {
-                        relays.doubt(now, path);
+                        relays.request_rekey(now, path);
                     }
                     out(Output::Event(event));
                 }
@@ -307,7 +308,7 @@ impl Tunnel {
             }
         });
         if let Some((recorder, mut entry)) = self.recorder.as_mut().zip(entry) {
-            entry.next = next.map(|deadline| deadline.at);
+            entry.deadline = next.map(|deadline| deadline.at);
             recorder(entry);
         }
         if let Some(refused) = refused {
@@ -372,32 +373,32 @@ impl Machine for Tunnel {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet, out),
             Input::Datagram { path, datagram } => self.on_datagram(now, path, &datagram, out),
-            Input::Late(present) => {
-                let input = endpoint::Input::Late(present);
+            Input::DriverBehind(present) => {
+                let input = endpoint::Input::DriverBehind(present);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
             Input::Adjust(to) => {
                 let input = endpoint::Input::Adjust(to);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
-            Input::Addressed(path) => self.session.reach(now, path),
+            Input::PeerAddressKnown(path) => self.session.reach(now, path),
             Input::WallClock(at_zero) => {
                 self.session.set_wall_clock(at_zero);
                 self.relays.set_wall_clock(at_zero);
             }
-            Input::Reachable(path) => {
+            Input::PathReachable(path) => {
                 let input = endpoint::Input::PathReachable(path);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
-            Input::Room {
+            Input::InterfaceMtu {
                 path,
-                packet,
-                elsewhere,
+                mtu,
+                rerouted,
             } => {
-                let input = endpoint::Input::Room {
+                let input = endpoint::Input::InterfaceMtu {
                     path,
-                    packet,
-                    elsewhere,
+                    mtu,
+                    rerouted,
                 };
                 self.wake_endpoint(now, Wake::Input(input), out);
             }

@@ -97,5 +97,5 @@ fn believes(output: &Output) -> bool {
 
 /// Whether the datagram just taken opened as one of a relay, whatever it brought of the peer.
 fn is_relayed(output: &Output) -> bool {
-    matches!(output, Output::RelayHeard { .. })
+    matches!(output, Output::RelayAuthenticated { .. })
 }

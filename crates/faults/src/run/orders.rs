@@ -26,10 +26,10 @@ impl Run<'_> {
         &mut self,
         end: End,
         path: PathId,
-        elsewhere: bool,
+        rerouted: bool,
     ) -> Result<(), Violation> {
         let node = self.site(end).node.as_ref();
-        let input = node.map(|node| node.room(path, elsewhere));
+        let input = node.map(|node| node.interface_mtu(path, rerouted));
         input.map_or(Ok(()), |input| self.wake(end, Wake::Input(input)))
     }
 

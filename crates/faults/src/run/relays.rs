@@ -9,7 +9,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::event::SessionEvent;
-use polypath_session::relay::{Input, MOST_HELD, Output, Relay, RelayConfig, RelayEvent};
+use polypath_session::relay::{CAPACITY, Input, Output, Relay, RelayConfig, RelayEvent};
 
 use super::Run;
 use crate::node::{MAX_DATAGRAM, public_key, relay_key};
@@ -158,12 +158,12 @@ impl Run<'_> {
         let own = Time(now.since(started).0);
         let mut said = Vec::new();
         step(relay, own, wake, &mut |output| said.push(output));
-        let held = sabotage.held(relay.held());
+        let held = sabotage.held(relay.buffered());
         if let Some(due) = relay.deadline().filter(|due| is_timeout && due.at <= own) {
             let why = due.why;
             return Err(Violation::Stuck { host, why });
         }
-        if held > MOST_HELD {
+        if held > CAPACITY {
             return Err(Violation::Hoarded { host, held });
         }
         if let Some(parcel) = parcel {

@@ -9,7 +9,7 @@ use polypath_core::liveness::{LivenessConfig, MOST_MISSES};
 use polypath_core::pmtu;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
-use polypath_session::session::{LONGEST_RETRY, SILENT_AFTER};
+use polypath_session::session::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 
 use super::attacks::EARNED_AGAIN;
 use super::{Disturbance, INTERFACE_MTU, Incident, Schedule, Settings, Span, Trouble};
@@ -19,13 +19,13 @@ use crate::parcel::End;
 /// How long one of so many paths has to live in both directions, with nothing befalling either node, until every packet
 /// arrives.
 ///
-/// A node whose keys its peer does not know finds that out [`SILENT_AFTER`] it sent the first frame that nothing
-/// answers. Then a handshake begins at least every [`LONGEST_RETRY`]: one gives way to the peer's own, and up to two less
+/// A node whose keys its peer does not know finds that out [`SILENCE_TIMEOUT`] it sent the first frame that nothing
+/// answers. Then a handshake begins at least every [`MAX_RETRY_INTERVAL`]: one gives way to the peer's own, and up to two less
 /// one for each path are answered on paths that do not bring the answer back. Two seconds are for round trips, and for
 /// the first packet to be sent.
 #[must_use]
 pub fn settled_after(paths: usize) -> Duration {
-    SILENT_AFTER + LONGEST_RETRY * (2 * paths as u64) + ROUND_TRIPS
+    SILENCE_TIMEOUT + MAX_RETRY_INTERVAL * (2 * paths as u64) + ROUND_TRIPS
 }
 
 /// How much longer that takes where a path goes by a relay.
@@ -33,7 +33,7 @@ pub fn settled_after(paths: usize) -> Duration {
 /// A node whose keys the relay does not know finds that out as it does with its peer, and then joins the relay with the next
 /// try: the relay begins no handshake to which one could give way, and its answer has one path. Until then
 /// nothing that is sent to the peer leaves it.
-pub const JOINED_AFTER: Duration = Duration(SILENT_AFTER.0 + LONGEST_RETRY.0);
+pub const JOINED_AFTER: Duration = Duration(SILENCE_TIMEOUT.0 + MAX_RETRY_INTERVAL.0);
 
 /// How long a packet may take on a path that lives: longer than any delay that is drawn, queues included.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);

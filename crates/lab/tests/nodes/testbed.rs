@@ -224,7 +224,7 @@ fn replay(recording: &Path) {
         if let Err(difference) = replay.check(&line.entry) {
             panic!("line {}: {difference}", line.number);
         }
-        decisions += line.entry.said.len();
+        decisions += line.entry.outputs.len();
     }
     assert!(decisions > 100 && !lines.is_truncated());
 }

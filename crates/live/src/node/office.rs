@@ -118,10 +118,10 @@ impl Office {
             let id = path.path;
             ports.paths.change(path, at);
             if addressed {
-                tunnel.take_input(at, Input::Addressed(id), ports)?;
+                tunnel.take_input(at, Input::PeerAddressKnown(id), ports)?;
             }
             if reaches {
-                tunnel.take_input(at, Input::Reachable(id), ports)?;
+                tunnel.take_input(at, Input::PathReachable(id), ports)?;
             }
         }
         // Before the machine forgets what it found: that is no news of the paths then.

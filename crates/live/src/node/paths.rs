@@ -142,7 +142,7 @@ impl Paths {
     /// Answers a datagram that came from `source` and does not tell where the peer is.
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            let to = path.remote.answer(source);
+            let to = path.remote.reply_to(source);
             path.has_answered = true;
             path.flush();
             path.outgoing.push(datagram);

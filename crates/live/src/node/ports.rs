@@ -177,8 +177,8 @@ impl Surroundings for Ports {
         match said {
             Output::Packet(packet) => self.tun.write(packet)?,
             Output::Datagram { path, datagram } => self.paths.send(path, datagram),
-            Output::TooLong { packet, limit } => {
-                if let Some(message) = self.senders.tell(occasion.at, &packet, limit) {
+            Output::PacketTooBig { packet, mtu } => {
+                if let Some(message) = self.senders.tell(occasion.at, &packet, mtu) {
                     self.tun.write(message)?;
                 }
             }
@@ -212,7 +212,7 @@ impl Surroundings for Ports {
                     log(event);
                 }
             }
-            Output::RelayHeard { path } => self.paths.hear_relay(path),
+            Output::RelayAuthenticated { path } => self.paths.hear_relay(path),
             Output::Relay {
                 path,
                 event: SessionEvent::Rejected { reason, .. },

@@ -115,7 +115,7 @@ impl NodeStation {
         let tunnel = self.tunnel.machine();
         self.ports
             .paths
-            .guard(|path| tunnel.indices(path).collect());
+            .guard(|path| tunnel.local_indices(path).collect());
         self.office
             .end_second(now, &self.ports, self.tunnel.machine());
         if let Some(writer) = &self.stats {
@@ -133,7 +133,7 @@ impl NodeStation {
         }
         let tunnel = self.tunnel.machine();
         let paths = &mut self.ports.paths;
-        paths.guard_anew(|path| tunnel.indices(path).collect());
+        paths.guard_anew(|path| tunnel.local_indices(path).collect());
         Ok(caught_up)
     }
 

@@ -84,7 +84,7 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
         let (at, source) = (self.last, None);
         self.wake(
             Occasion { at, source },
-            Wake::Input(Input::Late(now)),
+            Wake::Input(Input::DriverBehind(now)),
             around,
         )
     }

@@ -43,16 +43,16 @@ fn entry(number: u64) -> Entry {
             0 => Wake::Timeout,
             1 => Wake::Input(Input::Reachable),
             2 => Wake::Input(Input::PathReachable(PathId(1))),
-            _ => Wake::Input(Input::Late(Time(number + 1))),
+            _ => Wake::Input(Input::DriverBehind(Time(number + 1))),
         },
-        said: vec![
+        outputs: vec![
             Output::Deliver(Shape { len, ecn }),
             Output::Event(Event::Delivered {
                 path: PathId(1),
                 len,
             }),
         ],
-        next: number.is_multiple_of(2).then_some(Time(number + 7)),
+        deadline: number.is_multiple_of(2).then_some(Time(number + 7)),
     }
 }
 

@@ -371,7 +371,7 @@ fn admitted(relay: &Relay<SocketAddr>) -> Admitted {
             .clone()
             .filter_map(|side| relay.address(side))
             .collect(),
-        keys: sides.flat_map(|side| relay.indices(side)).collect(),
+        keys: sides.flat_map(|side| relay.local_indices(side)).collect(),
     }
 }
 

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use nix::libc;
-use polypath_session::datagram::{INITIATION, INITIATION_LEN, RECEIVER, TRANSPORT};
+use polypath_session::datagram::{INITIATION, INITIATION_LEN, RECEIVER_OFFSET, TRANSPORT};
 use socket2::{SockFilter, SockRef};
 
 use super::PathSocket;
@@ -87,7 +87,7 @@ impl Admitted {
         program.push(load(libc::BPF_B, UDP));
         pass_handshake(handshakes, &mut program);
         program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
-        let receiver = u32::try_from(RECEIVER).unwrap_or(0);
+        let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
         program.push(load(libc::BPF_W, UDP + receiver));
         for key in self.keys.iter().take(MOST_KEYS) {
             program.extend(pass_if(*key));

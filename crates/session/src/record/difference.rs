@@ -14,7 +14,7 @@ use super::Shape;
 #[serde(tag = "decision", rename_all = "kebab-case")]
 pub enum Difference {
     /// Something that the endpoint said.
-    Said {
+    Output {
         /// When it was woken.
         at: Time,
         /// Which of the things that it said then, from 1.
@@ -25,7 +25,7 @@ pub enum Difference {
         replayed: Option<Output<Shape>>,
     },
     /// When it wants to be woken next.
-    Next {
+    Deadline {
         /// When it was woken.
         at: Time,
         /// What was recorded.
@@ -42,12 +42,12 @@ impl Difference {
     #[must_use]
     pub const fn at(&self) -> Time {
         match self {
-            Self::Said { at, .. } | Self::Next { at, .. } => *at,
+            Self::Output { at, .. } | Self::Deadline { at, .. } => *at,
         }
     }
 
-    pub(super) fn next(at: Time, recorded: Option<Time>, replayed: Option<Deadline>) -> Self {
-        Self::Next {
+    pub(super) fn deadline(at: Time, recorded: Option<Time>, replayed: Option<Deadline>) -> Self {
+        Self::Deadline {
             at,
             recorded,
             replayed: replayed.map(|deadline| deadline.at),
@@ -59,7 +59,7 @@ impl Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Said {
+            Self::Output {
                 number,
                 recorded,
                 replayed,
@@ -71,7 +71,7 @@ impl fmt::Display for Difference {
                     "decision {number}: recorded {recorded}, replayed {replayed}"
                 )
             }
-            Self::Next {
+            Self::Deadline {
                 recorded,
                 replayed,
                 why,

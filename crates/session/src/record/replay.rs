@@ -28,18 +28,22 @@ impl Replay {
         let next = step(&mut self.endpoint, entry.at, entry.wake.clone(), &mut |s| {
             said.push(s);
         });
-        let number = (0..said.len().max(entry.said.len()))
-            .find(|&number| said.get(number) != entry.said.get(number));
+        let number = (0..said.len().max(entry.outputs.len()))
+            .find(|&number| said.get(number) != entry.outputs.get(number));
         if let Some(number) = number {
-            return Err(Box::new(Difference::Said {
+            return Err(Box::new(Difference::Output {
                 at: entry.at,
                 number: number + 1,
-                recorded: entry.said.get(number).cloned(),
+                recorded: entry.outputs.get(number).cloned(),
                 replayed: said.get(number).cloned(),
             }));
         }
-        if next.map(|deadline| deadline.at) != entry.next {
-            return Err(Box::new(Difference::next(entry.at, entry.next, next)));
+        if next.map(|deadline| deadline.at) != entry.deadline {
+            return Err(Box::new(Difference::deadline(
+                entry.at,
+                entry.deadline,
+                next,
+            )));
         }
         Ok(())
     }

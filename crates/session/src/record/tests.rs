@@ -50,7 +50,7 @@ fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver
     let (entries, recording) = channel();
     let entropy = Box::new(Seed(2).stream(own));
     let tunnel = Tunnel::new(config, session, entropy).unwrap();
-    let tunnel = tunnel.recorded_by(Box::new(move |entry| entries.send(entry).unwrap()));
+    let tunnel = tunnel.with_recorder(Box::new(move |entry| entries.send(entry).unwrap()));
     (tunnel, recording)
 }
 
@@ -75,21 +75,21 @@ impl Run {
             }
             let other = PolicyConfig::DuplicateAcks { path: 1 };
             for path in [0, 1].map(PathId) {
-                let room = |elsewhere| tunnel::Input::Room {
+                let interface = |rerouted| tunnel::Input::InterfaceMtu {
                     path,
-                    packet: 1300,
-                    elsewhere,
+                    mtu: 1300,
+                    rerouted,
                 };
-                self.fly(Time::ZERO, who, room(false));
+                self.fly(Time::ZERO, who, interface(false));
                 let moved = Time(self.stream.below(LEN.0));
-                self.fly(moved, who, room(true));
+                self.fly(moved, who, interface(true));
             }
             let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));
             self.fly(adjusted, who, tunnel::Input::Adjust(to));
-            self.fly(adjusted, who, tunnel::Input::Reachable(PathId(1)));
+            self.fly(adjusted, who, tunnel::Input::PathReachable(PathId(1)));
             let late = Time(self.stream.below(LEN.0));
-            let input = tunnel::Input::Late(late + Duration::from_millis(30));
+            let input = tunnel::Input::DriverBehind(late + Duration::from_millis(30));
             self.fly(late, who, input);
         }
         loop {
@@ -207,10 +207,10 @@ proptest! {
     fn whatever_decision_is_altered_is_found_where_it_is(seed in any::<u64>(), pick in any::<u64>()) {
         let policy = PolicyConfig::SinglePath { path: 0 };
         let [mut entries, _] = record(policy, true, 0.1, seed);
-        let decided = (0..entries.len()).filter(|n| !entries[*n].said.is_empty());
+        let decided = (0..entries.len()).filter(|n| !entries[*n].outputs.is_empty());
         let decided: Vec<usize> = decided.collect();
         let altered = decided[usize::try_from(pick).unwrap_or(0) % decided.len()];
-        let said = &mut entries[altered].said;
+        let said = &mut entries[altered].outputs;
         let number = usize::try_from(pick >> 32).unwrap() % said.len();
         match &mut said[number] {
             Output::Transmit(frame) => frame.path = PathId(1 - frame.path.0),
@@ -220,7 +220,7 @@ proptest! {
         }
         let (found, difference) = replay(&config(policy, true), &entries).unwrap_err();
         prop_assert_eq!(found, altered);
-        let is_there = matches!(*difference, Difference::Said { number: n, .. } if n == number + 1);
+        let is_there = matches!(*difference, Difference::Output { number: n, .. } if n == number + 1);
         prop_assert!(is_there, "{}", difference);
     }
 
@@ -279,7 +279,7 @@ fn a_wake_at_another_time_and_a_missing_one_are_found() {
     let policy = PolicyConfig::SinglePath { path: 0 };
     let [entries, _] = record(policy, true, 0.0, 1);
     let config = config(policy, true);
-    let timeout = |entry: &Entry| entry.wake == Wake::Timeout && !entry.said.is_empty();
+    let timeout = |entry: &Entry| entry.wake == Wake::Timeout && !entry.outputs.is_empty();
     let at = entries.iter().position(timeout).unwrap();
     // What a timer does is done at its own time, however late the wake; a packet leaves when it came.
     let is_packet = |entry: &Entry| matches!(entry.wake, Wake::Input(Input::Packet { .. }));
@@ -292,7 +292,7 @@ fn a_wake_at_another_time_and_a_missing_one_are_found() {
     let (found, difference) = replay(&config, &fewer).unwrap_err();
     assert!(found >= at, "{difference}");
     let mut other = entries;
-    other[at].next = None;
+    other[at].deadline = None;
     let (found, difference) = replay(&config, &other).unwrap_err();
     assert_eq!(found, at);
     let words = difference.to_string();
@@ -328,7 +328,7 @@ fn what_is_found_of_sizes_is_recorded_and_decided_again() {
     let (mut found, mut refused) = (false, false);
     for seed in (1..40).step_by(2) {
         let [entries, _] = record(policy, true, 0.0, seed);
-        let said = || entries.iter().flat_map(|entry| &entry.said);
+        let said = || entries.iter().flat_map(|entry| &entry.outputs);
         found |= said().any(|said| matches!(said, Output::Event(Event::PathMtu { .. })));
         refused |= said().any(|said| matches!(said, Output::Refused { .. }));
         assert_eq!(replay(&config(policy, true), &entries), Ok(()));

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::datagram::{INITIATION, INITIATION_LEN, OVERHEAD, TRANSPORT};
 use crate::key::PrivateKey;
-use crate::session::{Limits, SILENT_AFTER};
+use crate::session::{Limits, SILENCE_TIMEOUT};
 
 mod bounds;
 
@@ -252,7 +252,7 @@ fn a_node_that_falls_silent_is_left_alone() {
     }
     let to_b = || site.sent.iter().filter(|(_, to, _)| *to == 20);
     let last = to_b().map(|(at, ..)| *at).max().unwrap();
-    let silent = start + SILENT_AFTER;
+    let silent = start + SILENCE_TIMEOUT;
     assert!(
         (silent - Duration::from_millis(200)..=silent).contains(&last),
         "{last}"

@@ -12,9 +12,9 @@ use crate::handshake::{Agreed, Initiation, Introduction, Opened};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
 use crate::noise::{Identity, Mac};
-use crate::session::detour::Detour;
 use crate::session::guard::Guard;
-use crate::session::introducer::Introducer;
+use crate::session::local_identity::LocalIdentity;
+use crate::session::reply_path::ReplyPath;
 
 /// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
 /// taken, or two ends would wait for each other where only one of them is heard.
@@ -31,13 +31,13 @@ pub(super) struct Attempts {
     identity: Identity,
     mine: Mac,
     theirs: Mac,
-    introducer: Introducer,
+    local: LocalIdentity,
     clock: WallClock,
     under_way: Option<Initiation>,
     schedule: Schedule,
     seen: Seen,
     guard: Guard,
-    detour: Detour,
+    reply_path: ReplyPath,
 }
 
 /// When the next handshake begins, and how many tries went before it.
@@ -77,7 +77,7 @@ impl Attempts {
             mine: Mac::new(&identity.public),
             theirs: Mac::new(&identity.peer),
             identity,
-            introducer: Introducer::new(paths, entropy),
+            local: LocalIdentity::new(paths, entropy),
             clock: WallClock {
                 origin: wall_clock,
                 shown: 0,
@@ -86,13 +86,13 @@ impl Attempts {
             schedule: Schedule::default(),
             seen: Seen::default(),
             guard: Guard::new(usize::from(paths)),
-            detour: Detour::new(paths),
+            reply_path: ReplyPath::new(paths),
         }
     }
 
     /// How many of the peer's initiations are known again.
-    pub(super) fn held(&self) -> usize {
-        self.guard.held()
+    pub(super) fn buffered(&self) -> usize {
+        self.guard.buffered()
     }
 
     pub(super) fn deadline(&self) -> Deadline {
@@ -129,7 +129,7 @@ impl Attempts {
             due: at,
             ..Schedule::default()
         };
-        self.detour.forget();
+        self.reply_path.forget();
     }
 
     /// The number of tries so far, if one more is due; the clock is then set for the one after.
@@ -139,7 +139,7 @@ impl Attempts {
 
     /// Begins a handshake under an index that is not `taken`; nothing without entropy.
     pub(super) fn begin(&mut self, now: Time, taken: impl Fn(u32) -> bool) -> Option<Bytes> {
-        let ephemeral = self.introducer.draw().ok()?;
+        let ephemeral = self.local.draw().ok()?;
         let own = self.introduce(taken).ok()?;
         let timestamp = self.clock.show(now);
         let initiation =
@@ -156,7 +156,7 @@ impl Attempts {
         message: &Handshake<'_>,
     ) -> Result<Opened, Refusal> {
         self.admit(now, path, message).map_err(Refusal::Rejected)?;
-        let ephemeral = self.introducer.draw().map_err(|_| Refusal::NoEntropy)?;
+        let ephemeral = self.local.draw().map_err(|_| Refusal::NoEntropy)?;
         Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)
     }
 
@@ -169,7 +169,7 @@ impl Attempts {
             return Err(Reject::StaleTimestamp);
         }
         let insists = self.insists();
-        if !insists && self.detour.passes_over(path, opened.timestamp) {
+        if !insists && self.reply_path.passes_over(path, opened.timestamp) {
             return Err(Reject::PassedOver);
         }
         self.seen.timestamp = opened.timestamp;
@@ -266,7 +266,7 @@ impl Attempts {
     /// This end under a new index: neither `taken` nor that of the initiation under way.
     fn introduce(&mut self, taken: impl Fn(u32) -> bool) -> Result<Introduction, EntropyError> {
         let under_way = self.under_way.as_ref().map(|initiation| initiation.index);
-        self.introducer
+        self.local
             .introduce(|index| under_way == Some(index) || taken(index))
     }
 }

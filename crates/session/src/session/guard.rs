@@ -44,7 +44,7 @@ impl Guard {
     }
 
     /// How many old initiations are known.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered(&self) -> usize {
         self.stale.len()
     }
 

@@ -115,8 +115,8 @@ impl Node {
             Output::Packet(packet) => self.packets.push(packet),
             Output::Event(event) => self.events.push(event),
             Output::Authenticated { .. }
-            | Output::RelayHeard { .. }
-            | Output::TooLong { .. }
+            | Output::RelayAuthenticated { .. }
+            | Output::PacketTooBig { .. }
             | Output::Session(_)
             | Output::Relay { .. } => {}
         });

@@ -138,7 +138,7 @@ impl Path {
                 self.stats.remote = Some(remote);
             }
             // The peer is where it was until it says otherwise.
-            Some(Remote::Learned) => self.remote = PeerAddress::learning_from(self.remote.get()),
+            Some(Remote::Learned) => self.remote = PeerAddress::learned(self.remote.get()),
             None => {}
         }
     }

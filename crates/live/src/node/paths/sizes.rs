@@ -115,10 +115,10 @@ impl Paths {
 
 impl Whole {
     fn tell_room(&mut self, path: PathId) -> Input {
-        Input::Room {
+        Input::InterfaceMtu {
             path,
-            packet: self.room,
-            elsewhere: mem::take(&mut self.is_elsewhere),
+            mtu: self.room,
+            rerouted: mem::take(&mut self.is_elsewhere),
         }
     }
 

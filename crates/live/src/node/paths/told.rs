@@ -73,7 +73,7 @@ impl Path {
     /// Notes an authentic datagram of the peer from `source`.
     pub(super) fn hear(&mut self, source: SocketAddr) {
         let before = self.remote.get();
-        let moved = self.remote.hear(source);
+        let moved = self.remote.update(source);
         if moved {
             self.stats.remote = Some(source);
         }

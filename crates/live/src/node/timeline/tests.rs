@@ -33,12 +33,12 @@ impl Machine for Judge {
         let path = match input {
             Input::Datagram { path, .. } => path,
             Input::Packet(_) => return self.seen.push((now, "packet")),
-            Input::Late(_) => return self.seen.push((now, "late")),
+            Input::DriverBehind(_) => return self.seen.push((now, "late")),
             Input::Adjust(_)
-            | Input::Addressed(_)
+            | Input::PeerAddressKnown(_)
             | Input::WallClock(_)
-            | Input::Reachable(_)
-            | Input::Room { .. } => {
+            | Input::PathReachable(_)
+            | Input::InterfaceMtu { .. } => {
                 unreachable!("nobody changes anything here")
             }
         };

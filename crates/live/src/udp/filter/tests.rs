@@ -10,7 +10,7 @@ const KEY: u32 = 0x8123_4567;
 /// A transport datagram for the key `index`, or a datagram of another type.
 fn datagram(kind: u8, index: u32) -> Vec<u8> {
     let mut datagram = vec![kind; 60];
-    datagram[RECEIVER..][..4].copy_from_slice(&index.to_be_bytes());
+    datagram[RECEIVER_OFFSET..][..4].copy_from_slice(&index.to_be_bytes());
     datagram
 }
 

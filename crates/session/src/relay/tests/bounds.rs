@@ -83,7 +83,7 @@ proptest! {
         let mut site = Site::new(FAST);
         for act in &acts {
             site.act(act);
-            prop_assert!(site.relay.held() <= MOST_HELD);
+            prop_assert!(site.relay.buffered() <= CAPACITY);
         }
         let carried: Vec<&Bytes> = site.sent.iter().map(|entry| &entry.2).filter(|d| Site::carries(d)).collect();
         let (count, bytes) = site.forwarded();
@@ -118,7 +118,7 @@ proptest! {
             .filter(|(_, to, datagram)| *to == 20 && Site::carries(datagram))
             .map(|(at, _, datagram)| (*at, datagram.len() as u64 * 8))
             .collect();
-        let burst = BURST.max(rate.transmission_time(LEAST_BURST));
+        let burst = BURST.max(rate.transmission_time(MIN_BURST));
         for first in 0..sent.len() {
             let mut bits = 0;
             for (at, more) in &sent[first..] {

@@ -25,7 +25,7 @@ fn an_end_whose_clock_is_set_ahead_after_its_start_is_answered() {
     assert!(!net.ends[0].session.is_established());
     assert!(net.rejected(1, Reject::StaleTimestamp) > 4);
     net.ends[0].session.set_wall_clock(WALL);
-    net.run(seconds(60) + crate::hello::LONGEST_RETRY + DELAY * 3);
+    net.run(seconds(60) + crate::hello::MAX_RETRY_INTERVAL + DELAY * 3);
     assert!(net.established());
     net.offer(0, 0, "to b");
     net.run(seconds(67));

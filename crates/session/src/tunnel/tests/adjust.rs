@@ -46,11 +46,11 @@ fn a_peer_whose_address_becomes_known_is_called_at_once() {
     let now = Time::ZERO + Duration::from_millis(1);
     assert_eq!(nodes[0].wake(now, Wake::Timeout), []);
     assert!(nodes[0].tunnel.deadline().unwrap().at > now);
-    let input = Wake::Input(Input::Addressed(PathId(1)));
+    let input = Wake::Input(Input::PeerAddressKnown(PathId(1)));
     assert_eq!(nodes[0].wake(now, input), []);
     assert_eq!(nodes[0].tunnel.deadline().unwrap().at, now);
     exchange(&mut nodes, now, 0, Wake::Timeout);
     assert!(nodes.iter().all(|node| node.tunnel.is_established()));
-    let beyond = Wake::Input(Input::Addressed(PathId(2)));
+    let beyond = Wake::Input(Input::PeerAddressKnown(PathId(2)));
     assert_eq!(nodes[0].wake(now + DELAY * 2, beyond), []);
 }

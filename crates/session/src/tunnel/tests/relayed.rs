@@ -41,7 +41,7 @@ fn relayed(own: &str, peer: &str, seed: u64) -> Node {
     };
     let session = session.with_relay(key("relay").public());
     let entropy = Box::new(Seed(3 + seed).stream(own));
-    node.tunnel.go_by_relay(BY_RELAY, session, entropy);
+    node.tunnel.add_relay(BY_RELAY, session, entropy);
     node
 }
 
@@ -302,12 +302,12 @@ fn what_a_tunnel_holds_for_relays_is_bounded() {
     for number in 0..200 {
         site.offer(at(1_000 * u64::from(number)), number);
         let tunnel = &site.nodes[0].tunnel;
-        assert!(tunnel.held() <= tunnel.most_held());
+        assert!(tunnel.buffered() <= tunnel.capacity());
     }
     assert!(
-        site.nodes[0].tunnel.relays.held() <= 1,
+        site.nodes[0].tunnel.relays.buffered() <= 1,
         "the newest initiation"
     );
     let tunnel = &site.nodes[0].tunnel;
-    assert!(tunnel.most_held() > tunnel.endpoint.most_held() + session::MOST_HELD);
+    assert!(tunnel.capacity() > tunnel.endpoint.most_held() + session::CAPACITY);
 }

@@ -36,7 +36,7 @@ impl Pair {
             too_long: Vec::new(),
         };
         for path in [0, 1].map(PathId) {
-            pair.wake(Time::ZERO, 0, Wake::Input(room(path, false)));
+            pair.wake(Time::ZERO, 0, Wake::Input(interface_mtu(path, false)));
         }
         pair
     }
@@ -65,7 +65,7 @@ impl Pair {
             }
             Output::Packet(packet) => node.packets.push(packet),
             Output::Event(event) => node.events.push(event),
-            Output::TooLong { packet, limit } => self.too_long.push((packet, limit)),
+            Output::PacketTooBig { packet, mtu } => self.too_long.push((packet, mtu)),
             _ => {}
         });
         for (path, datagram) in datagrams {
@@ -98,12 +98,11 @@ impl Pair {
     }
 }
 
-fn room(path: PathId, elsewhere: bool) -> Input {
-    let packet = ROOM;
-    Input::Room {
+fn interface_mtu(path: PathId, rerouted: bool) -> Input {
+    Input::InterfaceMtu {
         path,
-        packet,
-        elsewhere,
+        mtu: ROOM,
+        rerouted,
     }
 }
 
@@ -231,10 +230,10 @@ fn a_path_that_goes_by_another_way_carries_what_that_does_at_once() {
     assert!(of(&pair).confirmed.unwrap() <= 1221);
     pair.longest[1] = 1472;
     // The room is the same, and what is under way to an answer is of the old way.
-    pair.wake(at(10_000), 0, Wake::Input(room(PathId(1), false)));
+    pair.wake(at(10_000), 0, Wake::Input(interface_mtu(PathId(1), false)));
     pair.run(at(15_000));
     assert!(of(&pair).confirmed.unwrap() <= 1221);
-    pair.wake(at(15_000), 0, Wake::Input(room(PathId(1), true)));
+    pair.wake(at(15_000), 0, Wake::Input(interface_mtu(PathId(1), true)));
     pair.run(at(16_000));
     let found = (of(&pair).state, of(&pair).confirmed);
     assert_eq!(found, (MtuState::Complete, Some(ROOM)));

@@ -48,12 +48,12 @@ fn change() -> PathChange {
 fn told(paths: &mut Paths, is_wanted: bool) -> (u16, bool) {
     match paths.find_sizes(is_wanted)[..] {
         [
-            Input::Room {
+            Input::InterfaceMtu {
                 path: FIRST,
-                packet,
-                elsewhere,
+                mtu,
+                rerouted,
             },
-        ] => (packet, elsewhere),
+        ] => (mtu, rerouted),
         ref inputs => panic!("{inputs:?}"),
     }
 }
@@ -231,10 +231,10 @@ fn a_peer_that_comes_from_another_address_comes_by_another_way() {
     };
     assert_eq!(hear("127.0.0.1:7"), (vec![], true));
     assert_eq!(hear("127.0.0.1:8"), (vec![], true));
-    let told = Input::Room {
+    let told = Input::InterfaceMtu {
         path: FIRST,
-        packet: 1421,
-        elsewhere: true,
+        mtu: 1421,
+        rerouted: true,
     };
     assert_eq!(hear("127.0.0.2:8"), (vec![told], false));
     assert_eq!(hear("127.0.0.2:8"), (vec![], true));

@@ -20,29 +20,28 @@ pub enum Input {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Whoever drives this is behind: what is due until then is done by and by, at its own time, and leaves at
-    /// this time at the earliest.
-    Late(Time),
-    /// The endpoint goes on like this; the session goes on as it is.
+    /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
+    /// their outputs leave at this time at the earliest.
+    DriverBehind(Time),
+    /// A new configuration of the endpoint; the session is not affected.
     Adjust(Adjustment),
-    /// The peer's address on this path is known from now on.
-    Addressed(PathId),
+    /// The peer's address on this path has become known.
+    PeerAddressKnown(PathId),
     /// The wall clock would have shown this at [`Time::ZERO`], in nanoseconds since 1970
     /// ([`SessionConfig::wall_clock`](crate::session::SessionConfig)): a machine without a clock of its own is to be told
     /// where it was set, or a node that began with a clock that was behind would be taken for a replay though it no longer is.
     WallClock(u64),
-    /// Where this path carried nothing for want of something at this end, it may from now on: if it does not live, it
-    /// is tried at once.
-    Reachable(PathId),
-    /// The interface of a path lets through packets of at most so many bytes; how many cross whole is found out from
-    /// now on, where paths are watched ([`polypath_core::pmtu`]).
-    Room {
+    /// A local obstacle on this path is gone, such as a missing interface: if the path is not live, it is probed at once.
+    PathReachable(PathId),
+    /// The MTU of a path's interface, from which path MTU discovery starts ([`polypath_core::pmtu`]) where paths are
+    /// watched.
+    InterfaceMtu {
         /// The path.
         path: PathId,
-        /// The longest packet in bytes; 0 where nothing is to be found out.
-        packet: u16,
-        /// Whether the path goes by another way than before, of which nothing is known.
-        elsewhere: bool,
+        /// The longest packet that the interface accepts, in bytes; 0 disables discovery.
+        mtu: u16,
+        /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
+        rerouted: bool,
     },
 }
 
@@ -71,17 +70,17 @@ pub enum Output {
         path: PathId,
     },
     /// The datagram just taken is of the relay by which this path goes, and new.
-    RelayHeard {
+    RelayAuthenticated {
         /// The path.
         path: PathId,
     },
-    /// This packet of an application was dropped, since no path carries it whole, and its sender is to send shorter
-    /// ones (RFC 1191, RFC 8201).
-    TooLong {
+    /// A packet of an application was dropped because it exceeds the MTU of every path; its sender is to be notified
+    /// (ICMP: RFC 1191, RFC 8201).
+    PacketTooBig {
         /// The packet.
         packet: Bytes,
         /// The longest packet that a path carries, in bytes.
-        limit: u16,
+        mtu: u16,
     },
     /// Something happened at the endpoint.
     Event(Event),

@@ -64,9 +64,9 @@ impl Relays {
     }
 
     /// Nothing comes back by the relay of `path`, if it goes by one.
-    pub(super) fn doubt(&mut self, now: Time, path: PathId) {
+    pub(super) fn request_rekey(&mut self, now: Time, path: PathId) {
         if let Some(relayed) = self.get_mut(path) {
-            relayed.session.doubt(now);
+            relayed.session.request_rekey(now);
         }
     }
 
@@ -82,14 +82,15 @@ impl Relays {
         relayed.is_none_or(|relayed| relayed.session.is_established())
     }
 
-    pub(super) fn held(&self) -> usize {
-        let held =
-            |relayed: &Relayed| relayed.session.held() + usize::from(relayed.initiation.is_some());
+    pub(super) fn buffered(&self) -> usize {
+        let held = |relayed: &Relayed| {
+            relayed.session.buffered() + usize::from(relayed.initiation.is_some())
+        };
         self.0.iter().flatten().map(held).sum()
     }
 
-    pub(super) fn most_held(&self) -> usize {
-        self.0.iter().flatten().count() * (session::MOST_HELD + 1)
+    pub(super) fn capacity(&self) -> usize {
+        self.0.iter().flatten().count() * (session::CAPACITY + 1)
     }
 
     /// Sends a datagram to the peer by the relay of `path`.
@@ -181,7 +182,7 @@ fn tell(path: PathId, said: session::Output, out: &mut impl FnMut(Output)) {
     match said {
         // A relay begins no handshake, so that there is nothing to answer.
         Send { datagram, .. } | Reply { datagram, .. } => out(Output::Datagram { path, datagram }),
-        Authenticated { .. } => out(Output::RelayHeard { path }),
+        Authenticated { .. } => out(Output::RelayAuthenticated { path }),
         Event(SessionEvent::Rejected { reason, .. }) => {
             let event = SessionEvent::Rejected { path, reason };
             out(Output::Relay { path, event });

@@ -17,7 +17,7 @@ use crate::session::{Output, Session};
 pub enum Undelivered {
     /// The other node has no session with the relay.
     NoSession,
-    /// The other node has answered nothing for [`SILENT_AFTER`](crate::session::SILENT_AFTER).
+    /// The other node has answered nothing for [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT).
     Silent,
     /// The node sent more than it may.
     Rate,
@@ -66,7 +66,7 @@ impl Traffic {
 }
 
 /// What is said of a node.
-pub(super) enum Said<A> {
+pub(super) enum PeerOutput<A> {
     Send { to: A, datagram: Bytes },
     Located(A),
     Session(SessionEvent),
@@ -82,7 +82,7 @@ pub(super) struct Receipt {
 }
 
 /// One of the two nodes.
-pub(super) struct Place<A> {
+pub(super) struct RelayPeer<A> {
     pub(super) session: Session,
     pub(super) address: PeerAddress<A>,
     pub(super) traffic: Traffic,
@@ -90,7 +90,7 @@ pub(super) struct Place<A> {
     spent: Gcra,
 }
 
-impl<A: Copy + PartialEq> Place<A> {
+impl<A: Copy + PartialEq> RelayPeer<A> {
     pub(super) fn new(session: Session) -> Self {
         Self {
             session,
@@ -131,7 +131,7 @@ impl<A: Copy + PartialEq> Place<A> {
         now: Time,
         source: A,
         bytes: &[u8],
-        out: &mut impl FnMut(Said<A>),
+        out: &mut impl FnMut(PeerOutput<A>),
     ) -> Receipt {
         let mut receipt = Receipt::default();
         let Self {
@@ -145,8 +145,8 @@ impl<A: Copy + PartialEq> Place<A> {
             Output::Authenticated { .. } => {
                 receipt.is_authentic = true;
                 *is_silent = false;
-                if address.hear(source) {
-                    out(Said::Located(source));
+                if address.update(source) {
+                    out(PeerOutput::Located(source));
                 }
             }
             said => pass(said, *address, is_silent, out),
@@ -160,21 +160,21 @@ impl<A: Copy + PartialEq> Place<A> {
         now: Time,
         source: A,
         opened: Opened,
-        out: &mut impl FnMut(Said<A>),
+        out: &mut impl FnMut(PeerOutput<A>),
     ) -> Result<(), Reject> {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
         session.take_initiation(now, PATH, opened, &mut |said| match said {
             Output::Reply { datagram, .. } => {
                 let to = source;
-                out(Said::Send { to, datagram });
+                out(PeerOutput::Send { to, datagram });
             }
             said => pass(said, address, is_silent, out),
         })
     }
 
     /// Seals a frame of the other node for this one.
-    pub(super) fn seal(&mut self, now: Time, frame: &[u8], out: &mut impl FnMut(Said<A>)) {
+    pub(super) fn seal(&mut self, now: Time, frame: &[u8], out: &mut impl FnMut(PeerOutput<A>)) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
         session.seal(now, PATH, frame, &mut |said| {
@@ -183,7 +183,7 @@ impl<A: Copy + PartialEq> Place<A> {
     }
 
     /// Does what is due in the session.
-    pub(super) fn expire(&mut self, now: Time, out: &mut impl FnMut(Said<A>)) {
+    pub(super) fn expire(&mut self, now: Time, out: &mut impl FnMut(PeerOutput<A>)) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
         step(session, now, Wake::Timeout, &mut |said| {
@@ -197,17 +197,17 @@ fn pass<A: Copy + PartialEq>(
     said: Output,
     address: PeerAddress<A>,
     is_silent: &mut bool,
-    out: &mut impl FnMut(Said<A>),
+    out: &mut impl FnMut(PeerOutput<A>),
 ) {
     match said {
         Output::Send { datagram, .. } => {
             if let Some(to) = address.get() {
-                out(Said::Send { to, datagram });
+                out(PeerOutput::Send { to, datagram });
             }
         }
         Output::Event(event) => {
             *is_silent |= event == SessionEvent::Silent;
-            out(Said::Session(event));
+            out(PeerOutput::Session(event));
         }
         Output::Reply { .. } | Output::Authenticated { .. } | Output::Opened { .. } => {}
     }

@@ -7,14 +7,14 @@ use crate::handshake::Introduction;
 const DRAWS: u32 = 8;
 
 /// An end that introduces itself.
-pub(super) struct Introducer {
+pub(super) struct LocalIdentity {
     entropy: BoxedEntropy,
     paths: u8,
     /// Drawn with the first handshake, the same in all that follow. Of 64 bits, so that two starts never have the same.
     instance: Option<u64>,
 }
 
-impl Introducer {
+impl LocalIdentity {
     pub(super) fn new(paths: u8, entropy: BoxedEntropy) -> Self {
         Self {
             entropy,

@@ -12,13 +12,13 @@ use polypath_core::frame::PathId;
 
 /// The paths on which answers were of no use so far.
 #[derive(Debug)]
-pub(super) struct Detour {
+pub(super) struct ReplyPath {
     tried: Vec<bool>,
     /// The timestamp of an initiation that was passed over, and has not been answered on another path yet.
     passed: Option<u64>,
 }
 
-impl Detour {
+impl ReplyPath {
     pub(super) fn new(paths: u8) -> Self {
         Self {
             tried: vec![false; usize::from(paths)],
@@ -53,10 +53,10 @@ mod tests {
 
     /// For each try the path on which it is answered, where copies come in the order of `paths`.
     fn answered(paths: &[u8], of: u8, tries: u64) -> Vec<Option<u8>> {
-        let mut detour = Detour::new(of);
+        let mut reply_path = ReplyPath::new(of);
         let mut answer = |timestamp| {
             let mut copies = paths.iter().copied();
-            copies.find(|path| !detour.passes_over(PathId(*path), timestamp))
+            copies.find(|path| !reply_path.passes_over(PathId(*path), timestamp))
         };
         (1..=tries).map(&mut answer).collect()
     }
@@ -76,10 +76,10 @@ mod tests {
 
     #[test]
     fn after_an_answer_that_got_through_nothing_is_passed_over() {
-        let mut detour = Detour::new(2);
-        assert!(!detour.passes_over(PathId(0), 1));
-        detour.forget();
-        assert!(!detour.passes_over(PathId(0), 2));
-        assert!(detour.passes_over(PathId(0), 3));
+        let mut reply_path = ReplyPath::new(2);
+        assert!(!reply_path.passes_over(PathId(0), 1));
+        reply_path.forget();
+        assert!(!reply_path.passes_over(PathId(0), 2));
+        assert!(reply_path.passes_over(PathId(0), 3));
     }
 }
