@@ -1,15 +1,15 @@
-//! Digests, by which contents are told apart.
+//! Content digests.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of what is given, in hexadecimal.
+/// The SHA-256 of `content` in hexadecimal.
 #[must_use]
 pub fn digest(content: impl AsRef<[u8]>) -> String {
     let mut hexadecimal = String::new();
     for byte in Sha256::digest(content) {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(hexadecimal, "{byte:02x}");
     }
     hexadecimal

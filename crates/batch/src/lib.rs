@@ -1,20 +1,20 @@
-//! Many simulations at once.
+//! Many simulations on several threads.
 //!
-//! [`polypath_sim::run_network`] is one run without threads. Here many of them are done on several threads:
-//! [`in_order`] gives their results in the order of their numbers, and [`replica_seeds`] gives each replica a seed
-//! of its own, so that the number of threads changes nothing of what comes out. A [`Sweep`] runs every combination of
-//! parameters, and keeps what is finished; a [`Shelf`] is where.
+//! [`polypath_sim::run_network`] performs one run on one thread. [`parallel_map`] performs many runs on several threads
+//! and returns their results in the order of their indices; [`replica_seeds`] gives each replica its own seed. The
+//! results therefore do not depend on the number of threads. A [`Sweep`] runs every combination of parameters and
+//! stores each finished point in a [`ResultCache`].
 
 mod digest;
-mod in_order;
+mod parallel_map;
 mod progress;
 mod replicas;
-mod shelf;
+mod result_cache;
 mod sweep;
 
 pub use digest::digest;
-pub use in_order::{in_groups, in_order};
+pub use parallel_map::{Groups, parallel_groups, parallel_map};
 pub use progress::PARTS;
 pub use replicas::{replica_seeds, run_counted};
-pub use shelf::{FileError, Found, Shelf};
+pub use result_cache::{FileError, Lookup, ResultCache};
 pub use sweep::{POINTS, Plan, Point, Sweep, SweepError};

@@ -1,4 +1,4 @@
-//! Replicas: the same network with seeds of their own.
+//! Replicas: the same network run with different seeds.
 
 use std::sync::atomic::AtomicU64;
 
@@ -9,14 +9,14 @@ use polypath_sim::{Detail, NetworkEvent, NetworkObserver, NetworkOutcome, RunErr
 
 use crate::progress::Meter;
 
-/// The root seed for a single run, or one that follows from it for each replica.
+/// The seed of each replica, derived from `root`; a single replica uses `root` itself.
 #[must_use]
 pub fn replica_seeds(root: u64, replicas: u32) -> Vec<u64> {
     let seed = |number| replica_seed(root, replicas, number);
     (0..replicas).map(seed).collect()
 }
 
-/// The seed of one of the replicas, by its number.
+/// The seed of replica `number`.
 pub(crate) fn replica_seed(root: u64, replicas: u32, number: u32) -> u64 {
     match replicas {
         1 => root,
@@ -24,35 +24,35 @@ pub(crate) fn replica_seed(root: u64, replicas: u32, number: u32) -> u64 {
     }
 }
 
-/// Runs a network once for `observer`, and adds how far it has come to `parts`: [`PARTS`](crate::PARTS) for all of it.
+/// Runs a network once for `observer` and adds its progress to `parts`: [`PARTS`](crate::PARTS) for a complete run.
 ///
 /// # Errors
-/// Those of [`run_network`].
+/// The errors of [`run_network`].
 pub fn run_counted(
     network: &Network,
     seed: u64,
     parts: &AtomicU64,
     observer: &mut impl NetworkObserver,
 ) -> Result<NetworkOutcome, RunError> {
-    let mut counted = Counted {
+    let mut observer = ProgressObserver {
         observer,
         meter: Meter::new(parts),
         end: network.run.duration.as_nanos(),
     };
-    run_network(network, Seed(seed), &mut counted)
+    run_network(network, Seed(seed), &mut observer)
 }
 
-/// An observer, and how far its run has come.
-struct Counted<'a, O> {
+/// Forwards to an observer and counts the progress of its run.
+struct ProgressObserver<'a, O> {
     observer: &'a mut O,
     meter: Meter<'a>,
     /// The end of the run in nanoseconds.
     end: u64,
 }
 
-impl<O: NetworkObserver> NetworkObserver for Counted<'_, O> {
+impl<O: NetworkObserver> NetworkObserver for ProgressObserver<'_, O> {
     fn on_progress(&mut self, now: Time) {
-        self.meter.reach(now.0, self.end);
+        self.meter.update(now.0, self.end);
         self.observer.on_progress(now);
     }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_run_has_the_root_seed_and_replicas_have_others() {
+    fn a_single_run_uses_the_root_seed_and_replicas_use_derived_ones() {
         assert_eq!(replica_seeds(7, 1), [7]);
         let mut seeds = replica_seeds(7, 100);
         assert_eq!(seeds[..3], replica_seeds(7, 3));

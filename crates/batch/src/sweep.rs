@@ -1,8 +1,10 @@
-//! Sweeps: every combination of parameters is a point, and finished points are kept.
+//! Sweeps: each combination of parameters is a point, and finished points are stored.
 //!
-//! The folder `points` beside the report holds `plan.json`, what is swept, and one file for each finished point,
-//! which appears whole or not at all, says what it is a point of, and carries a digest of its report. The sheets are
-//! made from these files alone, so that a sweep that was interrupted ends with the bytes of one that was not.
+//! The folder `points` next to the report contains `plan.json`, the identity of the sweep, and a [`ResultCache`] with one
+//! file per finished point. Tables are made from these files only, so an interrupted sweep that is resumed produces the
+//! same bytes as an uninterrupted one.
+//!
+//! [`ResultCache`]: crate::ResultCache
 
 mod plan;
 mod point;
@@ -15,21 +17,21 @@ use std::sync::{Mutex, PoisonError};
 
 use polypath_report::sweep::{Kind, SweepPoint};
 
-use crate::in_order::in_groups;
-use crate::shelf::FileError;
+use crate::parallel_map::{Groups, parallel_groups};
+use crate::result_cache::FileError;
 pub use plan::Plan;
 pub use point::Point;
-use point::{PointError, Ran};
+use point::{PointError, RunOutput};
 pub use store::POINTS;
-use store::{State, Store};
+use store::{PointState, PointStore};
 
-/// A sweep in its folder.
+/// A sweep and its folder.
 #[derive(Debug)]
 pub struct Sweep {
     points: Vec<Point>,
     replicas: u32,
-    store: Store,
-    /// The numbers of the points that are not finished.
+    store: PointStore,
+    /// The numbers of the unfinished points.
     missing: Vec<usize>,
     unusable: Vec<PathBuf>,
 }
@@ -37,21 +39,21 @@ pub struct Sweep {
 /// Why a sweep cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The folder is that of another sweep.
+    /// The folder belongs to another sweep.
     #[error(
-        "{} holds the points of another sweep, or of other files that it names, or of another version of this \
-         program: choose another folder with --out, or remove it",
+        "{} contains the points of another sweep, of other input files, or of another version of this program: \
+         choose another folder with --out, or remove it",
         .0.display()
     )]
     Other(PathBuf),
-    /// A file can be neither read nor written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A point was taken away, or damaged, since it was finished.
-    #[error("{} was changed while the sweep ran: run it again", .0.display())]
+    /// A finished point was removed or damaged during the sweep.
+    #[error("{} changed during the sweep: run it again", .0.display())]
     Changed(PathBuf),
-    /// A point was not run, so that it has no report; what is set in it.
-    #[error("{0}: it was not run, and has no report")]
+    /// A point without runs has no report; its overrides.
+    #[error("{0}: no run, so there is no report")]
     Nothing(String),
     /// A report cannot be written as JSON.
     #[error("writing a report: {0}")]
@@ -59,11 +61,11 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// Takes up the sweep whose finished points stand below `out`, or begins it there; each point is run `replicas`
-    /// times, one of transfers once.
+    /// Resumes the sweep with finished points below `out`, or starts it there. Each network point runs `replicas` times,
+    /// each transfer point once.
     ///
     /// # Errors
-    /// Where the folder holds another sweep, or cannot be written.
+    /// If the folder belongs to another sweep or cannot be written.
     pub fn open(
         out: &Path,
         plan: &Plan<'_>,
@@ -74,13 +76,13 @@ impl Sweep {
             Kind::Network => replicas,
             Kind::Transfers => 1,
         };
-        let store = Store::open(out, &plan.describe(&points, replicas))?;
+        let store = PointStore::open(out, &plan.describe(&points, replicas))?;
         let (mut missing, mut unusable) = (Vec::new(), Vec::new());
         for (number, point) in points.iter().enumerate() {
-            match store.look(number, &point.words())? {
-                State::Finished(_) => continue,
-                State::Unusable => unusable.push(store.path(number)),
-                State::Missing => {}
+            match store.lookup(number, &point.words())? {
+                PointState::Finished(_) => continue,
+                PointState::Unusable => unusable.push(store.path(number)),
+                PointState::Missing => {}
             }
             missing.push(number);
         }
@@ -93,65 +95,65 @@ impl Sweep {
         })
     }
 
-    /// What its points are runs of.
+    /// The kind of the points.
     #[must_use]
     pub fn kind(&self) -> Kind {
         kind(&self.points)
     }
 
-    /// How many points there are.
+    /// The number of points.
     #[must_use]
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// True if there is no point.
+    /// Whether there is no point.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// How many points were finished when it was opened.
+    /// The number of points that were finished when the sweep was opened.
     #[must_use]
     pub fn finished(&self) -> usize {
         self.points.len() - self.missing.len()
     }
 
-    /// The files that are damaged, or those of other points: they are to be run again.
+    /// The files that are damaged or belong to other points. Their points run again.
     #[must_use]
     pub fn unusable(&self) -> &[PathBuf] {
         &self.unusable
     }
 
-    /// How many runs are to be done.
+    /// The number of runs that remain.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.missing.len() as u64 * u64::from(self.replicas)
     }
 
-    /// Does the runs that are missing on several threads (`jobs`, or one for each core), and keeps each point as soon
-    /// as it is finished; [`PARTS`](crate::PARTS) are added to `parts` for each run, and `glance` is called now and then.
-    /// Gives every point with its report as it was kept, or with the error of the first of its runs that came to no end:
-    /// such a point does not keep the others from being run.
+    /// Performs the missing runs on `threads` threads (default: one per core) and stores each point as soon as it is
+    /// finished. Each run adds [`PARTS`](crate::PARTS) to `parts`; `on_progress` is called at least every 100 ms.
+    /// Returns every point with its stored report, or with the error of its first failed run. A failed point does not
+    /// stop the others.
     ///
     /// # Errors
-    /// Where a point cannot be kept, or is no longer what it was.
+    /// If a point cannot be stored, or has changed since.
     pub fn run(
         &self,
-        jobs: Option<u16>,
+        threads: Option<u16>,
         parts: &AtomicU64,
-        glance: &mut impl FnMut(),
+        on_progress: &mut impl FnMut(),
     ) -> Result<Vec<SweepPoint>, SweepError> {
         let failed = Mutex::new(BTreeMap::new());
         let work = |index: usize, number: u32| {
             let point = &self.points[self.missing[index]];
-            Ok(point.run([number, self.replicas], parts))
+            Ok(point.run(number, self.replicas, parts))
         };
-        let finish = |index: usize, runs: Vec<Result<Ran, PointError>>| {
+        let finish = |index: usize, runs: Vec<Result<RunOutput, PointError>>| {
             let number = self.missing[index];
             let point = &self.points[number];
             match runs.into_iter().collect() {
-                Ok(runs) => (self.store).keep(number, point.words(), &point.report(runs)?),
+                Ok(runs) => (self.store).store(number, point.words(), &point.report(runs)?),
                 Err(error) => {
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.insert(number, PointError::to_string(&error));
@@ -159,21 +161,24 @@ impl Sweep {
                 }
             }
         };
-        let size = (self.missing.len(), self.replicas);
-        in_groups(size, jobs, &work, &finish, glance)?;
+        let groups = Groups {
+            count: self.missing.len(),
+            size: self.replicas,
+        };
+        parallel_groups(groups, threads, &work, &finish, on_progress)?;
         self.results(&failed.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Every point with its report, as it was kept, or why it failed, by its number.
+    /// Every point with its stored report or its error; `failed` maps point numbers to errors.
     fn results(&self, failed: &BTreeMap<usize, String>) -> Result<Vec<SweepPoint>, SweepError> {
-        self.store.tidy();
+        self.store.remove_abandoned();
         let result = |(number, point): (usize, &Point)| {
             let report = match (
                 failed.get(&number),
-                self.store.look(number, &point.words())?,
+                self.store.lookup(number, &point.words())?,
             ) {
                 (Some(error), _) => Err(error.clone()),
-                (None, State::Finished(report)) => Ok(report),
+                (None, PointState::Finished(report)) => Ok(report),
                 _ => return Err(SweepError::Changed(self.store.path(number))),
             };
             let set = point.set.iter();
@@ -188,7 +193,7 @@ impl Sweep {
     }
 }
 
-/// What points are runs of: those of a file are of one kind.
+/// The kind of the points; all points of a file have the same.
 fn kind(points: &[Point]) -> Kind {
     points.first().map_or(Kind::Network, Point::kind)
 }

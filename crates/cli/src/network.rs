@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
-use polypath_batch::{in_order, replica_seeds, run_counted};
+use polypath_batch::{parallel_map, replica_seeds, run_counted};
 use polypath_report::network::{FILES, NetworkFigures, NetworkRecord, json, render, write};
 use polypath_scenario::Network;
 use polypath_sim::NetworkOutcome;
@@ -74,7 +74,7 @@ fn simulate(
         run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
     };
     let mut bar = progress::Indicator::of_runs(seeds.len() as u64);
-    let outcomes = in_order(seeds.len(), jobs, &work, &mut || {
+    let outcomes = parallel_map(seeds.len(), jobs, &work, &mut || {
         if !in_progress.load(Ordering::Relaxed) {
             interrupts.exit_and_discard(&bar, out);
         }

@@ -202,7 +202,7 @@ fn another_sweep_does_not_mix_with_the_points_of_the_first() {
     let (code, stderr) = refused(&file, &["--seed", "2", "--out", out_text]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(
-        stderr.contains("holds the points of another sweep"),
+        stderr.contains("contains the points of another sweep"),
         "{stderr}"
     );
     assert_eq!(content(&out), before);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use polypath_batch::{FileError, Found, PARTS, Shelf, digest, in_order};
+use polypath_batch::{FileError, Lookup, PARTS, ResultCache, digest, parallel_map};
 
 use crate::figure::{Figure, Findings};
 use crate::ledger::Ledger;
@@ -46,7 +46,7 @@ pub type Attempt = Result<Findings, String>;
 /// Makes figures, in their order, with what the folder already has. A job without a result costs the figures that need
 /// it, and no others.
 ///
-/// With `anew` the folder's results are replaced. `glance` is called now and then.
+/// With `anew` the folder's results are replaced. `on_progress` is called now and then.
 ///
 /// # Errors
 /// Where the folder cannot be read or written. What is finished is kept.
@@ -55,9 +55,9 @@ pub fn make(
     (ledger, scale): (&Ledger, Scale),
     (folder, anew): (PathBuf, bool),
     jobs: Option<u16>,
-    glance: &mut impl FnMut(Progress),
+    on_progress: &mut impl FnMut(Progress),
 ) -> Result<Vec<Attempt>, MakeError> {
-    let shelf = Shelf::open(folder)?;
+    let cache = ResultCache::open(folder)?;
     let mut known = Known::new();
     let mut outdated = BTreeSet::new();
     let mut fresh = BTreeSet::new();
@@ -66,7 +66,7 @@ pub fn make(
         round += 1;
         let (made, wanted) = ask(figures, ledger, scale, &known);
         if wanted.is_empty() {
-            shelf.tidy();
+            cache.remove_abandoned();
             return Ok(made);
         }
         // What is known and wanted yet could not be read: one that an earlier version kept is done again.
@@ -77,10 +77,10 @@ pub fn make(
             outdated.insert(key.clone());
         }
         let is_usable = |key: &String| !anew && !outdated.contains(key);
-        let missing = recall(&shelf, wanted, &is_usable, &mut known)?;
+        let missing = recall(&cache, wanted, &is_usable, &mut known)?;
         if !missing.is_empty() {
-            let done = work(&shelf, &missing, jobs, &mut |progress| {
-                glance(Progress { round, ..progress });
+            let done = work(&cache, &missing, jobs, &mut |progress| {
+                on_progress(Progress { round, ..progress });
             })?;
             fresh.extend(done.keys().cloned());
             known.extend(done);
@@ -110,17 +110,17 @@ fn ask(
     (made, all_wanted)
 }
 
-/// Adds what is on the shelf to what is known; gives the rest, the longest first, so that the threads end together.
+/// Adds what is on the cache to what is known; gives the rest, the longest first, so that the threads end together.
 fn recall(
-    shelf: &Shelf,
+    cache: &ResultCache,
     wanted: BTreeMap<String, Wanted>,
     is_usable: &dyn Fn(&String) -> bool,
     known: &mut Known,
 ) -> Result<Vec<Wanted>, MakeError> {
     let mut missing = Vec::new();
     for (key, wanted) in wanted {
-        match shelf.look(&digest(&key), &label(&key))? {
-            Found::Result(text) if is_usable(&key) => {
+        match cache.lookup(&digest(&key), &label(&key))? {
+            Lookup::Result(text) if is_usable(&key) => {
                 known.insert(key, Ok(text));
             }
             _ => missing.push(wanted),
@@ -132,23 +132,23 @@ fn recall(
 
 /// Does jobs, and keeps the result of each as soon as it is finished; one without is tried again by the next command.
 fn work(
-    shelf: &Shelf,
+    cache: &ResultCache,
     wanted: &[Wanted],
     jobs: Option<u16>,
-    glance: &mut impl FnMut(Progress),
+    on_progress: &mut impl FnMut(Progress),
 ) -> Result<Known, MakeError> {
     let parts: Vec<AtomicU64> = wanted.iter().map(|_| AtomicU64::new(0)).collect();
     let work = |number: usize| {
         let (job, parts) = (&wanted[number], &parts[number]);
         let ended = match (job.work)(parts) {
-            Ok(result) => Ok(shelf.keep(&digest(&job.key), &label(&job.key), &result)?),
+            Ok(result) => Ok(cache.store(&digest(&job.key), &label(&job.key), &result)?),
             Err(error) => Err(failure(&job.key, &error)),
         };
         parts.store(PARTS, Ordering::Relaxed);
         Ok::<_, FileError>((job.key.clone(), ended))
     };
-    let ended = in_order(wanted.len(), jobs, &work, &mut || {
-        glance(progress(wanted, &parts));
+    let ended = parallel_map(wanted.len(), jobs, &work, &mut || {
+        on_progress(progress(wanted, &parts));
     })?;
     Ok(ended.into_iter().collect())
 }

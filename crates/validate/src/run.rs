@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use polypath_batch::{PARTS, in_order, run_counted};
+use polypath_batch::{PARTS, parallel_map, run_counted};
 
 use crate::ValidateError;
 use crate::case::Case;
@@ -10,14 +10,14 @@ use crate::row::Row;
 
 /// Runs every case with each of its seeds, on `jobs` threads or one for each core, and judges its checks.
 ///
-/// `glance` is called now and then with how much is done, in parts of `total`.
+/// `on_progress` is called at least every 100 ms with the finished parts and their `total`.
 ///
 /// # Errors
 /// Where a run ends before its end.
 pub fn validate(
     cases: &[Case],
     jobs: Option<u16>,
-    glance: &mut impl FnMut(u64, u64),
+    on_progress: &mut impl FnMut(u64, u64),
 ) -> Result<Vec<Row>, ValidateError> {
     let runs = runs(cases);
     let parts = AtomicU64::new(0);
@@ -26,8 +26,8 @@ pub fn validate(
         values(&cases[case], seed, &parts)
     };
     let total = runs.len() as u64 * PARTS;
-    let values = in_order(runs.len(), jobs, &work, &mut || {
-        glance(parts.load(Ordering::Relaxed), total);
+    let values = parallel_map(runs.len(), jobs, &work, &mut || {
+        on_progress(parts.load(Ordering::Relaxed), total);
     })?;
     let mut of_cases: Vec<Vec<Vec<f64>>> = vec![Vec::new(); cases.len()];
     for ((case, _), values) in runs.iter().zip(values) {

@@ -1,4 +1,4 @@
-//! What makes two sweeps the same.
+//! The identity of a sweep.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use serde_json::json;
 use super::Point;
 use crate::digest::digest;
 
-/// The number of the set of keys that reports have: it is raised with each key that they gain, so that no sweep mixes
-/// points with it and points without it. What a key means has a version of its own, that of the report.
+/// The version of the set of keys in a report. It increases with each new key, so that no sweep mixes points with and
+/// without it. The meaning of the keys is versioned by the report itself.
 pub(super) const FORM: u32 = 2;
 
-/// What makes two sweeps the same, besides their points.
+/// The identity of a sweep apart from its points: sweeps with equal plans share their finished points.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
     /// The text of the file.
     pub text: &'a str,
-    /// The contents of the files that it names, by their names.
+    /// The contents of the files that the text names, by name.
     pub files: &'a BTreeMap<String, Vec<u8>>,
-    /// The arguments that change values of the file.
+    /// The command line arguments that override values of the file.
     pub overrides: Vec<String>,
 }
 
 impl Plan<'_> {
-    /// All that the results follow from, as text.
+    /// Everything that determines the results, as text.
     pub(super) fn describe(&self, points: &[Point], replicas: u32) -> String {
         let files = self.files.iter();
         let digests: BTreeMap<&str, String> = files
@@ -46,7 +46,7 @@ impl Plan<'_> {
     }
 }
 
-/// The version of the form of its report.
+/// The format version of the point's report.
 fn version(point: &Point) -> u32 {
     match point.kind() {
         Kind::Network => network::VERSION,

@@ -1,4 +1,4 @@
-//! One point of a sweep: what is run, and the report of it.
+//! One point of a sweep: its experiment, its runs and its report.
 
 use std::sync::atomic::AtomicU64;
 
@@ -16,16 +16,16 @@ use super::SweepError;
 use crate::progress::Meter;
 use crate::replicas::{replica_seed, run_counted};
 
-/// One combination: what is set, and the experiment that it gives.
+/// One combination of parameters.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The keys that are set, with their values.
+    /// The overridden keys with their values.
     pub set: Vec<Override>,
-    /// What is run.
+    /// The experiment with these overrides.
     pub experiment: Experiment,
 }
 
-/// Why a run of a point came to no end.
+/// A failed run of a point.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PointError {
     #[error(transparent)]
@@ -34,11 +34,11 @@ pub(super) enum PointError {
     Json(#[from] serde_json::Error),
 }
 
-/// What came out of one run of a point.
-pub(super) enum Ran {
-    /// A replica with its seed.
+/// The output of one run of a point.
+pub(super) enum RunOutput {
+    /// A replica of a network with its seed.
     Replica(u64, NetworkOutcome),
-    /// The whole `report.json`.
+    /// The complete `report.json` of transfers.
     Report(Value),
 }
 
@@ -54,36 +54,40 @@ impl Point {
         }
     }
 
-    /// Does the run of this number, of so many.
+    /// Performs run `number` of `replicas`.
     pub(super) fn run(
         &self,
-        [number, replicas]: [u32; 2],
+        number: u32,
+        replicas: u32,
         parts: &AtomicU64,
-    ) -> Result<Ran, PointError> {
+    ) -> Result<RunOutput, PointError> {
         match &self.experiment {
             Experiment::Network(network) => {
                 let seed = replica_seed(network.seed, replicas, number);
                 let outcome = run_counted(network, seed, parts, &mut ())?;
-                Ok(Ran::Replica(seed, outcome))
+                Ok(RunOutput::Replica(seed, outcome))
             }
             Experiment::Transfers(scenario) => {
                 let record = run_transfers(scenario, parts)?;
                 let text = json::render(&record, &Figures::of(&record))?;
-                Ok(Ran::Report(serde_json::from_str(&text)?))
+                Ok(RunOutput::Report(serde_json::from_str(&text)?))
             }
         }
     }
 
-    /// The `report.json` of its runs; transfers have one.
+    /// The `report.json` of all runs.
     ///
     /// # Errors
-    /// Where no run is given: what is kept would have no figures.
-    pub(super) fn report(&self, runs: Vec<Ran>) -> Result<Value, SweepError> {
+    /// If there is no run.
+    pub(super) fn report(&self, runs: Vec<RunOutput>) -> Result<Value, SweepError> {
         let nothing = || SweepError::Nothing(self.words().join(" "));
         let Experiment::Network(network) = &self.experiment else {
-            return runs.into_iter().find_map(Ran::report).ok_or_else(nothing);
+            return runs
+                .into_iter()
+                .find_map(RunOutput::report)
+                .ok_or_else(nothing);
         };
-        let replicas: Vec<_> = runs.into_iter().filter_map(Ran::replica).collect();
+        let replicas: Vec<_> = runs.into_iter().filter_map(RunOutput::replica).collect();
         let replicas = &replicas[..];
         if replicas.is_empty() {
             return Err(nothing());
@@ -94,7 +98,7 @@ impl Point {
     }
 }
 
-impl Ran {
+impl RunOutput {
     fn replica(self) -> Option<(u64, NetworkOutcome)> {
         match self {
             Self::Replica(seed, outcome) => Some((seed, outcome)),
@@ -111,7 +115,7 @@ impl Ran {
 }
 
 fn run_transfers(scenario: &Scenario, parts: &AtomicU64) -> Result<record::Experiment, RunError> {
-    let mut counted = Counted {
+    let mut counted = ProgressObserver {
         observer: Simulated::new(scenario),
         meter: Meter::new(parts),
         finished: 0,
@@ -121,19 +125,19 @@ fn run_transfers(scenario: &Scenario, parts: &AtomicU64) -> Result<record::Exper
     Ok(counted.observer.finish(scenario, &outcome))
 }
 
-/// The report's observer, and how far its run has come.
-struct Counted<'a> {
+/// Forwards to the report's observer and counts the progress of the run.
+struct ProgressObserver<'a> {
     observer: Simulated,
     meter: Meter<'a>,
     finished: u64,
     transfers: u64,
 }
 
-impl Observer for Counted<'_> {
+impl Observer for ProgressObserver<'_> {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
         if matches!(event, SimEvent::TransferFinished { .. }) {
             self.finished += 1;
-            self.meter.reach(self.finished, self.transfers);
+            self.meter.update(self.finished, self.transfers);
         }
         self.observer.on_event(scheme, at, event);
     }

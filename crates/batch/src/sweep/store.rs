@@ -1,4 +1,4 @@
-//! The folder of the finished points.
+//! The folder of finished points.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,94 +10,94 @@ use serde_json::Value;
 
 use super::SweepError;
 use crate::digest::digest;
-use crate::shelf::{Found, Shelf, failed, put};
+use crate::result_cache::{Lookup, ResultCache, failed, put};
 
-/// The name of the folder of the finished points, beside the report.
+/// The name of the folder of finished points, next to the report.
 pub const POINTS: &str = "points";
 
-/// The folder of the finished points of one sweep.
+/// The finished points of one sweep.
 #[derive(Debug)]
-pub(super) struct Store {
-    shelf: Shelf,
-    /// The digest of the plan.
+pub(super) struct PointStore {
+    cache: ResultCache,
+    /// The digest of the sweep's plan.
     plan: String,
 }
 
-/// What there is of a point.
-pub(super) enum State {
-    /// Nothing.
+/// What the folder has of a point.
+pub(super) enum PointState {
+    /// There is no file.
     Missing,
-    /// A file that is damaged, or that of another point.
+    /// The file is damaged or belongs to another point.
     Unusable,
-    /// Its report.
+    /// The report.
     Finished(Value),
 }
 
-/// Of which point a file is.
+/// The point that a file belongs to.
 #[derive(PartialEq, Serialize, Deserialize)]
-struct Label {
-    /// The digest of the plan that it is a point of.
+struct PointLabel {
+    /// The digest of the sweep's plan.
     plan: String,
     point: usize,
     set: Vec<String>,
 }
 
-impl Store {
-    /// The folder below `out`, made or found; refuses one that holds the points of another plan. A plan that is cut off
-    /// is written anew: the points say which one is theirs.
+impl PointStore {
+    /// Opens or creates the folder below `out`. A folder with the points of another plan is an error. A truncated plan is
+    /// written again: each point carries the digest of its own.
     pub(super) fn open(out: &Path, plan: &str) -> Result<Self, SweepError> {
         let folder = out.join(POINTS);
         let path = folder.join("plan.json");
         let write = match fs::read(&path) {
             Ok(found) if found == plan.as_bytes() => false,
-            Ok(found) if is_whole(&found) => return Err(SweepError::Other(folder)),
+            Ok(found) if is_complete(&found) => return Err(SweepError::Other(folder)),
             Ok(_) => true,
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             Err(error) => return Err(failed(&path, error).into()),
         };
-        let shelf = Shelf::open(folder)?;
+        let cache = ResultCache::open(folder)?;
         if write {
             put(&path, plan)?;
         }
         let plan = digest(plan);
-        Ok(Self { shelf, plan })
+        Ok(Self { cache, plan })
     }
 
     pub(super) fn path(&self, number: usize) -> PathBuf {
-        self.shelf.path(&name(number))
+        self.cache.path(&name(number))
     }
 
-    /// Keeps the report of a point.
-    pub(super) fn keep(
+    /// Stores the report of a point.
+    pub(super) fn store(
         &self,
         number: usize,
         set: Vec<String>,
         report: &Value,
     ) -> Result<(), SweepError> {
         let label = self.label(number, set);
-        self.shelf.keep(&name(number), &label, report)?;
+        self.cache.store(&name(number), &label, report)?;
         Ok(())
     }
 
-    /// What there is of the point with this number, in which `set` is set.
-    pub(super) fn look(&self, number: usize, set: &[String]) -> Result<State, SweepError> {
+    /// Looks up the point with this number and these overrides.
+    pub(super) fn lookup(&self, number: usize, set: &[String]) -> Result<PointState, SweepError> {
         let label = self.label(number, set.to_vec());
-        Ok(match self.shelf.look(&name(number), &label)? {
-            Found::Missing => State::Missing,
-            Found::Unusable => State::Unusable,
-            Found::Result(text) => {
-                serde_json::from_str(&text).map_or(State::Unusable, State::Finished)
+        Ok(match self.cache.lookup(&name(number), &label)? {
+            Lookup::Missing => PointState::Missing,
+            Lookup::Unusable => PointState::Unusable,
+            Lookup::Result(text) => {
+                serde_json::from_str(&text).map_or(PointState::Unusable, PointState::Finished)
             }
         })
     }
 
-    /// Removes what was being written when an earlier run was killed; to be called where all points are finished.
-    pub(super) fn tidy(&self) {
-        self.shelf.tidy();
+    /// Removes unfinished files of killed runs. To be called when all points are finished.
+    pub(super) fn remove_abandoned(&self) {
+        self.cache.remove_abandoned();
     }
 
-    fn label(&self, point: usize, set: Vec<String>) -> Label {
-        Label {
+    fn label(&self, point: usize, set: Vec<String>) -> PointLabel {
+        PointLabel {
             plan: self.plan.clone(),
             point,
             set,
@@ -109,7 +109,7 @@ fn name(number: usize) -> String {
     format!("{number:05}")
 }
 
-/// Whether a plan was written to its end.
-fn is_whole(plan: &[u8]) -> bool {
+/// Whether a plan was written completely.
+fn is_complete(plan: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(plan).is_ok()
 }

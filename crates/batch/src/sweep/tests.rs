@@ -30,7 +30,7 @@ fn open(out: &Path, text: &str, replicas: u32) -> Result<Sweep, SweepError> {
     Sweep::open(out, &plan, points.map(point).collect(), replicas)
 }
 
-/// Runs what is missing, and gives the points.
+/// Performs the missing runs and returns the points.
 fn run(sweep: &Sweep, jobs: u16) -> Vec<SweepPoint> {
     let parts = AtomicU64::new(0);
     let points = sweep.run(Some(jobs), &parts, &mut || {}).unwrap();
@@ -65,7 +65,7 @@ fn transfers_are_points_like_networks() {
 }
 
 #[test]
-fn transfers_are_run_once_whatever_the_replicas_of_networks() {
+fn transfers_run_once_for_any_number_of_replicas() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(open(dir.path(), TRANSFERS, 5).unwrap().runs(), 2);
     let again = open(dir.path(), TRANSFERS, 1);
@@ -73,19 +73,19 @@ fn transfers_are_run_once_whatever_the_replicas_of_networks() {
 }
 
 #[test]
-fn a_point_without_a_run_is_an_error_and_not_an_empty_report() {
+fn a_point_without_runs_is_an_error() {
     for text in [NETWORK, TRANSFERS] {
         let dir = tempfile::tempdir().unwrap();
         let sweep = open(dir.path(), text, 1).unwrap();
         let error = sweep.points[0].report(Vec::new()).unwrap_err().to_string();
-        let wanted = format!("{}: it was not run", sweep.points[0].words().join(" "));
+        let wanted = format!("{}: no run", sweep.points[0].words().join(" "));
         assert!(error.starts_with(&wanted), "{error}");
     }
 }
 
-/// A file that is written in place would be written through a link, too.
+/// Writing in place would follow the symbolic link.
 #[test]
-fn a_plan_is_moved_to_its_place() {
+fn a_plan_is_replaced_atomically() {
     let dir = tempfile::tempdir().unwrap();
     let (plan, other) = (
         dir.path().join("points/plan.json"),
@@ -96,11 +96,11 @@ fn a_plan_is_moved_to_its_place() {
     open(dir.path(), NETWORK, 1).unwrap();
     assert!(!other.exists() && plan.is_file());
     let left = fs::read_dir(dir.path().join("points")).unwrap();
-    assert_eq!(left.count(), 1, "the plan alone");
+    assert_eq!(left.count(), 1, "only the plan");
 }
 
 #[test]
-fn a_plan_that_was_cut_off_is_written_anew() {
+fn a_truncated_plan_is_written_again() {
     let dir = tempfile::tempdir().unwrap();
     let whole = run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
     let plan = dir.path().join("points/plan.json");
@@ -115,7 +115,7 @@ fn a_plan_that_was_cut_off_is_written_anew() {
 }
 
 #[test]
-fn a_report_in_which_one_digit_is_another_is_named_and_run_again() {
+fn a_report_with_a_changed_digit_is_named_and_run_again() {
     let dir = tempfile::tempdir().unwrap();
     let whole = run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
     let path = dir.path().join("points/00001.json");
@@ -129,7 +129,7 @@ fn a_report_in_which_one_digit_is_another_is_named_and_run_again() {
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
 
-/// The first and the last of its points send more than the link carries, without an end to the queue.
+/// A sweep whose first and last points overload a link with an unlimited queue.
 const OVERLOADED: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"60 s\" }\n[[link]]\nfrom = \"a\"\n\
                           to = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"unlimited\"\n\
                           [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
@@ -137,7 +137,7 @@ const OVERLOADED: &str = "schema = 1\nname = \"x\"\nrun = { duration = \"60 s\" 
                           [sweep]\n\"flow.0.traffic.interval\" = [\"2 us\", \"1 ms\", \"2 ms\", \"3 us\"]\n";
 
 #[test]
-fn points_that_come_to_no_end_do_not_keep_the_others_from_theirs() {
+fn failed_points_do_not_stop_the_others() {
     let results = [1, 2, 5].map(|jobs| {
         let dir = tempfile::tempdir().unwrap();
         let sweep = open(dir.path(), OVERLOADED, 2).unwrap();
@@ -155,7 +155,7 @@ fn points_that_come_to_no_end_do_not_keep_the_others_from_theirs() {
 }
 
 #[test]
-fn points_that_are_damaged_or_of_another_place_are_all_named_and_run_again() {
+fn damaged_and_misplaced_points_are_named_and_run_again() {
     let dir = tempfile::tempdir().unwrap();
     let whole = run(&open(dir.path(), NETWORK, 2).unwrap(), 2);
     let path = |name: &str| dir.path().join("points").join(name);
@@ -170,7 +170,7 @@ fn points_that_are_damaged_or_of_another_place_are_all_named_and_run_again() {
 }
 
 #[test]
-fn a_point_of_another_sweep_is_no_point_of_this_one() {
+fn a_point_of_another_sweep_is_unusable() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     run(&open(dir.path(), NETWORK, 1).unwrap(), 1);
     let longer = NETWORK.replace("1 s\" }", "2 s\" }");
@@ -184,7 +184,7 @@ fn a_point_of_another_sweep_is_no_point_of_this_one() {
 }
 
 #[test]
-fn a_plan_says_which_form_its_reports_have() {
+fn a_plan_contains_the_version_of_its_reports() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path(), NETWORK, 1).unwrap();
     let plan = dir.path().join("points/plan.json");
@@ -196,7 +196,7 @@ fn a_plan_says_which_form_its_reports_have() {
     assert!(matches!(older, Err(SweepError::Other(_))));
 }
 
-/// The dotted keys of a report, but for those that the file or the run makes.
+/// The dotted keys of a report, without those that depend on the file or the run.
 fn keys(value: &Value, outer: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| keys(item, outer, found)),
@@ -214,7 +214,7 @@ fn keys(value: &Value, outer: &str, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn the_number_of_the_form_is_that_of_the_keys() {
+fn the_form_version_matches_the_keys() {
     let all = NETWORK
         .replace("\"1 s\" }", "\"1 s\", percentiles = true }")
         .replace("\"ftp\"", "\"file\", size = \"10 kB\"");
@@ -237,6 +237,6 @@ fn the_number_of_the_form_is_that_of_the_keys() {
     assert_eq!(
         (plan::FORM, &of_keys[..8]),
         (2, "9fab5972"),
-        "reports have other keys than before: raise FORM, and note the digest here; {found:#?}"
+        "the keys of reports have changed: increase FORM and update the digest; {found:#?}"
     );
 }

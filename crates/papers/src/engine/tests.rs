@@ -110,9 +110,9 @@ fn jobs_run_once_and_what_is_finished_is_kept() {
     std::fs::write(&file, text.replace("12.0", "13.0")).unwrap();
     assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
     assert_eq!(count(), 1, "a changed one is done again");
-    let stale = Shelf::open(folder()).unwrap();
+    let stale = ResultCache::open(folder()).unwrap();
     stale
-        .keep(&digest(key), &label(key), &"text".into())
+        .store(&digest(key), &label(key), &"text".into())
         .unwrap();
     assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
     assert_eq!(count(), 1, "one of another form is done again");
