@@ -20,7 +20,7 @@ POLYPATH = $(BUILT)/release/polypath
 
 DEB ?= out/deb
 
-.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden setup build fmt clippy doc wasm licences clean
+.PHONY: demo test check reproduce bench race tunnel-race failover soak faults fuzz fuzz-build deb deploy-check instructions golden structure setup build fmt clippy doc wasm licences clean
 
 demo: setup build ## carry a media file four ways over two bad paths, and show what that gained
 	@scripts/demo.sh "$(POLYPATH)" "$(SCENARIO)" "$(OUT)" "$(CLIP)"
@@ -60,6 +60,10 @@ soak: setup build ## two nodes for MINUTES at half load: every packet arrives, a
 instructions: setup ## what the simulator's hot path costs, by callgrind, against the bounds of scripts/instructions.txt
 	cargo build --release --quiet -p polypath-sim --example race
 	@scripts/instructions.sh "$(BUILT)/release/examples/race" $(RENEW)
+
+structure: setup ## counts of files, import circles, unnamed tuples and words, against their bounds; LIST=circles for the places
+	@scripts/setup.sh python3:python3
+	@scripts/structure.py $(if $(LIST),--list $(LIST),$(STRUCTURE))
 
 golden: setup build ## traces of every scenario, to the byte those of validation/golden.txt, or of the revision BASE
 	@scripts/golden.sh "$(POLYPATH)" $(if $(BASE),--base $(BASE),$(RENEW))
