@@ -1,6 +1,6 @@
 //! The drive loop: real descriptors and the real clock on one side, machines on the other.
 //!
-//! A [`Station`] owns machines and the descriptors that feed them. The loop wakes it when a descriptor is
+//! A [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a descriptor is
 //! readable and when its deadline has come, and keeps what the machines rely on: time never runs
 //! backwards, everything that is due is done before an input of the same or a later time, and no flood of
 //! input holds a deadline up for longer than one budget.
@@ -12,7 +12,7 @@
 //! time at least, even if one deadline follows the other within [`SPIN`].
 
 mod lateness;
-mod rest;
+mod realtime_throttle;
 mod stop;
 mod timer;
 
@@ -28,21 +28,21 @@ pub use lateness::Lateness;
 pub use stop::StopHandle;
 
 use crate::clock::Clock;
-use rest::Rest;
+use realtime_throttle::RealtimeThrottle;
 use stop::StopListener;
 use timer::Timer;
 
 /// How long before a deadline the loop stops sleeping.
 pub const SPIN: Duration = Duration::from_micros(30);
 
-/// How many inputs a station takes from one descriptor before deadlines are looked at again.
+/// How many inputs a handler takes from one descriptor before deadlines are looked at again.
 pub const BUDGET: usize = 16;
 
 const STOP: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const EVENTS: usize = 64;
 
-/// A descriptor of a station, by the number that the station chose for it.
+/// A descriptor of a handler, by the number that the handler chose for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub u32);
 
@@ -63,12 +63,12 @@ impl Watcher {
 /// Machines together with the descriptors that feed them.
 ///
 /// An implementation touches its machines by [`polypath_core::machine::step`] alone. An error ends the
-/// drive; what concerns one packet only (a full queue, bad bytes) is counted by the station instead.
-pub trait Station {
-    /// When the station next wants to be woken, if at all.
+/// drive; what concerns one packet only (a full queue, bad bytes) is counted by the handler instead.
+pub trait EventHandler {
+    /// When the handler next wants to be woken, if at all.
     fn deadline(&self) -> Option<Deadline>;
 
-    /// Whether inputs were read that are not yet taken: the station is then woken at once, as for a
+    /// Whether inputs were read that are not yet taken: the handler is then woken at once, as for a
     /// deadline, and no lateness counts.
     fn has_backlog(&self) -> bool {
         false
@@ -96,7 +96,7 @@ pub struct DriveReport {
     pub rests: u64,
 }
 
-/// Waits for descriptors and deadlines and wakes a [`Station`].
+/// Waits for descriptors and deadlines and wakes a [`EventHandler`].
 #[derive(Debug)]
 pub struct Driver {
     clock: Clock,
@@ -143,38 +143,45 @@ impl Driver {
         self.stop.clone()
     }
 
-    /// Watches `fd` (non-blocking) for input; it is the station's and must outlive the drive.
+    /// Watches `fd` (non-blocking) for input; it is the handler's and must outlive the drive.
     pub fn watch(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
         self.watcher.watch(fd, token)
     }
 
-    /// A handle by which a station adds descriptors during the drive.
+    /// A handle by which a handler adds descriptors during the drive.
     #[must_use]
     pub fn watcher(&self) -> Watcher {
         self.watcher.clone()
     }
 
-    /// Drives `station` until it fails or a [`StopHandle`] says so.
-    pub fn run(&mut self, station: &mut impl Station) -> io::Result<DriveReport> {
-        self.run_until(station, Time::MAX)
+    /// Drives `handler` until it fails or a [`StopHandle`] says so.
+    pub fn run(&mut self, handler: &mut impl EventHandler) -> io::Result<DriveReport> {
+        self.run_until(handler, Time::MAX)
     }
 
     /// Drives like [`Driver::run`]; what the drive was like is told of one that failed, too.
-    pub fn run_to_the_end(&mut self, station: &mut impl Station) -> (DriveReport, io::Result<()>) {
-        match self.run(station) {
+    pub fn run_to_the_end(
+        &mut self,
+        handler: &mut impl EventHandler,
+    ) -> (DriveReport, io::Result<()>) {
+        match self.run(handler) {
             Ok(report) => (report, Ok(())),
             Err(error) => (std::mem::take(&mut self.report), Err(error)),
         }
     }
 
-    /// Drives `station` until `end`, or earlier where it fails or a [`StopHandle`] says so.
-    pub fn run_until(&mut self, station: &mut impl Station, end: Time) -> io::Result<DriveReport> {
+    /// Drives `handler` until `end`, or earlier where it fails or a [`StopHandle`] says so.
+    pub fn run_until(
+        &mut self,
+        handler: &mut impl EventHandler,
+        end: Time,
+    ) -> io::Result<DriveReport> {
         // Without this the kernel rounds timers of a normal thread up by 50 us.
         nix::sys::prctl::set_timerslack(1)?;
         self.report = DriveReport::default();
         let mut events = [EpollEvent::empty(); EVENTS];
         self.begun = self.clock.now();
-        let mut rest = Rest::new(self.begun);
+        let mut rest = RealtimeThrottle::new(self.begun);
         loop {
             let now = self.clock.now();
             if now >= end {
@@ -184,34 +191,34 @@ impl Driver {
                 self.report.rests += 1;
                 continue;
             }
-            let progress = self.do_due(station, now)?;
-            let timeout = self.timeout(station, now, end, progress)?;
+            let progress = self.do_due(handler, now)?;
+            let timeout = self.timeout(handler, now, end, progress)?;
             let ready = match self.watcher.epoll.wait(&mut events, timeout) {
                 Err(nix::errno::Errno::EINTR) => 0,
                 result => result?,
             };
-            if !self.do_ready(station, &events[..ready])? {
+            if !self.do_ready(handler, &events[..ready])? {
                 break;
             }
         }
         Ok(std::mem::take(&mut self.report))
     }
 
-    /// Wakes the station if its deadline has come; false where it then did not move on.
-    fn do_due(&mut self, station: &mut impl Station, now: Time) -> io::Result<bool> {
-        if station.has_backlog() {
-            station.handle_timeout(now)?;
+    /// Wakes the handler if its deadline has come; false where it then did not move on.
+    fn do_due(&mut self, handler: &mut impl EventHandler, now: Time) -> io::Result<bool> {
+        if handler.has_backlog() {
+            handler.handle_timeout(now)?;
             return Ok(true);
         }
-        let Some(due) = station.deadline().filter(|d| d.at <= now) else {
+        let Some(due) = handler.deadline().filter(|d| d.at <= now) else {
             return Ok(true);
         };
         self.report
             .lateness
             .record(now.since(due.at.max(self.begun)));
-        station.handle_timeout(now)?;
+        handler.handle_timeout(now)?;
         // What came before the deadline comes first, and may take several turns.
-        let moved = station.has_backlog() || station.deadline().is_none_or(|next| next.at > due.at);
+        let moved = handler.has_backlog() || handler.deadline().is_none_or(|next| next.at > due.at);
         if !moved {
             self.report.stuck += 1;
             if self.report.stuck.is_power_of_two() {
@@ -225,18 +232,18 @@ impl Driver {
     /// How long `epoll` may sleep; arms the timer for what `epoll` cannot express.
     fn timeout(
         &mut self,
-        station: &impl Station,
+        handler: &impl EventHandler,
         now: Time,
         end: Time,
         progress: bool,
     ) -> io::Result<EpollTimeout> {
-        let next = station.deadline().map_or(Time::MAX, |d| d.at).min(end);
+        let next = handler.deadline().map_or(Time::MAX, |d| d.at).min(end);
         if !progress {
             // A machine that is stuck must not turn into a busy poll, nor may a timer that has fired.
             self.timer.disarm()?;
             return Ok(EpollTimeout::from(1_u16));
         }
-        if station.has_backlog() {
+        if handler.has_backlog() {
             return Ok(EpollTimeout::ZERO);
         }
         if next == Time::MAX {
@@ -251,7 +258,11 @@ impl Driver {
     }
 
     /// Serves the ready descriptors, each up to the budget; false when the drive is to end.
-    fn do_ready(&mut self, station: &mut impl Station, events: &[EpollEvent]) -> io::Result<bool> {
+    fn do_ready(
+        &mut self,
+        handler: &mut impl EventHandler,
+        events: &[EpollEvent],
+    ) -> io::Result<bool> {
         for event in events {
             match event.data() {
                 STOP => {
@@ -261,9 +272,9 @@ impl Driver {
                 TIMER => self.timer.expired(),
                 number => {
                     let now = self.clock.now();
-                    self.do_due(station, now)?;
+                    self.do_due(handler, now)?;
                     let token = Token(u32::try_from(number).unwrap_or(u32::MAX));
-                    let inputs = station.handle_readable(token, now, BUDGET)?;
+                    let inputs = handler.handle_readable(token, now, BUDGET)?;
                     self.report.inputs += inputs as u64;
                 }
             }

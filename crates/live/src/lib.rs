@@ -20,10 +20,10 @@ pub mod stats;
 pub mod tun;
 pub mod udp;
 
-mod beside;
 mod bounded;
 mod buffer;
 mod network;
 #[cfg(test)]
 mod quiet;
 mod uplink;
+mod writer_thread;

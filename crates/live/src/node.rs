@@ -10,7 +10,6 @@
 //! costs its reading and a look at its header, or one hash, but for the few initiations that the session
 //! reads in a time; where there is much of it, the kernel drops it before (`paths::flood`).
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
@@ -37,25 +36,25 @@ use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
 use crate::uplink::TUN_NOTE;
+use event_handler::NodeEventHandler;
 use events::EventFile;
-use hearing::Hearing;
+use io::NodeIo;
 use paths::{Paths, TunMtu};
-use ports::Ports;
+use silence_detector::SilenceDetector;
 use sockets::Ground;
-use station::NodeStation;
 
+mod driver;
+mod event_handler;
 mod events;
-mod hearing;
 mod icmp;
 mod inbox;
+mod io;
 mod office;
 mod operate;
 mod paths;
-mod ports;
 mod rates;
+mod silence_detector;
 mod sockets;
-mod station;
-mod timeline;
 
 /// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
 const COMBINING_WINDOW: u32 = 8192;
@@ -92,7 +91,7 @@ pub enum NodeError {
     #[error(
         "paths = \"auto\": the kernel does not say which interfaces there are: {0}; list the paths' addresses"
     )]
-    Network(io::Error),
+    Network(std::io::Error),
     /// The endpoint.
     #[error(transparent)]
     Endpoint(#[from] ConfigError),
@@ -124,7 +123,7 @@ pub enum NodeError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        source: std::io::Error,
     },
     /// The control socket.
     #[error(transparent)]
@@ -137,15 +136,15 @@ pub enum NodeError {
     Privilege(#[from] PrivilegeError),
     /// The event stream, which had to end before the node did.
     #[error("the event stream is cut off: {0}")]
-    Events(io::Error),
+    Events(std::io::Error),
     /// The drive loop.
     #[error("the node stopped: {0}")]
-    Drive(#[from] io::Error),
+    Drive(#[from] std::io::Error),
 }
 
 /// A node that is set up: sockets and TUN device are open.
 pub struct Node {
-    station: NodeStation,
+    handler: NodeEventHandler,
     driver: Driver,
     operation: Operation,
 }
@@ -197,11 +196,11 @@ impl Node {
         }
         let tun = open_tun(config, mtu)?;
         let driver = Driver::new(clock)?;
-        driver.watch(&tun, station::TUN)?;
+        driver.watch(&tun, event_handler::TUN)?;
         for (index, socket) in (0..).zip(&sockets) {
             driver.watch(socket, Token(index))?;
         }
-        let heard = Hearing::new(config.paths.len(), config.policy, config.liveness);
+        let heard = SilenceDetector::new(config.paths.len(), config.policy, config.liveness);
         let offload = config.offload();
         let mut paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
         for (id, standing) in (0..).map(PathId).zip(standings) {
@@ -209,12 +208,12 @@ impl Node {
         }
         let is_given = config.node.tun.mtu.is_some();
         paths.carry_for(TunMtu { mtu, is_given });
-        let ports = Ports::new(Packets::new(tun, offload), paths, events);
-        let mut station = NodeStation::new(tunnel, ports, stats, driver.watcher(), clock);
-        station.find_sizes(clock.now(), config.finds_sizes())?;
-        let operation = operate::begin(config, options, (own, notifier), underlay, &mut station)?;
+        let io = NodeIo::new(Packets::new(tun, offload), paths, events);
+        let mut handler = NodeEventHandler::new(tunnel, io, stats, driver.watcher(), clock);
+        handler.find_sizes(clock.now(), config.finds_sizes())?;
+        let operation = operate::begin(config, options, (own, notifier), underlay, &mut handler)?;
         Ok(Self {
-            station,
+            handler,
             driver,
             operation,
         })
@@ -234,11 +233,11 @@ impl Node {
 
     /// Carries packets until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
-        tracing::info!(tun = self.station.tun_name(), "ready");
-        self.station.office.supervision.tell_ready();
-        let (report, ended) = self.driver.run_to_the_end(&mut self.station);
+        tracing::info!(tun = self.handler.tun_name(), "ready");
+        self.handler.office.supervision.tell_ready();
+        let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
-        let finished = self.station.finish(now, stats::drive(&report));
+        let finished = self.handler.finish(now, stats::drive(&report));
         ended?;
         finished.map_err(NodeError::Events)
     }

@@ -20,12 +20,12 @@ use crate::notify::{Notifier, Supervision};
 use crate::privilege::{self, PrivilegeError};
 use crate::stats::{self, StatsFile, StatsWriter};
 use crate::udp::{PathSocket, UdpError};
+use event_handler::RelayEventHandler;
 use path::Path as RelayPath;
 pub use path::{NodeStats, PathStats};
-use station::RelayStation;
 
+mod event_handler;
 mod path;
-mod station;
 
 /// Version of the statistics file; it changes when a field changes its meaning.
 pub const VERSION: u32 = 1;
@@ -73,7 +73,7 @@ pub enum RelayError {
 
 /// A relay that is set up: its sockets are open.
 pub struct RelayServer {
-    station: RelayStation,
+    handler: RelayEventHandler,
     driver: Driver,
 }
 
@@ -84,7 +84,7 @@ pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> 
     relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
     // A hangup, or a reload that is meant for a node, does not end it.
-    signal_hook::flag::register(SIGHUP, relay.station.hangup.clone())?;
+    signal_hook::flag::register(SIGHUP, relay.handler.hangup.clone())?;
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;
     relay.run()
@@ -117,14 +117,14 @@ impl RelayServer {
             let relay = Relay::new(&config, [entropy(), entropy()]);
             paths.push(RelayPath::new(path, socket, relay, clock));
         }
-        let station = RelayStation::new(paths, stats, clock.now());
-        Ok(Self { station, driver })
+        let handler = RelayEventHandler::new(paths, stats, clock.now());
+        Ok(Self { handler, driver })
     }
 
     /// Tells the service manager from now on how the relay does.
     fn report_to(&mut self, notifier: Notifier) {
         let now = self.driver.clock().now();
-        self.station.supervision = Supervision::new(notifier, now);
+        self.handler.supervision = Supervision::new(notifier, now);
     }
 
     /// Ends [`RelayServer::run`] from elsewhere.
@@ -135,11 +135,11 @@ impl RelayServer {
 
     /// Forwards datagrams until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, RelayError> {
-        tracing::info!(paths = self.station.len(), "ready");
-        self.station.supervision.tell_ready();
-        let (report, ended) = self.driver.run_to_the_end(&mut self.station);
+        tracing::info!(paths = self.handler.len(), "ready");
+        self.handler.supervision.tell_ready();
+        let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
-        let stats = self.station.finish(now, stats::drive(&report));
+        let stats = self.handler.finish(now, stats::drive(&report));
         Ok(ended.map(|()| stats)?)
     }
 }

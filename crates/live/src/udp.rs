@@ -25,9 +25,9 @@ use crate::config::PathConfig;
 pub mod batch;
 pub mod filter;
 
+mod dont_fragment;
 pub(crate) mod flood;
 mod interface;
-mod whole;
 
 /// Bytes that wait in the kernel for a node that is late: 30 ms at a gigabit a second.
 const RECEIVE_BUFFER: usize = 4 << 20;
@@ -181,8 +181,8 @@ impl PathSocket {
 
     /// Takes datagrams that came together in one call, or one by one; false where the kernel cannot do the former.
     #[must_use]
-    pub fn receive_together(&self, together: bool) -> bool {
-        setsockopt(&self.socket, UdpGroSegment, &together).is_ok()
+    pub fn set_gro(&self, enabled: bool) -> bool {
+        setsockopt(&self.socket, UdpGroSegment, &enabled).is_ok()
     }
 
     /// Binds the socket to the interface of `path`, or to none; its address stays.
@@ -276,7 +276,7 @@ impl PathSocket {
     ///
     /// # Errors
     /// As with [`PathSocket::send`], of all of them; or the network does not take datagrams so.
-    pub fn send_together(
+    pub fn send_gso(
         &self,
         datagrams: &[IoSlice<'_>],
         segment: usize,

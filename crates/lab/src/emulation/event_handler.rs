@@ -130,14 +130,14 @@ impl EmulatorEventHandler {
     }
 }
 
-impl drive::Station for EmulatorEventHandler {
+impl drive::EventHandler for EmulatorEventHandler {
     fn deadline(&self) -> Option<Deadline> {
         let deadlines = self.networks.iter().map(Network::deadline);
         deadlines.fold(None, Deadline::earlier)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
-        if let Some(due) = drive::Station::deadline(self) {
+        if let Some(due) = drive::EventHandler::deadline(self) {
             self.counting.record_wake(now.since(due.at));
         }
         for network in &mut self.networks {

@@ -28,7 +28,7 @@ impl Ticker {
     }
 }
 
-impl Station for Ticker {
+impl EventHandler for Ticker {
     fn deadline(&self) -> Option<Deadline> {
         let why = "tick";
         (self.interval > Duration::ZERO).then_some(Deadline { at: self.next, why })
@@ -80,7 +80,7 @@ struct Behind {
     stop: StopHandle,
 }
 
-impl Station for Behind {
+impl EventHandler for Behind {
     fn deadline(&self) -> Option<Deadline> {
         let (at, why) = (Time::ZERO, "after what was read");
         (self.turns > 0).then_some(Deadline { at, why })
@@ -189,7 +189,7 @@ fn a_drive_ends_at_its_end() {
 /// Its deadline does not advance; stops the loop at the fifth attempt.
 struct Stuck(StopHandle, u32, Time);
 
-impl Station for Stuck {
+impl EventHandler for Stuck {
     fn deadline(&self) -> Option<Deadline> {
         Some(Deadline {
             at: self.2,
@@ -256,7 +256,7 @@ struct Backlog {
     stop: StopHandle,
 }
 
-impl Station for Backlog {
+impl EventHandler for Backlog {
     fn deadline(&self) -> Option<Deadline> {
         None
     }
@@ -282,8 +282,8 @@ impl Station for Backlog {
 fn a_backlog_is_taken_at_once_and_counts_as_no_deadline() {
     let mut driver = Driver::new(Clock::starting_now()).unwrap();
     let stop = driver.stop_handle();
-    let mut station = Backlog { left: 100, stop };
-    let report = driver.run(&mut station).unwrap();
-    assert_eq!(station.left, 0);
+    let mut handler = Backlog { left: 100, stop };
+    let report = driver.run(&mut handler).unwrap();
+    assert_eq!(handler.left, 0);
     assert_eq!((report.lateness.count(), report.stuck), (0, 0));
 }

@@ -26,11 +26,11 @@ const ERRORS_V6: [RangeInclusive<u8>; 1] = [0..=127];
 
 /// Tells senders, and not too often.
 #[derive(Debug, Default)]
-pub(super) struct Teller {
+pub(super) struct PacketTooBigSender {
     bound: Gcra,
 }
 
-impl Teller {
+impl PacketTooBigSender {
     /// What the sender of `packet` is to be told at `now`, if it is: no packet longer than `limit` bytes crosses.
     pub(super) fn tell(&mut self, now: Time, packet: &[u8], limit: u16) -> Option<Bytes> {
         let message = too_long(packet, limit)?;
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_told_seldom() {
-        let mut teller = Teller::default();
+        let mut teller = PacketTooBigSender::default();
         let packet = v4([10, 77, 0, 2]);
         let mut told = |ms| {
             let now = Time::ZERO + Duration::from_millis(ms);

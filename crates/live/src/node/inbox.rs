@@ -48,7 +48,7 @@ impl Inbox {
     }
 
     /// When the next datagram came, if one had come by `until`; `receive` reads the next of a path.
-    pub(super) fn next_at(
+    pub(super) fn next_arrival(
         &mut self,
         until: Time,
         mut receive: impl FnMut(PathId) -> io::Result<Option<Arrival>>,
@@ -58,7 +58,7 @@ impl Inbox {
                 path.read(until, || receive(id))?;
             }
         }
-        let next = self.paths.iter().filter_map(Waiting::next_at).min();
+        let next = self.paths.iter().filter_map(Waiting::next_arrival).min();
         Ok(next.filter(|at| *at <= until))
     }
 
@@ -69,7 +69,7 @@ impl Inbox {
             .iter_mut()
             .filter(|path| !path.arrivals.is_empty());
         waiting
-            .min_by_key(|path| path.next_at())?
+            .min_by_key(|path| path.next_arrival())?
             .arrivals
             .pop_front()
     }
@@ -81,7 +81,7 @@ impl Inbox {
 }
 
 impl Waiting {
-    fn next_at(&self) -> Option<Time> {
+    fn next_arrival(&self) -> Option<Time> {
         self.arrivals.front().map(|arrival| arrival.at)
     }
 

@@ -5,9 +5,9 @@ use std::io;
 use polypath_core::time::Time;
 use polypath_session::tunnel::{Input, Tunnel};
 
-use super::ports::Ports;
+use super::driver::CatchUpDriver;
+use super::io::NodeIo;
 use super::rates::Rates;
-use super::timeline::Timeline;
 use crate::drive::{Token, Watcher};
 use crate::notify::{Notifier, Supervision};
 use crate::operation::change::{Change, Remote};
@@ -54,9 +54,9 @@ impl Office {
     }
 
     /// Takes the numbers of a second that is over.
-    pub(super) fn end_second(&mut self, now: Time, ports: &Ports, tunnel: &Tunnel) {
-        self.rates.sample(now, ports.paths.volumes());
-        let paths = ports.paths.stats(now, |path| tunnel.health(path));
+    pub(super) fn end_second(&mut self, now: Time, io: &NodeIo, tunnel: &Tunnel) {
+        self.rates.sample(now, io.paths.volumes());
+        let paths = io.paths.stats(now, |path| tunnel.health(path));
         let line = summary(tunnel.is_established(), &paths);
         self.supervision.tell_status(line);
     }
@@ -100,8 +100,8 @@ impl Office {
         &mut self,
         change: Change,
         at: Time,
-        tunnel: &mut Timeline<Tunnel>,
-        ports: &mut Ports,
+        tunnel: &mut CatchUpDriver<Tunnel>,
+        io: &mut NodeIo,
     ) -> io::Result<Result<(), String>> {
         for path in &change.paths {
             let Some(socket) = &path.socket else { continue };
@@ -109,29 +109,29 @@ impl Office {
                 return Ok(Err(format!("path `{}`: {error}", path.name)));
             }
         }
-        if let Err(error) = ports.paths.rebind(&change.paths) {
+        if let Err(error) = io.paths.rebind(&change.paths) {
             return Ok(Err(error.to_string()));
         }
         for path in change.paths {
             let reaches = path.may_reach();
             let addressed = matches!(path.remote, Some(Remote::At(_)));
             let id = path.path;
-            ports.paths.change(path, at);
+            io.paths.change(path, at);
             if addressed {
-                tunnel.take_input(at, Input::PeerAddressKnown(id), ports)?;
+                tunnel.take_input(at, Input::PeerAddressKnown(id), io)?;
             }
             if reaches {
-                tunnel.take_input(at, Input::PathReachable(id), ports)?;
+                tunnel.take_input(at, Input::PathReachable(id), io)?;
             }
         }
         // Before the machine forgets what it found: that is no news of the paths then.
-        for room in ports.paths.find_sizes(change.sizes) {
-            tunnel.take_input(at, room, ports)?;
+        for room in io.paths.find_sizes(change.sizes) {
+            tunnel.take_input(at, room, io)?;
         }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);
-            ports.paths.listen_for(settings.policy, settings.liveness);
-            tunnel.take_input(at, adjustment, ports)?;
+            io.paths.listen_for(settings.policy, settings.liveness);
+            tunnel.take_input(at, adjustment, io)?;
             self.reloads.applied += 1;
             self.reloads.last_error = None;
         }

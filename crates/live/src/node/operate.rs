@@ -2,7 +2,7 @@
 
 use polypath_session::key::PublicKey;
 
-use super::station::NodeStation;
+use super::event_handler::NodeEventHandler;
 use super::{NodeError, Options};
 use crate::config::NodeConfig;
 use crate::control::ControlSocket;
@@ -18,11 +18,11 @@ pub(super) fn begin(
     options: &Options,
     (own, notifier): (PublicKey, &Notifier),
     underlay: Option<Underlay>,
-    station: &mut NodeStation,
+    handler: &mut NodeEventHandler,
 ) -> Result<Operation, NodeError> {
     let (desk, orders) = mailbox::channel()?;
-    station.office.take_orders(orders)?;
-    station.office.report_to(notifier.clone());
+    handler.office.take_orders(orders)?;
+    handler.office.report_to(notifier.clone());
     let reloader = options.file.clone().map(|file| {
         let offload = config.offload();
         let running = Running { own, offload };

@@ -11,8 +11,8 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::address::PeerAddress;
 use polypath_session::tunnel::Input;
 
-use super::hearing::Hearing;
 use super::inbox::{Arrival, Inbox};
+use super::silence_detector::SilenceDetector;
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
@@ -21,14 +21,14 @@ use crate::udp::batch::{Incoming, Outgoing};
 use crate::udp::flood::Flood;
 use crate::udp::{PathSocket, Received};
 use change::RetiredSockets;
+use path_log::{PathLog, log_change};
+use sizes::DontFragment;
 pub(super) use sizes::TunMtu;
-use sizes::Whole;
-use told::{Told, tell};
 
 mod change;
 mod flood;
+mod path_log;
 mod sizes;
-mod told;
 
 /// The longest that comes in one call, in bytes.
 const LONGEST: usize = 65_535;
@@ -39,59 +39,63 @@ struct Path {
     /// Those before it, for what is still under way to there.
     retired: RetiredSockets,
     remote: PeerAddress<SocketAddr>,
-    told: Told,
+    log: PathLog,
     stats: PathStats,
     flood: Flood,
     /// Whether a handshake from elsewhere was answered since the kernel was told who is no stranger.
     has_answered: bool,
     incoming: Incoming,
     outgoing: Outgoing,
-    whole: Whole,
+    whole: DontFragment,
 }
 
 /// The sockets of all paths.
 pub(super) struct Paths {
     all: Vec<Path>,
     inbox: Inbox,
-    hearing: Hearing,
+    silence_detector: SilenceDetector,
     datagrams: PacketBuffer,
     clock: Clock,
     /// Whether datagrams are sent and received many in a call.
-    together: bool,
+    gro_enabled: bool,
     tun: TunMtu,
 }
 
 impl Paths {
     /// Datagrams of more than `max_datagram` bytes are cut to one byte more, so that they are seen to be
-    /// too long. With `together` many are sent and received in a call.
+    /// too long. With `gro_enabled` many are sent and received in a call.
     pub(super) fn new(
         configs: &[PathConfig],
         sockets: Vec<PathSocket>,
         max_datagram: usize,
         clock: Clock,
-        hearing: Hearing,
-        together: bool,
+        silence_detector: SilenceDetector,
+        gro_enabled: bool,
     ) -> Self {
-        let together = together && receive_together(&sockets);
-        let longest = if together { LONGEST } else { max_datagram + 1 };
+        let gro_enabled = gro_enabled && set_gro(&sockets);
+        let longest = if gro_enabled {
+            LONGEST
+        } else {
+            max_datagram + 1
+        };
         let paths = configs.iter().zip(sockets);
         Self {
             all: paths
                 .map(|(path, socket)| Path::new(path, socket))
                 .collect(),
             inbox: Inbox::new(configs.len()),
-            hearing,
+            silence_detector,
             datagrams: PacketBuffer::new(longest),
             clock,
-            together,
+            gro_enabled,
             tun: TunMtu::default(),
         }
     }
 
     /// When the kernel received the next datagram of all paths, if it had received one by `until`.
-    pub(super) fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
+    pub(super) fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>> {
         let (all, datagrams, clock) = (&mut self.all, &mut self.datagrams, self.clock);
-        self.inbox.next_at(until, |id| {
+        self.inbox.next_arrival(until, |id| {
             let path = &mut all[id.index()];
             let Some((received, datagram)) = path.receive(datagrams, clock)? else {
                 return Ok(None);
@@ -127,7 +131,7 @@ impl Paths {
             path.flush();
         }
         path.outgoing.push(datagram);
-        if !self.together {
+        if !self.gro_enabled {
             path.flush();
         }
     }
@@ -157,7 +161,8 @@ impl Paths {
             path.hear(source);
         }
         let all = &self.all;
-        self.hearing.hear(path, at, |change| tell(all, change, at));
+        self.silence_detector
+            .hear(path, at, |change| log_change(all, change, at));
     }
 
     /// Counts heartbeats, and logs what they tell; a peer that compares times has them told apart.
@@ -166,7 +171,7 @@ impl Paths {
             Event::FrameIn {
                 kind: FrameKind::Probe | FrameKind::Pair,
                 ..
-            } if self.together => self.tell_apart(),
+            } if self.gro_enabled => self.disable_gro(),
             Event::FrameOut {
                 path,
                 kind: FrameKind::Heartbeat | FrameKind::HeartbeatReply,
@@ -199,12 +204,12 @@ impl Paths {
     }
 
     /// From now on each datagram is received for itself, with its own time.
-    fn tell_apart(&mut self) {
-        self.together = false;
+    fn disable_gro(&mut self) {
+        self.gro_enabled = false;
         self.flush();
         // None of them failed to do the contrary.
         for path in &self.all {
-            _ = path.socket.receive_together(false);
+            _ = path.socket.set_gro(false);
         }
         tracing::info!(
             "the peer's policy compares when its packets come: they cross one by one from now on; with `offload = \
@@ -224,7 +229,10 @@ impl Paths {
     ) -> Vec<PathStats> {
         let paths = (0..).map(PathId).zip(&self.all);
         let stats = paths.map(|(id, path)| PathStats {
-            last_heard_s: self.hearing.last(id).map(|at| now.since(at).as_secs_f64()),
+            last_heard_s: self
+                .silence_detector
+                .last(id)
+                .map(|at| now.since(at).as_secs_f64()),
             liveness: health(id).map(LivenessStats::from),
             ..path.stats.clone()
         });
@@ -236,7 +244,7 @@ impl Path {
     fn new(config: &PathConfig, socket: PathSocket) -> Self {
         Self {
             remote: PeerAddress::configured(config.target()),
-            told: Told::new(config.relay.is_some()),
+            log: PathLog::new(config.relay.is_some()),
             stats: PathStats {
                 name: config.name.clone(),
                 local: socket.bound(),
@@ -249,7 +257,7 @@ impl Path {
             has_answered: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
-            whole: Whole::default(),
+            whole: DontFragment::default(),
         }
     }
 
@@ -296,12 +304,8 @@ impl Path {
 }
 
 /// Has all sockets receive many datagrams in a call; or none, where one cannot.
-fn receive_together(sockets: &[PathSocket]) -> bool {
-    let set = |together| {
-        sockets
-            .iter()
-            .all(|socket| socket.receive_together(together))
-    };
+fn set_gro(sockets: &[PathSocket]) -> bool {
+    let set = |gro_enabled| sockets.iter().all(|socket| socket.set_gro(gro_enabled));
     set(true) || {
         set(false);
         tracing::warn!("the kernel gives datagrams one by one only: throughput is lower");
@@ -328,7 +332,7 @@ mod tests {
         come_in_order(true);
     }
 
-    fn come_in_order(together: bool) {
+    fn come_in_order(gro_enabled: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),
             ..PathConfig::at("127.0.0.1:0", None)
@@ -340,8 +344,8 @@ mod tests {
         let targets: Vec<_> = sockets.iter().map(|s| s.local().unwrap()).collect();
         let clock = Clock::starting_now();
         let policy = PolicyConfig::DuplicateAll {};
-        let hearing = Hearing::new(2, policy, Watch::default());
-        let mut paths = Paths::new(&configs, sockets, 100, clock, hearing, together);
+        let silence_detector = SilenceDetector::new(2, policy, Watch::default());
+        let mut paths = Paths::new(&configs, sockets, 100, clock, silence_detector, gro_enabled);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         // The kernel begins to take times shortly after the first socket asks for them.
         sleep(time::Duration::from_millis(50));
@@ -354,7 +358,7 @@ mod tests {
         }
         let now = clock.now();
         let mut numbers = Vec::new();
-        while let Some(at) = paths.next_at(now).unwrap() {
+        while let Some(at) = paths.next_arrival(now).unwrap() {
             let arrival = paths.take().unwrap();
             assert_eq!(arrival.at, at);
             match &arrival.input {

@@ -25,7 +25,7 @@ impl Supervision {
         }
     }
 
-    /// When the manager is to hear from the station.
+    /// When the manager is to hear from the handler.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         self.alive_at.map(|at| Deadline {
             at,

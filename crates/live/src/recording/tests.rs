@@ -15,7 +15,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::record::Shape;
 
 use super::*;
-use crate::beside::PATIENCE;
+use crate::writer_thread::PATIENCE;
 
 fn header() -> Header {
     Header::new(EndpointConfig {

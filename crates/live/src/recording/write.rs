@@ -14,9 +14,9 @@ use std::time::Duration;
 use polypath_session::record::{Entry, Recorder};
 
 use super::{End, Header, Line};
-use crate::beside::{Beside, PATIENCE};
 use crate::clock::Clock;
 use crate::stats::{Kind, kind_of};
+use crate::writer_thread::{PATIENCE, WriterThread};
 
 /// Entries that wait to be written: a second and more of a busy node.
 const WAITING: usize = 1 << 16;
@@ -67,7 +67,7 @@ pub(super) struct Recording {
     entries: Option<SyncSender<Entry>>,
     /// Whether an entry is missing, so that what is written has no end.
     cut: Arc<AtomicBool>,
-    thread: Beside,
+    thread: WriterThread,
 }
 
 impl Recording {
@@ -84,7 +84,7 @@ impl Recording {
         Ok(Self {
             entries: Some(entries),
             cut,
-            thread: Beside::start("recording", work)?,
+            thread: WriterThread::start("recording", work)?,
         })
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use serde::Serialize;
 
 use super::StatsFile;
-use crate::beside::{Beside, PATIENCE};
+use crate::writer_thread::{PATIENCE, WriterThread};
 
 /// The end at which counters come in of a thread that writes them to a file.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct StatsWriter<S> {
     counted: Option<Sender<Counted<S>>>,
     /// Whether the thread has counters that it has not yet written.
     busy: Arc<AtomicBool>,
-    thread: Beside,
+    thread: WriterThread,
     name: String,
 }
 
@@ -37,7 +37,7 @@ impl<S: Serialize + Send + 'static> StatsWriter<S> {
         Ok(Self {
             counted: Some(counted),
             busy,
-            thread: Beside::start("statistics", work)?,
+            thread: WriterThread::start("statistics", work)?,
             name,
         })
     }

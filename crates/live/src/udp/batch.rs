@@ -65,7 +65,7 @@ impl Outgoing {
         let all = std::mem::take(&mut self.len);
         let datagrams = self.datagrams.len();
         if datagrams > 1 && !self.refuses {
-            match socket.send_together(&slices(&self.datagrams), self.datagrams[0].len(), to) {
+            match socket.send_gso(&slices(&self.datagrams), self.datagrams[0].len(), to) {
                 Ok(()) => {
                     self.datagrams.clear();
                     return Sent {
@@ -97,7 +97,7 @@ impl Outgoing {
     }
 
     /// Lets datagrams be sent together again, whatever the network refused before.
-    pub fn try_together_again(&mut self) {
+    pub fn retry_gso(&mut self) {
         self.refuses = false;
     }
 

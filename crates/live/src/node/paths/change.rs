@@ -47,8 +47,8 @@ impl Paths {
     /// Puts `change` into force at `now`.
     pub(in crate::node) fn change(&mut self, change: PathChange, now: Time) {
         // What the socket before it could, it can; the buffers are as long as that needs.
-        if let Some(socket) = change.socket.as_ref().filter(|_| self.together) {
-            _ = socket.receive_together(true);
+        if let Some(socket) = change.socket.as_ref().filter(|_| self.gro_enabled) {
+            _ = socket.set_gro(true);
         }
         if let Some(path) = self.all.get_mut(change.path.index()) {
             path.flush();
@@ -84,7 +84,7 @@ impl Paths {
 
     /// Whether silence is told follows from these from now on.
     pub(in crate::node) fn listen_for(&mut self, policy: PolicyConfig, watch: Watch) {
-        self.hearing.adjust(policy, watch);
+        self.silence_detector.adjust(policy, watch);
     }
 
     /// Notes what a path rests on.
@@ -114,7 +114,7 @@ impl Path {
             self.flood = Flood::default();
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
-            self.keep_whole_again();
+            self.apply_dont_fragment_to_new_socket();
             let missing = change.standing.as_ref().map(|standing| &standing.missing);
             // To an address that is not there nothing is under way, and the next socket is to have it.
             if !matches!(missing, Some(Some(Missing::Address(_)))) {

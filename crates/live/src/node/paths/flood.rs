@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::config::{PathConfig, Watch};
-    use crate::node::hearing::Hearing;
+    use crate::node::silence_detector::SilenceDetector;
     use crate::udp::PathSocket;
     use crate::udp::flood::{CALM, MANY};
     use polypath_core::policy::PolicyConfig;
@@ -73,9 +73,10 @@ mod tests {
             ..PathConfig::at("127.0.0.1:0", None)
         };
         let sockets = vec![PathSocket::open(&config).unwrap()];
-        let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+        let silence_detector =
+            SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
         let clock = Clock::starting_now();
-        Paths::new(&[config], sockets, 1500, clock, hearing, false)
+        Paths::new(&[config], sockets, 1500, clock, silence_detector, false)
     }
 
     #[test]
@@ -90,7 +91,7 @@ mod tests {
             stranger.send_to(&junk, target).unwrap();
             peer.send_to(&junk, target).unwrap();
             let mut sources = Vec::new();
-            while paths.next_at(clock.now()).unwrap().is_some() {
+            while paths.next_arrival(clock.now()).unwrap().is_some() {
                 sources.push(paths.take().unwrap().source);
             }
             sources.contains(&source)
@@ -127,6 +128,9 @@ mod tests {
         let target = paths.all[0].socket.local().unwrap();
         stranger.send_to(&[TRANSPORT; 100], target).unwrap();
         let now = paths.clock.now();
-        assert!(paths.next_at(now).unwrap().is_some(), "nothing is dropped");
+        assert!(
+            paths.next_arrival(now).unwrap().is_some(),
+            "nothing is dropped"
+        );
     }
 }

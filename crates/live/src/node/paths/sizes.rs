@@ -15,7 +15,7 @@ use crate::stats::PathStats;
 
 /// What of a path's datagrams crosses whole.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Whole {
+pub(super) struct DontFragment {
     asked: Asked,
     /// Whether the socket keeps datagrams whole.
     is_kept: bool,
@@ -113,7 +113,7 @@ impl Paths {
     }
 }
 
-impl Whole {
+impl DontFragment {
     fn tell_room(&mut self, path: PathId) -> Input {
         Input::InterfaceMtu {
             path,
@@ -131,7 +131,7 @@ impl Whole {
 impl Path {
     /// What a datagram adds to the packet in it, in bytes.
     fn overhead(&self) -> usize {
-        packet_overhead(self.told.is_by_relay())
+        packet_overhead(self.log.is_by_relay())
     }
 
     /// The length of the IP packet in which `packet` bytes of an application's leave.
@@ -155,17 +155,17 @@ impl Path {
         };
         self.tell_narrow(is_wanted, tun);
         if is_wanted != (self.whole.room > 0) {
-            self.whole = Whole {
+            self.whole = DontFragment {
                 is_kept: self.whole.is_kept,
                 narrow: self.whole.narrow,
-                ..Whole::default()
+                ..DontFragment::default()
             };
         }
         if room != self.whole.room {
             self.begin_anew();
         }
         self.whole.room = room;
-        self.keep_whole();
+        self.set_dont_fragment();
     }
 
     /// Logs once of a path that lets through less than the TUN device what becomes of longer packets.
@@ -197,7 +197,7 @@ impl Path {
     pub(super) fn note_move(&mut self) {
         self.whole.is_elsewhere = true;
         self.begin_anew();
-        self.outgoing.try_together_again();
+        self.outgoing.retry_gso();
     }
 
     /// Forgets what was found, none of which has been disproved.
@@ -206,25 +206,25 @@ impl Path {
     }
 
     /// Tells a new socket what the one before it was told.
-    pub(super) fn keep_whole_again(&mut self) {
+    pub(super) fn apply_dont_fragment_to_new_socket(&mut self) {
         self.whole.is_kept = false;
-        self.keep_whole();
+        self.set_dont_fragment();
     }
 
-    fn keep_whole(&mut self) {
+    fn set_dont_fragment(&mut self) {
         let whole = self.whole.room > 0 && self.whole.asked == Asked::Yes;
         if whole == self.whole.is_kept {
             return;
         }
         // What waits is to leave as it was meant.
         self.flush();
-        if let Err(error) = self.socket.keep_whole(whole) {
+        if let Err(error) = self.socket.set_dont_fragment(whole) {
             let path = &self.stats.name;
             tracing::warn!(path, %error, "whether datagrams are fragmented cannot be said");
         }
         self.whole.is_kept = whole;
         // What it refused may have been to cut them to what routers said.
-        self.outgoing.try_together_again();
+        self.outgoing.retry_gso();
     }
 
     /// Notes that a heartbeat leaves in an IP packet of `len` bytes.
@@ -236,7 +236,7 @@ impl Path {
         self.whole.is_probe_next = true;
         if self.whole.asked == Asked::NotYet {
             self.whole.asked = Asked::Yes;
-            self.keep_whole();
+            self.set_dont_fragment();
         }
     }
 
@@ -272,7 +272,7 @@ impl Path {
             _ if self.whole.asked == Asked::InVain => Asked::Yes,
             _ => self.whole.asked,
         };
-        self.keep_whole();
+        self.set_dont_fragment();
         let found = packet.map(|packet| self.on_wire(packet));
         let path = &self.stats.name;
         match state {

@@ -15,7 +15,7 @@ fn datagram(n: u8, len: usize) -> Bytes {
 #[test]
 fn datagrams_go_in_one_call_and_come_as_they_were() {
     let (from, mut to) = (socket(), socket());
-    assert!(to.receive_together(true));
+    assert!(to.set_gro(true));
     let mut outgoing = Outgoing::default();
     let sent: Vec<Bytes> = (0..9)
         .map(|n| datagram(n, if n == 8 { 70 } else { 900 }))
@@ -99,7 +99,7 @@ fn where_the_network_takes_none_together_each_goes_alone() {
     }
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
     assert!(outgoing.refuses);
-    outgoing.try_together_again();
+    outgoing.retry_gso();
     outgoing.push(datagram(1, 10));
     outgoing.push(datagram(2, 10));
     outgoing.flush(&from, to.local().unwrap());

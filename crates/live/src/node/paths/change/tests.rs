@@ -4,7 +4,7 @@ use polypath_session::tunnel::Input;
 
 use super::*;
 use crate::config::PathConfig;
-use crate::node::hearing::Hearing;
+use crate::node::silence_detector::SilenceDetector;
 use bytes::Bytes;
 
 const FIRST: PathId = PathId(0);
@@ -21,9 +21,9 @@ fn paths(remote: Option<SocketAddr>, clock: Clock) -> (Paths, SocketAddr) {
     let config = config(remote);
     let socket = PathSocket::open(&config).unwrap();
     let local = socket.local().unwrap();
-    let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    let silence_detector = SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
     (
-        Paths::new(&[config], vec![socket], 100, clock, hearing, false),
+        Paths::new(&[config], vec![socket], 100, clock, silence_detector, false),
         local,
     )
 }
@@ -46,7 +46,7 @@ fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
     // One that the kernel gave no time counts as having come when it is read, which the next look finds.
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        while paths.next_at(clock.now()).unwrap().is_some() {
+        while paths.next_arrival(clock.now()).unwrap().is_some() {
             match paths.take().unwrap().input {
                 Input::Datagram { datagram, .. } => read.push(datagram[0]),
                 _ => unreachable!("paths carry datagrams"),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
-use crate::node::hearing::Hearing;
+use crate::node::silence_detector::SilenceDetector;
 use crate::operation::change::{PathChange, Remote};
 use crate::udp::PathSocket;
 use polypath_core::policy::PolicyConfig;
@@ -22,9 +22,16 @@ fn paths(mtu: u32) -> Paths {
     };
     let mut socket = PathSocket::open(&config).unwrap();
     socket.set_mtu(mtu);
-    let hearing = Hearing::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
+    let silence_detector = SilenceDetector::new(1, PolicyConfig::DuplicateAll {}, Watch::default());
     let clock = Clock::starting_now();
-    let mut paths = Paths::new(&[config], vec![socket], 2000, clock, hearing, false);
+    let mut paths = Paths::new(
+        &[config],
+        vec![socket],
+        2000,
+        clock,
+        silence_detector,
+        false,
+    );
     paths.carry_for(TunMtu {
         mtu: 1421,
         is_given: false,

@@ -14,7 +14,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Output};
 
 use super::inbox::Arrival;
-use super::ports::Occasion;
+use super::io::OutputContext;
 
 /// How far back deadlines are met at their own time.
 const CATCH_UP: Duration = Duration::from_secs(1);
@@ -23,19 +23,19 @@ const CATCH_UP: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(5);
 
 /// What a node's machine lives among.
-pub(super) trait Surroundings {
+pub(super) trait MachineIo {
     /// When the next datagram came, if one had come by `until`.
-    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>>;
+    fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>>;
     /// Takes the next datagram.
     fn take(&mut self) -> Option<Arrival>;
     /// Whether nothing was read that is not yet taken.
     fn is_empty(&self) -> bool;
     /// Does what the machine says.
-    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()>;
+    fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()>;
 }
 
 /// A machine and how far it has been brought.
-pub(super) struct Timeline<M> {
+pub(super) struct CatchUpDriver<M> {
     machine: M,
     /// The latest time that the machine has seen.
     last: Time,
@@ -45,7 +45,7 @@ pub(super) struct Timeline<M> {
     turn: usize,
 }
 
-impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
+impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
     /// A machine that is not woken before `start`, and takes `turn` datagrams at most in a turn.
     pub(super) fn new(machine: M, start: Time, turn: usize) -> Self {
         Self {
@@ -72,20 +72,16 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
 
     /// Tells the machine where it is behind, before it catches up: what it sends then does not leave at the times
     /// at which it was due.
-    pub(super) fn tell_late(
-        &mut self,
-        now: Time,
-        around: &mut impl Surroundings,
-    ) -> io::Result<()> {
+    pub(super) fn tell_late(&mut self, now: Time, io: &mut impl MachineIo) -> io::Result<()> {
         let due = self.machine.deadline();
         if due.is_none_or(|due| due.at + LATE >= now) {
             return Ok(());
         }
         let (at, source) = (self.last, None);
         self.wake(
-            Occasion { at, source },
+            OutputContext { at, source },
             Wake::Input(Input::DriverBehind(now)),
-            around,
+            io,
         )
     }
 
@@ -95,28 +91,28 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
     pub(super) fn catch_up(
         &mut self,
         now: Time,
-        around: &mut impl Surroundings,
+        io: &mut impl MachineIo,
     ) -> io::Result<(usize, Time)> {
         let mut taken = 0;
         let floor = now - CATCH_UP;
         let until = loop {
-            let Some(next) = around.next_at(now)? else {
+            let Some(next) = io.next_arrival(now)? else {
                 break now;
             };
             if taken == self.turn || self.left == Some(now) {
                 break next;
             }
-            let Some(arrival) = around.take() else {
+            let Some(arrival) = io.take() else {
                 break now;
             };
-            self.do_due(arrival.at, floor, around)?;
+            self.do_due(arrival.at, floor, io)?;
             let wake = Wake::Input(arrival.input);
             let source = Some(arrival.source);
-            self.wake(Occasion { at: next, source }, wake, around)?;
+            self.wake(OutputContext { at: next, source }, wake, io)?;
             taken += 1;
         };
-        self.do_due(until, floor, around)?;
-        self.left = (!around.is_empty()).then_some(now);
+        self.do_due(until, floor, io)?;
+        self.left = (!io.is_empty()).then_some(now);
         Ok((taken, until))
     }
 
@@ -125,23 +121,18 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
         &mut self,
         at: Time,
         input: Input,
-        around: &mut impl Surroundings,
+        io: &mut impl MachineIo,
     ) -> io::Result<()> {
-        self.do_due(at, at - CATCH_UP, around)?;
+        self.do_due(at, at - CATCH_UP, io)?;
         let source = None;
-        self.wake(Occasion { at, source }, Wake::Input(input), around)
+        self.wake(OutputContext { at, source }, Wake::Input(input), io)
     }
 
     /// Wakes the machine at each of its deadlines up to `until`, and at `floor` for those before.
-    fn do_due(
-        &mut self,
-        until: Time,
-        floor: Time,
-        around: &mut impl Surroundings,
-    ) -> io::Result<()> {
+    fn do_due(&mut self, until: Time, floor: Time, io: &mut impl MachineIo) -> io::Result<()> {
         while let Some(due) = self.machine.deadline().filter(|due| due.at <= until) {
             let (at, source) = (due.at.max(floor.min(until)), None);
-            self.wake(Occasion { at, source }, Wake::Timeout, around)?;
+            self.wake(OutputContext { at, source }, Wake::Timeout, io)?;
             let moved = self.machine.deadline().is_none_or(|next| next.at > due.at);
             if !moved {
                 // The drive loop counts it and slows down.
@@ -154,16 +145,16 @@ impl<M: Machine<Input = Input, Output = Output>> Timeline<M> {
     /// Wakes the machine, and not before the latest time that it has seen: time never runs back for it.
     fn wake(
         &mut self,
-        occasion: Occasion,
+        context: OutputContext,
         wake: Wake<Input>,
-        around: &mut impl Surroundings,
+        io: &mut impl MachineIo,
     ) -> io::Result<()> {
-        let at = self.last.max(occasion.at);
+        let at = self.last.max(context.at);
         self.last = at;
         let mut result = Ok(());
-        step(&mut self.machine, at, wake, &mut |said| {
+        step(&mut self.machine, at, wake, &mut |output| {
             if result.is_ok() {
-                result = around.say(Occasion { at, ..occasion }, said);
+                result = io.emit(OutputContext { at, ..context }, output);
             }
         });
         result

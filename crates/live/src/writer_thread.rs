@@ -13,12 +13,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Work on a thread of its own, without any privilege: its file is open.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct WriterThread {
     /// Closed by the end of the work, by a panic as well.
     done: Receiver<Infallible>,
 }
 
-impl Beside {
+impl WriterThread {
     /// Begins `work` on a thread of this name.
     pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<Self> {
         let (running, done) = mpsc::channel();

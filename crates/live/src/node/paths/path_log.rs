@@ -6,14 +6,14 @@ use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 
 use super::{Path, Paths};
-use crate::node::hearing::Change;
+use crate::node::silence_detector::Change;
 
 /// So many datagrams for another path in a row are no accident.
 const CROSSED: u32 = 3;
 
 /// What was heard on a path, as far as it is not counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct PathLog {
     /// Whether its relay has been heard; nothing where it goes by none.
     relay_heard: Option<bool>,
     /// Datagrams for another path since one was authentic.
@@ -22,7 +22,7 @@ pub(super) struct Told {
     is_crossed: bool,
 }
 
-impl Told {
+impl PathLog {
     /// Nothing has been heard yet.
     pub(super) fn new(by_relay: bool) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Paths {
     /// Notes an authentic datagram of the relay by which a path goes.
     pub(in crate::node) fn hear_relay(&mut self, path: PathId) {
         if let Some(path) = self.all.get_mut(path.index())
-            && path.told.relay_heard.replace(true) == Some(false)
+            && path.log.relay_heard.replace(true) == Some(false)
         {
             let relay = path.stats.remote.map(tracing::field::display);
             tracing::info!(path = path.stats.name, relay, "the relay answers");
@@ -58,13 +58,13 @@ impl Paths {
 
     /// Logs which paths have brought nothing of the peer yet, but for those of which the log has that they wait for
     /// something at this end.
-    pub(in crate::node) fn tell_silent(&self) {
+    pub(in crate::node) fn log_silence(&self) {
         let silent = |path: &&Path| {
             let is_there = path.stats.standing.missing.is_none();
-            path.stats.authentic == 0 && !path.told.is_crossed && is_there
+            path.stats.authentic == 0 && !path.log.is_crossed && is_there
         };
         for path in self.all.iter().filter(silent) {
-            path.tell_silent();
+            path.log_silence();
         }
     }
 }
@@ -87,15 +87,15 @@ impl Path {
             tracing::info!(path = self.stats.name, remote = %source, "the peer has moved");
         }
         self.stats.authentic += 1;
-        self.told.misplaced_in_a_row = 0;
+        self.log.misplaced_in_a_row = 0;
     }
 
     /// Counts a datagram for another path, and logs the first that come in a row: one alone somebody may have made up.
     fn note_misplaced(&mut self) {
         self.stats.misplaced += 1;
-        self.told.misplaced_in_a_row += 1;
-        if self.told.misplaced_in_a_row == CROSSED && !self.told.is_crossed {
-            self.told.is_crossed = true;
+        self.log.misplaced_in_a_row += 1;
+        if self.log.misplaced_in_a_row == CROSSED && !self.log.is_crossed {
+            self.log.is_crossed = true;
             tracing::warn!(
                 path = self.stats.name,
                 "what comes here is for another path: have both nodes' files their `[[path]]` tables in the same order?"
@@ -103,10 +103,10 @@ impl Path {
         }
     }
 
-    fn tell_silent(&self) {
+    fn log_silence(&self) {
         let (path, received) = (&self.stats.name, self.stats.received.packets);
-        if received > 0 && self.told.relay_heard != Some(true) {
-            let from = if self.told.relay_heard.is_some() {
+        if received > 0 && self.log.relay_heard != Some(true) {
+            let from = if self.log.relay_heard.is_some() {
                 "relay"
             } else {
                 "peer"
@@ -121,7 +121,7 @@ impl Path {
             );
             return;
         }
-        if let (Some(heard), Some(relay)) = (self.told.relay_heard, self.remote.get()) {
+        if let (Some(heard), Some(relay)) = (self.log.relay_heard, self.remote.get()) {
             if heard {
                 tracing::warn!(path, %relay, "the relay answers, and the peer has not come there yet");
             } else {
@@ -153,7 +153,7 @@ impl Path {
 }
 
 /// Logs what has changed about one of `paths` at `at`.
-pub(super) fn tell(paths: &[Path], change: Change, at: Time) {
+pub(super) fn log_change(paths: &[Path], change: Change, at: Time) {
     let name = |path: PathId| paths.get(path.index()).map(|path| &path.stats.name);
     let seconds = |last: Time| at.since(last).as_nanos() / 1_000_000_000;
     match change {

@@ -19,10 +19,10 @@ const MISSED: u32 = 4;
 
 /// When the peer was heard on each path.
 #[derive(Debug)]
-pub(super) struct Hearing {
+pub(super) struct SilenceDetector {
     paths: Vec<Heard>,
     /// Whether silence is to be told: all paths carry something of each packet, and nothing else tells it.
-    together: bool,
+    expects_all_paths: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,15 +42,15 @@ pub(super) enum Change {
     Back { path: PathId, last: Time },
 }
 
-impl Hearing {
+impl SilenceDetector {
     /// Of `paths` paths that `policy` uses and that are watched like this.
     pub(super) fn new(paths: usize, policy: PolicyConfig, watch: Watch) -> Self {
-        let mut hearing = Self {
+        let mut detector = Self {
             paths: vec![Heard::default(); paths],
-            together: false,
+            expects_all_paths: false,
         };
-        hearing.adjust(policy, watch);
-        hearing
+        detector.adjust(policy, watch);
+        detector
     }
 
     /// The paths are used and watched like this from now on.
@@ -59,7 +59,7 @@ impl Hearing {
             PolicyConfig::DuplicateAll {} | PolicyConfig::ProbeAndSwitch { .. } => true,
             PolicyConfig::SinglePath { .. } | PolicyConfig::DuplicateAcks { .. } => false,
         };
-        self.together = on_all && watch.config().is_none();
+        self.expects_all_paths = on_all && watch.config().is_none();
         for heard in &mut self.paths {
             (heard.missed, heard.silent) = (0, false);
         }
@@ -75,7 +75,7 @@ impl Hearing {
         for (id, heard) in (0..).map(PathId).zip(&mut self.paths) {
             let change = if id == path {
                 heard.hear(at).map(|last| Change::Back { path, last })
-            } else if self.together {
+            } else if self.expects_all_paths {
                 heard.miss(at).map(|last| Change::Silent { path: id, last })
             } else {
                 None
@@ -130,11 +130,11 @@ mod tests {
         policy: PolicyConfig,
         heard: impl IntoIterator<Item = (PathId, u64)>,
     ) -> Vec<Change> {
-        let mut hearing = Hearing::new(2, policy, watch);
+        let mut detector = SilenceDetector::new(2, policy, watch);
         let mut told = Vec::new();
         for (path, at) in heard {
-            hearing.hear(path, ms(at), |change| told.push(change));
-            assert_eq!(hearing.last(path), Some(ms(at)));
+            detector.hear(path, ms(at), |change| told.push(change));
+            assert_eq!(detector.last(path), Some(ms(at)));
         }
         told
     }

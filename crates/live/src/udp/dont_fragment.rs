@@ -16,7 +16,7 @@ impl PathSocket {
     /// Lets datagrams of this socket cross whole or not at all, whatever routers say of the path: those longer than
     /// the interface's MTU are refused. Otherwise as the system does it by itself, which fragments at this end what
     /// routers call too long.
-    pub fn keep_whole(&self, whole: bool) -> io::Result<()> {
+    pub fn set_dont_fragment(&self, whole: bool) -> io::Result<()> {
         let (v4, v6) = if whole {
             (libc::IP_PMTUDISC_PROBE, libc::IPV6_PMTUDISC_PROBE)
         } else {
@@ -39,7 +39,7 @@ impl PathSocket {
         if !self.is_v4() {
             self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, 0)?;
         }
-        self.keep_whole(true)?;
+        self.set_dont_fragment(true)?;
         sent
     }
 
@@ -48,7 +48,7 @@ impl PathSocket {
             let dont = libc::IP_PMTUDISC_DONT;
             return self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, dont);
         }
-        self.keep_whole(false)?;
+        self.set_dont_fragment(false)?;
         self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU, LEAST_MTU_V6)
     }
 
@@ -125,7 +125,7 @@ mod tests {
             let peer = UdpSocket::bind(local).unwrap();
             let to = peer.local_addr().unwrap();
             assert_eq!(manner(&socket), usual);
-            socket.keep_whole(true).unwrap();
+            socket.set_dont_fragment(true).unwrap();
             assert_eq!(manner(&socket), whole);
             socket.send(&[1; 2000], to).unwrap();
             socket.send_in_fragments(&[2; 3000], to).unwrap();
@@ -134,7 +134,7 @@ mod tests {
             socket.allow_fragments().unwrap();
             let (manner_alone, refuses) = manner(&socket);
             assert!(manner_alone != libc::IP_PMTUDISC_PROBE && !refuses);
-            socket.keep_whole(false).unwrap();
+            socket.set_dont_fragment(false).unwrap();
             assert_eq!(manner(&socket), usual);
             sleep(Duration::from_millis(20));
             let mut space = [0; 5000];

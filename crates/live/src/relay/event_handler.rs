@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::path::Path;
 use super::{PathStats, Stats, VERSION};
-use crate::drive::{Station, Token};
+use crate::drive::{EventHandler, Token};
 use crate::node::next_second;
 use crate::notify::Supervision;
 use crate::stats::StatsWriter;
 
 /// The paths of a relay.
-pub(super) struct RelayStation {
+pub(super) struct RelayEventHandler {
     paths: Vec<Path>,
     stats: Option<StatsWriter<Stats>>,
     /// What the service manager hears.
@@ -27,8 +27,8 @@ pub(super) struct RelayStation {
     pub(super) hangup: Arc<AtomicBool>,
 }
 
-impl RelayStation {
-    /// A station at `now`.
+impl RelayEventHandler {
+    /// A handler at `now`.
     pub(super) fn new(paths: Vec<Path>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
         Self {
             paths,
@@ -65,7 +65,7 @@ impl RelayStation {
     }
 }
 
-impl Station for RelayStation {
+impl EventHandler for RelayEventHandler {
     fn deadline(&self) -> Option<Deadline> {
         let look = Deadline {
             at: self.look_at,

@@ -12,21 +12,21 @@ use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
 use super::COMBINING_WINDOW;
+use super::driver::MachineIo;
 use super::events::EventFile;
-use super::icmp::Teller;
+use super::icmp::PacketTooBigSender;
 use super::inbox::Arrival;
 use super::paths::Paths;
-use super::timeline::Surroundings;
 use crate::tun::batch::Packets;
 
 /// The TUN device and the sockets.
-pub(super) struct Ports {
+pub(super) struct NodeIo {
     pub(super) tun: Packets,
     pub(super) paths: Paths,
     pub(super) events: Option<EventFile>,
     /// Packets that the endpoint dropped.
     pub(super) dropped: BTreeMap<DropReason, u64>,
-    senders: Teller,
+    senders: PacketTooBigSender,
     /// Packets that were read in one call and are not yet taken.
     packets: VecDeque<Bytes>,
     /// The reasons of rejection that the log has already.
@@ -37,13 +37,13 @@ pub(super) struct Ports {
 
 /// When and from where what a tunnel says comes about.
 #[derive(Clone, Copy)]
-pub(super) struct Occasion {
+pub(super) struct OutputContext {
     pub(super) at: Time,
     /// The source of the datagram that the tunnel took, if it took one.
     pub(super) source: Option<SocketAddr>,
 }
 
-impl Ports {
+impl NodeIo {
     pub(super) fn new(tun: Packets, paths: Paths, events: Option<EventFile>) -> Self {
         Self {
             packets: VecDeque::new(),
@@ -51,7 +51,7 @@ impl Ports {
             paths,
             events,
             dropped: BTreeMap::new(),
-            senders: Teller::default(),
+            senders: PacketTooBigSender::default(),
             told: Vec::new(),
             silent: BTreeSet::new(),
         }
@@ -63,7 +63,7 @@ impl Ports {
     }
 
     /// The next packet of an application, if one waits.
-    pub(super) fn read_packet(&mut self) -> io::Result<Option<Bytes>> {
+    pub(super) fn next_packet(&mut self) -> io::Result<Option<Bytes>> {
         if self.packets.is_empty() {
             self.tun.read(&mut self.packets)?;
         }
@@ -76,7 +76,7 @@ impl Ports {
     }
 
     /// Hands on all packets and datagrams that wait for others to follow them.
-    pub(super) fn send_off(&mut self) -> io::Result<()> {
+    pub(super) fn flush(&mut self) -> io::Result<()> {
         self.paths.flush();
         self.tun.flush()
     }
@@ -160,9 +160,9 @@ impl Ports {
     }
 }
 
-impl Surroundings for Ports {
-    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
-        self.paths.next_at(until)
+impl MachineIo for NodeIo {
+    fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>> {
+        self.paths.next_arrival(until)
     }
 
     fn take(&mut self) -> Option<Arrival> {
@@ -173,23 +173,23 @@ impl Surroundings for Ports {
         self.paths.is_empty()
     }
 
-    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
-        match said {
+    fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()> {
+        match output {
             Output::Packet(packet) => self.tun.write(packet)?,
             Output::Datagram { path, datagram } => self.paths.send(path, datagram),
             Output::PacketTooBig { packet, mtu } => {
-                if let Some(message) = self.senders.tell(occasion.at, &packet, mtu) {
+                if let Some(message) = self.senders.tell(context.at, &packet, mtu) {
                     self.tun.write(message)?;
                 }
             }
             Output::Reply { path, datagram } => {
-                if let Some(source) = occasion.source {
+                if let Some(source) = context.source {
                     self.paths.reply(path, source, datagram);
                 }
             }
             Output::Authenticated { path } => {
-                if let Some(source) = occasion.source {
-                    self.paths.hear(path, source, occasion.at);
+                if let Some(source) = context.source {
+                    self.paths.hear(path, source, context.at);
                 }
             }
             Output::Event(event) => {
@@ -198,14 +198,14 @@ impl Surroundings for Ports {
                 }
                 self.paths.note(event);
                 if let Some(file) = &mut self.events {
-                    file.write(occasion.at, event);
+                    file.write(context.at, event);
                 }
             }
             Output::Session(SessionEvent::Rejected { path, reason }) => {
                 if reason == Reject::WrongPath {
                     self.paths.note_misplaced(path);
                 }
-                self.tell_rejected(Party::Peer, path, reason, occasion.source);
+                self.tell_rejected(Party::Peer, path, reason, context.source);
             }
             Output::Session(event) => {
                 if self.is_news(None, event) {
@@ -216,7 +216,7 @@ impl Surroundings for Ports {
             Output::Relay {
                 path,
                 event: SessionEvent::Rejected { reason, .. },
-            } => self.tell_rejected(Party::Relay, path, reason, occasion.source),
+            } => self.tell_rejected(Party::Relay, path, reason, context.source),
             Output::Relay { path, event } => {
                 if self.is_news(Some(path), event) {
                     log_relay(self.paths.name(path), event);

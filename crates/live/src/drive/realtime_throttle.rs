@@ -1,4 +1,4 @@
-//! Rest for a thread of real-time priority.
+//! RealtimeThrottle for a thread of real-time priority.
 //!
 //! Once such threads have used 95 % of a processor in a second, the kernel lets nothing of them run for
 //! the other 50 ms (`sched_rt_runtime_us`, or the deadline server of newer kernels). So the loop rests by
@@ -18,13 +18,13 @@ const FREE: u64 = 10;
 
 /// What a thread has used of its processor.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct RealtimeThrottle {
     realtime: bool,
     since: Time,
     used: Duration,
 }
 
-impl Rest {
+impl RealtimeThrottle {
     /// For the calling thread, from `now` on.
     pub(super) fn new(now: Time) -> Self {
         Self {
@@ -60,7 +60,7 @@ mod tests {
     /// often it rested.
     fn spin(realtime: bool) -> (f64, u32) {
         let clock = Clock::starting_now();
-        let mut rest = Rest::new(clock.now());
+        let mut rest = RealtimeThrottle::new(clock.now());
         rest.realtime = realtime;
         let (used, mut rests) = (processor_time(), 0);
         let mut now = clock.now();

@@ -80,10 +80,10 @@ impl Sockets {
     }
 }
 
-impl Surroundings for Sockets {
-    fn next_at(&mut self, until: Time) -> io::Result<Option<Time>> {
+impl MachineIo for Sockets {
+    fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>> {
         let paths = &mut self.paths;
-        self.inbox.next_at(until, |path| {
+        self.inbox.next_arrival(until, |path| {
             Ok(paths[path.index()].pop_front().map(|at| Arrival {
                 at,
                 source: "192.0.2.1:1".parse().unwrap(),
@@ -103,9 +103,9 @@ impl Surroundings for Sockets {
         self.inbox.is_empty()
     }
 
-    fn say(&mut self, occasion: Occasion, said: Output) -> io::Result<()> {
-        if let Output::Session(SessionEvent::Initiated { .. }) = said {
-            self.begun.push(occasion.at);
+    fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()> {
+        if let Output::Session(SessionEvent::Initiated { .. }) = output {
+            self.begun.push(context.at);
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ fn ms(n: u64) -> Time {
 fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
     let mut pending = paths.map(VecDeque::from);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
     let mut turns = 0;
     for wake in wakes {
         let mut now = *wake;
@@ -179,7 +179,7 @@ fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
 #[test]
 fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
     let mut sockets = Sockets::new([vec![ms(1), ms(9)].into(), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
     // The datagram of ms 9 is read by a turn of ms 4.
     assert_eq!(timeline.catch_up(ms(4), &mut sockets).unwrap(), (1, ms(4)));
     assert!(timeline.has_backlog(), "it wants to be woken at once");
@@ -194,7 +194,7 @@ fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
 #[test]
 fn what_falls_due_while_a_packet_waits_is_done_before_it() {
     let mut sockets = Sockets::new([vec![ms(1)].into(), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
     timeline.catch_up(ms(2), &mut sockets).unwrap();
     let packet = Input::Packet(Bytes::new());
     timeline.take_input(ms(7), packet, &mut sockets).unwrap();
@@ -230,7 +230,7 @@ fn lonely() -> Tunnel {
 fn a_node_begins_at_its_start_and_not_at_the_origin() {
     let start = ms(18_000);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = Timeline::new(lonely(), start, BUDGET);
+    let mut timeline = CatchUpDriver::new(lonely(), start, BUDGET);
     timeline.catch_up(start, &mut sockets).unwrap();
     assert_eq!(sockets.begun, [start]);
     timeline.catch_up(ms(18_499), &mut sockets).unwrap();
@@ -243,7 +243,7 @@ fn a_node_begins_at_its_start_and_not_at_the_origin() {
 fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
     for waiting in [VecDeque::new(), vec![ms(1_000), ms(2_000_000)].into()] {
         let mut sockets = Sockets::new([waiting.clone(), VecDeque::new()]);
-        let mut timeline = Timeline::new(lonely(), Time::ZERO, BUDGET);
+        let mut timeline = CatchUpDriver::new(lonely(), Time::ZERO, BUDGET);
         timeline.catch_up(Time::ZERO, &mut sockets).unwrap();
         sockets.begun.clear();
         timeline.catch_up(ms(3_600_000), &mut sockets).unwrap();
@@ -256,7 +256,7 @@ fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
 #[test]
 fn a_machine_hears_that_it_is_behind_before_it_catches_up() {
     let mut sockets = Sockets::new([VecDeque::from([ms(10)]), VecDeque::new()]);
-    let mut timeline = Timeline::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
     for now in [ms(10), ms(19)] {
         timeline.tell_late(now, &mut sockets).unwrap();
         timeline.catch_up(now, &mut sockets).unwrap();

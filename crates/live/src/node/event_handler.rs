@@ -8,12 +8,12 @@ use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Tunnel};
 use serde_json::Value;
 
+use super::driver::CatchUpDriver;
+use super::io::NodeIo;
 use super::next_second;
 use super::office::{ORDERS, Office};
-use super::ports::Ports;
-use super::timeline::Timeline;
 use crate::clock::Clock;
-use crate::drive::{BUDGET, Station, Token, Watcher};
+use crate::drive::{BUDGET, EventHandler, Token, Watcher};
 use crate::operation::Order;
 use crate::stats::{self, PathStats, RelayStats, Stats, StatsWriter};
 
@@ -24,9 +24,9 @@ pub(super) const TUN: Token = Token(u32::MAX);
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A tunnel and its descriptors.
-pub(super) struct NodeStation {
-    tunnel: Timeline<Tunnel>,
-    ports: Ports,
+pub(super) struct NodeEventHandler {
+    tunnel: CatchUpDriver<Tunnel>,
+    io: NodeIo,
     stats: Option<StatsWriter<Stats>>,
     clock: Clock,
     /// When the next second is over, and files are written, if there are any.
@@ -36,21 +36,21 @@ pub(super) struct NodeStation {
     pub(super) office: Office,
 }
 
-impl NodeStation {
-    /// A station that begins now.
+impl NodeEventHandler {
+    /// A handler that begins now.
     pub(super) fn new(
         tunnel: Tunnel,
-        ports: Ports,
+        io: NodeIo,
         stats: Option<StatsWriter<Stats>>,
         watcher: Watcher,
         clock: Clock,
     ) -> Self {
         let now = clock.now();
         // As many as the kernel joins in one call, and some 0.1 ms of work.
-        let turn = if ports.tun.has_offload() { 64 } else { BUDGET };
+        let turn = if io.tun.has_offload() { 64 } else { BUDGET };
         Self {
-            tunnel: Timeline::new(tunnel, now, turn),
-            ports,
+            tunnel: CatchUpDriver::new(tunnel, now, turn),
+            io,
             stats,
             clock,
             report_at: now,
@@ -60,7 +60,7 @@ impl NodeStation {
     }
 
     pub(super) fn tun_name(&self) -> &str {
-        self.ports.tun.tun().name()
+        self.io.tun.tun().name()
     }
 
     /// Writes the files for the last time.
@@ -69,7 +69,7 @@ impl NodeStation {
             drive: Some(drive),
             ..self.count(now)
         };
-        let finished = self.ports.finish();
+        let finished = self.io.finish();
         if let Some(writer) = &mut self.stats {
             writer.finish(stats.clone());
         }
@@ -87,10 +87,10 @@ impl NodeStation {
             software: env!("CARGO_PKG_VERSION").to_owned(),
             tun_name: self.tun_name().to_owned(),
             established: tunnel.is_established(),
-            tun: self.ports.tun.stats(),
+            tun: self.io.tun.stats(),
             paths: self.count_paths(now),
             peer_paths: tunnel.peer_paths(),
-            dropped: self.ports.dropped.clone(),
+            dropped: self.io.dropped.clone(),
             session: stats::session(tunnel.counters(), age),
             ..Stats::default()
         };
@@ -99,25 +99,24 @@ impl NodeStation {
 
     fn count_paths(&self, now: Time) -> Vec<PathStats> {
         let tunnel = self.tunnel.machine();
-        let paths = self.ports.paths.stats(now, |path| tunnel.health(path));
+        let paths = self.io.paths.stats(now, |path| tunnel.health(path));
         let with_relay = |(id, stats): (PathId, PathStats)| PathStats {
             relay: tunnel.relay(id).map(RelayStats::from),
-            ..self.ports.paths.with_size(id, tunnel.path_mtu(id), stats)
+            ..self.io.paths.with_size(id, tunnel.path_mtu(id), stats)
         };
         (0..).map(PathId).zip(paths).map(with_relay).collect()
     }
 
     /// Writes the files.
     fn report(&mut self, now: Time) {
-        if let Some(events) = &mut self.ports.events {
+        if let Some(events) = &mut self.io.events {
             events.flush();
         }
         let tunnel = self.tunnel.machine();
-        self.ports
+        self.io
             .paths
             .guard(|path| tunnel.local_indices(path).collect());
-        self.office
-            .end_second(now, &self.ports, self.tunnel.machine());
+        self.office.end_second(now, &self.io, self.tunnel.machine());
         if let Some(writer) = &self.stats {
             writer.take(self.count(now));
         }
@@ -126,13 +125,13 @@ impl NodeStation {
     /// Takes the datagrams that came by `now`, and does what follows from them; how many there were, and until when all is
     /// taken.
     fn catch_up(&mut self, now: Time) -> io::Result<(usize, Time)> {
-        self.tunnel.tell_late(now, &mut self.ports)?;
-        let caught_up = self.tunnel.catch_up(now, &mut self.ports)?;
-        for room in self.ports.paths.moved() {
-            self.tunnel.take_input(caught_up.1, room, &mut self.ports)?;
+        self.tunnel.tell_late(now, &mut self.io)?;
+        let caught_up = self.tunnel.catch_up(now, &mut self.io)?;
+        for room in self.io.paths.moved() {
+            self.tunnel.take_input(caught_up.1, room, &mut self.io)?;
         }
         let tunnel = self.tunnel.machine();
-        let paths = &mut self.ports.paths;
+        let paths = &mut self.io.paths;
         paths.guard_anew(|path| tunnel.local_indices(path).collect());
         Ok(caught_up)
     }
@@ -146,8 +145,8 @@ impl NodeStation {
                 // Whoever has asked has given it up, and told so.
                 Some(Order::Change(_, claim, _)) if !claim.take() => {}
                 Some(Order::Change(change, _, answer)) => {
-                    let (tunnel, ports) = (&mut self.tunnel, &mut self.ports);
-                    let outcome = self.office.change(*change, at, tunnel, ports)?;
+                    let (tunnel, io) = (&mut self.tunnel, &mut self.io);
+                    let outcome = self.office.change(*change, at, tunnel, io)?;
                     _ = answer.try_send(outcome);
                 }
                 Some(Order::Refused(_)) | None => return Ok(()),
@@ -158,8 +157,8 @@ impl NodeStation {
 
     /// Has it found out from now on how long a packet each path carries whole, or not.
     pub(super) fn find_sizes(&mut self, now: Time, is_wanted: bool) -> io::Result<()> {
-        for room in self.ports.paths.find_sizes(is_wanted) {
-            self.tunnel.take_input(now, room, &mut self.ports)?;
+        for room in self.io.paths.find_sizes(is_wanted) {
+            self.tunnel.take_input(now, room, &mut self.io)?;
         }
         Ok(())
     }
@@ -167,26 +166,26 @@ impl NodeStation {
     /// Tells the tunnel how the wall clock is set: a machine without a clock of its own may learn the time after the start.
     fn tell_wall_clock(&mut self, at: Time) -> io::Result<()> {
         let input = Input::WallClock(self.clock.wall_at_zero());
-        self.tunnel.take_input(at, input, &mut self.ports)
+        self.tunnel.take_input(at, input, &mut self.io)
     }
 
     /// Takes packets of applications at `at`, about `budget` at most, and says how many.
     fn take_packets(&mut self, at: Time, budget: usize) -> io::Result<usize> {
         let mut taken = 0;
         // What was sent in one go is taken in one, since nothing tells of the rest.
-        while taken < budget || self.ports.has_packets() {
-            let Some(packet) = self.ports.read_packet()? else {
+        while taken < budget || self.io.has_packets() {
+            let Some(packet) = self.io.next_packet()? else {
                 break;
             };
             self.tunnel
-                .take_input(at, Input::Packet(packet), &mut self.ports)?;
+                .take_input(at, Input::Packet(packet), &mut self.io)?;
             taken += 1;
         }
         Ok(taken)
     }
 }
 
-impl Station for NodeStation {
+impl EventHandler for NodeEventHandler {
     fn deadline(&self) -> Option<Deadline> {
         let report = Deadline {
             at: self.report_at,
@@ -210,14 +209,14 @@ impl Station for NodeStation {
         if self.report_at <= now {
             self.tell_wall_clock(until)?;
         }
-        self.ports.send_off()?;
+        self.io.flush()?;
         self.office.supervision.tell_alive(now);
         if self.report_at <= now {
             self.report_at = next_second(now);
             self.report(now);
         }
         if self.silence_at.take_if(|at| *at <= now).is_some() {
-            self.ports.paths.tell_silent();
+            self.io.paths.log_silence();
         }
         Ok(())
     }
@@ -232,7 +231,7 @@ impl Station for NodeStation {
             TUN => self.take_packets(until, budget)?,
             _ => 0,
         };
-        self.ports.send_off()?;
+        self.io.flush()?;
         Ok(datagrams + packets)
     }
 }
