@@ -7,7 +7,7 @@ use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
 use polypath_scenario::document::nearest;
-use polypath_scenario::network::{Flow, Graph, GraphLink, Traffic};
+use polypath_scenario::network::{Flow, Graph, GraphLink};
 use polypath_sim::tcp::{Segment, TcpConfig};
 use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};
 
@@ -224,12 +224,13 @@ const STREAM_WINDOW: u32 = 1000;
 fn hosts(network: &Network, flow: &Flow) -> TcpConfig {
     let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
     let changed = flow.receiver_window.iter().map(|change| change.window);
-    let said = match &flow.traffic {
-        Traffic::Striped(_) => STREAM_WINDOW,
-        _ => changed.fold(tcp.receiver_window, u32::max),
+    let largest = if flow.traffic.sets_receiver_windows() {
+        STREAM_WINDOW
+    } else {
+        changed.fold(tcp.receiver_window, u32::max)
     };
     TcpConfig {
-        receiver_window: said,
+        receiver_window: largest,
         ..tcp
     }
 }

@@ -8,11 +8,9 @@ pub mod activity;
 mod check;
 pub mod flow;
 pub mod graph;
-pub mod multihomed;
 mod preset;
 mod route;
-pub mod spaced;
-pub mod striped;
+pub mod traffic;
 
 use polypath_core::time::Duration;
 use schemars::JsonSchema;
@@ -22,13 +20,14 @@ use crate::document::{Errors, Override, check_argument, read_completed};
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
-pub use flow::{Flow, Traffic};
+pub use flow::Flow;
 pub use graph::{Edge, Graph, GraphLink};
-pub use multihomed::Multihomed;
 pub use preset::Topology;
 pub use route::{RoundTrip, RouteError, Router, Stop};
-pub use spaced::Spaced;
-pub use striped::Striped;
+pub use traffic::Traffic;
+pub use traffic::multihomed::Multihomed;
+pub use traffic::spaced::Spaced;
+pub use traffic::striped::Striped;
 
 /// One network with its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,16 +111,11 @@ impl Network {
                 traces.fill(&format!("link.{n}"), &mut edge.link, problems);
             }
             for (flow, n) in network.flows.iter_mut().zip(0..) {
-                if let Traffic::Trace {
-                    file,
-                    format,
-                    repeat,
-                } = &mut flow.traffic
-                {
+                if let Traffic::Trace(recording) = &mut flow.traffic {
                     let key = format!("flow.{n}.traffic");
-                    let trace = (&mut *file, *format);
+                    let trace = (&mut recording.file, recording.format);
                     traces.fill_packets(&format!("{key}.file"), trace, problems);
-                    check::check_repeat(&key, (file, *format), *repeat, problems);
+                    recording.check_repeat(&key, problems);
                 }
             }
             check::admission::check(network, problems);

@@ -237,7 +237,7 @@ mod tests {
             let media = f64::from(SOURCES) * bed.source_rate();
             let network = bed.network().unwrap();
             let others = network.flows.iter().filter_map(|flow| match flow.traffic {
-                Traffic::Poisson { rate, .. } => Some(rate.0 as f64),
+                Traffic::Poisson(poisson) => Some(poisson.rate.0 as f64),
                 _ => None,
             });
             let total = media + others.sum::<f64>();

@@ -5,7 +5,7 @@ pub(super) mod growth;
 use polypath_batch::replica_seeds;
 use polypath_core::spacing::{Attribution, Counting};
 use polypath_report::plot::{Plot, Point, Series};
-use polypath_scenario::network::spaced::Control;
+use polypath_scenario::network::traffic::spaced::Control;
 
 use super::merge::parameters;
 use super::merge::{Merge, Protocol, Span, name_of};

@@ -5,7 +5,7 @@ mod text;
 
 use polypath_core::spacing::{Attribution, Counting};
 use polypath_scenario::Network;
-use polypath_scenario::network::spaced::Control;
+use polypath_scenario::network::traffic::spaced::Control;
 use serde::Serialize;
 
 use crate::study::JobError;

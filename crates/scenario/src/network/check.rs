@@ -2,27 +2,20 @@
 
 pub(super) mod admission;
 mod bounds;
-mod multihomed;
 mod receiver_window;
-mod spaced;
-mod striped;
 
 use std::collections::BTreeSet;
 
 use polypath_core::time::Duration;
 
 use super::activity::Activity;
-use super::flow::{Flow, Traffic};
+use super::flow::Flow;
 use super::graph::Graph;
 use super::route::{RouteError, Router, Stop};
 use super::{Network, Run, Topology};
-use crate::check::bounds as limits;
-use crate::check::{
-    Largest, check_form, check_link, check_name, check_packet, check_rate, check_tcp, positive,
-};
+use crate::check::{Largest, check_form, check_link, check_name, check_tcp, positive};
 use crate::document::Problems;
 use crate::path::Link;
-use crate::trace::{PacketTrace, TraceFormat};
 
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
@@ -120,8 +113,13 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
         problems.report(&format!("{key}.tcp"), message, "remove `tcp` from the flow");
     }
     receiver_window::check(key, flow, network.run, problems);
-    multihomed::check_via(key, flow, problems);
-    check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
+    let traffic = flow.traffic.kind();
+    if traffic.ways().is_some() && !flow.via.is_empty() {
+        let message = "the traffic has `ways` of its own";
+        let remedy = "remove `via`, and name what each way passes in `ways`";
+        problems.report(&format!("{key}.via"), message, remedy);
+    }
+    traffic.check(&format!("{key}.traffic"), problems);
 }
 
 fn check_activity(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
@@ -141,62 +139,6 @@ fn check_activity(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
     }
 }
 
-fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
-    let at = |leaf: &str| format!("{key}.{leaf}");
-    match traffic {
-        Traffic::Ftp {} | Traffic::Sessions { .. } | Traffic::Trace { .. } => {}
-        Traffic::File { size } => crate::check::at_least_a_byte(&at("size"), *size, problems),
-        Traffic::Spaced(spaced) => spaced::check(key, spaced, problems),
-        Traffic::Multihomed(multihomed) => multihomed::check(key, multihomed, problems),
-        Traffic::Striped(striped) => striped::check(key, striped, problems),
-        Traffic::Cbr {
-            packet, interval, ..
-        } => {
-            check_packet(&at("packet"), *packet, problems);
-            positive(&at("interval"), *interval, problems);
-        }
-        Traffic::Poisson { packet, rate } => {
-            check_packet(&at("packet"), *packet, problems);
-            check_rate(&at("rate"), *rate, problems);
-        }
-        Traffic::Exponential {
-            packet, peak, on, ..
-        }
-        | Traffic::Pareto {
-            packet, peak, on, ..
-        } => {
-            check_packet(&at("packet"), *packet, problems);
-            check_rate(&at("peak"), *peak, problems);
-            positive(&at("on"), *on, problems);
-        }
-    }
-}
-
-/// Checks that a recording, which has been read, is over before it begins anew.
-pub(super) fn check_repeat(
-    key: &str,
-    (trace, format): (&PacketTrace, TraceFormat),
-    repeat: Option<Duration>,
-    problems: &mut Problems,
-) {
-    let (Some(repeat), Some(last)) = (repeat, trace.entries.last()) else {
-        return;
-    };
-    let key = format!("{key}.repeat");
-    // In ns-2's form the recording has the pause before its first datagram, and may begin anew with the last.
-    let is_short = match format {
-        TraceFormat::Text => repeat <= last.at,
-        TraceFormat::Ns2 => repeat < last.at,
-    };
-    if is_short {
-        let message = format!("the last datagram is sent at {}", last.at);
-        problems.report(&key, message, "make `repeat` longer");
-    }
-    let shortest = limits::LEAST_GAP * trace.entries.len() as u64;
-    limits::at_least(&key, repeat, shortest, problems);
-    limits::at_most_a_day(&key, repeat, problems);
-}
-
 /// Checks the nodes and the routes of the flows of each number, and reports the first that cannot be.
 fn check_route(
     key: &str,
@@ -212,7 +154,7 @@ fn check_route(
             taken.clear();
         }
         let last = stops.len() - 1;
-        let key_of = |stop| stop_key(key, flow, way, (stop, last));
+        let key_of = |stop| stop_key(key, flow, way, stop, last);
         let Some(stops) = known_stops(&key_of, &stops, nodes, problems) else {
             return;
         };
@@ -225,16 +167,25 @@ fn check_route(
             Err(error) => return report_route(key, flow, &error, problems),
             Ok(there) => {
                 let first = there.first().map(|&link| &nodes.0.links[link]);
-                if first.is_some_and(|link| spaced::is_refused(key, flow, link, problems)) {
+                let traffic = (flow.traffic.kind(), format!("{key}.traffic"));
+                if first.is_some_and(|link| !traffic.0.check_first_link(&traffic.1, link, problems))
+                {
                     return;
                 }
                 if let Some(same) = taken.iter().position(|other| *other == there) {
-                    return multihomed::report_same(key, (same, way), problems);
+                    return report_same_links(key, same, way, problems);
                 }
                 taken.push(there);
             }
         }
     }
+}
+
+/// Reports two ways of the flow under `key` that pass the same links: what is measured on one is then the other's.
+fn report_same_links(key: &str, first: usize, second: usize, problems: &mut Problems) {
+    let message = format!("ways {first} and {second} pass the same links");
+    let remedy = "name a link or a node of its own in each: ways = [[\"wifi\"], [\"lte\"]]";
+    problems.report(&format!("{key}.traffic.ways.{second}"), message, remedy);
 }
 
 /// The stops by their numbers; nothing if one of them is unknown, or both a node and a link, which is reported.
@@ -288,9 +239,9 @@ fn report_unknown_stop(
 }
 
 fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Problems) {
-    let between = match flow.traffic {
-        Traffic::Multihomed(_) => "traffic.ways",
-        _ => "via",
+    let between = match flow.traffic.kind().ways() {
+        Some(_) => "traffic.ways",
+        None => "via",
     };
     let has_way = flow.ways(0).any(|stops| stops.len() > 2);
     let explicit = if has_way { between } else { "to" };
@@ -305,12 +256,12 @@ fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Probl
 }
 
 /// The key of a stop, of which there is a last, on one way of a flow: `from`, one between the ends, or `to`.
-fn stop_key(key: &str, flow: &Flow, way: usize, (stop, last): (usize, usize)) -> String {
-    match (stop, &flow.traffic) {
+fn stop_key(key: &str, flow: &Flow, way: usize, stop: usize, last: usize) -> String {
+    match (stop, flow.traffic.kind().ways()) {
         (0, _) => format!("{key}.from"),
         (stop, _) if stop == last => format!("{key}.to"),
-        (stop, Traffic::Multihomed(_)) => format!("{key}.traffic.ways.{way}.{}", stop - 1),
-        (stop, _) => format!("{key}.via.{}", stop - 1),
+        (stop, Some(_)) => format!("{key}.traffic.ways.{way}.{}", stop - 1),
+        (stop, None) => format!("{key}.via.{}", stop - 1),
     }
 }
 

@@ -2,18 +2,12 @@
 
 use std::borrow::Cow;
 
-use polypath_core::time::Duration;
-use polypath_core::units::{Bytes, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::activity::{Activity, WindowChange};
-use super::multihomed::Multihomed;
-use super::spaced::Spaced;
-use super::striped::Striped;
-use crate::background::LogNormal;
+use super::traffic::Traffic;
 use crate::tcp::Tcp;
-use crate::trace::{PacketTrace, TraceFormat};
 
 /// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number, `{+N}` for N more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,90 +39,6 @@ pub struct Flow {
     /// `tcp.receiver_window`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receiver_window: Vec<WindowChange>,
-}
-
-/// What a flow sends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Traffic {
-    /// Over one TCP connection, without end.
-    Ftp {},
-    /// Over one TCP connection, one file.
-    File {
-        /// The size of the file.
-        size: Bytes,
-    },
-    /// Files one after another, each over a TCP connection of its own, with pauses (PPD paper, 5).
-    Sessions {
-        /// The mean of the exponential pause before each file.
-        idle: Duration,
-        /// The distribution of the file sizes in bytes; a file has at least one segment.
-        file: LogNormal,
-    },
-    /// Datagrams at even intervals.
-    Cbr {
-        /// The size of a datagram on the wire.
-        packet: Bytes,
-        /// From the start of one to the start of the next.
-        interval: Duration,
-        /// Each interval is drawn within this share of `interval`, uniformly.
-        #[serde(default)]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        jitter: f64,
-        /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks differ.
-        #[serde(default)]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        drift: f64,
-    },
-    /// Datagrams at exponential intervals.
-    Poisson {
-        /// The size of a datagram on the wire.
-        packet: Bytes,
-        /// The mean rate.
-        rate: Rate,
-    },
-    /// Bursts of datagrams at a constant rate with exponential on and off times.
-    Exponential {
-        /// The size of a datagram on the wire.
-        packet: Bytes,
-        /// The rate while on.
-        peak: Rate,
-        /// The mean of the on times.
-        on: Duration,
-        /// The mean of the off times.
-        off: Duration,
-    },
-    /// Bursts of datagrams at a constant rate with Pareto on and off times.
-    Pareto {
-        /// The size of a datagram on the wire.
-        packet: Bytes,
-        /// The rate while on.
-        peak: Rate,
-        /// The mean of the on times.
-        on: Duration,
-        /// The mean of the off times.
-        off: Duration,
-        /// The shape of both distributions; below 2 the sum of many is self-similar.
-        #[schemars(range(min = 1.001, max = 100.0))]
-        shape: f64,
-    },
-    /// Datagrams whose spacing the receiver's feedback sets.
-    Spaced(Spaced),
-    /// Datagrams over the way with the lowest delay of several.
-    Multihomed(Multihomed),
-    /// Media over several TCP connections, whose number and windows the receiver sets.
-    Striped(Striped),
-    /// Recorded datagrams.
-    Trace {
-        /// The file, relative to this one.
-        file: PacketTrace,
-        /// The form of the file.
-        #[serde(default)]
-        format: TraceFormat,
-        /// The recording begins anew so often; once only, if absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        repeat: Option<Duration>,
-    },
 }
 
 /// Keys of `[tcp]` with other values; those that are absent stay as they are there.
@@ -190,38 +100,11 @@ impl Flow {
 
     /// What each way passes between the ends.
     fn between(&self) -> impl Iterator<Item = &[String]> {
-        let (one, several) = match &self.traffic {
-            Traffic::Multihomed(multihomed) => (None, multihomed.ways.as_slice()),
-            _ => (Some(self.via.as_slice()), &[][..]),
+        let (one, several) = match self.traffic.kind().ways() {
+            Some(ways) => (None, ways),
+            None => (Some(self.via.as_slice()), &[][..]),
         };
         one.into_iter().chain(several.iter().map(Vec::as_slice))
-    }
-}
-
-impl Traffic {
-    /// Whether it sends files, which end.
-    #[must_use]
-    pub const fn has_files(&self) -> bool {
-        matches!(self, Self::File { .. } | Self::Sessions { .. })
-    }
-
-    /// Whether its receiver answers, so that the flow needs a way back.
-    #[must_use]
-    pub fn needs_way_back(&self) -> bool {
-        match self {
-            Self::Spaced(spaced) => spaced.has_feedback(),
-            Self::Multihomed(_) => true,
-            _ => self.is_tcp(),
-        }
-    }
-
-    /// Whether it goes over TCP.
-    #[must_use]
-    pub const fn is_tcp(&self) -> bool {
-        matches!(
-            self,
-            Self::Ftp {} | Self::File { .. } | Self::Sessions { .. } | Self::Striped(_)
-        )
     }
 }
 

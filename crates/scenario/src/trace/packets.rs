@@ -72,6 +72,7 @@ fn parse_line(content: &str) -> Result<TracePacket, (String, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::traffic::datagrams::Recording;
     use crate::network::{Network, Traffic};
 
     const NETWORK: &str = r#"schema = 1
@@ -104,7 +105,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     #[test]
     fn a_recording_has_times_sizes_and_comments() {
         let network = read(NETWORK, "# s B\n0 200\n0.02 1 # small\n\n 1.5e0\t65535 \n").unwrap();
-        let Traffic::Trace { file, repeat, .. } = &network.flows[0].traffic else {
+        let Traffic::Trace(Recording { file, repeat, .. }) = &network.flows[0].traffic else {
             panic!("{network:?}");
         };
         let read: Vec<(u64, u32)> = file
@@ -134,7 +135,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
             read_ns2(&keys, &content)
         };
         let read = network("30 ms").unwrap();
-        let Traffic::Trace { file, .. } = &read.flows[0].traffic else {
+        let Traffic::Trace(Recording { file, .. }) = &read.flows[0].traffic else {
             panic!("{read:?}");
         };
         let at = |packet: &TracePacket| (packet.at.as_nanos() / 1_000_000, packet.bytes);

@@ -151,7 +151,7 @@ impl Network {
         let tcp = TcpConfig::from(hosts);
         let mut stream = self.seed.stream(&format!("flow/{name}/traffic"));
         let segments = match flow.traffic {
-            Traffic::Sessions { idle, file } => {
+            Traffic::Sessions(scenario::traffic::tcp::Sessions { idle, file }) => {
                 let config = SessionConfig {
                     idle,
                     mu: file.mu,
@@ -163,7 +163,7 @@ impl Network {
                 let sessions = sessions.until(span.stop).noting_files();
                 return TcpSource::Sessions(Box::new(sessions));
             }
-            Traffic::File { size } => tcp.segments(size.0),
+            Traffic::File(file) => tcp.segments(file.size.0),
             _ => Sender::ENDLESS,
         };
         let start = span.start.since(Time::ZERO);
@@ -202,53 +202,48 @@ impl Network {
 
     fn datagram_source(&self, flow: &Flow, name: &str, span: Span) -> DatagramSource {
         let stream = self.seed.stream(&format!("flow/{name}/traffic"));
-        let (pattern, packet) = match flow.traffic {
-            Traffic::Cbr {
-                packet,
-                interval,
-                jitter,
-                drift,
-            } => {
+        let (pattern, packet) = match &flow.traffic {
+            Traffic::Cbr(cbr) => {
                 let config = CbrConfig {
-                    interval,
-                    jitter,
-                    drift,
+                    interval: cbr.interval,
+                    jitter: cbr.jitter,
+                    drift: cbr.drift,
                 };
-                (Pattern::Cbr(Cbr::new(config, stream)), packet)
+                (Pattern::Cbr(Cbr::new(config, stream)), cbr.packet)
             }
-            Traffic::Poisson { packet, rate } => {
-                let mean = rate.transmission_time(packet);
-                (Pattern::Poisson(Poisson::new(mean, stream)), packet)
+            Traffic::Poisson(poisson) => {
+                let mean = poisson.rate.transmission_time(poisson.packet);
+                (Pattern::Poisson(Poisson::new(mean, stream)), poisson.packet)
             }
-            Traffic::Exponential {
-                packet,
-                peak,
-                on,
-                off,
-            } => {
-                let config = bursts(packet, peak, (on, off), Sojourn::Exponential);
-                (Pattern::OnOff(OnOff::new(config, stream)), packet)
+            Traffic::Exponential(bursts) => {
+                let config = OnOffConfig {
+                    peak: bursts.peak,
+                    on: bursts.on,
+                    off: bursts.off,
+                    packet: bursts.packet,
+                    sojourn: Sojourn::Exponential,
+                };
+                (Pattern::OnOff(OnOff::new(config, stream)), bursts.packet)
             }
-            Traffic::Pareto {
-                packet,
-                peak,
-                on,
-                off,
-                shape,
-            } => {
-                let config = bursts(packet, peak, (on, off), Sojourn::Pareto(shape));
-                (Pattern::OnOff(OnOff::new(config, stream)), packet)
+            Traffic::Pareto(bursts) => {
+                let config = OnOffConfig {
+                    peak: bursts.peak,
+                    on: bursts.on,
+                    off: bursts.off,
+                    packet: bursts.packet,
+                    sojourn: Sojourn::Pareto(bursts.shape),
+                };
+                (Pattern::OnOff(OnOff::new(config, stream)), bursts.packet)
             }
-            Traffic::Trace {
-                ref file, repeat, ..
-            } => {
-                let playback = Playback::new(file.entries.clone(), repeat);
-                let sizes = file.entries.iter().map(|packet| u64::from(packet.bytes));
+            Traffic::Trace(recording) => {
+                let entries = &recording.file.entries;
+                let playback = Playback::new(entries.clone(), recording.repeat);
+                let sizes = entries.iter().map(|packet| u64::from(packet.bytes));
                 (Pattern::Playback(playback), Bytes(sizes.max().unwrap_or(0)))
             }
-            Traffic::Ftp {}
-            | Traffic::File { .. }
-            | Traffic::Sessions { .. }
+            Traffic::Ftp(_)
+            | Traffic::File(_)
+            | Traffic::Sessions(_)
             | Traffic::Spaced(_)
             | Traffic::Multihomed(_)
             | Traffic::Striped(_) => {
@@ -276,21 +271,6 @@ impl Network {
 
 pub(super) fn bytes(size: Bytes) -> u32 {
     u32::try_from(size.0).unwrap_or(u32::MAX)
-}
-
-fn bursts(
-    packet: Bytes,
-    peak: polypath_core::units::Rate,
-    (on, off): (Duration, Duration),
-    sojourn: Sojourn,
-) -> OnOffConfig {
-    OnOffConfig {
-        peak,
-        on,
-        off,
-        packet,
-        sojourn,
-    }
 }
 
 pub(super) fn as_links(route: &[usize]) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! The flows of a graph over several ways.
 
 use polypath_core::frame::PathId;
-use polypath_scenario::network::multihomed::FirstWay;
+use polypath_scenario::network::traffic::multihomed::FirstWay;
 use polypath_scenario::network::{Multihomed, RoundTrip, RouteError, Router, Stop};
 
 use super::Network;

@@ -2,7 +2,7 @@
 
 use polypath_batch::replica_seeds;
 use polypath_core::spacing::{Attribution, Counting};
-use polypath_scenario::network::spaced::Control;
+use polypath_scenario::network::traffic::spaced::Control;
 
 use super::super::merge::parameters::READINGS;
 use super::super::merge::{Merge, Protocol, Span, name_of};

@@ -4,22 +4,17 @@ use polypath_core::units::Bytes;
 
 use crate::document::Problems;
 use crate::network::Network;
-use crate::network::flow::{Flow, Traffic};
+use crate::network::flow::Flow;
 use crate::network::graph::Graph;
 use crate::network::route::{Router, Stop};
+use crate::network::traffic::{Direction, FlowPacket};
 use crate::queue::QueueLimit;
 
-/// The largest packet that a flow sends in one direction.
-struct Sent {
-    what: &'static str,
-    size: Bytes,
-    /// Where its size comes from, below the flow's key.
-    key: &'static str,
-    /// From the receiver to the sender.
-    back: bool,
-}
+/// The key of a segment's size below that of a flow.
+const SEGMENT: &str = "tcp.segment";
 
-/// Whether any queue is; told by the links as they are written, since the whole graph costs as much as all other checks.
+/// Whether any queue is limited in bytes; asked of the links as they are written, since building the whole graph costs
+/// as much as all other checks.
 fn is_limited_in_bytes(network: &Network) -> bool {
     let presets = network
         .topology
@@ -39,13 +34,13 @@ pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
     let graph = network.graph();
     let mut router = Router::new(&graph);
     for (index, flow) in network.flows.iter().enumerate() {
-        for sent in sent(network, flow) {
-            let Some((link, limit)) = refusing_link(flow, &sent, &graph, &mut router) else {
+        for packet in packets_to_check(network, flow) {
+            let Some((link, limit)) = refusing_link(flow, &packet, &graph, &mut router) else {
                 continue;
             };
-            let Sent {
+            let FlowPacket {
                 what, size, key, ..
-            } = sent;
+            } = packet;
             let message =
                 format!("the queue of link `{link}`, {limit}, admits no {what} of {size}");
             let remedy = "the packet in transmission counts";
@@ -54,60 +49,19 @@ pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
     }
 }
 
-fn sent(network: &Network, flow: &Flow) -> Vec<Sent> {
-    let there = |what, size, key| Sent {
-        what,
-        size,
-        key,
-        back: false,
-    };
-    match &flow.traffic {
-        Traffic::Ftp {} | Traffic::File { .. } | Traffic::Sessions { .. } | Traffic::Striped(_) => {
-            let tcp = flow.tcp.apply(&network.tcp);
-            let own = tcp.segment != network.tcp.segment;
-            let data = own.then(|| there("segment", tcp.segment, "tcp.segment"));
-            let ack = Sent {
-                back: true,
-                ..there("ACK", tcp.ack, "tcp.ack")
-            };
-            data.into_iter().chain([ack]).collect()
-        }
-        Traffic::Spaced(spaced) => {
-            let feedback = Sent {
-                back: true,
-                ..there("feedback", spaced.feedback.size, "traffic.feedback.size")
-            };
-            let feedback = spaced.has_feedback().then_some(feedback);
-            let packet = there("packet", spaced.packet, "traffic.packet");
-            feedback.into_iter().chain([packet]).collect()
-        }
-        Traffic::Multihomed(multihomed) => {
-            let ack = Sent {
-                back: true,
-                ..there("ACK", multihomed.ack, "traffic.ack")
-            };
-            let packet = there("packet", multihomed.packet, "traffic.packet");
-            let heartbeat = multihomed.heartbeat;
-            let heartbeat = heartbeat.map(|size| there("heartbeat", size, "traffic.heartbeat"));
-            heartbeat.into_iter().chain([packet, ack]).collect()
-        }
-        Traffic::Cbr { packet, .. }
-        | Traffic::Poisson { packet, .. }
-        | Traffic::Exponential { packet, .. }
-        | Traffic::Pareto { packet, .. } => vec![there("datagram", *packet, "traffic.packet")],
-        Traffic::Trace { file, .. } => {
-            let largest = file.entries.iter().map(|packet| packet.bytes).max();
-            let size = Bytes(largest.unwrap_or_default().into());
-            vec![there("datagram", size, "traffic.file")]
-        }
-    }
+/// The packets of a flow whose sizes are not checked with the links.
+fn packets_to_check(network: &Network, flow: &Flow) -> Vec<FlowPacket> {
+    let tcp = flow.tcp.apply(&network.tcp);
+    let mut packets = flow.traffic.kind().largest_packets(&tcp);
+    packets.retain(|packet| packet.key != SEGMENT || packet.size != network.tcp.segment);
+    packets
 }
 
 /// The first link on the way whose queue admits no such packet, and its limit; ways that are none are the business of
 /// another check.
 fn refusing_link<'a>(
     flow: &Flow,
-    sent: &Sent,
+    packet: &FlowPacket,
     graph: &'a Graph,
     router: &mut Router<'_>,
 ) -> Option<(&'a str, Bytes)> {
@@ -115,7 +69,7 @@ fn refusing_link<'a>(
     ways.find_map(|stops| {
         let stops = stops.iter().map(|stop| graph.stop(stop));
         let stops = stops.collect::<Option<Vec<Stop>>>()?;
-        let route = if sent.back {
+        let route = if packet.direction == Direction::Back {
             router.round_trip(&stops).ok()?.back
         } else {
             router.route(&stops).ok()?
@@ -123,7 +77,9 @@ fn refusing_link<'a>(
         route.into_iter().find_map(|link| {
             let link = &graph.links[link];
             match link.link.queue.limit() {
-                QueueLimit::Bytes(limit) if limit < sent.size => Some((link.name.as_str(), limit)),
+                QueueLimit::Bytes(limit) if limit < packet.size => {
+                    Some((link.name.as_str(), limit))
+                }
                 _ => None,
             }
         })

@@ -2,12 +2,9 @@
 
 use polypath_core::time::Duration;
 
-use crate::check::bounds::{
-    LEAST_GAP, MOST_FILE, at_least, at_most_a_day, check_files, check_gap, check_link, check_tcp,
-    of_size,
-};
+use crate::check::bounds::{at_most_a_day, check_link, check_tcp};
 use crate::document::Problems;
-use crate::network::flow::{Flow, Traffic};
+use crate::network::flow::Flow;
 use crate::network::{Network, Run};
 
 /// The shortest span whose mean says anything.
@@ -53,45 +50,5 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
     if !flow.tcp.is_empty() {
         let tcp = flow.tcp.apply(&network.tcp);
         check_tcp(&format!("{key}.tcp"), &tcp, problems);
-    }
-    check_traffic(&format!("{key}.traffic"), &flow.traffic, problems);
-}
-
-fn check_traffic(key: &str, traffic: &Traffic, problems: &mut Problems) {
-    let at = |leaf: &str| format!("{key}.{leaf}");
-    match traffic {
-        // Those of traffic under control are checked with what else is to be known of it.
-        Traffic::Ftp {}
-        | Traffic::Trace { .. }
-        | Traffic::Spaced(_)
-        | Traffic::Multihomed(_)
-        | Traffic::Striped(_) => {}
-        Traffic::File { size } => of_size(&at("size"), *size, MOST_FILE, problems),
-        Traffic::Sessions { idle, file } => {
-            at_most_a_day(&at("idle"), *idle, problems);
-            check_files(&at("file"), *file, problems);
-        }
-        Traffic::Cbr { interval, .. } => {
-            at_least(&at("interval"), *interval, LEAST_GAP, problems);
-            at_most_a_day(&at("interval"), *interval, problems);
-        }
-        Traffic::Poisson { packet, rate } => check_gap(key, "rate", *rate, *packet, problems),
-        Traffic::Exponential {
-            packet,
-            peak,
-            on,
-            off,
-        }
-        | Traffic::Pareto {
-            packet,
-            peak,
-            on,
-            off,
-            ..
-        } => {
-            check_gap(key, "peak", *peak, *packet, problems);
-            at_most_a_day(&at("on"), *on, problems);
-            at_most_a_day(&at("off"), *off, problems);
-        }
     }
 }

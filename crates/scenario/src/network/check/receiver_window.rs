@@ -5,7 +5,7 @@ use polypath_core::time::Duration;
 use crate::check::positive;
 use crate::document::Problems;
 use crate::network::Run;
-use crate::network::flow::{Flow, Traffic};
+use crate::network::flow::Flow;
 
 /// Reports what is wrong with the changes of the flow at `key`.
 pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
@@ -14,7 +14,7 @@ pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
         let message = "datagrams have no receiver window";
         return problems.report(&key, message, "remove `receiver_window` from the flow");
     }
-    if let (Traffic::Striped(_), false) = (&flow.traffic, flow.receiver_window.is_empty()) {
+    if flow.traffic.sets_receiver_windows() && !flow.receiver_window.is_empty() {
         let message = "the controller of a striped stream sets its receiver windows";
         return problems.report(&key, message, "remove `receiver_window` from the flow");
     }

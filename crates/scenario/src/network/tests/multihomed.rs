@@ -6,7 +6,7 @@ use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
 use super::problems_with;
-use crate::network::multihomed::FirstWay;
+use crate::network::traffic::multihomed::FirstWay;
 use crate::network::{Network, Traffic};
 
 const NETWORK: &str = r#"schema = 1

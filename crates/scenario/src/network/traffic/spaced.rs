@@ -1,12 +1,20 @@
 //! Spaced packets: datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
 
 use polypath_core::spacing::{
-    AdaptiveConfig, Attribution, ControlConfig, Counting, RttSource, SenderConfig,
+    AdaptiveConfig, Attribution, ControlConfig, Counting, LEAST_RTT, MOST_RTT, RttSource,
+    SenderConfig,
 };
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::{Direction, FlowPacket, TrafficKind};
+use crate::check::bounds::{LEAST_GAP, at_most_a_day};
+use crate::check::{check_packet, check_rate, positive};
+use crate::document::Problems;
+use crate::network::graph::GraphLink;
+use crate::tcp::Tcp;
 
 /// Spaced packets and their feedback, with the packet-spacing paper's numbers where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,7 +116,7 @@ impl Spaced {
     }
 
     /// The same, with the defaults of all that feedback steers.
-    pub(super) fn without_feedback(self) -> Self {
+    fn without_feedback(self) -> Self {
         Self {
             first: default_first(),
             step: default_step(),
@@ -121,6 +129,92 @@ impl Spaced {
     #[must_use]
     pub fn has_feedback(&self) -> bool {
         self.control != Control::Fixed
+    }
+}
+
+impl TrafficKind for Spaced {
+    fn check(&self, key: &str, problems: &mut Problems) {
+        let at = |leaf: &str| format!("{key}.{leaf}");
+        check_packet(&at("packet"), self.packet, problems);
+        check_packet(&at("feedback.size"), self.feedback.size, problems);
+        if let Some(rate) = self.line_rate {
+            check_rate(&at("line_rate"), rate, problems);
+        }
+        for (leaf, span) in [
+            ("spacing", self.spacing),
+            ("first", self.first),
+            ("step", self.step),
+        ] {
+            at_most_a_day(&at(leaf), span, problems);
+        }
+        if self.has_feedback() {
+            positive(&at("first"), self.first, problems);
+            check_base_rtt(&at("feedback.base_rtt"), self, problems);
+        } else {
+            check_unused(key, self, problems);
+        }
+    }
+
+    fn check_first_link(&self, key: &str, first: &GraphLink, problems: &mut Problems) -> bool {
+        let link = &first.link;
+        let Some(sender) = self.sender(link.rate.filter(|_| link.trace.is_none())) else {
+            let message = format!("the rate of link `{}` varies", first.name);
+            let remedy = "set `line_rate`, which gives the transmission time of a packet";
+            problems.report(key, message, remedy);
+            return false;
+        };
+        let rate = sender.line_rate.unwrap_or_default();
+        let is_short = rate.transmission_time(self.packet) < LEAST_GAP;
+        if is_short {
+            let message = format!(
+                "packets of {} at {rate} take less than {LEAST_GAP}",
+                self.packet
+            );
+            let remedy = "make `packet` larger, or set a lower `line_rate`";
+            problems.report(&format!("{key}.packet"), message, remedy);
+        }
+        !is_short
+    }
+
+    fn largest_packets(&self, _tcp: &Tcp) -> Vec<FlowPacket> {
+        let feedback = FlowPacket::new(
+            Direction::Back,
+            "feedback",
+            self.feedback.size,
+            "traffic.feedback.size",
+        );
+        let packet = FlowPacket::new(Direction::There, "packet", self.packet, "traffic.packet");
+        let feedback = self.has_feedback().then_some(feedback);
+        feedback.into_iter().chain([packet]).collect()
+    }
+
+    fn needs_way_back(&self) -> bool {
+        self.has_feedback()
+    }
+}
+
+fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
+    let known = spaced.feedback.base_rtt;
+    if let Some(rtt) = known.filter(|rtt| !(LEAST_RTT..=MOST_RTT).contains(rtt)) {
+        let message = format!("`base_rtt` is {rtt}; it can be {LEAST_RTT} to {MOST_RTT}");
+        let remedy = "say how long the way there and back takes, or remove it: a ping measures it";
+        problems.report(key, message, remedy);
+    }
+}
+
+/// What is set of feedback where there is none.
+fn check_unused(key: &str, spaced: &Spaced, problems: &mut Problems) {
+    let unset = spaced.without_feedback();
+    for (leaf, is_set) in [
+        ("first", spaced.first != unset.first),
+        ("step", spaced.step != unset.step),
+        ("feedback", spaced.feedback != unset.feedback),
+    ] {
+        if is_set {
+            let message = format!("`{leaf}` says nothing where the spacing is fixed");
+            let remedy = "remove it, or let `control` be \"ad-hoc\" or \"damped\"";
+            problems.report(&format!("{key}.{leaf}"), message, remedy);
+        }
     }
 }
 

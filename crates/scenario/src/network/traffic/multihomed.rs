@@ -1,0 +1,134 @@
+//! Datagrams over the way with the lowest delay of several (delay-centric paper).
+
+use polypath_core::policy::delay_centric::DelayCentricError;
+use polypath_core::policy::{DelayCentricConfig, PathSet};
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, FlowPacket, TrafficKind};
+use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day};
+use crate::check::{check_packet, positive};
+use crate::document::Problems;
+use crate::tcp::Tcp;
+
+/// Datagrams at even intervals, each of which the receiver acknowledges, over one of several ways at a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Multihomed {
+    /// The size of a datagram on the wire.
+    pub packet: Bytes,
+    /// From the start of one datagram to the start of the next.
+    pub interval: Duration,
+    /// Each interval is drawn within this share of `interval`, uniformly.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub jitter: f64,
+    /// Each flow's interval is drawn once within this share of `interval`, uniformly: clocks differ.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub drift: f64,
+    /// How many datagrams there are; without end, if absent. After the last there are no heartbeats, either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub packets: Option<u64>,
+    /// The size of an ACK and of the answer to a heartbeat on the wire; the paper's is 52 B.
+    #[serde(default = "default_ack")]
+    pub ack: Bytes,
+    /// The size of a heartbeat on the wire; that of a datagram, as the paper has it, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<Bytes>,
+    /// For each way the nodes and links that it passes in this order, there and back, between the flow's ends.
+    #[schemars(length(min = 1, max = 64))]
+    pub ways: Vec<Vec<String>>,
+    /// The way of the first datagram.
+    #[serde(default)]
+    pub first: FirstWay,
+    /// What chooses the way.
+    pub policy: DelayCentricConfig,
+}
+
+/// The way on which a flow begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstWay {
+    /// The first of the list.
+    #[default]
+    Listed,
+    /// Any of them, drawn for each flow.
+    Random,
+}
+
+impl TrafficKind for Multihomed {
+    fn check(&self, key: &str, problems: &mut Problems) {
+        let at = |leaf: &str| format!("{key}.{leaf}");
+        check_packet(&at("packet"), self.packet, problems);
+        check_packet(&at("ack"), self.ack, problems);
+        if let Some(heartbeat) = self.heartbeat {
+            check_packet(&at("heartbeat"), heartbeat, problems);
+        }
+        positive(&at("interval"), self.interval, problems);
+        at_least(&at("interval"), self.interval, LEAST_GAP, problems);
+        at_most_a_day(&at("interval"), self.interval, problems);
+        let ways = self.ways.len();
+        if ways == 0 || ways > usize::from(PathSet::CAPACITY) {
+            let message = format!("there are {ways} ways");
+            let remedy = format!(
+                "list 1 to {}: ways = [[\"wifi\"], [\"lte\"]]",
+                PathSet::CAPACITY
+            );
+            problems.report(&at("ways"), message, remedy);
+        }
+        check_policy(&at("policy"), self, problems);
+    }
+
+    fn largest_packets(&self, _tcp: &Tcp) -> Vec<FlowPacket> {
+        let there = |what, size, key| FlowPacket::new(Direction::There, what, size, key);
+        let packet = there("packet", self.packet, "traffic.packet");
+        let heartbeat = self
+            .heartbeat
+            .map(|size| there("heartbeat", size, "traffic.heartbeat"));
+        let ack = FlowPacket::new(Direction::Back, "ACK", self.ack, "traffic.ack");
+        heartbeat.into_iter().chain([packet, ack]).collect()
+    }
+
+    fn needs_way_back(&self) -> bool {
+        true
+    }
+
+    fn ways(&self) -> Option<&[Vec<String>]> {
+        Some(&self.ways)
+    }
+}
+
+fn check_policy(key: &str, multihomed: &Multihomed, problems: &mut Problems) {
+    let at = |leaf: &str| format!("{key}.{leaf}");
+    let heartbeats = multihomed.policy.heartbeats();
+    for (leaf, span) in [
+        ("heartbeats.least", heartbeats.least),
+        ("heartbeats.most", heartbeats.most),
+        ("heartbeats.in_guard", heartbeats.in_guard),
+        ("heartbeats.timeout", heartbeats.timeout),
+        ("guard.most", multihomed.policy.guard().most),
+    ] {
+        at_most_a_day(&at(leaf), span, problems);
+    }
+    for error in multihomed.policy.errors() {
+        match error {
+            DelayCentricError::Short { key, .. } => {
+                problems.report(&at(key), error.to_string(), "");
+            }
+            DelayCentricError::Order { part, .. } => {
+                let keys = ["least", "most"].map(|leaf| at(&format!("{part}.{leaf}")));
+                let keys = [keys[0].as_str(), keys[1].as_str()];
+                let remedy = "let `most` be `least` or more";
+                problems.report_among(&keys, error.to_string(), remedy);
+            }
+        }
+    }
+}
+
+fn default_ack() -> Bytes {
+    Bytes(52)
+}

@@ -1,0 +1,92 @@
+//! A stream over several TCP connections, whose number and windows the receiver sets (`MultiTCP` paper).
+
+use polypath_core::connections::{ControlConfig, ControllerConfig, PlayOutConfig};
+use polypath_core::time::Duration;
+use polypath_core::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tcp::connection_packets;
+use super::{FlowPacket, TrafficKind};
+use crate::check::bounds::{MOST_RATE, at_least, at_most_a_day};
+use crate::check::{check_rate, positive};
+use crate::document::Problems;
+use crate::tcp::Tcp;
+
+/// The shortest sampling interval of the controller.
+const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Media that is streamed over several TCP connections; its packets are segments (`tcp.segment`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Striped {
+    /// The rate that the receiver wants, and at which the media is played.
+    pub rate: Rate,
+    /// What sets the number of connections and their windows.
+    pub controller: ControllerConfig,
+    /// How many packets the receiver has places for to put them in order again; what is further ahead stays in its connection.
+    #[serde(default = "default_buffer")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub buffer: u32,
+    /// The rate to which the sending application limits each connection, if it does (`MultiTCP` paper, Fig. 8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_limit: Option<Rate>,
+    /// How the media is played, if that is of interest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub play_out: Option<PlayOutConfig>,
+}
+
+impl TrafficKind for Striped {
+    fn check(&self, key: &str, problems: &mut Problems) {
+        let at = |leaf: &str| format!("{key}.{leaf}");
+        check_rate(&at("rate"), self.rate, problems);
+        if self.rate > MOST_RATE {
+            let message = format!("`rate` is {}, but must be at most {MOST_RATE}", self.rate);
+            problems.report(&at("rate"), message, "");
+        }
+        if let Some(limit) = self.connection_limit {
+            check_rate(&at("connection_limit"), limit, problems);
+        }
+        if let Some(play) = self.play_out {
+            at_most_a_day(&at("play_out.prebuffer"), play.prebuffer, problems);
+            positive(&at("play_out.rebuffer"), play.rebuffer, problems);
+            at_most_a_day(&at("play_out.rebuffer"), play.rebuffer, problems);
+        }
+        match self.controller {
+            ControllerConfig::FixedWindows { .. } => {}
+            ControllerConfig::AdjustWindow { control, .. }
+            | ControllerConfig::VariedConnections { control, .. } => {
+                check_control(&at("controller.control"), &control, problems);
+            }
+        }
+    }
+
+    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
+        connection_packets(tcp)
+    }
+
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
+    fn needs_way_back(&self) -> bool {
+        true
+    }
+
+    fn sets_receiver_windows(&self) -> bool {
+        true
+    }
+}
+
+fn check_control(key: &str, control: &ControlConfig, problems: &mut Problems) {
+    let key = format!("{key}.interval");
+    if let Some(interval) = control.interval {
+        positive(&key, interval, problems);
+        at_least(&key, interval, LEAST_INTERVAL, problems);
+        at_most_a_day(&key, interval, problems);
+    }
+}
+
+fn default_buffer() -> u32 {
+    4096
+}

@@ -1,0 +1,107 @@
+//! TCP traffic: endless data, one file, or files one after another.
+
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, FlowPacket, TrafficKind};
+use crate::background::LogNormal;
+use crate::check::at_least_a_byte;
+use crate::check::bounds::{MOST_FILE, at_most_a_day, check_files, of_size};
+use crate::document::Problems;
+use crate::tcp::Tcp;
+
+/// Over one TCP connection, without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ftp {}
+
+/// Over one TCP connection, one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SingleFile {
+    /// The size of the file.
+    pub size: Bytes,
+}
+
+/// Files one after another, each over a TCP connection of its own, with pauses (PPD paper, 5).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// The mean of the exponential pause before each file.
+    pub idle: Duration,
+    /// The distribution of the file sizes in bytes; a file has at least one segment.
+    pub file: LogNormal,
+}
+
+/// The packets of a TCP connection.
+pub(super) fn connection_packets(tcp: &Tcp) -> Vec<FlowPacket> {
+    vec![
+        FlowPacket::new(Direction::There, "segment", tcp.segment, "tcp.segment"),
+        FlowPacket::new(Direction::Back, "ACK", tcp.ack, "tcp.ack"),
+    ]
+}
+
+impl TrafficKind for Ftp {
+    fn check(&self, _key: &str, _problems: &mut Problems) {}
+
+    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
+        connection_packets(tcp)
+    }
+
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
+    fn needs_way_back(&self) -> bool {
+        true
+    }
+}
+
+impl TrafficKind for SingleFile {
+    fn check(&self, key: &str, problems: &mut Problems) {
+        let key = format!("{key}.size");
+        at_least_a_byte(&key, self.size, problems);
+        of_size(&key, self.size, MOST_FILE, problems);
+    }
+
+    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
+        connection_packets(tcp)
+    }
+
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
+    fn has_files(&self) -> bool {
+        true
+    }
+
+    fn needs_way_back(&self) -> bool {
+        true
+    }
+}
+
+impl TrafficKind for Sessions {
+    fn check(&self, key: &str, problems: &mut Problems) {
+        at_most_a_day(&format!("{key}.idle"), self.idle, problems);
+        check_files(&format!("{key}.file"), self.file, problems);
+    }
+
+    fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {
+        connection_packets(tcp)
+    }
+
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
+    fn has_files(&self) -> bool {
+        true
+    }
+
+    fn needs_way_back(&self) -> bool {
+        true
+    }
+}
