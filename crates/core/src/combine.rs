@@ -10,9 +10,9 @@ mod detector;
 pub mod signature;
 mod switch_request;
 
-pub(crate) use comparison::CAPACITY;
 pub use comparison::Comparison;
-pub(crate) use copies::MOST_WINDOWS;
+pub(crate) use comparison::MAX_TIMERS;
+pub(crate) use copies::MAX_WINDOWS;
 pub use copies::{Copies, CopiesConfig, CopiesError};
 pub use detector::{Detector, DetectorConfig, DetectorError};
 pub use switch_request::{FIRST_REPEAT, LAST_REPEAT, REPEATS, SwitchRequest};

@@ -38,15 +38,15 @@ mod windows;
 pub use adjust_connections::{AdjustConnections, Congestion};
 pub use adjust_window::AdjustWindow;
 pub use config::{ControlConfig, ControllerConfig, Target, VariationConfig};
-pub use control_unit::{ControlInput, ControlUnit, Controlled};
+pub use control_unit::{ControlDecision, ControlInput, ControlUnit};
 pub use controller::{ConnectionController, Sample};
 pub use fixed_windows::FixedWindows;
 pub use playout::{PlayOut, PlayOutConfig, PlayOutEvent, PlayOutInput};
-pub use resequencer::{Offer, Resequencer, ResequencerCounts};
+pub use resequencer::{OfferResult, Resequencer, ResequencerCounts};
 pub use striper::{Striper, StriperInput, StriperOutput};
 pub use throughput_meter::ThroughputMeter;
 pub use varied_connections::VariedConnections;
-pub use windows::{MOST_CONNECTIONS, MOST_WINDOWS, Windows};
+pub use windows::{MAX_CONNECTIONS, MAX_WINDOW_SUM, Windows};
 
 #[cfg(test)]
 mod tests;

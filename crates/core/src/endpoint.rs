@@ -8,62 +8,27 @@
 //! ([`crate::packet::Kind::Opaque`]); what is not IP at all never comes here, since
 //! [`crate::packet::parse`] refuses it.
 
-use crate::combine::{CAPACITY, MOST_WINDOWS};
+use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Encapsulation, Frame, PathId, Payload};
 use crate::liveness::PathHealth;
 use crate::machine::{Deadline, Machine};
-pub use crate::overlay::{
-    Adjustment, ConfigError, EndpointConfig, LEAST_PAIR_LEN, Output, ProbingConfig,
-};
-use crate::packet::PacketMeta;
 use crate::pmtu::PathMtu;
 use crate::policy::{Feedback, PathSet, PolicyConfig};
-use crate::receiver::{Header, Receiver};
-use crate::sender::Sender;
 use crate::time::Time;
+pub use config::{Adjustment, ConfigError, EndpointConfig, MIN_PAIR_LEN, ProbingConfig};
+pub use io::{Input, Output};
+use receiver::{FrameHeader, Receiver};
+use sender::Sender;
 
-/// What comes to an endpoint.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Input<P> {
-    /// A packet of an application, to be carried to the other end.
-    Packet {
-        /// What the policy may know of it.
-        meta: PacketMeta,
-        /// The packet.
-        payload: P,
-    },
-    /// A frame of the other end; its `path` is the one it arrived on.
-    Frame(Frame<P>),
-    /// What is sent from now on can reach the other end, as after a handshake: paths that do not live are
-    /// tried at once.
-    Reachable,
-    /// The same of what is sent on this path alone, as once its interface is there.
-    PathReachable(PathId),
-    /// The other end has started anew, and knows nothing of before: the frames that come from now on are its own, and count
-    /// from its first one.
-    PeerRestarted,
-    /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
-    /// their outputs leave at this time at the earliest.
-    DriverBehind(Time),
-    /// The MTU of a path's interface, from which path MTU discovery starts ([`crate::pmtu`]) where paths are watched.
-    InterfaceMtu {
-        /// The path.
-        path: PathId,
-        /// The longest packet that the interface accepts, in bytes; 0 disables discovery.
-        mtu: u16,
-        /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
-        rerouted: bool,
-    },
-    /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
-    Adjust(Adjustment),
-}
+mod config;
+mod io;
+mod receiver;
+mod sender;
 
 /// Most of what an endpoint holds at once beside what its configuration says and what it has sent itself, whatever comes:
 /// timers of probes, and windows of packets.
-pub const MOST_HELD: usize = CAPACITY + MOST_WINDOWS + 1;
+pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1;
 
 /// One end of the overlay.
 #[derive(Debug)]
@@ -91,17 +56,17 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// How much is held of what comes and goes: at most [`most_held`](Self::most_held). Packets are never held.
+    /// How much is held of what comes and goes: at most [`capacity`](Self::capacity). Packets are never held.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.receiver.held() + self.sender.held().0
+    pub fn buffered(&self) -> usize {
+        self.receiver.buffered() + self.sender.buffered()
     }
 
-    /// The most that [`held`](Self::held) can be: [`MOST_HELD`], and the heartbeats that are remembered of each path where
+    /// The most that [`buffered`](Self::buffered) can be: [`CAPACITY`], and the heartbeats that are remembered of each path where
     /// paths are watched.
     #[must_use]
-    pub fn most_held(&self) -> usize {
-        MOST_HELD + self.sender.held().1
+    pub fn capacity(&self) -> usize {
+        CAPACITY + self.sender.capacity()
     }
 
     /// What was observed of `path`; nothing where paths are not watched.
@@ -155,7 +120,7 @@ impl<P: Payload> Endpoint<P> {
             len,
             delay,
         }));
-        let header = Header {
+        let header = FrameHeader {
             path,
             epoch,
             sequence,
@@ -170,12 +135,11 @@ impl<P: Payload> Endpoint<P> {
                     .on_feedback(now, Feedback::Switch { to, epoch }, out);
             }
             Body::Heartbeat(purpose) => {
-                self.sender
-                    .on_heartbeat(now, path, (sequence, purpose), out);
+                self.sender.on_heartbeat(now, path, sequence, purpose, out);
             }
             Body::HeartbeatReply(purpose) => {
                 self.sender
-                    .on_heartbeat_reply(now, path, (sequence, purpose), out);
+                    .on_heartbeat_reply(now, path, sequence, purpose, out);
             }
         }
     }
@@ -196,14 +160,14 @@ impl<P: Payload> Machine for Endpoint<P> {
                     self.sender.on_reachable(now, PathSet::only(path));
                 }
             }
-            Input::DriverBehind(present) => self.sender.on_late(present),
+            Input::DriverBehind(present) => self.sender.on_driver_behind(present),
             Input::InterfaceMtu {
                 path,
                 mtu,
                 rerouted,
             } => {
                 if self.paths.contains(path) {
-                    self.sender.on_room(now, path, (mtu, rerouted), out);
+                    self.sender.on_interface_mtu(now, path, mtu, rerouted, out);
                 }
             }
             Input::Adjust(to) => {
@@ -214,14 +178,14 @@ impl<P: Payload> Machine for Endpoint<P> {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        self.sender.on_deadline(now, out);
-        if let Some(frame) = self.receiver.on_deadline(now, out) {
+        self.sender.handle_timeout(now, out);
+        if let Some(frame) = self.receiver.handle_timeout(now, out) {
             self.sender.broadcast(frame, out);
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.sender.next_deadline(), self.receiver.next_deadline())
+        Deadline::earlier(self.sender.deadline(), self.receiver.deadline())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::frame::{Epoch, FrameKind, PathId};
 use crate::packet::Kind;
-use crate::pmtu::MtuState;
+use crate::pmtu::state::MtuState;
 use crate::time::{Duration, Time};
 
 /// Version of the event stream; it changes when a field changes its meaning, not when an event or a kind of

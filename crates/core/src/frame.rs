@@ -136,7 +136,7 @@ pub enum Purpose {
     /// To know whether the path lives ([`crate::liveness`]).
     Liveness,
     /// To measure the path for the policy's choice ([`crate::policy::Action::Heartbeat`]).
-    Choice,
+    Policy,
     /// To know how long a packet the path carries whole ([`crate::pmtu`]).
     Size {
         /// Length of the body in bytes, at least [`HEARTBEAT_LEN`]; the rest is padding.
@@ -149,7 +149,7 @@ impl Purpose {
     #[must_use]
     pub const fn body_len(self) -> u16 {
         match self {
-            Self::Liveness | Self::Choice => HEARTBEAT_LEN,
+            Self::Liveness | Self::Policy => HEARTBEAT_LEN,
             Self::Size { len } => len,
         }
     }

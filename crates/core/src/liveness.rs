@@ -35,7 +35,6 @@ use path::{Change, Path};
 use crate::event::Event;
 use crate::frame::{PathId, Purpose};
 use crate::machine::Deadline;
-use crate::pmtu::Signs;
 use crate::policy::{PathSet, Paths};
 use crate::time::{Duration, Time};
 
@@ -45,7 +44,7 @@ mod outstanding;
 mod path;
 
 /// So many misses in a row are a silence, whatever a path's losses.
-pub const MOST_MISSES: u32 = 20;
+pub const MAX_MISSES: u32 = 20;
 /// So many answers in a row a returning path must give.
 pub const ANSWERS: u32 = 3;
 /// An answer is overdue after this as long as no round trip was measured (RFC 6298, 2.1).
@@ -100,9 +99,24 @@ pub struct PathHealth {
     pub answered: u64,
 }
 
+/// The liveness of a path, as path MTU discovery needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LivenessSnapshot {
+    /// Whether it answers plain heartbeats.
+    pub(crate) is_live: bool,
+    /// Whether it carries packets.
+    pub(crate) is_busy: bool,
+    /// A plain heartbeat that is not answered within this time is overdue.
+    pub(crate) timeout: Duration,
+    /// The number of consecutive misses that the losses of the path do not explain.
+    pub(crate) needed: u32,
+    /// When the newest answered plain heartbeat was sent.
+    pub(crate) answered: Option<Time>,
+}
+
 /// What the watch wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum LivenessOutput {
     /// Send the heartbeat of this number on this path.
     Heartbeat {
         /// The path.
@@ -162,19 +176,19 @@ impl Liveness {
     }
 
     /// How many heartbeats are remembered.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered(&self) -> usize {
         self.paths.iter().map(Path::remembered).sum()
     }
 
     /// The most that can be.
-    pub(crate) fn most_held(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.paths.len() * REMEMBERED
     }
 
     /// What a discovery of the size of `path` rests on.
-    pub(crate) fn signs(&self, path: PathId, now: Time) -> Option<Signs> {
+    pub(crate) fn snapshot(&self, path: PathId, now: Time) -> Option<LivenessSnapshot> {
         let path = self.paths.get(path.index())?;
-        Some(path.signs(now, &self.config))
+        Some(path.snapshot(now, &self.config))
     }
 
     /// Notes that `paths` carry a packet, and says whether one of them had been at rest.
@@ -202,7 +216,7 @@ impl Liveness {
 
     /// Notes that whoever drives this is behind and does by and by what was due until `present`. A heartbeat that
     /// is due meanwhile leaves at `present` at the earliest, and must not count as sent before.
-    pub fn on_late(&mut self, present: Time) {
+    pub fn on_driver_behind(&mut self, present: Time) {
         self.present = present;
     }
 
@@ -215,23 +229,23 @@ impl Liveness {
     }
 
     /// Does what is due.
-    pub fn on_deadline(&mut self, now: Time, mut want: impl FnMut(Wanted)) {
+    pub fn handle_timeout(&mut self, now: Time, mut want: impl FnMut(LivenessOutput)) {
         self.now = now;
         for (path, watched) in (0..).map(PathId).zip(&mut self.paths) {
             if let Some(change) = watched.expire(now, &self.config) {
-                want(Wanted::Event(event(path, watched, change)));
+                want(LivenessOutput::Event(event(path, watched, change)));
             }
             let beat = || watched.beat(now, &self.config);
             if let Some(id) = (now >= self.present).then(beat).flatten() {
                 let purpose = Purpose::Liveness;
-                want(Wanted::Heartbeat { path, id, purpose });
+                want(LivenessOutput::Heartbeat { path, id, purpose });
             }
         }
     }
 
     /// When the next heartbeat leaves or the next path falls silent.
     #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         let due = self
             .paths
             .iter()

@@ -12,7 +12,7 @@
 //! between the largest size that was answered and the smallest that was not is halved until it is at most [`STEP`].
 //! In *complete* the size found is asked for again and again; where its answers end, a black hole has opened, and base
 //! follows. Before the search after that settles for less, the size that failed is asked for once more: it may have been a
-//! burst of losses. After [`RAISE`] a path narrower than its room is searched anew. In *error* not even the smallest size
+//! burst of losses. After [`RAISE_INTERVAL`] a path narrower than its room is searched anew. In *error* not even the smallest size
 //! is answered: by another end that does not know these heartbeats, or by a path on which nothing can be promised.
 //!
 //! **A size fails** when so many of its probes in a row are overdue that the path's own losses hardly explain them, and
@@ -27,55 +27,41 @@ use alloc::vec::Vec;
 
 use crate::event::Event;
 use crate::frame::{HEADER_LEN, OVER_IPV4, PathId, Purpose, SEAL_LEN};
-use crate::liveness::{Liveness, Wanted};
+use crate::liveness::{Liveness, LivenessOutput};
 use crate::machine::Deadline;
 use crate::packet::{IpVersion, PacketMeta};
 use crate::policy::{PathSet, Paths};
 use crate::time::{Duration, Time};
 use search::Search;
+pub use state::MtuState;
 
 mod search;
+pub(crate) mod state;
 
 /// Least number of unanswered probes after which a size fails (`MAX_PROBES` of RFC 8899, 5.1.2).
 pub const MAX_PROBES: u32 = 3;
 /// The packet of a datagram of 1200 bytes (`BASE_PLPMTU` of RFC 8899, 5.1.2), in bytes.
-pub const BASE: u16 = packet_in(1200);
+pub const BASE_PACKET: u16 = packet_in(1200);
 /// The packet in the smallest datagram that every IPv4 host takes (576 bytes, RFC 791), by a relay; in bytes.
-pub const LEAST: u16 = packet_in(576 - OVER_IPV4 - SEAL_LEN);
+pub const MIN_PACKET: u16 = packet_in(576 - OVER_IPV4 - SEAL_LEN);
 /// A search ends when the size that it found is less than this below the path's, in bytes.
 pub const STEP: u16 = 8;
 /// A path that was found narrower than its room is searched anew after this (`PMTU_RAISE_TIMER` of RFC 8899, 5.1.1).
-pub const RAISE: Duration = Duration::from_secs(600);
+pub const RAISE_INTERVAL: Duration = Duration::from_secs(600);
 /// On a path that carries packets the size found is confirmed this often.
-pub const CONFIRM: Duration = Duration::from_secs(5);
+pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(5);
 /// On a path that carries none.
-pub const CONFIRM_IDLE: Duration = Duration::from_secs(30);
+pub const IDLE_CONFIRM_INTERVAL: Duration = Duration::from_secs(30);
 /// Where not even the least size is answered, it is tried again after this.
-pub const RETRY: Duration = Duration::from_secs(60);
+pub const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The least that an IPv6 link carries, in bytes (RFC 8200, section 5).
-const LEAST_V6: u32 = 1280;
+const MIN_V6: u32 = 1280;
 
 /// The packet in a UDP datagram of `len` bytes.
 #[expect(clippy::cast_possible_truncation, reason = "at most 1200")]
 const fn packet_in(len: u32) -> u16 {
     (len - SEAL_LEN - HEADER_LEN) as u16
-}
-
-/// How far the discovery is on a path: the states of RFC 8899 (5.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum MtuState {
-    /// A small size is to be confirmed.
-    #[default]
-    Base,
-    /// Larger sizes are tried.
-    Search,
-    /// The size is found, and confirmed again and again.
-    Complete,
-    /// Not even the least size is answered; nothing is known.
-    Error,
 }
 
 /// What is known of a path's sizes.
@@ -96,21 +82,6 @@ pub struct TooLong {
     pub is_final: bool,
 }
 
-/// What of a path's liveness the discovery rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Signs {
-    /// Whether it answers plain heartbeats.
-    pub(crate) is_live: bool,
-    /// Whether it carries packets.
-    pub(crate) is_busy: bool,
-    /// After this a plain heartbeat is overdue.
-    pub(crate) timeout: Duration,
-    /// So many misses in a row are more than its losses explain.
-    pub(crate) needed: u32,
-    /// When the newest plain heartbeat left that was answered.
-    pub(crate) answered: Option<Time>,
-}
-
 /// The sizes of all paths of an endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
@@ -126,7 +97,7 @@ pub struct Discovery {
 impl Discovery {
     /// Notes that the interface of `path` lets through packets of at most `room` bytes; with 0 it is not probed.
     /// What was found holds no longer where the path goes by another way, `elsewhere`.
-    pub(crate) fn set_room(
+    pub(crate) fn set_interface_mtu(
         &mut self,
         now: Time,
         path: PathId,
@@ -143,7 +114,9 @@ impl Discovery {
             return None;
         }
         let search = search.get_or_insert_with(|| Search::new(room));
-        told(path, search, |search| search.set_room(room, elsewhere))
+        told(path, search, |search| {
+            search.set_interface_mtu(room, elsewhere)
+        })
     }
 
     /// Begins anew on all paths, as where paths are watched again, or no longer.
@@ -164,7 +137,7 @@ impl Discovery {
     }
 
     /// Notes that nothing leaves before `present`.
-    pub(crate) fn on_late(&mut self, present: Time) {
+    pub(crate) fn on_driver_behind(&mut self, present: Time) {
         self.present = present;
     }
 
@@ -176,11 +149,11 @@ impl Discovery {
     }
 
     /// Does what is due.
-    pub(crate) fn on_deadline(
+    pub(crate) fn handle_timeout(
         &mut self,
         now: Time,
         watch: &Liveness,
-        mut want: impl FnMut(Wanted),
+        mut want: impl FnMut(LivenessOutput),
     ) {
         if now >= self.present {
             self.probe(now, watch, &mut want);
@@ -188,17 +161,20 @@ impl Discovery {
         self.refresh(now, watch);
     }
 
-    fn probe(&mut self, now: Time, watch: &Liveness, want: &mut impl FnMut(Wanted)) {
+    fn probe(&mut self, now: Time, watch: &Liveness, want: &mut impl FnMut(LivenessOutput)) {
         for (path, search) in (0..).map(PathId).zip(&mut self.paths) {
-            let Some((search, signs)) = search.as_mut().zip(watch.signs(path, now)) else {
+            let Some((search, snapshot)) = search.as_mut().zip(watch.snapshot(path, now)) else {
                 continue;
             };
             let mut probe = None;
-            let event = told(path, search, |search| probe = search.wake(now, &signs));
-            event.map(Wanted::Event).into_iter().for_each(&mut *want);
+            let event = told(path, search, |search| probe = search.wake(now, &snapshot));
+            event
+                .map(LivenessOutput::Event)
+                .into_iter()
+                .for_each(&mut *want);
             if let Some((id, len)) = probe {
                 let purpose = Purpose::Size { len };
-                want(Wanted::Heartbeat { path, id, purpose });
+                want(LivenessOutput::Heartbeat { path, id, purpose });
             }
         }
     }
@@ -212,13 +188,13 @@ impl Discovery {
 
     /// When the next probe leaves or is overdue, or earlier.
     #[must_use]
-    pub(crate) fn next_deadline(&self) -> Option<Deadline> {
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
         let at = self.due?.max(self.present).max(self.now);
         let why = "size of a path";
         Some(Deadline { at, why })
     }
 
-    /// Whether nothing is due before [`Discovery::next_deadline`] says so.
+    /// Whether nothing is due before [`Discovery::deadline`] says so.
     pub(crate) fn is_fresh(&self, watch: &Liveness) -> bool {
         let due = self.first_due(watch);
         due.is_none_or(|due| self.due.is_some_and(|known| known <= due))
@@ -226,8 +202,9 @@ impl Discovery {
 
     fn first_due(&self, watch: &Liveness) -> Option<Time> {
         let searches = (0..).map(PathId).zip(&self.paths);
-        let due = searches
-            .filter_map(|(path, search)| search.as_ref()?.deadline(&watch.signs(path, self.now)?));
+        let due = searches.filter_map(|(path, search)| {
+            search.as_ref()?.deadline(&watch.snapshot(path, self.now)?)
+        });
         due.min()
     }
 
@@ -264,7 +241,7 @@ impl Discovery {
         if !wide.is_empty() || usable.is_empty() {
             return Ok(wide);
         }
-        if meta.version == IpVersion::V6 && meta.size <= LEAST_V6 {
+        if meta.version == IpVersion::V6 && meta.size <= MIN_V6 {
             return Ok(usable);
         }
         let is_final = |path| self.search(path).is_none_or(Search::is_final);

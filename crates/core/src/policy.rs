@@ -115,15 +115,15 @@ pub trait PathPolicy: core::fmt::Debug + Send {
     ) -> Plan;
 
     /// Takes what the other end says.
-    fn feedback(&mut self, _: Time, _: Feedback, _: &mut dyn FnMut(Action)) {}
+    fn handle_feedback(&mut self, _: Time, _: Feedback, _: &mut dyn FnMut(Action)) {}
 
     /// When the policy next wants to act on its own.
-    fn next_deadline(&self) -> Option<Deadline> {
+    fn deadline(&self) -> Option<Deadline> {
         None
     }
 
     /// Acts on a deadline that has come.
-    fn on_deadline(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
+    fn handle_timeout(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
 
     /// The path that carries data as long as it can be used, where one does.
     fn active(&self) -> Option<PathId> {

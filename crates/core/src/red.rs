@@ -4,7 +4,7 @@
 use crate::units::{Bytes, Rate};
 
 /// Least `min_th` where none is given, in packets.
-const LEAST_THRESHOLD: f64 = 5.0;
+const MIN_THRESHOLD: f64 = 5.0;
 /// The queueing delay for which `min_th` is made where none is given, in seconds (`targetdelay_`).
 const TARGET_DELAY: f64 = 0.005;
 
@@ -13,7 +13,7 @@ const TARGET_DELAY: f64 = 0.005;
 #[must_use]
 pub fn default_min_th(rate: Rate, mean_packet: Bytes) -> f64 {
     let packets_per_second = rate.as_f64() / (8.0 * mean_packet.0 as f64);
-    LEAST_THRESHOLD.max(TARGET_DELAY * packets_per_second / 2.0)
+    MIN_THRESHOLD.max(TARGET_DELAY * packets_per_second / 2.0)
 }
 
 #[cfg(test)]

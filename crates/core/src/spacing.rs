@@ -7,7 +7,7 @@
 //!
 //! **What is counted.** The paper compares the packets sent in the previous round-trip time with those received. By
 //! the clock, a packet that waits in a queue looks lost; so a feedback names the sequence numbers that it is about,
-//! and the packets sent are those. Both readings are in [`Readings`]; [`Counting`] says which one steers.
+//! and the packets sent are those. Both readings are in [`FeedbackCounts`]; [`Counting`] says which one steers.
 //!
 //! **What a loss says.** Feedback is a round-trip time old: the one after a reaction is still about packets from
 //! before it, and a literal reading of Fig. 4 doubles twice. Here a loss belongs to the spacing in force when the
@@ -32,16 +32,16 @@ mod send_log;
 mod sender;
 mod wire;
 
-pub use account::{Ignored, Reading, Readings};
+pub use account::{FeedbackCounts, IgnoreReason, PacketCounts};
 pub use ad_hoc::AdHoc;
 pub use config::{AdaptiveConfig, ControlConfig, Counting, RttSource, SenderConfig};
-pub use controller::{Adjustment, Attribution, RateController, Report};
+pub use controller::{Attribution, FeedbackReport, RateController, SpacingChange};
 pub use damped::Damped;
 pub use fixed::Fixed;
-pub use message::{Arrivals, Feedback, Header, Message};
+pub use message::{Arrivals, Feedback, Message, SpacedHeader};
 pub use pacer::Pacer;
 pub use receiver::{Arrival, ReceiverOutput, SpacedReceiver};
-pub use round_trip::{LEAST_RTT, MOST_RTT};
+pub use round_trip::{MAX_RTT, MIN_RTT};
 pub use sender::{SenderInput, SenderOutput, SpacedSender};
 pub use wire::{FEEDBACK_LEN, HEADER_LEN, decode, encode};
 

@@ -61,7 +61,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
         Body::Heartbeat(purpose) | Body::HeartbeatReply(purpose) => {
             let (number, len) = match purpose {
                 Purpose::Liveness => (0, 0),
-                Purpose::Choice => (1, 0),
+                Purpose::Policy => (1, 0),
                 Purpose::Size { len } => (2, len.saturating_sub(frame::HEARTBEAT_LEN)),
             };
             to.extend_from_slice(&[0, number]);
@@ -140,7 +140,7 @@ fn decode_purpose(bytes: &[u8], rest: &[u8]) -> Result<Purpose, WireError> {
     }
     match behind_zero(bytes, rest)? {
         0 => Ok(Purpose::Liveness),
-        1 => Ok(Purpose::Choice),
+        1 => Ok(Purpose::Policy),
         other => Err(WireError::Field(other)),
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     fn purposes() -> impl Strategy<Value = Purpose> {
         prop_oneof![
             Just(Purpose::Liveness),
-            Just(Purpose::Choice),
+            Just(Purpose::Policy),
             (frame::HEARTBEAT_LEN..2000).prop_map(|len| Purpose::Size { len }),
         ]
     }

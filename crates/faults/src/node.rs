@@ -153,7 +153,7 @@ impl Node {
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
         self.endpoint.liveness = self.sabotage.liveness(settings.liveness);
-        let adjustment = Adjustment::to(&self.endpoint);
+        let adjustment = Adjustment::new(&self.endpoint);
         Input::Adjust(adjustment.expect("a schedule draws what an endpoint can be"))
     }
 

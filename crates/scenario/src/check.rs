@@ -7,7 +7,7 @@ mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polypath_core::endpoint::LEAST_PAIR_LEN;
+use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
@@ -28,7 +28,7 @@ const MOST_PATHS: usize = PathSet::CAPACITY as usize;
 const MOST_PACKET: Bytes = Bytes(65_535);
 
 /// The least size difference that tells the packets of a pair apart.
-const LEAST_PAIR: Bytes = Bytes(LEAST_PAIR_LEN as u64);
+const LEAST_PAIR: Bytes = Bytes(MIN_PAIR_LEN as u64);
 
 /// Headers of IPv4 and TCP without options, in bytes.
 const TCP_HEADERS: Bytes = Bytes(40);

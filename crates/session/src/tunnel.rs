@@ -105,13 +105,13 @@ impl Tunnel {
     /// [`capacity`](Self::capacity), whatever the network brings.
     #[must_use]
     pub fn buffered(&self) -> usize {
-        self.endpoint.held() + self.session.buffered() + self.relays.buffered()
+        self.endpoint.buffered() + self.session.buffered() + self.relays.buffered()
     }
 
     /// The most that [`buffered`](Self::buffered) can be, which depends on how many paths are watched, or go by a relay.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.endpoint.most_held() + session::CAPACITY + self.relays.capacity()
+        self.endpoint.capacity() + session::CAPACITY + self.relays.capacity()
     }
 
     /// The session with the relay of `path`; nothing where it goes by none.

@@ -15,7 +15,7 @@ use crate::window::{SlidingWindow, Verdict};
 
 /// Most probes whose timers run at once; further ones are not compared. With a threshold of 2 this is half a million
 /// packets a second at a delta T of 1 ms, and 11 000 at 46 ms.
-pub(crate) const CAPACITY: usize = 1024;
+pub(crate) const MAX_TIMERS: usize = 1024;
 
 /// The probes that came before their data packets, and what they say.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Comparison {
         delta_t: Duration,
         seen: &SlidingWindow,
     ) {
-        if seen.look(sequence) != Verdict::Fresh || self.waiting.len() == CAPACITY {
+        if seen.look(sequence) != Verdict::Fresh || self.waiting.len() == MAX_TIMERS {
             return;
         }
         let wait = Duration::from_secs_f64(self.threshold * delta_t.as_secs_f64());
@@ -80,7 +80,7 @@ impl Comparison {
     }
 
     /// The path of the first timer that ended at `now` or before without its data packet.
-    pub fn on_deadline(&mut self, now: Time, seen: &SlidingWindow) -> Option<PathId> {
+    pub fn handle_timeout(&mut self, now: Time, seen: &SlidingWindow) -> Option<PathId> {
         while self.waiting.peek().is_some_and(|Reverse(w)| w.until <= now) {
             let Some(Reverse(ended)) = self.waiting.pop() else {
                 break;
@@ -99,13 +99,13 @@ impl Comparison {
 
     /// How many timers run; at most 1024.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn buffered(&self) -> usize {
         self.waiting.len()
     }
 
     /// When the next timer ends.
     #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         self.waiting.peek().map(|Reverse(w)| Deadline {
             at: w.until,
             why: "delta T of a probe",
@@ -130,7 +130,7 @@ mod tests {
         let mut comparison = Comparison::new(2.0);
         seen.accept(7);
         comparison.on_probe(at(0), OTHER, 7, MS * 4, &seen);
-        assert_eq!(comparison.next_deadline(), None);
+        assert_eq!(comparison.deadline(), None);
     }
 
     #[test]
@@ -139,14 +139,14 @@ mod tests {
         let mut comparison = Comparison::new(2.0);
         comparison.on_probe(at(0), OTHER, 7, MS * 4, &seen);
         assert_eq!(
-            comparison.next_deadline().map(|d| d.at),
+            comparison.deadline().map(|d| d.at),
             Some(at(8)),
             "twice delta T"
         );
         seen.accept(7);
         comparison.on_data(&seen);
-        assert_eq!(comparison.next_deadline(), None);
-        assert_eq!(comparison.on_deadline(at(8), &seen), None);
+        assert_eq!(comparison.deadline(), None);
+        assert_eq!(comparison.handle_timeout(at(8), &seen), None);
     }
 
     #[test]
@@ -154,10 +154,10 @@ mod tests {
         let seen = SlidingWindow::new(64);
         let mut comparison = Comparison::new(1.0);
         comparison.on_probe(at(0), OTHER, 7, MS * 4, &seen);
-        assert_eq!(comparison.on_deadline(at(3), &seen), None);
-        assert_eq!(comparison.on_deadline(at(4), &seen), Some(OTHER));
+        assert_eq!(comparison.handle_timeout(at(3), &seen), None);
+        assert_eq!(comparison.handle_timeout(at(4), &seen), Some(OTHER));
         assert_eq!(
-            comparison.on_deadline(at(9), &seen),
+            comparison.handle_timeout(at(9), &seen),
             None,
             "a pair votes once"
         );
@@ -169,16 +169,16 @@ mod tests {
         let mut comparison = Comparison::new(1.0);
         comparison.on_probe(at(0), PathId(1), 7, MS * 40, &seen);
         comparison.on_probe(at(10), PathId(2), 7, MS * 4, &seen);
-        assert_eq!(comparison.on_deadline(at(100), &seen), Some(PathId(2)));
+        assert_eq!(comparison.handle_timeout(at(100), &seen), Some(PathId(2)));
     }
 
     #[test]
     fn a_flood_of_probes_is_bounded() {
         let seen = SlidingWindow::new(64);
         let mut comparison = Comparison::new(1.0);
-        for sequence in 0..10 * CAPACITY as u64 {
+        for sequence in 0..10 * MAX_TIMERS as u64 {
             comparison.on_probe(at(0), OTHER, sequence, MS, &seen);
         }
-        assert_eq!(comparison.waiting.len(), CAPACITY);
+        assert_eq!(comparison.waiting.len(), MAX_TIMERS);
     }
 }

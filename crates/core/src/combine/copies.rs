@@ -16,9 +16,9 @@ use crate::time::{Duration, Time};
 
 /// Sequence numbers that a window spans at most: of a greater gap nothing is known but that it is one, such as after a
 /// restart of the sender.
-const MOST_PACKETS: u64 = 1 << 16;
+const MAX_PACKETS: u64 = 1 << 16;
 /// Windows that wait at most; of more the oldest is settled as it is.
-pub(crate) const MOST_WINDOWS: usize = 64;
+pub(crate) const MAX_WINDOWS: usize = 64;
 /// In each window the least delay of a link rises by this share of what it is below the mean, so that it follows
 /// clocks that drift apart, and the greatest falls by this share of what it is above, so that a single spike does not
 /// dwarf all queues after it: with windows of 0.1 s, to a half in 71 s.
@@ -151,7 +151,7 @@ impl Copies {
     /// its first copy came.
     pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<Time> {
         self.end_window(now);
-        let is_full = self.windows.len() > MOST_WINDOWS;
+        let is_full = self.windows.len() > MAX_WINDOWS;
         let window = self.windows.front()?;
         let (end, at) = window.ended?;
         let begun = window.begun;
@@ -169,13 +169,13 @@ impl Copies {
 
     /// How many windows wait; one more than 64 at most.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn buffered(&self) -> usize {
         self.windows.len()
     }
 
     /// When the present window ends, or the oldest is settled.
     #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         let oldest = self.windows.front()?;
         let settled = oldest.ended.map(|(_, at)| Deadline {
             at: at + self.config.timeout,
@@ -206,7 +206,7 @@ impl Copies {
         let first = match gap {
             // A packet of before is in its window, or too old for any.
             None => return,
-            Some(gap) if gap >= MOST_PACKETS || self.end == 0 => {
+            Some(gap) if gap >= MAX_PACKETS || self.end == 0 => {
                 self.windows.clear();
                 // A sender that was restarted may have another clock.
                 self.links.fill(Link::default());

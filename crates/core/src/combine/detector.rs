@@ -12,7 +12,7 @@ use crate::packet::{Ecn, FlowId};
 use crate::time::{Duration, Time};
 
 /// Flows that are remembered as marked at most; of more the oldest is forgotten, and may be marked again too soon.
-const MOST_FLOWS: usize = 1024;
+const MAX_FLOWS: usize = 1024;
 
 /// How a combiner tells congestion from dropouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,11 +90,11 @@ impl Detector {
     /// Takes a copy, the first or a further one, which its sender sent at `sent` by its own clock.
     pub fn on_copy(&mut self, now: Time, path: PathId, sequence: u64, sent: Time, ecn: Ecn) {
         self.copies.on_copy(now, path, sequence, sent, ecn);
-        self.on_deadline(now);
+        self.handle_timeout(now);
     }
 
     /// Reads the windows of which everything is known by now.
-    pub fn on_deadline(&mut self, now: Time) {
+    pub fn handle_timeout(&mut self, now: Time) {
         while let Some(begun) = self.copies.take(now, &mut self.window) {
             let reading = self.signature.on_window(&self.window);
             self.marks.settle();
@@ -123,7 +123,7 @@ impl Detector {
     /// Whether the sender of a flow has not been told of the newest window, or has been too late for it; tells it.
     fn is_new_to(&mut self, now: Time, flow: FlowId) -> bool {
         let is_past = |(_, marked): &(FlowId, Time)| *marked + self.round_trip <= self.begun;
-        while self.heard.front().is_some_and(is_past) || self.heard.len() >= MOST_FLOWS {
+        while self.heard.front().is_some_and(is_past) || self.heard.len() >= MAX_FLOWS {
             self.heard.pop_front();
         }
         let is_new = self.heard.iter().all(|(heard, _)| *heard != flow);
@@ -141,14 +141,14 @@ impl Detector {
 
     /// How many windows of packets wait to be read.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.copies.held()
+    pub fn buffered(&self) -> usize {
+        self.copies.buffered()
     }
 
     /// When the next window is read, if nothing arrives before.
     #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
-        self.copies.next_deadline()
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.copies.deadline()
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         let mut detector = Detector::new(&DetectorConfig::default(), 1);
         for flow in 0..5000 {
             assert!(detector.is_new_to(Time::ZERO, FlowId(flow)));
-            assert!(detector.heard.len() <= MOST_FLOWS);
+            assert!(detector.heard.len() <= MAX_FLOWS);
         }
         assert!(!detector.is_new_to(Time::ZERO, FlowId(4999)));
     }

@@ -69,7 +69,7 @@ impl SwitchRequest {
 
     /// When the next repetition is due.
     #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         self.next.map(|at| Deadline {
             at,
             why: "repetition of a switch request",
@@ -85,7 +85,7 @@ mod tests {
     fn repeats_ever_more_slowly_then_waits_to_be_woken() {
         let mut request = SwitchRequest::new(Time::ZERO, PathId(1), Epoch(1));
         let mut times = alloc::vec::Vec::new();
-        while let Some(deadline) = request.next_deadline() {
+        while let Some(deadline) = request.deadline() {
             assert!(request.due(deadline.at).is_some());
             assert_eq!(request.due(deadline.at), None, "once at a time");
             times.push(deadline.at.0 / 1_000_000);

@@ -2,7 +2,7 @@
 
 use super::config::{ControlConfig, Target};
 use super::controller::{ConnectionController, Sample};
-use super::windows::{MOST_WINDOWS, Windows};
+use super::windows::{MAX_WINDOW_SUM, Windows};
 use crate::math::floor;
 use crate::time::{Duration, Time};
 
@@ -60,7 +60,7 @@ impl ConnectionController for AdjustWindow {
     }
 
     /// Lines 3 to 20.
-    fn feedback(&mut self, _: Time, sample: &Sample) {
+    fn handle_sample(&mut self, _: Time, sample: &Sample) {
         let (wanted, measured) = (self.target.rate.0, sample.throughput.0);
         let step = self.target.step(sample.throughput, sample.rtt);
         if measured < wanted && self.windows.sum() <= self.bound(sample.rtt) {
@@ -77,5 +77,5 @@ impl ConnectionController for AdjustWindow {
     reason = "`as` saturates, and the sum of windows has a bound"
 )]
 fn whole(segments: f64) -> u32 {
-    (segments as u32).min(MOST_WINDOWS)
+    (segments as u32).min(MAX_WINDOW_SUM)
 }

@@ -6,7 +6,7 @@ use super::adjust_window::AdjustWindow;
 use super::controller::ConnectionController;
 use super::fixed_windows::FixedWindows;
 use super::varied_connections::VariedConnections;
-use super::windows::MOST_WINDOWS;
+use super::windows::MAX_WINDOW_SUM;
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 
@@ -200,7 +200,7 @@ impl Target {
         let step = difference
             .saturating_mul(u128::from(rtt.0))
             .div_ceil(segment);
-        u32::try_from(step).unwrap_or(u32::MAX).min(MOST_WINDOWS)
+        u32::try_from(step).unwrap_or(u32::MAX).min(MAX_WINDOW_SUM)
     }
 }
 

@@ -33,7 +33,7 @@ pub enum ControlInput {
 
 /// What it says: the state that is wanted from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Controlled {
+pub struct ControlDecision {
     /// What it follows from; nothing where only the round-trip time became known.
     pub sample: Option<Sample>,
     /// The connections and windows.
@@ -60,11 +60,11 @@ impl ControlUnit {
         self.controller.wanted()
     }
 
-    fn begin(&mut self, now: Time, rtt: Duration) -> Controlled {
+    fn begin(&mut self, now: Time, rtt: Duration) -> ControlDecision {
         self.controller.begin(now, rtt);
         self.meter = ThroughputMeter::new(self.config.smoothing, now);
         self.next = Some(now + self.config.interval_at(rtt));
-        Controlled {
+        ControlDecision {
             sample: None,
             wanted: self.controller.wanted(),
         }
@@ -73,9 +73,14 @@ impl ControlUnit {
 
 impl Machine for ControlUnit {
     type Input = ControlInput;
-    type Output = Controlled;
+    type Output = ControlDecision;
 
-    fn handle_input(&mut self, now: Time, input: ControlInput, out: &mut impl FnMut(Controlled)) {
+    fn handle_input(
+        &mut self,
+        now: Time,
+        input: ControlInput,
+        out: &mut impl FnMut(ControlDecision),
+    ) {
         match input {
             ControlInput::Delivered(size) => self.meter.add(size),
             ControlInput::Rtt(rtt) => {
@@ -87,7 +92,7 @@ impl Machine for ControlUnit {
     }
 
     /// A driver that is late gets one sample over the longer interval, not several over none.
-    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Controlled)) {
+    fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(ControlDecision)) {
         let (Some(rtt), Some(_)) = (self.rtt, self.next.filter(|at| *at <= now)) else {
             return;
         };
@@ -96,8 +101,8 @@ impl Machine for ControlUnit {
             return;
         };
         let sample = Sample { throughput, rtt };
-        self.controller.feedback(now, &sample);
-        out(Controlled {
+        self.controller.handle_sample(now, &sample);
+        out(ControlDecision {
             sample: Some(sample),
             wanted: self.controller.wanted(),
         });

@@ -18,7 +18,7 @@ pub trait ConnectionController: CloneBoxed + Debug + Send {
     fn begin(&mut self, now: Time, rtt: Duration);
 
     /// Takes what was measured in an interval.
-    fn feedback(&mut self, now: Time, sample: &Sample);
+    fn handle_sample(&mut self, now: Time, sample: &Sample);
 }
 
 /// Copies a controller whose kind is not known: a simulated network is copied with its receivers.

@@ -26,5 +26,5 @@ impl ConnectionController for FixedWindows {
 
     fn begin(&mut self, _: Time, _: Duration) {}
 
-    fn feedback(&mut self, _: Time, _: &Sample) {}
+    fn handle_sample(&mut self, _: Time, _: &Sample) {}
 }

@@ -12,7 +12,7 @@ pub struct Resequencer<P> {
     /// The packet that is to be delivered next.
     next: u64,
     /// What has come of those behind it, from `next` on.
-    held: VecDeque<Option<P>>,
+    buffered: VecDeque<Option<P>>,
     capacity: usize,
     counts: ResequencerCounts,
 }
@@ -32,9 +32,9 @@ pub struct ResequencerCounts {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer<P> {
+pub enum OfferResult<P> {
     /// It was delivered, or waits for those before it.
-    Taken,
+    Accepted,
     /// It came before, and is dropped.
     Duplicate,
     /// There is no place: offer it again once packets have been delivered.
@@ -47,7 +47,7 @@ impl<P> Resequencer<P> {
     pub fn new(capacity: u32) -> Self {
         Self {
             next: 1,
-            held: VecDeque::new(),
+            buffered: VecDeque::new(),
             capacity: usize::try_from(capacity.max(1)).unwrap_or(usize::MAX),
             counts: ResequencerCounts::default(),
         }
@@ -66,31 +66,36 @@ impl<P> Resequencer<P> {
     }
 
     /// Takes packet number `sequence`, and delivers what is in order.
-    pub fn offer(&mut self, sequence: u64, packet: P, deliver: &mut impl FnMut(P)) -> Offer<P> {
+    pub fn offer(
+        &mut self,
+        sequence: u64,
+        packet: P,
+        deliver: &mut impl FnMut(P),
+    ) -> OfferResult<P> {
         let Some(ahead) = sequence.checked_sub(self.next) else {
             self.counts.duplicates += 1;
-            return Offer::Duplicate;
+            return OfferResult::Duplicate;
         };
         let Some(place) = usize::try_from(ahead).ok().filter(|at| *at < self.capacity) else {
             self.counts.refused += 1;
-            return Offer::Refused(packet);
+            return OfferResult::Refused(packet);
         };
-        if self.held.len() <= place {
-            self.held.resize_with(place + 1, || None);
+        if self.buffered.len() <= place {
+            self.buffered.resize_with(place + 1, || None);
         }
-        if self.held[place].is_some() {
+        if self.buffered[place].is_some() {
             self.counts.duplicates += 1;
-            return Offer::Duplicate;
+            return OfferResult::Duplicate;
         }
-        self.held[place] = Some(packet);
-        self.counts.most = self.counts.most.max(self.held.len() as u64);
+        self.buffered[place] = Some(packet);
+        self.counts.most = self.counts.most.max(self.buffered.len() as u64);
         self.release(deliver);
-        Offer::Taken
+        OfferResult::Accepted
     }
 
     fn release(&mut self, deliver: &mut impl FnMut(P)) {
-        while let Some(packet) = self.held.front_mut().and_then(Option::take) {
-            self.held.pop_front();
+        while let Some(packet) = self.buffered.front_mut().and_then(Option::take) {
+            self.buffered.pop_front();
             self.next += 1;
             self.counts.delivered += 1;
             deliver(packet);

@@ -60,7 +60,7 @@ impl Striper {
         self.next
     }
 
-    fn set_room(&mut self, connection: u32, room: u32) {
+    fn set_interface_mtu(&mut self, connection: u32, room: u32) {
         match self.find(connection) {
             Ok(position) => self.lanes[position].room = room,
             Err(position) => self.lanes.insert(position, Lane { connection, room }),
@@ -110,7 +110,7 @@ impl Machine for Striper {
     fn handle_input(&mut self, _: Time, input: StriperInput, out: &mut impl FnMut(StriperOutput)) {
         match input {
             StriperInput::Data(packets) => self.waiting = self.waiting.saturating_add(packets),
-            StriperInput::Writable { connection, room } => self.set_room(connection, room),
+            StriperInput::Writable { connection, room } => self.set_interface_mtu(connection, room),
             StriperInput::Closed(connection) => {
                 if let Ok(position) = self.find(connection) {
                     self.lanes.remove(position);

@@ -39,7 +39,7 @@ impl ConnectionController for VariedConnections {
         self.windows.begin(now, rtt);
     }
 
-    fn feedback(&mut self, now: Time, sample: &Sample) {
+    fn handle_sample(&mut self, now: Time, sample: &Sample) {
         let target = self.windows.target();
         let present = self.windows.wanted();
         let uncongested = target.uncongested_window(sample.rtt);
@@ -57,6 +57,6 @@ impl ConnectionController for VariedConnections {
         if connections != present.connections() {
             self.windows.set_connections(connections);
         }
-        self.windows.feedback(now, sample);
+        self.windows.handle_sample(now, sample);
     }
 }

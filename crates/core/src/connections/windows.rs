@@ -1,9 +1,9 @@
 //! The wanted state: how many connections, and the receiver window of each.
 
 /// The most connections of a stream.
-pub const MOST_CONNECTIONS: u32 = 1024;
+pub const MAX_CONNECTIONS: u32 = 1024;
 /// The greatest sum of windows, in segments.
-pub const MOST_WINDOWS: u32 = 1_000_000;
+pub const MAX_WINDOW_SUM: u32 = 1_000_000;
 
 /// The receiver windows of all connections, in segments: as equal as whole numbers can be.
 ///
@@ -20,10 +20,10 @@ impl Windows {
     /// `connections`, at least one, whose windows add up to `sum`; more where each would not have one segment.
     #[must_use]
     pub fn new(connections: u32, sum: u32) -> Self {
-        let connections = connections.clamp(1, MOST_CONNECTIONS);
+        let connections = connections.clamp(1, MAX_CONNECTIONS);
         Self {
             connections,
-            sum: sum.clamp(connections, MOST_WINDOWS),
+            sum: sum.clamp(connections, MAX_WINDOW_SUM),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::event::DropReason;
 use crate::frame::PathId;
 use crate::frame::{Epoch, FrameKind};
 use crate::machine::{Wake, step};
-use crate::packet::{Ecn, FlowId, IpVersion, Kind};
+use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::policy::PolicyConfig;
 use crate::time::Duration;
 

@@ -1,17 +1,17 @@
 //! How paths are watched.
 
-use super::MOST_MISSES;
+use super::MAX_MISSES;
 use crate::time::Duration;
 
 /// The shortest interval between heartbeats: the answers of as many as are remembered then take 2.5 s, which is
 /// longer than any path.
-const LEAST_INTERVAL: Duration = Duration::from_millis(10);
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// The shortest margin: on a path without any delay a heartbeat must not be overdue when it leaves.
-const LEAST_MARGIN: Duration = Duration::from_millis(1);
+const MIN_MARGIN: Duration = Duration::from_millis(1);
 /// The shortest hold: it has to be something that can double.
-const LEAST_HOLD: Duration = Duration::from_millis(1);
+const MIN_HOLD: Duration = Duration::from_millis(1);
 /// The longest of all spans, as everywhere in files.
-const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
+const MAX_SPAN: Duration = Duration::from_secs(24 * 3600);
 
 /// How the paths of an endpoint are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub enum LivenessError {
     #[error("`standby` must not be shorter than `interval`")]
     Standby,
     /// One miss is every lost heartbeat; and nobody waits for very many.
-    #[error("`misses` must be 2 to {MOST_MISSES}")]
+    #[error("`misses` must be 2 to {MAX_MISSES}")]
     Misses,
     /// A heartbeat could be overdue when it leaves.
     #[error("`margin` must be at least 1 ms")]
@@ -81,7 +81,7 @@ pub enum LivenessError {
     #[error("`longest_hold` must not be shorter than `hold`")]
     LongestHold,
     /// The span of this key is longer than a day.
-    #[error("`{0}` must be at most {MOST_SPAN}")]
+    #[error("`{0}` must be at most {MAX_SPAN}")]
     TooLong(&'static str),
 }
 
@@ -106,15 +106,15 @@ impl LivenessConfig {
     /// All that is wrong with it.
     pub fn problems(&self) -> impl Iterator<Item = LivenessError> {
         let checks = [
-            (self.interval < LEAST_INTERVAL, LivenessError::Interval),
+            (self.interval < MIN_INTERVAL, LivenessError::Interval),
             (self.standby < self.interval, LivenessError::Standby),
             (
-                !(2..=MOST_MISSES).contains(&self.misses),
+                !(2..=MAX_MISSES).contains(&self.misses),
                 LivenessError::Misses,
             ),
-            (self.margin < LEAST_MARGIN, LivenessError::Margin),
+            (self.margin < MIN_MARGIN, LivenessError::Margin),
             (self.retry < self.interval, LivenessError::Retry),
-            (self.hold < LEAST_HOLD, LivenessError::Hold),
+            (self.hold < MIN_HOLD, LivenessError::Hold),
             (self.longest_hold < self.hold, LivenessError::LongestHold),
         ];
         let spans = [
@@ -125,7 +125,7 @@ impl LivenessConfig {
             (self.hold, "hold"),
             (self.longest_hold, "longest_hold"),
         ];
-        let spans = spans.map(|(span, key)| (span > MOST_SPAN, LivenessError::TooLong(key)));
+        let spans = spans.map(|(span, key)| (span > MAX_SPAN, LivenessError::TooLong(key)));
         let checks = checks.into_iter().chain(spans);
         checks.filter_map(|(wrong, error)| wrong.then_some(error))
     }

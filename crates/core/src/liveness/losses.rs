@@ -1,6 +1,6 @@
 //! How many misses in a row a path's own losses explain.
 
-use super::MOST_MISSES;
+use super::MAX_MISSES;
 
 /// Losses explain a run of misses that comes by less often than once in so many heartbeats only badly: at
 /// 40 a second about 7 h.
@@ -40,9 +40,9 @@ impl Losses {
     /// Asks for at least `least` misses from now on.
     pub(super) fn judge(&mut self, least: u32) {
         let expected = |misses: &u32| (0..*misses).fold(ONCE_IN, |left, _| left * self.share);
-        self.needed = (least..MOST_MISSES)
+        self.needed = (least..MAX_MISSES)
             .find(|misses| expected(misses) <= 1.0)
-            .unwrap_or(MOST_MISSES);
+            .unwrap_or(MAX_MISSES);
     }
 
     /// How many misses in a row are more than losses, at least what was last asked for.
@@ -93,7 +93,7 @@ mod tests {
     fn a_path_that_loses_all_needs_no_more_than_the_most() {
         let mut losses = Losses::new(3);
         losses.count(10_000, 3);
-        assert_eq!(losses.needed(), MOST_MISSES as usize);
+        assert_eq!(losses.needed(), MAX_MISSES as usize);
         assert!(losses.share().unwrap() < 1.0);
     }
 }

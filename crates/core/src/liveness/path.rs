@@ -3,14 +3,13 @@
 use super::config::LivenessConfig;
 use super::losses::Losses;
 use super::outstanding::Outstanding;
-use super::{ANSWERS, FIRST_TIMEOUT, PathHealth, PathState};
+use super::{ANSWERS, FIRST_TIMEOUT, LivenessSnapshot, PathHealth, PathState};
 use crate::estimate::RoundTrip;
 use crate::machine::Deadline;
-use crate::pmtu::Signs;
 use crate::time::{Duration, Time};
 
 /// How often the interval of a silent path may double; the configured longest comes earlier.
-const MOST_DOUBLINGS: u32 = 32;
+const MAX_DOUBLINGS: u32 = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct Path {
@@ -117,8 +116,8 @@ impl Path {
         }
     }
 
-    pub(super) fn signs(&self, now: Time, config: &LivenessConfig) -> Signs {
-        Signs {
+    pub(super) fn snapshot(&self, now: Time, config: &LivenessConfig) -> LivenessSnapshot {
+        LivenessSnapshot {
             is_live: self.state() == PathState::Live,
             is_busy: self.busy_until > now,
             timeout: self.timeout(config),
@@ -230,7 +229,7 @@ impl Path {
         }
         self.last_sent = Some(now);
         if matches!(self.state, State::Unproven | State::Silent { .. }) {
-            self.retries = (self.retries + 1).min(MOST_DOUBLINGS);
+            self.retries = (self.retries + 1).min(MAX_DOUBLINGS);
         }
         self.counted.sent += 1;
         Some(self.outstanding.push(now))

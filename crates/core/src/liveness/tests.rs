@@ -177,10 +177,10 @@ fn what_was_sent_before_the_other_end_could_be_reached_counts_for_nothing() {
     let config = LivenessConfig::default();
     let mut bench = Bench::new(&config, 1);
     bench.run(at(60_000), |_, _| None);
-    let gap = bench.watch.next_deadline().unwrap().at.since(bench.now);
+    let gap = bench.watch.deadline().unwrap().at.since(bench.now);
     assert!(gap > MS * 100, "tries are apart");
     bench.watch.on_reachable(bench.now, PathSet::only(FIRST));
-    assert_eq!(bench.watch.next_deadline().unwrap().at, bench.now);
+    assert_eq!(bench.watch.deadline().unwrap().at, bench.now);
     bench.run(at(61_000), |_, _| Some(MS));
     let health = bench.watch.health(FIRST).unwrap();
     assert_eq!((health.state, health.loss), (PathState::Live, Some(0.0)));
@@ -219,7 +219,7 @@ fn whoever_is_late_himself_does_not_blame_the_path() {
     bench.run(at(5_000), answers);
     // For 600 ms nobody wakes the machine; what was under way has come in time.
     let before = bench.sent.len();
-    bench.watch.on_late(at(5_600));
+    bench.watch.on_driver_behind(at(5_600));
     bench.run(at(5_599), answers);
     assert_eq!(bench.sent.len(), before, "nothing can leave in the past");
     bench.run(at(10_000), answers);

@@ -1,8 +1,10 @@
 //! The search for the size of one path.
 
 use super::{
-    BASE, CONFIRM, CONFIRM_IDLE, LEAST, MAX_PROBES, MtuState, PathMtu, RAISE, RETRY, STEP, Signs,
+    BASE_PACKET, CONFIRM_INTERVAL, IDLE_CONFIRM_INTERVAL, MAX_PROBES, MIN_PACKET, MtuState,
+    PathMtu, RAISE_INTERVAL, RETRY_INTERVAL, STEP,
 };
+use crate::liveness::LivenessSnapshot;
 use crate::time::Time;
 
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ impl Search {
     }
 
     /// Begins anew where the room is another than before, or the way is.
-    pub(super) fn set_room(&mut self, room: u16, elsewhere: bool) {
+    pub(super) fn set_interface_mtu(&mut self, room: u16, elsewhere: bool) {
         if elsewhere || room != self.room {
             self.room = room;
             self.restart();
@@ -143,20 +145,20 @@ impl Search {
     }
 
     /// Does what is due: the number and the size of the probe to send, if any.
-    pub(super) fn wake(&mut self, now: Time, signs: &Signs) -> Option<(u64, u16)> {
-        if !signs.is_live {
+    pub(super) fn wake(&mut self, now: Time, snapshot: &LivenessSnapshot) -> Option<(u64, u16)> {
+        if !snapshot.is_live {
             // It may come back by another way.
             self.verified = None;
             self.asked.close();
             return None;
         }
         if self.asked.sent.is_some() {
-            self.overdue_at(signs).filter(|at| *at <= now)?;
+            self.overdue_at(snapshot).filter(|at| *at <= now)?;
             self.asked.sent = None;
             self.asked.overdue += 1;
             let most = match self.state {
                 MtuState::Error => 1,
-                _ => signs.needed.max(MAX_PROBES),
+                _ => snapshot.needed.max(MAX_PROBES),
             };
             if self.asked.overdue >= most {
                 self.asked.close();
@@ -164,41 +166,45 @@ impl Search {
             }
         }
         self.begin_again(now);
-        let size = self.wanted(now, signs)?;
+        let size = self.wanted(now, snapshot)?;
         Some((self.asked.push(now, size), size))
     }
 
     /// When it next wants to act, if nothing comes.
-    pub(super) fn deadline(&self, signs: &Signs) -> Option<Time> {
-        if !signs.is_live {
+    pub(super) fn deadline(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
+        if !snapshot.is_live {
             return None;
         }
         if self.asked.sent.is_some() {
-            return self.overdue_at(signs);
+            return self.overdue_at(snapshot);
         }
         Some(match self.state {
             MtuState::Base | MtuState::Search => Time::ZERO,
-            MtuState::Error => self.since + RETRY,
-            MtuState::Complete => self.confirm_at(signs).min(self.raise_at()),
+            MtuState::Error => self.since + RETRY_INTERVAL,
+            MtuState::Complete => self.confirm_at(snapshot).min(self.raise_at()),
         })
     }
 
     fn base(&self) -> u16 {
-        BASE.min(self.room)
+        BASE_PACKET.min(self.room)
     }
 
     fn least(&self) -> u16 {
-        LEAST.min(self.room)
+        MIN_PACKET.min(self.room)
     }
 
     /// When the probe under way is overdue; not before a plain heartbeat that followed it was answered.
-    fn overdue_at(&self, signs: &Signs) -> Option<Time> {
+    fn overdue_at(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
         let sent = self.asked.sent?;
-        (signs.answered? > sent).then(|| sent + signs.timeout * 2)
+        (snapshot.answered? > sent).then(|| sent + snapshot.timeout * 2)
     }
 
-    fn confirm_at(&self, signs: &Signs) -> Time {
-        let every = if signs.is_busy { CONFIRM } else { CONFIRM_IDLE };
+    fn confirm_at(&self, snapshot: &LivenessSnapshot) -> Time {
+        let every = if snapshot.is_busy {
+            CONFIRM_INTERVAL
+        } else {
+            IDLE_CONFIRM_INTERVAL
+        };
         self.verified.map_or(Time::ZERO, |at| at + every)
     }
 
@@ -206,11 +212,11 @@ impl Search {
         if self.confirmed == Some(self.room) {
             return Time::MAX;
         }
-        self.since + RAISE
+        self.since + RAISE_INTERVAL
     }
 
     /// The size to ask for now.
-    fn wanted(&self, now: Time, signs: &Signs) -> Option<u16> {
+    fn wanted(&self, now: Time, snapshot: &LivenessSnapshot) -> Option<u16> {
         match self.state {
             MtuState::Base => Some(match self.failed {
                 Some(failed) if failed <= self.base() => self.least(),
@@ -218,10 +224,10 @@ impl Search {
             }),
             MtuState::Search => self.candidate(),
             MtuState::Complete => {
-                let is_due = self.asked.overdue > 0 || self.confirm_at(signs) <= now;
+                let is_due = self.asked.overdue > 0 || self.confirm_at(snapshot) <= now;
                 self.confirmed.filter(|_| is_due)
             }
-            MtuState::Error => (self.since + RETRY <= now).then(|| self.least()),
+            MtuState::Error => (self.since + RETRY_INTERVAL <= now).then(|| self.least()),
         }
     }
 

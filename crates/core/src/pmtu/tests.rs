@@ -37,7 +37,7 @@ fn narrow(mtu: u16) -> impl Fn(Time, u16) -> Option<Duration> {
 fn a_path_as_wide_as_its_interface_is_known_after_two_probes() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(2_000), narrow(ROOM));
-    assert_eq!(bench.probes, [(at(40), BASE), (at(80), ROOM)]);
+    assert_eq!(bench.probes, [(at(40), BASE_PACKET), (at(80), ROOM)]);
     let complete = (MtuState::Complete, Some(ROOM));
     assert_eq!(bench.told, [(at(120), complete.0, complete.1)]);
     // It is confirmed while it rests, and no more is asked for.
@@ -71,12 +71,15 @@ fn the_search_takes_the_course_that_is_stated() {
 fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(81), narrow(1221));
-    assert_eq!((bench.limit(), bench.known().confirmed), (ROOM, Some(BASE)));
+    assert_eq!(
+        (bench.limit(), bench.known().confirmed),
+        (ROOM, Some(BASE_PACKET))
+    );
     while bench.probes.last().unwrap().1 == ROOM {
         assert_eq!(bench.limit(), ROOM);
         bench.run(bench.now + MS, narrow(1221));
     }
-    assert_eq!(bench.limit(), BASE);
+    assert_eq!(bench.limit(), BASE_PACKET);
     assert!(!bench.sizes.search(PATH).unwrap().is_final());
     bench.run(at(10_000), narrow(1221));
     assert_eq!(bench.limit(), 1217);
@@ -87,7 +90,7 @@ fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
 fn whoever_drives_it_hears_what_holds_while_it_is_searched_for() {
     let mut bench = Bench::new(ROOM).busy();
     bench.run(at(10_000), narrow(1221));
-    let first = [BASE, 1217].map(Some);
+    let first = [BASE_PACKET, 1217].map(Some);
     assert_eq!(
         bench.limits[..2],
         first,
@@ -103,7 +106,7 @@ fn whoever_drives_it_hears_what_holds_while_it_is_searched_for() {
         (len <= 1221 && !is_lost).then_some(MS * 40)
     });
     assert_eq!(lost, MAX_PROBES);
-    assert_eq!(bench.limits[before], Some(BASE));
+    assert_eq!(bench.limits[before], Some(BASE_PACKET));
     assert!(bench.limits.last().unwrap().unwrap() >= 1217);
 }
 
@@ -130,8 +133,12 @@ fn a_path_that_grows_narrower_is_found_out_and_one_that_grows_wider_at_the_raise
     while bench.limit() == ROOM {
         bench.run(bench.now + MS, narrow(1300));
     }
-    assert_eq!(bench.limit(), BASE, "the black hole is seen");
-    assert!(bench.now < at(20_000) + CONFIRM + MS * 400, "{}", bench.now);
+    assert_eq!(bench.limit(), BASE_PACKET, "the black hole is seen");
+    assert!(
+        bench.now < at(20_000) + CONFIRM_INTERVAL + MS * 400,
+        "{}",
+        bench.now
+    );
     bench.run(at(40_000), narrow(1300));
     let found = bench.limit();
     assert!((1300 - STEP..=1300).contains(&found), "{found}");
@@ -204,7 +211,7 @@ fn a_burst_that_long_heartbeats_alone_do_not_survive_costs_a_path_no_more_than_a
     let mut bench = Bench::new(ROOM).busy();
     let mut begun = None;
     bench.run(at(30_000), |now, len| {
-        let is_long = len > LEAST && now > at(20_000);
+        let is_long = len > MIN_PACKET && now > at(20_000);
         let is_lost = is_long && now < *begun.get_or_insert(now) + MS * 300;
         (!is_lost).then_some(MS * 40)
     });
@@ -260,9 +267,14 @@ fn a_size_that_crosses_no_more_is_asked_for_once_more_before_less_is_settled_for
 fn another_room_is_another_search() {
     let mut bench = Bench::new(ROOM);
     bench.run(at(1_000), narrow(1500));
-    assert!(bench.sizes.set_room(bench.now, PATH, ROOM, false).is_none());
+    assert!(
+        bench
+            .sizes
+            .set_interface_mtu(bench.now, PATH, ROOM, false)
+            .is_none()
+    );
     assert_eq!(bench.known().state, MtuState::Complete);
-    let event = bench.set_room(1449, false);
+    let event = bench.set_interface_mtu(1449, false);
     let (state, packet) = (MtuState::Search, None);
     let path = PATH;
     let limit = None;
@@ -277,7 +289,7 @@ fn another_room_is_another_search() {
     );
     bench.run(at(3_000), narrow(1500));
     assert_eq!(bench.limit(), 1449);
-    bench.sizes.set_room(bench.now, PATH, 0, false);
+    bench.sizes.set_interface_mtu(bench.now, PATH, 0, false);
     assert_eq!(bench.sizes.of(PATH), None);
 }
 
@@ -292,7 +304,7 @@ fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
         bench.run(bench.now + MS, narrow(1221));
     }
     let asked = bench.asked();
-    assert!(bench.set_room(ROOM, true).is_some());
+    assert!(bench.set_interface_mtu(ROOM, true).is_some());
     assert_eq!(bench.sizes.on_reply(bench.now, PATH, asked), None);
     let nothing = (MtuState::Base, None);
     assert_eq!((bench.known().state, bench.known().confirmed), nothing);

@@ -27,20 +27,20 @@
 //! * A packet that is too long for the current path takes the best of those that carry it, and no other packet follows.
 
 mod config;
+mod guard_time;
 mod path;
 mod rule;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use config::{
-    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, LEAST_INTERVAL, TrendRule,
+    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, MIN_INTERVAL, TrendRule,
 };
+use guard_time::GuardTime;
 use path::{Estimates, Monitored};
-use wait::Wait;
 
 use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan};
 use crate::frame::{Epoch, PathId};
@@ -57,7 +57,7 @@ pub struct DelayCentric {
     /// Those that can be sent on.
     alive: PathSet,
     current: PathId,
-    wait: Option<Wait>,
+    guard_time: Option<GuardTime>,
     epoch: Epoch,
     stream: Stream,
 }
@@ -72,7 +72,7 @@ impl DelayCentric {
             paths: vec![Monitored::new(); usize::from(paths)],
             alive: PathSet::first(paths),
             current: PathId(first.0.min(paths - 1)),
-            wait: None,
+            guard_time: None,
             epoch: Epoch::default(),
             stream,
         }
@@ -94,11 +94,11 @@ impl DelayCentric {
     /// Whether a guard time is running.
     #[must_use]
     pub fn is_in_guard_time(&self) -> bool {
-        self.wait.is_some()
+        self.guard_time.is_some()
     }
 
     fn timeout(&self) -> Duration {
-        self.config.heartbeats().timeout.max(LEAST_INTERVAL)
+        self.config.heartbeats().timeout.max(MIN_INTERVAL)
     }
 
     fn take_alive(&mut self, paths: Paths) {
@@ -147,7 +147,7 @@ impl DelayCentric {
     }
 
     /// Where to go, of the paths `among`, instead of the current path.
-    fn refuge(&self, among: PathSet) -> Option<PathId> {
+    fn fallback_path(&self, among: PathSet) -> Option<PathId> {
         let best = self
             .measured()
             .filter(|(path, _)| among.contains(*path))
@@ -157,27 +157,27 @@ impl DelayCentric {
         best.map(|(path, _)| path).or_else(any)
     }
 
-    /// The path of a packet that only `usable` carry; none where the current one is gone and there is no refuge.
+    /// The path of a packet that only `usable` carry; none where the current one is gone and there is no fallback path.
     fn carrier(&self, usable: PathSet) -> PathSet {
         let usable = usable.and(self.alive);
         if usable.contains(self.current) || !self.alive.contains(self.current) {
             return usable.and(PathSet::only(self.current));
         }
-        let refuge = self.refuge(usable).unwrap_or(self.current);
+        let fallback = self.fallback_path(usable).unwrap_or(self.current);
         // A silent path may carry the packet, and a narrow one does not.
-        usable.one(refuge)
+        usable.one(fallback)
     }
 
     /// Leaves the current path if it is lost, or asks the rule.
     fn decide(&mut self, now: Time, act: &mut dyn FnMut(Action)) {
         if self.is_lost() {
-            if let Some(to) = self.refuge(self.alive) {
+            if let Some(to) = self.fallback_path(self.alive) {
                 self.end_guard_time(now);
                 self.switch(now, to, act);
             }
             return;
         }
-        if self.wait.is_some() {
+        if self.guard_time.is_some() {
             return;
         }
         let Some(to) = self.preferred() else {
@@ -192,8 +192,8 @@ impl DelayCentric {
 
     fn begin_guard_time(&mut self, now: Time, to: Option<PathId>) {
         let end = now + self.config.guard().draw(&mut self.stream);
-        let wait = Wait { to, end };
-        self.wait = Some(wait);
+        let wait = GuardTime { to, end };
+        self.guard_time = Some(wait);
         let soon = now + fast(self.config.heartbeats());
         for (number, path) in (0..).map(PathId).zip(&mut self.paths) {
             if wait.watches(number, self.current) {
@@ -204,7 +204,7 @@ impl DelayCentric {
 
     /// Ends the guard time, if one is running, and its short intervals.
     fn end_guard_time(&mut self, now: Time) {
-        let Some(wait) = self.wait.take() else {
+        let Some(wait) = self.guard_time.take() else {
             return;
         };
         let heartbeats = self.config.heartbeats();
@@ -233,7 +233,9 @@ impl DelayCentric {
             if path.next > now {
                 continue;
             }
-            let in_guard = self.wait.is_some_and(|w| w.watches(number, self.current));
+            let in_guard = self
+                .guard_time
+                .is_some_and(|w| w.watches(number, self.current));
             path.next = if in_guard {
                 now + fast(heartbeats)
             } else {
@@ -249,7 +251,7 @@ impl DelayCentric {
 }
 
 fn fast(heartbeats: Heartbeats) -> Duration {
-    heartbeats.in_guard.max(LEAST_INTERVAL)
+    heartbeats.in_guard.max(MIN_INTERVAL)
 }
 
 impl PathPolicy for DelayCentric {
@@ -275,7 +277,7 @@ impl PathPolicy for DelayCentric {
         }
     }
 
-    fn feedback(&mut self, now: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
+    fn handle_feedback(&mut self, now: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
         let (Feedback::Acknowledged { path, .. } | Feedback::HeartbeatReply { path, .. }) =
             feedback
         else {
@@ -292,7 +294,7 @@ impl PathPolicy for DelayCentric {
         self.decide(now, act);
     }
 
-    fn next_deadline(&self) -> Option<Deadline> {
+    fn deadline(&self) -> Option<Deadline> {
         let timeout = self.timeout();
         let of = |at, why| Some(Deadline { at, why });
         let heartbeat = self.paths.iter().map(|path| path.next).min();
@@ -301,12 +303,12 @@ impl PathPolicy for DelayCentric {
         let heartbeat = heartbeat.and_then(|at| of(at, "heartbeat"));
         let silence = silence.min().and_then(|at| of(at, "silent path"));
         let guard = self
-            .wait
+            .guard_time
             .and_then(|wait| of(wait.end, "end of the guard time"));
         Deadline::earlier(Deadline::earlier(heartbeat, silence), guard)
     }
 
-    fn on_deadline(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+    fn handle_timeout(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
         self.take_alive(*paths);
         let timeout = self.timeout();
         for path in &mut self.paths {
@@ -315,7 +317,7 @@ impl PathPolicy for DelayCentric {
         if self.is_lost() {
             self.decide(now, act);
         }
-        if self.wait.is_some_and(|wait| wait.end <= now) {
+        if self.guard_time.is_some_and(|wait| wait.end <= now) {
             self.end_guard_time(now);
             if let Some(to) = self.preferred() {
                 self.switch(now, to, act);

@@ -96,7 +96,7 @@ impl PathPolicy for ProbeAndSwitch {
         }
     }
 
-    fn feedback(&mut self, _: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
+    fn handle_feedback(&mut self, _: Time, feedback: Feedback, act: &mut dyn FnMut(Action)) {
         let Feedback::Switch { to, epoch } = feedback else {
             return;
         };
@@ -110,14 +110,14 @@ impl PathPolicy for ProbeAndSwitch {
         }
     }
 
-    fn next_deadline(&self) -> Option<Deadline> {
+    fn deadline(&self) -> Option<Deadline> {
         self.next_pairs.map(|at| Deadline {
             at,
             why: "packet pair",
         })
     }
 
-    fn on_deadline(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
+    fn handle_timeout(&mut self, now: Time, paths: &Paths, act: &mut dyn FnMut(Action)) {
         if self.next_pairs.is_none_or(|at| at > now) {
             return;
         }

@@ -112,9 +112,9 @@ fn a_switch_moves_data_once_and_old_requests_change_nothing() {
         to: PathId(1),
         epoch: Epoch(1),
     };
-    policy.feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
-    policy.feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
-    policy.feedback(
+    policy.handle_feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
+    policy.handle_feedback(Time::ZERO, to_second, &mut |a| actions.push(a));
+    policy.handle_feedback(
         Time::ZERO,
         Feedback::Switch {
             to: PathId(0),
@@ -196,17 +196,13 @@ fn a_session_that_begins_with_a_long_packet_measures_the_narrow_paths_too() {
 
 /// Runs the policy's deadlines up to `until` and notes its pairs.
 fn run(policy: &mut ProbeAndSwitch, until: Time, pairs: &mut Vec<(Time, PathId)>) {
-    while let Some(deadline) = policy.next_deadline().filter(|d| d.at <= until) {
-        policy.on_deadline(deadline.at, &paths(2), &mut |action| {
+    while let Some(deadline) = policy.deadline().filter(|d| d.at <= until) {
+        policy.handle_timeout(deadline.at, &paths(2), &mut |action| {
             if let Action::SendPair(path) = action {
                 pairs.push((deadline.at, path));
             }
         });
-        assert!(
-            policy
-                .next_deadline()
-                .is_none_or(|next| next.at > deadline.at)
-        );
+        assert!(policy.deadline().is_none_or(|next| next.at > deadline.at));
     }
 }
 
@@ -237,11 +233,7 @@ fn pairs_go_out_when_data_begins_to_flow_and_for_as_long_as_it_does() {
             (at(3), other)
         ]
     );
-    assert_eq!(
-        policy.next_deadline(),
-        None,
-        "an idle session costs nothing"
-    );
+    assert_eq!(policy.deadline(), None, "an idle session costs nothing");
 }
 
 #[test]

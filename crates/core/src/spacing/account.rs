@@ -1,21 +1,21 @@
 //! What the sender makes of a feedback: packets sent against packets received, in both readings.
 
 use super::config::Counting;
-use super::controller::Report;
+use super::controller::FeedbackReport;
 use super::message::Feedback;
 use super::send_log::SendLog;
 use crate::time::{Duration, Time};
 
 /// Packets sent against packets received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct PacketCounts {
     /// The paper's `p_sent`.
     pub sent: u64,
     /// The paper's `p_rcvd`.
     pub received: u64,
 }
 
-impl Reading {
+impl PacketCounts {
     /// How many more were sent than received.
     #[must_use]
     pub fn lost(self) -> u64 {
@@ -25,19 +25,19 @@ impl Reading {
 
 /// Both readings of a feedback, since the last one that was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Readings {
+pub struct FeedbackCounts {
     /// Over the sequence numbers that the feedback is about; what was late is not received.
-    pub range: Reading,
+    pub range: PacketCounts,
     /// Sent by the clock: between one and the next feedback, less a base round-trip time; received is whatever came.
     /// It is that of `range` without queues, loss and reordering.
-    pub clock: Reading,
+    pub clock: PacketCounts,
 }
 
 /// Why a feedback changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Ignored {
+pub enum IgnoreReason {
     /// It is the last one again, or older.
     NotNewer,
     /// It counts packets that were never sent, or fewer than before.
@@ -64,37 +64,37 @@ impl Account {
         base_rtt: Duration,
         feedback: &Feedback,
         next_sequence: u64,
-    ) -> Result<Readings, Ignored> {
+    ) -> Result<FeedbackCounts, IgnoreReason> {
         if feedback.number <= self.last.number {
-            return Err(Ignored::NotNewer);
+            return Err(IgnoreReason::NotNewer);
         }
         let range = self
             .range(feedback, next_sequence)
-            .ok_or(Ignored::Impossible)?;
+            .ok_or(IgnoreReason::Impossible)?;
         let by_clock = self.log.sent_by(now - base_rtt);
         let earlier = core::mem::replace(&mut self.sent_by_clock, by_clock);
-        let clock = Reading {
+        let clock = PacketCounts {
             sent: by_clock - earlier,
             received: feedback.arrivals.distinct - self.last.arrivals.distinct,
         };
         self.last = *feedback;
-        Ok(Readings { range, clock })
+        Ok(FeedbackCounts { range, clock })
     }
 
     /// What the controller learns from a feedback that was taken.
     pub(super) fn report(
         &self,
-        readings: &Readings,
+        readings: &FeedbackCounts,
         counting: Counting,
         next_sequence: u64,
         rtt: Duration,
-    ) -> Report {
+    ) -> FeedbackReport {
         let (reading, end, lost_end) = match counting {
             Counting::Range => (readings.range, self.last.end, self.last.lost_end),
             // Which packets are missing by the clock nobody knows: the newest of them at worst.
             Counting::Clock => (readings.clock, self.sent_by_clock, self.sent_by_clock),
         };
-        Report {
+        FeedbackReport {
             reading,
             end,
             newest_lost: (reading.lost() > 0).then(|| lost_end.saturating_sub(1)),
@@ -104,8 +104,8 @@ impl Account {
     }
 
     /// The reading by range, unless the counts contradict each other, those before or what was sent.
-    fn range(&self, feedback: &Feedback, next_sequence: u64) -> Option<Reading> {
-        let reading = Reading {
+    fn range(&self, feedback: &Feedback, next_sequence: u64) -> Option<PacketCounts> {
+        let reading = PacketCounts {
             sent: feedback.end.checked_sub(self.last.end)?,
             received: feedback.received.checked_sub(self.last.received)?,
         };

@@ -1,7 +1,7 @@
 //! The ad hoc packet-spacing protocol (paper, 2.1 and Fig. 4).
 
 use super::config::AdaptiveConfig;
-use super::controller::{Adjustment, RateController, Report, Verdict};
+use super::controller::{FeedbackReport, LossVerdict, RateController, SpacingChange};
 use crate::time::{Duration, Time};
 
 /// Doubles the spacing when packets were lost, up to the round-trip time; else lowers it by a step.
@@ -33,16 +33,16 @@ impl RateController for AdHoc {
         self.spacing
     }
 
-    fn feedback(&mut self, _: Time, report: &Report) -> Adjustment {
+    fn handle_feedback(&mut self, _: Time, report: &FeedbackReport) -> SpacingChange {
         let before = self.spacing;
         match self.config.verdict(report, self.raised_at) {
-            Verdict::Silent => {}
-            Verdict::Clear => self.spacing = self.config.lower(before, report.rtt),
-            Verdict::Lost(_) => {
+            LossVerdict::Silent => {}
+            LossVerdict::Clear => self.spacing = self.config.lower(before, report.rtt),
+            LossVerdict::Lost(_) => {
                 self.spacing = self.config.raise(before, report.rtt);
                 self.raised_at = report.next_sequence;
             }
         }
-        Adjustment::between(before, self.spacing)
+        SpacingChange::between(before, self.spacing)
     }
 }

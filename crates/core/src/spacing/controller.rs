@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::cmp::Ordering;
 use core::fmt::Debug;
 
-use super::account::Reading;
+use super::account::PacketCounts;
 use super::config::AdaptiveConfig;
 use crate::time::{Duration, Time};
 
@@ -14,7 +14,7 @@ pub trait RateController: CloneBoxed + Debug + Send {
     fn spacing(&self, now: Time) -> Duration;
 
     /// Takes what the receiver reports, and says what became of the spacing.
-    fn feedback(&mut self, now: Time, report: &Report) -> Adjustment;
+    fn handle_feedback(&mut self, now: Time, report: &FeedbackReport) -> SpacingChange;
 }
 
 /// Copies a controller whose kind is not known: a simulated network is copied with its senders.
@@ -37,9 +37,9 @@ impl Clone for Box<dyn RateController> {
 
 /// A receiver's feedback as a controller sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct FeedbackReport {
     /// Packets sent and received, counted as the sender is configured to.
-    pub reading: Reading,
+    pub reading: PacketCounts,
     /// One past the newest sequence number that the report is about.
     pub end: u64,
     /// The newest sequence number that was lost; `None` without a loss.
@@ -54,7 +54,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Adjustment {
+pub enum SpacingChange {
     /// The spacing stays.
     Held,
     /// Nothing was lost: the spacing is smaller.
@@ -81,7 +81,7 @@ pub enum Attribution {
     Latest,
 }
 
-impl Adjustment {
+impl SpacingChange {
     /// The change from one spacing to the next.
     pub(super) fn between(before: Duration, after: Duration) -> Self {
         match after.cmp(&before) {
@@ -94,7 +94,7 @@ impl Adjustment {
 
 /// What a report says of the spacings since the last raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum LossVerdict {
     /// Nothing.
     Silent,
     /// No packet was lost.
@@ -105,14 +105,14 @@ pub(super) enum Verdict {
 
 impl AdaptiveConfig {
     /// What `report` says when the spacing was last raised before packet `raised_at`.
-    pub(super) fn verdict(&self, report: &Report, raised_at: u64) -> Verdict {
+    pub(super) fn verdict(&self, report: &FeedbackReport, raised_at: u64) -> LossVerdict {
         let predates = |packet| self.attribution == Attribution::WhenSent && packet < raised_at;
         match report.newest_lost {
-            Some(lost) if predates(lost) => Verdict::Silent,
-            Some(lost) => Verdict::Lost(lost),
-            None if report.reading == Reading::default() => Verdict::Silent,
-            None if predates(report.end.saturating_sub(1)) => Verdict::Silent,
-            None => Verdict::Clear,
+            Some(lost) if predates(lost) => LossVerdict::Silent,
+            Some(lost) => LossVerdict::Lost(lost),
+            None if report.reading == PacketCounts::default() => LossVerdict::Silent,
+            None if predates(report.end.saturating_sub(1)) => LossVerdict::Silent,
+            None => LossVerdict::Clear,
         }
     }
 

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use super::config::AdaptiveConfig;
-use super::controller::{Adjustment, Attribution, RateController, Report, Verdict};
+use super::controller::{Attribution, FeedbackReport, LossVerdict, RateController, SpacingChange};
 use crate::time::{Duration, Time};
 
 /// The ad hoc protocol, except that a loss due to a deliberate decrease of the spacing reverts that decrease.
@@ -33,7 +33,7 @@ impl Damped {
         }
     }
 
-    fn lower(&mut self, report: &Report) -> Adjustment {
+    fn lower(&mut self, report: &FeedbackReport) -> SpacingChange {
         let lowered = self.config.lower(self.spacing, report.rtt);
         let before = core::mem::replace(&mut self.spacing, lowered);
         if lowered < before {
@@ -42,10 +42,10 @@ impl Damped {
                 before,
             });
         }
-        Adjustment::between(before, lowered)
+        SpacingChange::between(before, lowered)
     }
 
-    fn on_loss(&mut self, lost: u64, report: &Report) -> Adjustment {
+    fn on_loss(&mut self, lost: u64, report: &FeedbackReport) -> SpacingChange {
         let newest_sent = match self.config.attribution {
             Attribution::WhenSent => lost,
             Attribution::Latest => u64::MAX,
@@ -58,8 +58,8 @@ impl Damped {
         };
         self.raised_at = report.next_sequence;
         self.decreases.0.clear();
-        match Adjustment::between(before, self.spacing) {
-            Adjustment::Raised if reverted.is_some() => Adjustment::Reverted,
+        match SpacingChange::between(before, self.spacing) {
+            SpacingChange::Raised if reverted.is_some() => SpacingChange::Reverted,
             other => other,
         }
     }
@@ -70,11 +70,11 @@ impl RateController for Damped {
         self.spacing
     }
 
-    fn feedback(&mut self, _: Time, report: &Report) -> Adjustment {
+    fn handle_feedback(&mut self, _: Time, report: &FeedbackReport) -> SpacingChange {
         let adjustment = match self.config.verdict(report, self.raised_at) {
-            Verdict::Silent => Adjustment::Held,
-            Verdict::Clear => self.lower(report),
-            Verdict::Lost(lost) => self.on_loss(lost, report),
+            LossVerdict::Silent => SpacingChange::Held,
+            LossVerdict::Clear => self.lower(report),
+            LossVerdict::Lost(lost) => self.on_loss(lost, report),
         };
         self.decreases.forget(report.end);
         adjustment

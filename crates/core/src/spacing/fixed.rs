@@ -1,6 +1,6 @@
 //! The same spacing, whatever is lost: the agents of the paper's section 3.2.
 
-use super::controller::{Adjustment, RateController, Report};
+use super::controller::{FeedbackReport, RateController, SpacingChange};
 use crate::time::{Duration, Time};
 
 /// A spacing that no feedback changes.
@@ -22,7 +22,7 @@ impl RateController for Fixed {
         self.spacing
     }
 
-    fn feedback(&mut self, _: Time, _: &Report) -> Adjustment {
-        Adjustment::Held
+    fn handle_feedback(&mut self, _: Time, _: &FeedbackReport) -> SpacingChange {
+        SpacingChange::Held
     }
 }

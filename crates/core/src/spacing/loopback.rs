@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::message::{Feedback, Header};
+use super::message::{Feedback, SpacedHeader};
 use super::receiver::{ReceiverOutput, SpacedReceiver};
 use super::sender::{SenderInput, SenderOutput, SpacedSender};
 use crate::machine::{Deadline, Wake, step};
@@ -13,7 +13,7 @@ use crate::time::{Duration, Time};
 /// What the network does with a packet or feedback: the delay of each copy that arrives.
 pub(super) type Delays = Vec<Duration>;
 
-type There<'a> = dyn FnMut(State, &Header) -> Delays + 'a;
+type There<'a> = dyn FnMut(State, &SpacedHeader) -> Delays + 'a;
 type Back<'a> = dyn FnMut(State) -> Delays + 'a;
 
 /// What the network looks at besides the packet.
@@ -25,7 +25,7 @@ pub(super) struct State {
 
 #[derive(Clone, Copy)]
 enum Item {
-    Packet(Header),
+    Packet(SpacedHeader),
     Feedback(Feedback),
     Ping(Time),
     Pong(Time),
@@ -49,7 +49,7 @@ impl<'a> Loopback<'a> {
     pub(super) fn new(
         sender: SpacedSender,
         receiver: SpacedReceiver,
-        there: impl FnMut(State, &Header) -> Delays + 'a,
+        there: impl FnMut(State, &SpacedHeader) -> Delays + 'a,
         back: impl FnMut(State) -> Delays + 'a,
     ) -> Self {
         let (there, back) = (Box::new(there), Box::new(back));
@@ -116,12 +116,12 @@ impl<'a> Loopback<'a> {
                     self.put(now, delays, Item::Packet(header));
                     self.wake_sender(now, Wake::Input(SenderInput::Writable));
                 }
-                SenderOutput::Taken { .. } | SenderOutput::Ignored(_) => {}
+                SenderOutput::FeedbackApplied { .. } | SenderOutput::FeedbackIgnored(_) => {}
             }
         }
     }
 
-    fn wake_receiver(&mut self, now: Time, wake: Wake<Header>) {
+    fn wake_receiver(&mut self, now: Time, wake: Wake<SpacedHeader>) {
         let timeout = wake == Wake::Timeout;
         let mut said = Vec::new();
         let deadline = step(&mut self.receiver, now, wake, &mut |output| {

@@ -4,7 +4,7 @@ use crate::time::{Duration, Time};
 
 /// The header of a spaced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct SpacedHeader {
     /// Counts the packets, from 0.
     pub sequence: u64,
     /// When it was sent, by the sender's clock.
@@ -48,7 +48,7 @@ pub struct Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A spaced packet; its payload follows.
-    Packet(Header),
+    Packet(SpacedHeader),
     /// The receiver's feedback.
     Feedback(Feedback),
     /// Asks for a pong at once; carries the sender's time.

@@ -7,7 +7,7 @@
 //! The first feedback comes a round-trip time after the first packet; the round-trip time is the one in the newest
 //! packet. While nothing comes no feedback is sent.
 
-use super::message::{Arrivals, Feedback, Header};
+use super::message::{Arrivals, Feedback, SpacedHeader};
 use super::round_trip::bounded;
 use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
@@ -35,7 +35,7 @@ pub struct SpacedReceiver {
 
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    header: Header,
+    header: SpacedHeader,
     at: Time,
 }
 
@@ -143,10 +143,15 @@ impl SpacedReceiver {
 }
 
 impl Machine for SpacedReceiver {
-    type Input = Header;
+    type Input = SpacedHeader;
     type Output = ReceiverOutput;
 
-    fn handle_input(&mut self, now: Time, header: Header, out: &mut impl FnMut(ReceiverOutput)) {
+    fn handle_input(
+        &mut self,
+        now: Time,
+        header: SpacedHeader,
+        out: &mut impl FnMut(ReceiverOutput),
+    ) {
         out(ReceiverOutput::Arrived(self.count(header.sequence)));
         let newer = |newest: &Newest| newest.header.sequence < header.sequence;
         if self.newest.as_ref().is_none_or(newer) {

@@ -7,15 +7,15 @@ use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
 /// The least round-trip time that is used: below it feedback would be most of the traffic.
-pub const LEAST_RTT: Duration = Duration::from_micros(10);
+pub const MIN_RTT: Duration = Duration::from_micros(10);
 /// The greatest round-trip time that is used: above it feedback would come too late to be any.
-pub const MOST_RTT: Duration = Duration::from_secs(10);
+pub const MAX_RTT: Duration = Duration::from_secs(10);
 /// After how long a ping is repeated (RFC 6298, 2.1).
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A round-trip time within what feedback makes sense for: 10 us to 10 s.
 pub(super) fn bounded(rtt: Duration) -> Duration {
-    rtt.clamp(LEAST_RTT, MOST_RTT)
+    rtt.clamp(MIN_RTT, MAX_RTT)
 }
 
 /// What a sender knows of the round-trip time.

@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 
-use super::account::{Account, Ignored, Readings};
+use super::account::{Account, FeedbackCounts, IgnoreReason};
 use super::config::{Counting, SenderConfig};
-use super::controller::{Adjustment, RateController};
-use super::message::{Feedback, Header};
+use super::controller::{RateController, SpacingChange};
+use super::message::{Feedback, SpacedHeader};
 use super::pacer::Pacer;
 use super::round_trip::RoundTrip;
 use crate::machine::{Deadline, Machine};
@@ -46,18 +46,18 @@ pub enum SenderOutput {
     /// Send a ping with this time.
     Ping(Time),
     /// Send a packet with this header.
-    Transmit(Header),
+    Transmit(SpacedHeader),
     /// A feedback was taken.
-    Taken {
+    FeedbackApplied {
         /// What became of the spacing.
-        adjustment: Adjustment,
+        adjustment: SpacingChange,
         /// The spacing from now on.
         spacing: Duration,
         /// The counts, in both readings.
-        readings: Readings,
+        readings: FeedbackCounts,
     },
     /// A feedback changed nothing.
-    Ignored(Ignored),
+    FeedbackIgnored(IgnoreReason),
 }
 
 impl SpacedSender {
@@ -105,19 +105,19 @@ impl SpacedSender {
     /// Takes a feedback; one that comes before the round-trip time is known is about packets never sent.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> SenderOutput {
         let Some(base) = self.round_trip.base() else {
-            return SenderOutput::Ignored(Ignored::Impossible);
+            return SenderOutput::FeedbackIgnored(IgnoreReason::Impossible);
         };
         let sent = self.next_sequence;
         let readings = match self.account.take(now, base, feedback, sent) {
             Ok(readings) => readings,
-            Err(reason) => return SenderOutput::Ignored(reason),
+            Err(reason) => return SenderOutput::FeedbackIgnored(reason),
         };
         self.round_trip.on_feedback(now, feedback);
         let rtt = self.round_trip.value().unwrap_or(base);
         let report = self.account.report(&readings, self.counting, sent, rtt);
-        let adjustment = self.control.feedback(now, &report);
+        let adjustment = self.control.handle_feedback(now, &report);
         self.spacing = self.control.spacing(now);
-        SenderOutput::Taken {
+        SenderOutput::FeedbackApplied {
             adjustment,
             spacing: self.spacing,
             readings,
@@ -141,7 +141,7 @@ impl SpacedSender {
         }
         let rtt = self.round_trip.value().unwrap_or(Duration::ZERO);
         let sent = now;
-        out(SenderOutput::Transmit(Header {
+        out(SenderOutput::Transmit(SpacedHeader {
             sequence,
             sent,
             rtt,

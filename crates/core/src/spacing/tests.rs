@@ -55,9 +55,9 @@ fn at(rtts: u64) -> Time {
 }
 
 /// The feedback that was taken: when, the adjustment, the spacing then, and both readings.
-fn taken(network: &Loopback<'_>) -> Vec<(Time, Adjustment, Duration, Readings)> {
+fn taken(network: &Loopback<'_>) -> Vec<(Time, SpacingChange, Duration, FeedbackCounts)> {
     let taken = |&(now, said): &(Time, SenderOutput)| match said {
-        SenderOutput::Taken {
+        SenderOutput::FeedbackApplied {
             adjustment,
             spacing,
             readings,

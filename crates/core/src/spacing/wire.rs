@@ -18,7 +18,7 @@
 
 use alloc::vec::Vec;
 
-use super::message::{Arrivals, Feedback, Header, Message};
+use super::message::{Arrivals, Feedback, Message, SpacedHeader};
 use crate::time::{Duration, Time};
 use crate::wire::WireError;
 
@@ -61,7 +61,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Message, &[u8]), WireError> {
             let ([sequence, sent, rtt], payload) = numbers(rest).ok_or(short)?;
             let (sent, rtt) = (Time(sent), Duration(rtt));
             return Ok((
-                Message::Packet(Header {
+                Message::Packet(SpacedHeader {
                     sequence,
                     sent,
                     rtt,
@@ -124,7 +124,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn messages() -> impl Strategy<Value = Message> {
-        let header = any::<(u64, u64, u64)>().prop_map(|(sequence, sent, rtt)| Header {
+        let header = any::<(u64, u64, u64)>().prop_map(|(sequence, sent, rtt)| SpacedHeader {
             sequence,
             sent: Time(sent),
             rtt: Duration(rtt),

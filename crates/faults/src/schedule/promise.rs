@@ -5,7 +5,7 @@
 //! other paths nothing is known: they may be used, and lose what they carry.
 
 use polypath_core::frame::{OVER_IPV4, PathId};
-use polypath_core::liveness::{LivenessConfig, MOST_MISSES};
+use polypath_core::liveness::{LivenessConfig, MAX_MISSES};
 use polypath_core::pmtu;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
@@ -179,9 +179,9 @@ impl Schedule {
     /// Whether a search that is under way or over lets a packet of `len` bytes on a path that carries it.
     fn is_sure(&self, path: PathId, at: Time, len: u16) -> bool {
         let plan = &self.paths[path.index()];
-        let is_base = len <= pmtu::BASE && pmtu::BASE <= plan.packet_in(plan.mtu);
+        let is_base = len <= pmtu::BASE_PACKET && pmtu::BASE_PACKET <= plan.packet_in(plan.mtu);
         let is_tried = !plan.is_narrow() || is_base;
-        len <= pmtu::LEAST || (is_tried && !self.is_doubted(path, at))
+        len <= pmtu::MIN_PACKET || (is_tried && !self.is_doubted(path, at))
     }
 
     /// Whether the size of a path has to be known at `at`: it lives, and nothing has made a size fail that it carries.
@@ -220,7 +220,7 @@ impl Schedule {
         let (late, round_trip) = (self.late(path), self.round_trip(path));
         // RTTVAR is at most half the first round trip, or what they differ by.
         let timeout = (round_trip + late) * 3 + late * 4;
-        watch.standby + watch.interval * u64::from(MOST_MISSES) + timeout * 2 + ROUND_TRIPS
+        watch.standby + watch.interval * u64::from(MAX_MISSES) + timeout * 2 + ROUND_TRIPS
     }
 
     /// By how much more a heartbeat and its answer may ever have taken together: what the network holds back, and nodes that
@@ -258,4 +258,4 @@ impl Schedule {
 }
 
 // All that the least size is for crosses every path.
-const _: () = assert!(pmtu::LEAST as u32 + OVER_IPV4 < INTERFACE_MTU as u32);
+const _: () = assert!(pmtu::MIN_PACKET as u32 + OVER_IPV4 < INTERFACE_MTU as u32);

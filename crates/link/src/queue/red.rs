@@ -29,7 +29,7 @@ use crate::config::LinkConfig;
 use crate::link::DropReason;
 
 /// The least round-trip time for which a weight is made where none is given, in seconds.
-const LEAST_RTT: f64 = 0.1;
+const MIN_RTT: f64 = 0.1;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
@@ -81,7 +81,7 @@ impl Red {
         let min = (red.min_th).unwrap_or_else(|| default_min_th(link.rate.mean(), red.mean_packet));
         let weight = red.weight.unwrap_or_else(|| {
             let rtt = 3.0 * (link.delay.as_secs_f64() + 1.0 / packets_per_second);
-            1.0 - exp(-1.0 / (10.0 * rtt.max(LEAST_RTT) * packets_per_second))
+            1.0 - exp(-1.0 / (10.0 * rtt.max(MIN_RTT) * packets_per_second))
         });
         Self {
             limit: red.limit,

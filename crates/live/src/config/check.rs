@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use polypath_core::endpoint::LEAST_PAIR_LEN;
+use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
@@ -190,12 +190,12 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         .mtu
         .filter(|mtu| *mtu >= least_mtu(&config.node.tun));
     let most = mtu.unwrap_or(u16::MAX);
-    if !(LEAST_PAIR_LEN..=most).contains(&probing.pair_len) {
+    if !(MIN_PAIR_LEN..=most).contains(&probing.pair_len) {
         let message = format!(
             "a pair of {} B cannot be sent to measure with",
             probing.pair_len
         );
-        let remedy = format!("use \"{LEAST_PAIR_LEN} B\" to \"{most} B\"");
+        let remedy = format!("use \"{MIN_PAIR_LEN} B\" to \"{most} B\"");
         problems.report("probing.pair_len", message, remedy);
     }
 }

@@ -174,7 +174,8 @@ impl Reloader {
     }
 
     fn prepare(&self, new: &NodeConfig, adrift: &[PathId]) -> Result<Change, String> {
-        let adjustment = Adjustment::to(&node::endpoint(new)).map_err(|error| error.to_string())?;
+        let adjustment =
+            Adjustment::new(&node::endpoint(new)).map_err(|error| error.to_string())?;
         let paths = (0..)
             .map(PathId)
             .zip(self.config.paths.iter().zip(&new.paths));

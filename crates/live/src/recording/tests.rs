@@ -121,10 +121,10 @@ fn a_broken_line_is_named_and_so_is_a_foreign_file() {
     let error = read(broken.as_bytes()).unwrap_err().to_string();
     assert!(error.starts_with("line 4: unknown field `at`"), "{error}");
     assert!(error.ends_with("head -n 3"), "{error}");
-    let other = text.replacen("\"recording\":3", "\"recording\":1", 1);
+    let other = text.replacen("\"recording\":4", "\"recording\":1", 1);
     let error = read(other.as_bytes()).unwrap_err().to_string();
     assert!(
-        error.contains("version 1") && error.contains("reads version 3"),
+        error.contains("version 1") && error.contains("reads version 4"),
         "{error}"
     );
     let large = text.replacen("\"window\":8192", "\"window\":4000000000", 1);

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use polypath_batch::run_counted;
-use polypath_core::connections::{Controlled, PlayOutEvent, Windows};
+use polypath_core::connections::{ControlDecision, PlayOutEvent, Windows};
 use polypath_core::time::Time;
 use polypath_sim::{
     Detail, FlowOutcome, NetworkEvent, NetworkObserver, NetworkOutcome, StreamEvent,
@@ -102,7 +102,7 @@ impl Watcher {
         }
     }
 
-    fn take(&mut self, controlled: &Controlled) {
+    fn take(&mut self, controlled: &ControlDecision) {
         let windows = controlled.wanted;
         let before = self.wanted.replace(windows);
         let of = windows.window(0).zip(windows.iter().last());
@@ -204,7 +204,7 @@ mod tests {
         let mut watcher = Watcher::new(3);
         for (at, connections, sum) in [(0.5, 1, 8), (1.25, 2, 20)] {
             watcher.account(at);
-            watcher.take(&Controlled {
+            watcher.take(&ControlDecision {
                 sample: None,
                 wanted: Windows::new(connections, sum),
             });

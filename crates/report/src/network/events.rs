@@ -31,7 +31,7 @@
 use std::io::{self, Write};
 
 use polypath_core::connections::PlayOutEvent;
-use polypath_core::spacing::{Adjustment, Readings};
+use polypath_core::spacing::{FeedbackCounts, SpacingChange};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
@@ -81,7 +81,7 @@ enum What<'a> {
     Spacing {
         flow: &'a str,
         spacing: u64,
-        adjustment: Adjustment,
+        adjustment: SpacingChange,
         sent: u64,
         received: u64,
         sent_by_clock: u64,
@@ -268,7 +268,7 @@ impl<'a> Names<'a> {
                 (event, What::Tcp { sender, keys })
             }
             NetworkEvent::Spacing { flow, event } => {
-                let Readings { range, clock } = event.readings;
+                let FeedbackCounts { range, clock } = event.readings;
                 let what = What::Spacing {
                     flow: self.flow(*flow),
                     spacing: event.spacing.as_nanos(),

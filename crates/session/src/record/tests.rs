@@ -84,7 +84,7 @@ impl Run {
                 let moved = Time(self.stream.below(LEN.0));
                 self.fly(moved, who, interface(true));
             }
-            let to = Adjustment::to(&config(other, self.stream.chance(0.5))).unwrap();
+            let to = Adjustment::new(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));
             self.fly(adjusted, who, tunnel::Input::Adjust(to));
             self.fly(adjusted, who, tunnel::Input::PathReachable(PathId(1)));

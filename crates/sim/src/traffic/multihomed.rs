@@ -109,7 +109,7 @@ impl Machine for MultihomedSource {
     ) {
         if self.left > 0 && now < self.stop {
             self.policy
-                .feedback(now, feedback, &mut |action| tell(action, out));
+                .handle_feedback(now, feedback, &mut |action| tell(action, out));
         }
     }
 
@@ -118,9 +118,9 @@ impl Machine for MultihomedSource {
         if self.deadline().is_none_or(|deadline| deadline.at > now) {
             return;
         }
-        if self.policy.next_deadline().is_some_and(|d| d.at <= now) {
+        if self.policy.deadline().is_some_and(|d| d.at <= now) {
             let tell = &mut |action| tell(action, out);
-            self.policy.on_deadline(now, &self.paths, tell);
+            self.policy.handle_timeout(now, &self.paths, tell);
         }
         // All datagrams of a source have one size.
         let (mut due, mut size) = (0_u32, 0);
@@ -137,7 +137,7 @@ impl Machine for MultihomedSource {
         if self.left == 0 {
             return None;
         }
-        let next = Deadline::earlier(self.policy.next_deadline(), self.datagrams.deadline());
+        let next = Deadline::earlier(self.policy.deadline(), self.datagrams.deadline());
         next.filter(|deadline| deadline.at < self.stop)
     }
 }

@@ -4,8 +4,8 @@
 mod subflow_receiver;
 
 use polypath_core::connections::{
-    ControlInput, ControlUnit, Controlled, ControllerConfig, Offer, PlayOut, PlayOutConfig,
-    PlayOutEvent, PlayOutInput, Resequencer, ResequencerCounts, Target, Windows,
+    ControlDecision, ControlInput, ControlUnit, ControllerConfig, OfferResult, PlayOut,
+    PlayOutConfig, PlayOutEvent, PlayOutInput, Resequencer, ResequencerCounts, Target, Windows,
 };
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
@@ -67,7 +67,7 @@ pub enum StripedSinkOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
     /// The control unit says what is wanted from now on.
-    Controlled(Controlled),
+    Controlled(ControlDecision),
     /// The player plays or stops.
     Player(PlayOutEvent),
 }
@@ -155,7 +155,7 @@ impl StripedSink {
     fn apply(
         &mut self,
         now: Time,
-        controlled: Option<Controlled>,
+        controlled: Option<ControlDecision>,
         out: &mut impl FnMut(StripedSinkOutput),
     ) {
         if let Some(controlled) = controlled {
@@ -209,7 +209,7 @@ impl StripedSink {
                 let subflow = &mut self.subflows[place];
                 while let Some(sequence) = subflow.front() {
                     let offer = self.resequencer.offer(sequence, (), &mut |()| {});
-                    if matches!(offer, Offer::Refused(())) {
+                    if matches!(offer, OfferResult::Refused(())) {
                         break;
                     }
                     subflow.pop();

@@ -1,7 +1,7 @@
 //! Spaced packets over the topology of the packet-spacing paper (Fig. 6).
 
 use polypath_core::rng::Seed;
-use polypath_core::spacing::Adjustment;
+use polypath_core::spacing::SpacingChange;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, SpacingEvent, run_network};
@@ -162,7 +162,7 @@ fn watched_or_not_it_is_the_same_and_each_feedback_is_told() {
             "{counted} of {sent}"
         );
     }
-    let raised = |(_, _, e): &(Time, u32, SpacingEvent)| e.adjustment == Adjustment::Raised;
+    let raised = |(_, _, e): &(Time, u32, SpacingEvent)| e.adjustment == SpacingChange::Raised;
     let first = spacings.iter().find(|e| raised(e)).unwrap();
     assert_eq!(first.2.spacing, Duration::from_micros(50));
     let is_back =

@@ -1,6 +1,6 @@
 //! Streams over several connections.
 
-use polypath_core::connections::{Controlled, PlayOutEvent};
+use polypath_core::connections::{ControlDecision, PlayOutEvent};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_sim::tcp::SegmentKind;
@@ -17,7 +17,7 @@ fn totals(outcome: &NetworkOutcome) -> FlowCounters {
     outcome.flows[0].spans.iter().copied().sum()
 }
 
-fn controlled(heard: &Heard) -> Vec<(Time, Controlled)> {
+fn controlled(heard: &Heard) -> Vec<(Time, ControlDecision)> {
     let said = heard.0.iter().filter_map(|(at, event)| match event {
         NetworkEvent::Stream {
             event: StreamEvent::Controlled(controlled),
@@ -192,7 +192,7 @@ fn a_connection_that_ends_owes_no_ack() {
     let sets = ["link.narrow.queue=200 packets", "run.duration=120 s"];
     let (heard, outcome) = Heard::of(&network_set(&stream(&controller, ""), hosts, &sets));
     let connections = controlled(&heard);
-    let number = |(_, said): &(Time, Controlled)| said.wanted.connections();
+    let number = |(_, said): &(Time, ControlDecision)| said.wanted.connections();
     assert!(connections.iter().map(number).min() < connections.iter().map(number).max());
     assert_eq!(totals(&outcome).sender.timeouts, 0);
 }

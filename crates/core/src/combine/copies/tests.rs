@@ -31,7 +31,7 @@ fn carried(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>>
             windows.push(links.clone());
         }
     }
-    while let Some(deadline) = copies.next_deadline() {
+    while let Some(deadline) = copies.deadline() {
         while copies.take(deadline.at, &mut links).is_some() {
             windows.push(links.clone());
         }
@@ -77,7 +77,7 @@ fn a_sender_that_begins_anew_far_ahead_lost_nothing() {
         copies.on_copy(at(ms), PathId(0), sequence, at(0), Ecn::NotEct);
     }
     // The window ends at its deadline, and is settled at the next one.
-    while let Some(deadline) = copies.next_deadline() {
+    while let Some(deadline) = copies.deadline() {
         copies.take(deadline.at, &mut links);
     }
     assert_eq!((links[0].sent, links[0].lost), (2, 0));
@@ -225,10 +225,10 @@ proptest! {
             while copies.take(at(now), &mut links).is_some() {
                 prop_assert!(links.iter().all(|link| link.lost <= link.sent));
             }
-            prop_assert!(copies.windows.len() <= MOST_WINDOWS + 1);
+            prop_assert!(copies.windows.len() <= MAX_WINDOWS + 1);
         }
         for _ in 0..1000 {
-            let Some(deadline) = copies.next_deadline() else {
+            let Some(deadline) = copies.deadline() else {
                 return Ok(());
             };
             while copies.take(deadline.at, &mut links).is_some() {}

@@ -71,7 +71,7 @@ fn a_mark_and_a_long_queue_speak_for_congestion_and_a_short_one_against() {
 #[test]
 fn the_papers_rule_wants_the_same_links_for_several_windows() {
     let mut signature = plain();
-    let signs = [
+    let snapshot = [
         ([1, 1, 0, 0], Sign::Dropout),
         ([1, 1, 0, 0], Sign::Congestion),
         ([0, 1, 5, 0], Sign::Dropout),
@@ -79,7 +79,7 @@ fn the_papers_rule_wants_the_same_links_for_several_windows() {
         ([0, 0, 0, 0], Sign::Nothing),
         ([0, 1, 1, 0], Sign::Dropout),
     ];
-    for (lost, sign) in signs {
+    for (lost, sign) in snapshot {
         assert_eq!(
             signature.on_window(&window(10, lost)).sign,
             sign,

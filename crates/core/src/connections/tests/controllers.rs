@@ -13,17 +13,17 @@ fn the_windows_of_an_uncongested_network_carry_the_target() {
         controller.wanted().iter().collect::<Vec<_>>(),
         [2, 2, 2, 1, 1]
     );
-    controller.feedback(Time::ZERO, &sample(800));
+    controller.handle_sample(Time::ZERO, &sample(800));
     assert_eq!(controller.wanted().sum(), 8, "at the target");
-    controller.feedback(Time::ZERO, &sample(856));
+    controller.handle_sample(Time::ZERO, &sample(856));
     assert_eq!(controller.wanted().sum(), 8, "within the guard");
-    controller.feedback(Time::ZERO, &sample(857));
+    controller.handle_sample(Time::ZERO, &sample(857));
     assert_eq!(
         controller.wanted().sum(),
         7,
         "57 kb/s take less than a segment"
     );
-    controller.feedback(Time::ZERO, &sample(500));
+    controller.handle_sample(Time::ZERO, &sample(500));
     assert_eq!(controller.wanted().sum(), 10, "300 kb/s take 3 segments");
 }
 
@@ -33,7 +33,7 @@ fn the_sum_of_windows_passes_its_bound_by_one_step_at_most() {
     controller.begin(Time::ZERO, RTT);
     let mut sums: Vec<u32> = Vec::new();
     for _ in 0..12 {
-        controller.feedback(Time::ZERO, &sample(150));
+        controller.handle_sample(Time::ZERO, &sample(150));
         sums.push(controller.wanted().sum());
     }
     // 650 kb/s are 6.5 segments; the bound is 6 x 8 = 48.
@@ -71,7 +71,7 @@ fn a_new_number_of_connections_shares_the_sum_of_the_old() {
     controller.begin(Time::ZERO, RTT);
     let mut seen: Vec<(u32, u32)> = Vec::new();
     for _ in 0..5 {
-        controller.feedback(Time::ZERO, &sample(400));
+        controller.handle_sample(Time::ZERO, &sample(400));
         seen.push((controller.wanted().connections(), controller.wanted().sum()));
     }
     // The ratio is 1, 1.5, 2, 2.5, 3 before each sample; 2.5 is more than beta beyond 1.
@@ -118,7 +118,7 @@ proptest! {
         let mut controller = config.build(TARGET);
         controller.begin(Time::ZERO, RTT);
         for (rate, rtt) in samples {
-            controller.feedback(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
+            controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
             let wanted = controller.wanted();
             let windows: Vec<u32> = wanted.iter().collect();
             prop_assert_eq!(windows.len(), wanted.connections() as usize);
@@ -139,7 +139,7 @@ proptest! {
         for (rate, ms) in samples {
             let before = controller.wanted().sum();
             let (throughput, rtt) = (Rate(rate), MS * ms);
-            controller.feedback(Time::ZERO, &Sample { throughput, rtt });
+            controller.handle_sample(Time::ZERO, &Sample { throughput, rtt });
             let after = controller.wanted().sum();
             let step = TARGET.step(throughput, rtt);
             let bound = spike * TARGET.uncongested_window(rtt);
@@ -206,7 +206,7 @@ fn a_control_unit_begins_with_the_first_round_trip_time_and_samples_each_interva
     let mut unit = ControlUnit::new(varied(1), TARGET);
     assert_eq!(unit.deadline(), None);
     assert_eq!(unit.wanted(), Windows::new(1, 2));
-    let mut said: Vec<Controlled> = Vec::new();
+    let mut said: Vec<ControlDecision> = Vec::new();
     let start = Time::ZERO + MS * 50;
     step(
         &mut unit,

@@ -147,9 +147,9 @@ proptest! {
             let offer = lane.front().map(|&front| {
                 resequencer.offer(front, front, &mut |packet| delivered.push(packet))
             });
-            prop_assert!(offer != Some(Offer::Duplicate), "it came once");
+            prop_assert!(offer != Some(OfferResult::Duplicate), "it came once");
             idle += 1;
-            if offer == Some(Offer::Taken) {
+            if offer == Some(OfferResult::Accepted) {
                 lane.pop_front();
                 idle = 0;
             } else if idle > 50 {
@@ -182,7 +182,11 @@ fn take_next(
     let lane = lane.expect("the next packet is the first of its connection");
     lane.pop_front();
     let offer = resequencer.offer(next, next, &mut |packet| delivered.push(packet));
-    assert_eq!(offer, Offer::Taken, "the next packet always has its place");
+    assert_eq!(
+        offer,
+        OfferResult::Accepted,
+        "the next packet always has its place"
+    );
 }
 
 #[test]
@@ -192,12 +196,12 @@ fn a_resequencer_refuses_what_it_has_no_place_for_and_drops_what_it_had() {
     let mut offer = |sequence, resequencer: &mut Resequencer<u64>| {
         resequencer.offer(sequence, sequence, &mut |packet| delivered.push(packet))
     };
-    assert_eq!(offer(3, &mut resequencer), Offer::Refused(3));
-    assert_eq!(offer(2, &mut resequencer), Offer::Taken);
-    assert_eq!(offer(2, &mut resequencer), Offer::Duplicate);
-    assert_eq!(offer(1, &mut resequencer), Offer::Taken);
-    assert_eq!(offer(1, &mut resequencer), Offer::Duplicate);
-    assert_eq!(offer(3, &mut resequencer), Offer::Taken);
+    assert_eq!(offer(3, &mut resequencer), OfferResult::Refused(3));
+    assert_eq!(offer(2, &mut resequencer), OfferResult::Accepted);
+    assert_eq!(offer(2, &mut resequencer), OfferResult::Duplicate);
+    assert_eq!(offer(1, &mut resequencer), OfferResult::Accepted);
+    assert_eq!(offer(1, &mut resequencer), OfferResult::Duplicate);
+    assert_eq!(offer(3, &mut resequencer), OfferResult::Accepted);
     assert_eq!(delivered, [1, 2, 3]);
     let expected = ResequencerCounts {
         delivered: 3,

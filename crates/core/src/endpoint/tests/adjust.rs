@@ -5,7 +5,7 @@ use crate::frame::Purpose;
 use crate::liveness::{LivenessConfig, PathState};
 
 fn adjust(end: &mut Endpoint<Packet>, now: Time, to: &EndpointConfig) -> Vec<Output<Packet>> {
-    let input = Input::Adjust(Adjustment::to(to).unwrap());
+    let input = Input::Adjust(Adjustment::new(to).unwrap());
     let said = wake(end, now, Wake::Input(input));
     assert!(
         end.deadline().is_none_or(|due| due.at > now),
@@ -204,5 +204,5 @@ fn paths_are_watched_from_the_change_on_and_what_is_known_of_them_stays() {
 fn what_contradicts_itself_is_refused_before_it_changes_anything() {
     let broken = config(PolicyConfig::SinglePath { path: 2 });
     let error = ConfigError::NoSuchPath { named: 2, last: 1 };
-    assert_eq!(Adjustment::to(&broken), Err(error));
+    assert_eq!(Adjustment::new(&broken), Err(error));
 }

@@ -236,7 +236,7 @@ fn a_heartbeat_is_answered_at_once_where_it_came_by_whoever_it_reaches() {
         watched(PolicyConfig::SinglePath { path: 0 }),
         endpoint(PolicyConfig::SinglePath { path: 0 }),
     ] {
-        for purpose in [Purpose::Liveness, Purpose::Choice] {
+        for purpose in [Purpose::Liveness, Purpose::Policy] {
             let heartbeat = Frame {
                 path: SECOND,
                 epoch: Epoch(3),
@@ -289,12 +289,8 @@ fn heartbeats_that_nothing_answers_count_as_held_and_are_bounded() {
     for _ in 0..2_000 {
         let due = end.deadline().unwrap().at;
         wake(&mut end, due, Wake::Timeout);
-        most = most.max(end.held());
-        assert!(end.held() <= end.most_held());
+        most = most.max(end.buffered());
+        assert!(end.buffered() <= end.capacity());
     }
-    assert_eq!(
-        most,
-        end.most_held() - MOST_HELD,
-        "as many as are remembered"
-    );
+    assert_eq!(most, end.capacity() - CAPACITY, "as many as are remembered");
 }

@@ -44,7 +44,7 @@ fn what_waited_for_the_end_before_is_forgotten_and_settings_are_kept() {
         probing: lazy,
         ..config(PolicyConfig::ProbeAndSwitch { path: 0 })
     };
-    let adjust = Input::Adjust(Adjustment::to(&to).unwrap());
+    let adjust = Input::Adjust(Adjustment::new(&to).unwrap());
     wake(&mut b, at(5), Wake::Input(adjust));
     let said = send(&mut a, at(10), 1, Kind::Data);
     receive(&mut b, at(20), of_kind(&said, FrameKind::Probe)[0]);
@@ -53,7 +53,7 @@ fn what_waited_for_the_end_before_is_forgotten_and_settings_are_kept() {
     assert!(first > at(1000), "{first:?}");
     wake(&mut b, at(30), Wake::Input(Input::PeerRestarted));
     assert_eq!(lasts(&b), None);
-    assert_eq!(b.held(), 0);
+    assert_eq!(b.buffered(), 0);
     let mut a = endpoint(PolicyConfig::ProbeAndSwitch { path: 0 });
     for pair in of_kind(&send(&mut a, at(5000), 0, Kind::Data), FrameKind::Pair) {
         let is_trailing = matches!(pair.body, Body::Pair { trailing: true, .. });

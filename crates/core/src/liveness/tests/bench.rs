@@ -37,7 +37,7 @@ impl Bench {
     ) {
         loop {
             let answer = self.flying.iter().map(|(at, ..)| *at).min();
-            let due = self.watch.next_deadline().unwrap().at;
+            let due = self.watch.deadline().unwrap().at;
             let packet = self.carrying.1;
             let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
             if next > until {
@@ -66,14 +66,14 @@ impl Bench {
     fn wake(&mut self, fate: &mut impl FnMut(PathId, Time) -> Option<Duration>) {
         let now = self.now;
         let (flying, sent, told) = (&mut self.flying, &mut self.sent, &mut self.told);
-        self.watch.on_deadline(now, |wanted| match wanted {
-            Wanted::Event(event) => told.push((now, event)),
-            Wanted::Heartbeat { path, id, .. } => {
+        self.watch.handle_timeout(now, |wanted| match wanted {
+            LivenessOutput::Event(event) => told.push((now, event)),
+            LivenessOutput::Heartbeat { path, id, .. } => {
                 sent.push((now, path));
                 flying.extend(fate(path, now).map(|rtt| (now + rtt, path, id)));
             }
         });
-        let due = self.watch.next_deadline().unwrap();
+        let due = self.watch.deadline().unwrap();
         assert!(due.at > now, "{due:?} at {now}");
     }
 

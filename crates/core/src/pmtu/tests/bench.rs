@@ -23,7 +23,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(room: u16) -> Self {
         let mut sizes = Discovery::default();
-        assert_eq!(sizes.set_room(Time::ZERO, PATH, room, false), None);
+        assert_eq!(sizes.set_interface_mtu(Time::ZERO, PATH, room, false), None);
         Self {
             room,
             sizes,
@@ -39,8 +39,10 @@ impl Bench {
     }
 
     /// Has the interface let through `room` from now on.
-    pub(super) fn set_room(&mut self, room: u16, elsewhere: bool) -> Option<Event> {
-        let event = self.sizes.set_room(self.now, PATH, room, elsewhere);
+    pub(super) fn set_interface_mtu(&mut self, room: u16, elsewhere: bool) -> Option<Event> {
+        let event = self
+            .sizes
+            .set_interface_mtu(self.now, PATH, room, elsewhere);
         self.room = room;
         if let Some(event) = event {
             self.note(event);
@@ -59,11 +61,8 @@ impl Bench {
     pub(super) fn run(&mut self, until: Time, mut fate: impl FnMut(Time, u16) -> Option<Duration>) {
         loop {
             let answer = self.flying.iter().map(|(at, ..)| *at).min();
-            let due = self.watch.next_deadline().unwrap().at;
-            let due = self
-                .sizes
-                .next_deadline()
-                .map_or(due, |size| size.at.min(due));
+            let due = self.watch.deadline().unwrap().at;
+            let due = self.sizes.deadline().map_or(due, |size| size.at.min(due));
             let packet = self.packet.unwrap_or(Time::MAX);
             let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
             if next > until {
@@ -104,13 +103,13 @@ impl Bench {
     fn wake(&mut self, fate: &mut impl FnMut(Time, u16) -> Option<Duration>) {
         let now = self.now;
         let mut wanted = Vec::new();
-        self.watch.on_deadline(now, |want| wanted.push(want));
+        self.watch.handle_timeout(now, |want| wanted.push(want));
         self.sizes
-            .on_deadline(now, &self.watch, |want| wanted.push(want));
+            .handle_timeout(now, &self.watch, |want| wanted.push(want));
         for want in wanted {
             match want {
-                Wanted::Event(event) => self.note(event),
-                Wanted::Heartbeat { id, purpose, .. } => {
+                LivenessOutput::Event(event) => self.note(event),
+                LivenessOutput::Heartbeat { id, purpose, .. } => {
                     if let Purpose::Size { len } = purpose {
                         self.probes.push((now, len));
                     }
@@ -119,7 +118,7 @@ impl Bench {
                 }
             }
         }
-        let due = self.sizes.next_deadline();
+        let due = self.sizes.deadline();
         assert!(due.is_none_or(|due| due.at > now), "{due:?} at {now}");
     }
 

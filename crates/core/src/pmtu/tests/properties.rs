@@ -13,7 +13,7 @@ proptest! {
     /// checks that nothing is said to cross that was not answered.
     #[test]
     fn the_size_of_a_path_is_found_in_a_bounded_number_of_probes(
-        room in LEAST..9_000, mtu in LEAST..9_000, rtt in 1_u64..400,
+        room in MIN_PACKET..9_000, mtu in MIN_PACKET..9_000, rtt in 1_u64..400,
     ) {
         let mut bench = Bench::new(room).busy();
         let fate = |_, len| (len <= mtu).then_some(MS * rtt);
@@ -32,14 +32,14 @@ proptest! {
     #[test]
     fn changes_are_followed(
         room in 1_000_u16..1_500,
-        mtus in prop::collection::vec(LEAST..1_500, 1..6),
+        mtus in prop::collection::vec(MIN_PACKET..1_500, 1..6),
         busy in any::<bool>(),
     ) {
         let mut bench = Bench::new(room);
         if busy {
             bench = bench.busy();
         }
-        let every = if busy { CONFIRM } else { CONFIRM_IDLE };
+        let every = if busy { CONFIRM_INTERVAL } else { IDLE_CONFIRM_INTERVAL };
         for mtu in mtus {
             let changed = bench.now;
             let fate = narrow(mtu);
@@ -55,7 +55,7 @@ proptest! {
             let real = room.min(mtu);
             let found = bench.limit();
             prop_assert!(found <= real);
-            bench.run(changed + RAISE + Duration::from_secs(90), &fate);
+            bench.run(changed + RAISE_INTERVAL + Duration::from_secs(90), &fate);
             let found = bench.limit();
             prop_assert!(found <= real && real - found < STEP, "{found} of {real}");
         }
@@ -68,10 +68,10 @@ proptest! {
         let mut bench = Bench::new(ROOM).busy();
         let mut fate = |_, _| (!draws.chance(share)).then_some(MS * 40);
         // The discovery begins where the losses are known.
-        bench.sizes.set_room(Time::ZERO, PATH, 0, false);
+        bench.sizes.set_interface_mtu(Time::ZERO, PATH, 0, false);
         for second in 1..120 {
             if second == 60 {
-                bench.sizes.set_room(bench.now, PATH, ROOM, false);
+                bench.sizes.set_interface_mtu(bench.now, PATH, ROOM, false);
             }
             bench.run(at(second * 1_000), &mut fate);
         }

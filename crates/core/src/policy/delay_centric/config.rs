@@ -125,7 +125,7 @@ impl Default for Heartbeats {
 }
 
 /// No interval and no time-out is shorter: time goes on.
-pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Guard {
     /// Whether there is any.
@@ -141,14 +141,14 @@ impl Guard {
 
     /// A drawn guard time.
     pub(super) fn draw(self, stream: &mut Stream) -> Duration {
-        uniform(self.least, self.most, stream).max(LEAST_INTERVAL)
+        uniform(self.least, self.most, stream).max(MIN_INTERVAL)
     }
 }
 
 impl Heartbeats {
     /// A drawn interval.
     pub(super) fn draw(self, stream: &mut Stream) -> Duration {
-        uniform(self.least, self.most, stream).max(LEAST_INTERVAL)
+        uniform(self.least, self.most, stream).max(MIN_INTERVAL)
     }
 }
 
@@ -156,7 +156,7 @@ impl Heartbeats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DelayCentricError {
     /// Time would not go on.
-    #[error("`{key}` is {span}, but must be at least {LEAST_INTERVAL}")]
+    #[error("`{key}` is {span}, but must be at least {MIN_INTERVAL}")]
     Short {
         /// The parameter, as scenario files have it.
         key: &'static str,
@@ -196,7 +196,7 @@ impl DelayCentricConfig {
             ("heartbeats", heartbeats.least, heartbeats.most),
             ("guard", guard.least, guard.most),
         ];
-        let spans = spans.into_iter().filter(|(_, s)| *s < LEAST_INTERVAL);
+        let spans = spans.into_iter().filter(|(_, s)| *s < MIN_INTERVAL);
         let orders = orders.into_iter().filter(|(_, least, most)| least > most);
         let spans = spans.map(|(key, span)| DelayCentricError::Short { key, span });
         spans.chain(orders.map(|(part, least, most)| DelayCentricError::Order {

@@ -6,7 +6,7 @@ use crate::estimate::{Macd, Srtt};
 use crate::time::{Duration, Time};
 
 /// Heartbeats that wait for an answer at most; of more, the oldest is forgotten.
-const MOST_OUTSTANDING: usize = 1024;
+const MAX_OUTSTANDING: usize = 1024;
 
 /// The round-trip time of a path, smoothed in each of the ways that the rules use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Monitored {
     /// The number of a heartbeat that is sent now.
     pub(super) fn send_heartbeat(&mut self, now: Time) -> u64 {
         self.unanswered.get_or_insert(now);
-        if self.outstanding.len() == MOST_OUTSTANDING {
+        if self.outstanding.len() == MAX_OUTSTANDING {
             self.outstanding.pop_front();
         }
         let id = self.next_id;

@@ -1,9 +1,9 @@
 use super::*;
 
-fn report(lost: bool, packets: core::ops::Range<u64>, next_sequence: u64) -> Report {
+fn report(lost: bool, packets: core::ops::Range<u64>, next_sequence: u64) -> FeedbackReport {
     let sent = packets.end - packets.start;
-    Report {
-        reading: Reading {
+    FeedbackReport {
+        reading: PacketCounts {
             sent,
             received: sent - u64::from(lost),
         },
@@ -19,7 +19,7 @@ fn spacings(control: ControlConfig, losses: &[bool]) -> Vec<u64> {
     let mut control = control.build();
     let step = |(i, &lost): (usize, &bool)| {
         let first = i as u64 * 10;
-        control.feedback(Time::ZERO, &report(lost, first..first + 10, first + 10));
+        control.handle_feedback(Time::ZERO, &report(lost, first..first + 10, first + 10));
         control.spacing(Time::ZERO).0 / 1000
     };
     losses.iter().enumerate().map(step).collect()
@@ -66,8 +66,8 @@ fn damping_reverts_the_decrease_that_led_to_loss_and_doubles_otherwise() {
 fn a_loss_belongs_to_the_spacing_in_force_when_the_packet_was_sent() {
     for (attribution, expected) in [(Attribution::WhenSent, 50), (Attribution::Latest, 100)] {
         let mut control = ad_hoc(attribution).build();
-        control.feedback(Time::ZERO, &report(true, 0..10, 20));
-        control.feedback(Time::ZERO, &report(true, 10..20, 30));
+        control.handle_feedback(Time::ZERO, &report(true, 0..10, 20));
+        control.handle_feedback(Time::ZERO, &report(true, 10..20, 30));
         assert_eq!(control.spacing(Time::ZERO), US * expected);
     }
 }
@@ -75,21 +75,21 @@ fn a_loss_belongs_to_the_spacing_in_force_when_the_packet_was_sent() {
 #[test]
 fn several_decreases_are_reverted_to_the_one_that_held() {
     let mut control = damped(Attribution::WhenSent).build();
-    control.feedback(Time::ZERO, &report(true, 0..10, 20));
+    control.handle_feedback(Time::ZERO, &report(true, 0..10, 20));
     for i in 2..6 {
-        control.feedback(Time::ZERO, &report(false, i * 10..i * 10 + 10, i * 10 + 20));
+        control.handle_feedback(Time::ZERO, &report(false, i * 10..i * 10 + 10, i * 10 + 20));
     }
     assert_eq!(control.spacing(Time::ZERO), US * 42);
     // Packets 60 to 69 were sent at 44 us, which packet 60 began; before it was 46 us.
-    let adjustment = control.feedback(Time::ZERO, &report(true, 60..70, 90));
+    let adjustment = control.handle_feedback(Time::ZERO, &report(true, 60..70, 90));
     assert_eq!(control.spacing(Time::ZERO), US * 46);
-    assert_eq!(adjustment, Adjustment::Reverted);
-    let predates = control.feedback(Time::ZERO, &report(true, 70..90, 100));
-    assert_eq!(predates, Adjustment::Held);
-    let again = control.feedback(Time::ZERO, &report(true, 90..100, 110));
+    assert_eq!(adjustment, SpacingChange::Reverted);
+    let predates = control.handle_feedback(Time::ZERO, &report(true, 70..90, 100));
+    assert_eq!(predates, SpacingChange::Held);
+    let again = control.handle_feedback(Time::ZERO, &report(true, 90..100, 110));
     assert_eq!(
         (again, control.spacing(Time::ZERO)),
-        (Adjustment::Raised, US * 92)
+        (SpacingChange::Raised, US * 92)
     );
 }
 
@@ -102,9 +102,9 @@ fn what_damping_remembers_is_bounded() {
     let mut damped = Damped::new(config);
     for i in 0..1000 {
         // As many round-trip times behind as it takes: no report is about the latest decreases.
-        damped.feedback(Time::ZERO, &report(false, i..i + 1, 1_000_000 + i));
+        damped.handle_feedback(Time::ZERO, &report(false, i..i + 1, 1_000_000 + i));
         assert!(damped.remembered() <= 64);
     }
-    damped.feedback(Time::ZERO, &report(true, 1000..1_000_001, 1_001_000));
+    damped.handle_feedback(Time::ZERO, &report(true, 1000..1_000_001, 1_001_000));
     assert_eq!(damped.spacing(Time::ZERO), MS * 80);
 }

@@ -9,7 +9,7 @@ fn constant(delay: Duration) -> impl FnMut(loopback::State) -> Vec<Duration> {
 
 /// Losing a packet in four while the spacing is at most 2000 us; the feedback taken until it passed that.
 fn until_2000_us(control: ControlConfig) -> (u64, Duration) {
-    let lossy = |state: loopback::State, header: &Header| {
+    let lossy = |state: loopback::State, header: &SpacedHeader| {
         let lost = state.spacing <= MS * 2 && header.sequence % 4 == 1;
         if lost { vec![] } else { vec![ONE_WAY] }
     };
@@ -36,7 +36,7 @@ fn seven_round_trip_times_of_feedback_pass_2000_us() {
 #[test]
 fn both_readings_are_equal_without_queues_and_differ_with_them() {
     for queue in [false, true] {
-        let delay = move |state: loopback::State, _: &Header| {
+        let delay = move |state: loopback::State, _: &SpacedHeader| {
             let waited = if queue {
                 state.now.since(Time::ZERO).scale(1, 10)
             } else {
@@ -67,7 +67,7 @@ fn both_readings_are_equal_without_queues_and_differ_with_them() {
 #[test]
 fn counting_by_the_clock_takes_queueing_for_loss() {
     for (counting, raised) in [(Counting::Range, false), (Counting::Clock, true)] {
-        let delay = |state: loopback::State, _: &Header| {
+        let delay = |state: loopback::State, _: &SpacedHeader| {
             vec![ONE_WAY + state.now.since(Time::ZERO).scale(1, 10)]
         };
         let config = SenderConfig {
@@ -103,7 +103,7 @@ fn a_ping_measures_the_base_round_trip_time_and_is_repeated_until_answered() {
     assert_eq!(network.sender.rtt(), Some(RTT));
     let pings = [at(1), at(1) + MS * 1000];
     let said: Vec<_> = network.said.iter().take(3).copied().collect();
-    let header = Header {
+    let header = SpacedHeader {
         sequence: 0,
         sent: pings[1] + RTT,
         rtt: RTT,
@@ -146,7 +146,7 @@ fn the_smoothed_round_trip_time_bounds_the_spacing_if_wanted() {
             ..config(ad_hoc(Attribution::WhenSent))
         };
         let sender = SpacedSender::new(&config, Time::ZERO);
-        let lossy = |_: loopback::State, header: &Header| {
+        let lossy = |_: loopback::State, header: &SpacedHeader| {
             if header.sequence.is_multiple_of(2) {
                 vec![ONE_WAY * 3]
             } else {
@@ -201,30 +201,30 @@ fn lost_repeated_reordered_and_impossible_feedback() {
         );
         match said[..] {
             [
-                SenderOutput::Taken {
+                SenderOutput::FeedbackApplied {
                     readings, spacing, ..
                 },
             ] => Ok((readings.range, spacing)),
-            [SenderOutput::Ignored(reason)] => Err(reason),
+            [SenderOutput::FeedbackIgnored(reason)] => Err(reason),
             _ => panic!("{said:?}"),
         }
     };
     // The first was lost on the way: the second tells of both ranges.
-    let reading = Reading {
+    let reading = PacketCounts {
         sent: 60,
         received: 50,
     };
     assert_eq!(take(feedback(2, 60, 50)), Ok((reading, US * 50)));
-    assert_eq!(take(feedback(2, 60, 50)), Err(Ignored::NotNewer));
-    assert_eq!(take(feedback(1, 30, 30)), Err(Ignored::NotNewer));
+    assert_eq!(take(feedback(2, 60, 50)), Err(IgnoreReason::NotNewer));
+    assert_eq!(take(feedback(1, 30, 30)), Err(IgnoreReason::NotNewer));
     for (end, received) in [(101, 90), (50, 50), (70, 40), (61, 60)] {
         assert_eq!(
             take(feedback(3, end, received)),
-            Err(Ignored::Impossible),
+            Err(IgnoreReason::Impossible),
             "{end} {received}"
         );
     }
-    let reading = Reading {
+    let reading = PacketCounts {
         sent: 40,
         received: 35,
     };

@@ -5,7 +5,7 @@ use core::fmt::Write;
 use super::*;
 
 /// Drops each tenth packet that is sent with a spacing below 90 us.
-fn pattern(state: loopback::State, header: &Header) -> Vec<Duration> {
+fn pattern(state: loopback::State, header: &SpacedHeader) -> Vec<Duration> {
     let lost = state.spacing < US * 90 && header.sequence % 10 == 9;
     if lost { vec![] } else { vec![ONE_WAY] }
 }

@@ -104,8 +104,8 @@ proptest! {
             let mut ignored = false;
             step(&mut sender, now, Wake::Input(SenderInput::Writable), &mut |_| {});
             step(&mut sender, now, Wake::Input(SenderInput::Feedback(feedback)), &mut |output| {
-                ignored = matches!(output, SenderOutput::Ignored(_));
-                if let SenderOutput::Taken { readings, .. } = output {
+                ignored = matches!(output, SenderOutput::FeedbackIgnored(_));
+                if let SenderOutput::FeedbackApplied { readings, .. } = output {
                     assert!(readings.range.received <= readings.range.sent);
                 }
             });
@@ -124,7 +124,7 @@ proptest! {
         for (sequence, sent, rtt) in headers {
             now += MS * 7;
             let sequence = if narrow { sequence % 32 } else { sequence };
-            let header = Header { sequence, sent: Time(sent), rtt: Duration(rtt) };
+            let header = SpacedHeader { sequence, sent: Time(sent), rtt: Duration(rtt) };
             let deadline = step(&mut receiver, now, Wake::Input(header), &mut |_| {});
             prop_assert!(deadline.is_some() || rtt == 0);
             step(&mut receiver, now, Wake::Timeout, &mut |output| {
@@ -143,19 +143,19 @@ proptest! {
         let mut control = control.build();
         for (i, lost) in losses.into_iter().enumerate() {
             let end = (i as u64 + 1) * 12;
-            let report = Report {
-                reading: Reading { sent: 12, received: 12 - lost },
+            let report = FeedbackReport {
+                reading: PacketCounts { sent: 12, received: 12 - lost },
                 end,
                 newest_lost: (lost > 0).then_some(end - 1),
                 next_sequence: end + 12,
                 rtt: RTT,
             };
             let before = control.spacing(Time::ZERO);
-            let adjustment = control.feedback(Time::ZERO, &report);
+            let adjustment = control.handle_feedback(Time::ZERO, &report);
             let after = control.spacing(Time::ZERO);
             let monotone = if lost > 0 { after >= before } else { after <= before };
             prop_assert!(monotone, "{before} to {after}, {lost} lost");
-            prop_assert_eq!(adjustment == Adjustment::Held, after == before);
+            prop_assert_eq!(adjustment == SpacingChange::Held, after == before);
         }
     }
 
@@ -192,16 +192,16 @@ proptest! {
         };
         for (i, lost) in losses.into_iter().enumerate() {
             let end = (i as u64 + 1) * 12;
-            let report = Report {
-                reading: Reading { sent: 12, received: 12 - u64::from(lost) },
+            let report = FeedbackReport {
+                reading: PacketCounts { sent: 12, received: 12 - u64::from(lost) },
                 end,
                 newest_lost: lost.then_some(end - 1),
                 next_sequence: end,
                 rtt: Duration::MAX,
             };
             let before = at_both(&*slower, &*faster);
-            slower.feedback(Time::ZERO, &report);
-            faster.feedback(Time::ZERO, &report);
+            slower.handle_feedback(Time::ZERO, &report);
+            faster.handle_feedback(Time::ZERO, &report);
             let after = at_both(&*slower, &*faster);
             if before.1 <= 2000 {
                 break;

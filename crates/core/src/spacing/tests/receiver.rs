@@ -7,7 +7,7 @@ fn receive(receiver: &mut SpacedReceiver, now: Time, sequences: &[u64]) -> Vec<A
     let mut arrivals = Vec::new();
     for &sequence in sequences {
         let (sent, rtt) = (now - ONE_WAY, RTT);
-        let header = Header {
+        let header = SpacedHeader {
             sequence,
             sent,
             rtt,

@@ -7,7 +7,7 @@
 use std::mem;
 
 use polypath_core::frame::PathId;
-use polypath_core::pmtu::{LEAST, MtuState, PathMtu};
+use polypath_core::pmtu::{MIN_PACKET, MtuState, PathMtu};
 use polypath_session::tunnel::{Input, packet_overhead};
 
 use super::{Path, Paths};
@@ -230,7 +230,7 @@ impl Path {
     /// Notes that a heartbeat leaves in an IP packet of `len` bytes.
     pub(super) fn note_heartbeat(&mut self, len: u32) {
         self.stats.heartbeats.add(len as usize);
-        if len < u32::from(LEAST) {
+        if len < u32::from(MIN_PACKET) {
             return;
         }
         self.whole.is_probe_next = true;

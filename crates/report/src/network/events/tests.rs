@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use polypath_core::rng::Seed;
-use polypath_core::spacing::Reading;
+use polypath_core::spacing::PacketCounts;
 use polypath_core::time::Duration;
 use polypath_link::DropReason;
 use polypath_sim::tcp::Segment;
@@ -252,14 +252,14 @@ fn every_event() -> Vec<NetworkEvent> {
     let spacing = NetworkEvent::Spacing {
         flow: 2,
         event: SpacingEvent {
-            adjustment: Adjustment::Reverted,
+            adjustment: SpacingChange::Reverted,
             spacing: Duration(98_000),
-            readings: Readings {
-                range: Reading {
+            readings: FeedbackCounts {
+                range: PacketCounts {
                     sent: 50,
                     received: 49,
                 },
-                clock: Reading {
+                clock: PacketCounts {
                     sent: 52,
                     received: 48,
                 },

@@ -1,8 +1,7 @@
 //! Spaced packets: datagrams whose spacing the receiver's feedback sets (packet-spacing paper).
 
 use polypath_core::spacing::{
-    AdaptiveConfig, Attribution, ControlConfig, Counting, LEAST_RTT, MOST_RTT, RttSource,
-    SenderConfig,
+    AdaptiveConfig, Attribution, ControlConfig, Counting, MAX_RTT, MIN_RTT, RttSource, SenderConfig,
 };
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -195,8 +194,8 @@ impl TrafficKind for Spaced {
 
 fn check_base_rtt(key: &str, spaced: &Spaced, problems: &mut Problems) {
     let known = spaced.feedback.base_rtt;
-    if let Some(rtt) = known.filter(|rtt| !(LEAST_RTT..=MOST_RTT).contains(rtt)) {
-        let message = format!("`base_rtt` is {rtt}; it can be {LEAST_RTT} to {MOST_RTT}");
+    if let Some(rtt) = known.filter(|rtt| !(MIN_RTT..=MAX_RTT).contains(rtt)) {
+        let message = format!("`base_rtt` is {rtt}; it can be {MIN_RTT} to {MAX_RTT}");
         let remedy = "say how long the way there and back takes, or remove it: a ping measures it";
         problems.report(key, message, remedy);
     }

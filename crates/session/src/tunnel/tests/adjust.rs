@@ -27,7 +27,7 @@ fn the_session_goes_on_under_another_policy() {
         detector: None,
         liveness: None,
     };
-    let to = Input::Adjust(Adjustment::to(&to).unwrap());
+    let to = Input::Adjust(Adjustment::new(&to).unwrap());
     let before = nodes[0].wire;
     nodes[0].wake(now, Wake::Input(to));
     packet(&mut nodes, now, 1);

@@ -309,5 +309,5 @@ fn what_a_tunnel_holds_for_relays_is_bounded() {
         "the newest initiation"
     );
     let tunnel = &site.nodes[0].tunnel;
-    assert!(tunnel.capacity() > tunnel.endpoint.most_held() + session::CAPACITY);
+    assert!(tunnel.capacity() > tunnel.endpoint.capacity() + session::CAPACITY);
 }

@@ -2,8 +2,8 @@
 
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::spacing::{
-    Adjustment, Arrival, Header, Message, Readings, ReceiverOutput, SenderInput, SenderOutput,
-    SpacedReceiver,
+    Arrival, FeedbackCounts, Message, ReceiverOutput, SenderInput, SenderOutput, SpacedHeader,
+    SpacedReceiver, SpacingChange,
 };
 use polypath_core::time::{Duration, Time};
 
@@ -43,11 +43,11 @@ pub(super) struct SpacedFlows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpacingEvent {
     /// What became of the spacing.
-    pub adjustment: Adjustment,
+    pub adjustment: SpacingChange,
     /// The spacing from now on.
     pub spacing: Duration,
     /// The packets sent and received, in both readings.
-    pub readings: Readings,
+    pub readings: FeedbackCounts,
 }
 
 impl Agents {
@@ -208,7 +208,7 @@ impl Spaced {
             SenderOutput::Ping(sent) => {
                 way.send(at, cursor, sizes.packet, Message::Ping(sent));
             }
-            SenderOutput::Taken {
+            SenderOutput::FeedbackApplied {
                 adjustment,
                 spacing,
                 readings,
@@ -220,13 +220,13 @@ impl Spaced {
                 };
                 way.fabric.spacings.push((number, event));
             }
-            SenderOutput::Taken { .. } | SenderOutput::Ignored(_) => {}
+            SenderOutput::FeedbackApplied { .. } | SenderOutput::FeedbackIgnored(_) => {}
         });
         self.source.rearm(number, way.fabric, Event::SpacedSource);
     }
 
     /// Whether the application gets what came.
-    fn receive(&mut self, at: Time, header: Header) -> bool {
+    fn receive(&mut self, at: Time, header: SpacedHeader) -> bool {
         let mut fresh = true;
         let receiver = &mut self.receiver.machine;
         receiver.handle_input(at, header, &mut |output| {

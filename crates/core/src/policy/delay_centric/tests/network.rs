@@ -78,7 +78,7 @@ impl Network {
     fn next(&self) -> Option<Time> {
         let packet = self.interval.map(|_| self.next_packet);
         let answer = self.answers.keys().next().map(|(at, _)| *at);
-        let deadline = self.policy.next_deadline().map(|deadline| deadline.at);
+        let deadline = self.policy.deadline().map(|deadline| deadline.at);
         [packet, answer, deadline].into_iter().flatten().min()
     }
 
@@ -100,7 +100,7 @@ impl Network {
     fn feedback(&mut self, feedback: Feedback) {
         let mut said = Vec::new();
         self.policy
-            .feedback(self.now, feedback, &mut |action| said.push(action));
+            .handle_feedback(self.now, feedback, &mut |action| said.push(action));
         self.note(said);
     }
 
@@ -108,9 +108,9 @@ impl Network {
         let mut said = Vec::new();
         let paths = self.paths();
         self.policy
-            .on_deadline(self.now, &paths, &mut |action| said.push(action));
+            .handle_timeout(self.now, &paths, &mut |action| said.push(action));
         self.note(said);
-        let next = self.policy.next_deadline();
+        let next = self.policy.deadline();
         assert!(next.is_none_or(|next| next.at > self.now), "{next:?}");
     }
 

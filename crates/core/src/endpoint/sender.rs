@@ -4,25 +4,26 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::config::{Adjustment, EndpointConfig};
+use super::io::Output;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Frame, PROBE_LEN, PathId, Payload, Purpose};
-use crate::liveness::{Liveness, PathHealth, Wanted};
+use crate::liveness::{Liveness, LivenessOutput, PathHealth};
 use crate::machine::Deadline;
-use crate::overlay::{Adjustment, EndpointConfig, Output};
 use crate::packet::PacketMeta;
 use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
 use crate::time::Time;
-use choice::Choice;
 use outgoing::Outgoing;
+use policy_state::PolicyState;
 
-mod choice;
 mod outgoing;
+mod policy_state;
 
 /// Numbers an application's packets and sends them over the paths that the policy picks.
 #[derive(Debug)]
-pub struct Sender {
-    choice: Choice,
+pub(super) struct Sender {
+    policy: PolicyState,
     link: Outgoing,
     sequence: u64,
     pair_len: u16,
@@ -34,9 +35,9 @@ pub struct Sender {
     all: PathSet,
 }
 
-/// What a policy asked for.
+/// What a policy requests for.
 #[derive(Debug, Default)]
-struct Asked {
+struct PolicyRequests {
     pairs: PathSet,
     heartbeats: Vec<(PathId, u64)>,
     switched: Option<(PathId, PathId)>,
@@ -44,9 +45,9 @@ struct Asked {
 
 impl Sender {
     /// A sender for a checked configuration.
-    pub(crate) fn new(config: &EndpointConfig) -> Self {
+    pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
-            choice: Choice::new(config.policy, config.probing.pair_interval),
+            policy: PolicyState::new(config.policy, config.probing.pair_interval),
             link: Outgoing {
                 paths: Paths::trusted(PathSet::first(config.paths)),
                 encapsulation: config.encapsulation,
@@ -63,7 +64,7 @@ impl Sender {
     }
 
     /// Sends one packet of an application.
-    pub fn on_packet<P: Payload>(
+    pub(super) fn on_packet<P: Payload>(
         &mut self,
         now: Time,
         meta: &PacketMeta,
@@ -84,11 +85,11 @@ impl Sender {
             kind: meta.kind,
             len: meta.size,
         }));
-        let mut asked = Asked::default();
-        let plan = self.choice.policy.route(now, meta, &paths, &mut |action| {
-            asked.note(action);
+        let mut requests = PolicyRequests::default();
+        let plan = self.policy.current.route(now, meta, &paths, &mut |action| {
+            requests.note(action);
         });
-        self.act(now, asked, out);
+        self.act(now, requests, out);
         if plan.copies.is_empty() {
             out(Output::Event(Event::Dropped {
                 reason: DropReason::NoPath,
@@ -105,7 +106,7 @@ impl Sender {
         self.sequence += 1;
         let frame = Frame {
             path: PathId::default(),
-            epoch: self.choice.epoch(),
+            epoch: self.policy.epoch(),
             sequence,
             sent: now,
             body: Body::Data(payload),
@@ -125,7 +126,7 @@ impl Sender {
     }
 
     /// Takes what the other end says: a request to switch, or the answer to a heartbeat of the policy.
-    pub fn on_feedback<P: Payload>(
+    pub(super) fn on_feedback<P: Payload>(
         &mut self,
         now: Time,
         feedback: Feedback,
@@ -140,34 +141,38 @@ impl Sender {
             }));
             return;
         }
-        let mut asked = Asked::default();
-        self.choice.policy.feedback(now, feedback, &mut |action| {
-            asked.note(action);
-        });
-        self.act(now, asked, out);
+        let mut requests = PolicyRequests::default();
+        self.policy
+            .current
+            .handle_feedback(now, feedback, &mut |action| {
+                requests.note(action);
+            });
+        self.act(now, requests, out);
     }
 
     /// Answers the heartbeat `id`, on the path where it came.
-    pub fn on_heartbeat<P: Payload>(
+    pub(super) fn on_heartbeat<P: Payload>(
         &self,
         now: Time,
         path: PathId,
-        (id, purpose): (u64, Purpose),
+        id: u64,
+        purpose: Purpose,
         out: &mut impl FnMut(Output<P>),
     ) {
         self.beat(now, path, id, Body::HeartbeatReply(purpose.answered()), out);
     }
 
     /// Takes the answer to the heartbeat `id`.
-    pub fn on_heartbeat_reply<P: Payload>(
+    pub(super) fn on_heartbeat_reply<P: Payload>(
         &mut self,
         now: Time,
         path: PathId,
-        (id, purpose): (u64, Purpose),
+        id: u64,
+        purpose: Purpose,
         out: &mut impl FnMut(Output<P>),
     ) {
         match (purpose, &mut self.liveness) {
-            (Purpose::Choice, _) => {
+            (Purpose::Policy, _) => {
                 self.on_feedback(now, Feedback::HeartbeatReply { path, id }, out);
             }
             (Purpose::Liveness, Some(liveness)) => {
@@ -186,60 +191,65 @@ impl Sender {
     }
 
     /// Notes that what is sent on `paths` from now on can reach the other end.
-    pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
+    pub(super) fn on_reachable(&mut self, now: Time, paths: PathSet) {
         if let Some(liveness) = &mut self.liveness {
             liveness.on_reachable(now, paths);
         }
     }
 
     /// Notes that whoever drives this is behind: nothing leaves before `present`.
-    pub fn on_late(&mut self, present: Time) {
+    pub(super) fn on_driver_behind(&mut self, present: Time) {
         if let Some(liveness) = &mut self.liveness {
-            liveness.on_late(present);
+            liveness.on_driver_behind(present);
         }
-        self.sizes.on_late(present);
+        self.sizes.on_driver_behind(present);
     }
 
     /// Notes how long a packet the interface of a path lets through, and whether the path goes by another way than before.
-    pub(crate) fn on_room<P: Payload>(
+    pub(super) fn on_interface_mtu<P: Payload>(
         &mut self,
         now: Time,
         path: PathId,
-        (packet, elsewhere): (u16, bool),
+        mtu: u16,
+        rerouted: bool,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let change = self.sizes.set_room(now, path, packet, elsewhere);
+        let change = self.sizes.set_interface_mtu(now, path, mtu, rerouted);
         if let Some(liveness) = &self.liveness {
             self.sizes.refresh(now, liveness);
         }
         change.map(Output::Event).into_iter().for_each(out);
     }
 
-    /// How many heartbeats wait for their answers, and the most that can.
-    pub(crate) fn held(&self) -> (usize, usize) {
-        let liveness = self.liveness.as_ref();
-        liveness.map_or((0, 0), |watch| (watch.held(), watch.most_held()))
+    /// The number of heartbeats that are not yet answered.
+    pub(super) fn buffered(&self) -> usize {
+        self.liveness.as_ref().map_or(0, Liveness::buffered)
+    }
+
+    /// The largest possible value of [`Self::buffered`].
+    pub(super) fn capacity(&self) -> usize {
+        self.liveness.as_ref().map_or(0, Liveness::capacity)
     }
 
     /// How long a packet `path` carries whole; nothing where that is not found out.
-    pub(crate) fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
+    pub(super) fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
         self.liveness.as_ref().and(self.sizes.of(path))
     }
 
     /// What was observed of `path`; nothing where paths are not watched.
-    #[must_use]
-    pub fn health(&self, path: PathId) -> Option<PathHealth> {
+
+    pub(super) fn health(&self, path: PathId) -> Option<PathHealth> {
         self.liveness.as_ref()?.health(path)
     }
 
     /// Goes on by another policy, or watches the paths in another way.
-    pub(crate) fn adjust<P: Payload>(
+    pub(super) fn adjust<P: Payload>(
         &mut self,
         now: Time,
         to: &Adjustment,
         out: &mut impl FnMut(Output<P>),
     ) {
-        let switched = self.choice.adjust(to.policy, to.probing.pair_interval);
+        let switched = self.policy.adjust(to.policy, to.probing.pair_interval);
         self.pair_len = to.probing.pair_len;
         match (&mut self.liveness, &to.liveness) {
             (Some(liveness), Some(config)) => liveness.adjust(now, config),
@@ -250,57 +260,61 @@ impl Sender {
                 self.sizes.restart(|event| out(Output::Event(event)));
             }
         }
-        let asked = Asked {
+        let requests = PolicyRequests {
             switched,
-            ..Asked::default()
+            ..PolicyRequests::default()
         };
-        self.act(now, asked, out);
+        self.act(now, requests, out);
         self.watch(now, out);
     }
 
     /// The policy.
-    pub(crate) fn policy(&self) -> PolicyConfig {
-        self.choice.config()
+    pub(super) fn policy(&self) -> PolicyConfig {
+        self.policy.config()
     }
 
     /// The path that carries data now.
-    pub(crate) fn active(&self) -> Option<PathId> {
-        let active = self.choice.policy.active()?;
+    pub(super) fn active(&self) -> Option<PathId> {
+        let active = self.policy.current.active()?;
         self.link.paths.usable.one(active).into_iter().next()
     }
 
     /// How often data went to another path because the policy said so.
-    pub(crate) fn switches(&self) -> u64 {
-        self.choice.switches
+    pub(super) fn switches(&self) -> u64 {
+        self.policy.switches
     }
 
     /// Does what the policy and the watch over the paths have due.
-    pub fn on_deadline<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+    pub(super) fn handle_timeout<P: Payload>(
+        &mut self,
+        now: Time,
+        out: &mut impl FnMut(Output<P>),
+    ) {
         self.watch(now, out);
-        let mut asked = Asked::default();
-        self.choice
-            .policy
-            .on_deadline(now, &self.link.paths, &mut |action| {
-                asked.note(action);
+        let mut requests = PolicyRequests::default();
+        self.policy
+            .current
+            .handle_timeout(now, &self.link.paths, &mut |action| {
+                requests.note(action);
             });
-        self.act(now, asked, out);
+        self.act(now, requests, out);
     }
 
     /// When the policy or the watch next wants to act.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.choice.policy.next_deadline(), self.watch_at())
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        Deadline::earlier(self.policy.current.deadline(), self.watch_at())
     }
 
     /// When the watch over the paths next wants to act.
     fn watch_at(&self) -> Option<Deadline> {
         let liveness = self.liveness.as_ref()?;
         debug_assert!(self.sizes.is_fresh(liveness));
-        Deadline::earlier(liveness.next_deadline(), self.sizes.next_deadline())
+        Deadline::earlier(liveness.deadline(), self.sizes.deadline())
     }
 
     /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
-    pub(crate) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
+    pub(super) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         self.link.send_copies(self.link.paths.copies, frame, out);
     }
 
@@ -310,26 +324,31 @@ impl Sender {
         };
         let mut heartbeats = Vec::new();
         let mut want = |wanted| match wanted {
-            Wanted::Heartbeat { path, id, purpose } => heartbeats.push((path, id, purpose)),
-            Wanted::Event(event) => out(Output::Event(event)),
+            LivenessOutput::Heartbeat { path, id, purpose } => heartbeats.push((path, id, purpose)),
+            LivenessOutput::Event(event) => out(Output::Event(event)),
         };
-        liveness.on_deadline(now, &mut want);
-        self.sizes.on_deadline(now, liveness, want);
+        liveness.handle_timeout(now, &mut want);
+        self.sizes.handle_timeout(now, liveness, want);
         self.link.paths = liveness.paths();
         for (path, id, purpose) in heartbeats {
             self.beat(now, path, id, Body::Heartbeat(purpose), out);
         }
     }
 
-    fn act<P: Payload>(&mut self, now: Time, asked: Asked, out: &mut impl FnMut(Output<P>)) {
-        if let Some((from, to)) = asked.switched {
-            let epoch = self.choice.epoch();
-            self.choice.switches += 1;
+    fn act<P: Payload>(
+        &mut self,
+        now: Time,
+        requests: PolicyRequests,
+        out: &mut impl FnMut(Output<P>),
+    ) {
+        if let Some((from, to)) = requests.switched {
+            let epoch = self.policy.epoch();
+            self.policy.switches += 1;
             out(Output::Event(Event::Switched { from, to, epoch }));
         }
-        self.send_pairs(now, asked.pairs, out);
-        for (path, id) in asked.heartbeats {
-            self.beat(now, path, id, Body::Heartbeat(Purpose::Choice), out);
+        self.send_pairs(now, requests.pairs, out);
+        for (path, id) in requests.heartbeats {
+            self.beat(now, path, id, Body::Heartbeat(Purpose::Policy), out);
         }
     }
 
@@ -343,7 +362,7 @@ impl Sender {
     ) {
         let frame = Frame {
             path,
-            epoch: self.choice.epoch(),
+            epoch: self.policy.epoch(),
             sequence: id,
             sent: now,
             body,
@@ -357,7 +376,7 @@ impl Sender {
             let sequence = core::mem::replace(number, *number + 1);
             for (trailing, len) in [(false, PROBE_LEN), (true, self.pair_len)] {
                 let body = Body::Pair { trailing, len };
-                let epoch = self.choice.epoch();
+                let epoch = self.policy.epoch();
                 self.link.send(
                     Frame {
                         path,
@@ -373,7 +392,7 @@ impl Sender {
     }
 }
 
-impl Asked {
+impl PolicyRequests {
     fn note(&mut self, action: Action) {
         match action {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),

@@ -1,8 +1,7 @@
 //! What an end of the overlay is told before it begins, and what it says.
 
 use crate::combine::{DetectorConfig, DetectorError};
-use crate::event::Event;
-use crate::frame::{Encapsulation, Frame, PathId};
+use crate::frame::{Encapsulation, PathId};
 use crate::liveness::{LivenessConfig, LivenessError};
 use crate::policy::{PathSet, PolicyConfig};
 use crate::time::Duration;
@@ -87,7 +86,7 @@ mod size {
 }
 
 /// The least length of a pair's larger packet in bytes: shorter ones hardly differ from a probe.
-pub const LEAST_PAIR_LEN: u16 = 100;
+pub const MIN_PAIR_LEN: u16 = 100;
 
 /// Why an endpoint cannot be set up like this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,7 +106,7 @@ pub enum ConfigError {
     #[error("the threshold must be a finite number of at least 0")]
     Threshold,
     /// Pairs must differ in size to measure anything.
-    #[error("a pair of {0} B measures nothing: take at least {LEAST_PAIR_LEN} B")]
+    #[error("a pair of {0} B measures nothing: take at least {MIN_PAIR_LEN} B")]
     PairLen(u16),
     /// There is no such detector of congestion.
     #[error("detector: {0}")]
@@ -136,7 +135,7 @@ impl EndpointConfig {
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);
         }
-        if self.probing.pair_len < LEAST_PAIR_LEN {
+        if self.probing.pair_len < MIN_PAIR_LEN {
             return Err(ConfigError::PairLen(self.probing.pair_len));
         }
         if let Some(detector) = &self.detector {
@@ -171,7 +170,7 @@ impl Adjustment {
     ///
     /// # Errors
     /// Where the configuration contradicts itself.
-    pub fn to(config: &EndpointConfig) -> Result<Self, ConfigError> {
+    pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             policy: config.policy,
@@ -179,26 +178,4 @@ impl Adjustment {
             liveness: config.liveness,
         })
     }
-}
-
-/// What an endpoint says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Output<P> {
-    /// Send this frame on its path.
-    Transmit(Frame<P>),
-    /// Hand this packet to the application.
-    Deliver(P),
-    /// Something happened.
-    Event(Event),
-    /// No path carries this packet of the application whole: it goes no further.
-    Refused {
-        /// The packet.
-        payload: P,
-        /// The longest packet that a path carries, in bytes.
-        limit: u16,
-        /// Whether that will stand: no search is under way that may raise it ([`crate::pmtu`]).
-        is_final: bool,
-    },
 }

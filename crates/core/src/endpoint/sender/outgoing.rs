@@ -1,8 +1,8 @@
 //! Where frames leave.
 
+use super::super::io::Output;
 use crate::event::Event;
 use crate::frame::{Encapsulation, Frame, Payload};
-use crate::overlay::Output;
 use crate::policy::{PathSet, Paths};
 
 /// What every frame needs: the paths, and what a frame measures on them.

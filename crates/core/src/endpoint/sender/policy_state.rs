@@ -8,8 +8,8 @@ use crate::time::Duration;
 
 /// A policy with what it was made from.
 #[derive(Debug)]
-pub(super) struct Choice {
-    pub(super) policy: Box<dyn PathPolicy>,
+pub(super) struct PolicyState {
+    pub(super) current: Box<dyn PathPolicy>,
     /// How often data went to another path.
     pub(super) switches: u64,
     config: PolicyConfig,
@@ -18,10 +18,10 @@ pub(super) struct Choice {
     begun: Epoch,
 }
 
-impl Choice {
+impl PolicyState {
     pub(super) fn new(config: PolicyConfig, pair_interval: Duration) -> Self {
         Self {
-            policy: config.build(pair_interval),
+            current: config.build(pair_interval),
             switches: 0,
             config,
             pair_interval,
@@ -34,7 +34,7 @@ impl Choice {
     }
 
     pub(super) fn epoch(&self) -> Epoch {
-        self.policy.epoch().max(self.begun)
+        self.current.epoch().max(self.begun)
     }
 
     /// Chooses by `config` from now on; from where and to where that takes data, if it does.
@@ -50,7 +50,7 @@ impl Choice {
         if same && pair_interval == self.pair_interval {
             return None;
         }
-        let from = self.policy.active();
+        let from = self.current.active();
         let begins = match from {
             Some(active) if same => config.beginning_on(active),
             _ => config,
@@ -60,10 +60,10 @@ impl Choice {
         } else {
             self.epoch().next()
         };
-        self.policy = begins.build_in(self.begun, pair_interval);
+        self.current = begins.build_in(self.begun, pair_interval);
         self.config = config;
         self.pair_interval = pair_interval;
-        let (from, to) = (from?, self.policy.active()?);
+        let (from, to) = (from?, self.current.active()?);
         (from != to).then_some((from, to))
     }
 }

@@ -11,18 +11,19 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::config::{EndpointConfig, ProbingConfig};
+use super::io::Output;
 use crate::combine::{Comparison, Detector, SwitchRequest};
 use crate::estimate::DeltaT;
 use crate::event::{DropReason, Event};
 use crate::frame::{Body, Epoch, Frame, PathId, Payload};
 use crate::machine::Deadline;
-use crate::overlay::{EndpointConfig, Output, ProbingConfig};
 use crate::time::Time;
 use crate::window::{SlidingWindow, Verdict};
 
 /// Combines the frames of all paths into the packets of the application.
 #[derive(Debug)]
-pub struct Receiver {
+pub(super) struct Receiver {
     config: EndpointConfig,
     seen: SlidingWindow,
     epoch: Epoch,
@@ -36,7 +37,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver for a checked configuration.
-    pub(crate) fn new(config: &EndpointConfig) -> Self {
+    pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             config: *config,
             seen: SlidingWindow::new(config.window),
@@ -52,26 +53,26 @@ impl Receiver {
     }
 
     /// Compares paths by `probing` from now on.
-    pub(crate) fn adjust(&mut self, probing: &ProbingConfig) {
+    pub(super) fn adjust(&mut self, probing: &ProbingConfig) {
         self.config.probing = *probing;
         self.comparison.set_threshold(probing.threshold);
     }
 
     /// Forgets the sender that was, for another one has begun in its place.
-    pub(crate) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         *self = Self::new(&self.config);
     }
 
     /// Takes a data frame: delivers the first copy, drops the others.
-    pub fn on_data<P: Payload>(
+    pub(super) fn on_data<P: Payload>(
         &mut self,
         now: Time,
-        header: Header,
+        header: FrameHeader,
         mut payload: P,
         out: &mut impl FnMut(Output<P>),
     ) {
         if let Some(detector) = &mut self.detector {
-            let Header {
+            let FrameHeader {
                 path,
                 sequence,
                 sent,
@@ -112,7 +113,7 @@ impl Receiver {
     }
 
     /// Takes a probe that stands for a data packet of `data_len` bytes.
-    pub fn on_probe(&mut self, now: Time, header: Header, data_len: u16) {
+    pub(super) fn on_probe(&mut self, now: Time, header: FrameHeader, data_len: u16) {
         self.note_epoch(now, header);
         if header.epoch != self.epoch || self.request.is_some() {
             return;
@@ -127,10 +128,10 @@ impl Receiver {
     }
 
     /// Takes one half of a packet pair, of `size` bytes on the wire.
-    pub fn on_pair<P>(
+    pub(super) fn on_pair<P>(
         &mut self,
         now: Time,
-        header: Header,
+        header: FrameHeader,
         trailing: bool,
         size: u32,
         out: &mut impl FnMut(Output<P>),
@@ -146,15 +147,15 @@ impl Receiver {
     }
 
     /// Ends the timers that are due; the switch frame to send on all paths, if one is due.
-    pub fn on_deadline<P>(
+    pub(super) fn handle_timeout<P>(
         &mut self,
         now: Time,
         out: &mut impl FnMut(Output<P>),
     ) -> Option<Frame<P>> {
         if let Some(detector) = &mut self.detector {
-            detector.on_deadline(now);
+            detector.handle_timeout(now);
         }
-        if let Some(to) = self.comparison.on_deadline(now, &self.seen) {
+        if let Some(to) = self.comparison.handle_timeout(now, &self.seen) {
             let epoch = self.epoch.next();
             self.comparison.clear();
             self.request = Some(SwitchRequest::new(now, to, epoch));
@@ -173,21 +174,21 @@ impl Receiver {
     }
 
     /// When the next timer ends or the next switch frame is due.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Deadline> {
-        let request = self.request.as_ref().and_then(SwitchRequest::next_deadline);
-        let detector = self.detector.as_ref().and_then(Detector::next_deadline);
-        let comparison = Deadline::earlier(self.comparison.next_deadline(), detector);
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        let request = self.request.as_ref().and_then(SwitchRequest::deadline);
+        let detector = self.detector.as_ref().and_then(Detector::deadline);
+        let comparison = Deadline::earlier(self.comparison.deadline(), detector);
         Deadline::earlier(comparison, request)
     }
 
     /// How many timers and windows wait.
-    pub(crate) fn held(&self) -> usize {
-        self.comparison.held() + self.detector.as_ref().map_or(0, Detector::held)
+    pub(super) fn buffered(&self) -> usize {
+        self.comparison.buffered() + self.detector.as_ref().map_or(0, Detector::buffered)
     }
 
     /// Notes the epoch of data or of a probe; that of the newest packet is the sender's, whatever it was before.
-    fn note_epoch(&mut self, now: Time, header: Header) {
+    fn note_epoch(&mut self, now: Time, header: FrameHeader) {
         let epoch = header.epoch;
         if let Some(request) = &mut self.request {
             if epoch < request.epoch() {
@@ -207,13 +208,13 @@ impl Receiver {
 
 /// A frame's header, without what the frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(super) struct FrameHeader {
     /// The path it arrived on.
-    pub path: PathId,
+    pub(super) path: PathId,
     /// The sender's epoch.
-    pub epoch: Epoch,
+    pub(super) epoch: Epoch,
     /// The sequence number, of what the frame's kind says.
-    pub sequence: u64,
+    pub(super) sequence: u64,
     /// When it was sent, by the sender's clock.
-    pub sent: Time,
+    pub(super) sent: Time,
 }
