@@ -28,7 +28,8 @@ impl Failure {
         Self::Run(anyhow::anyhow!("{message}"))
     }
 
-    /// The later of two that may both have come to pass, or the other one; where both have, the earlier is told now.
+    /// The later of two that may both have come to pass, or the other one; where both have, the
+    /// earlier is told now.
     pub(crate) fn combine(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
         if later.is_err() {
             _ = earlier.inspect_err(Self::report);
@@ -58,8 +59,8 @@ impl Failure {
     }
 }
 
-/// Says something on standard error, each line of it as the program's; where nobody listens there is nobody
-/// to tell.
+/// Says something on standard error, each line of it as the program's; where nobody listens there
+/// is nobody to tell.
 pub(crate) fn print_message(words: &str) {
     let words = plain(words);
     let lines: Vec<&str> = words.lines().collect();

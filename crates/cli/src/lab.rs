@@ -22,8 +22,8 @@ use crate::scenario;
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
-    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter [default:
-    /// random bytes].
+    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter
+    /// [default: random bytes].
     #[arg(long, value_name = "FILE")]
     clip: Option<PathBuf>,
     /// Leave the nodes' configurations, logs and events in this folder.
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let options = LabOptions {
         node_binary: std::env::current_exe().context("finding this program's own file")?,
-        clip: args.clip.clone(),
+        transfer_file: args.clip.clone(),
         keep: args.keep.clone(),
     };
     let over = end_at_signals_after_the_lab().context("catching signals")?;
@@ -91,8 +91,8 @@ fn failure_of(error: LabError) -> Failure {
     }
 }
 
-/// Has the signals by which a lab is stopped end the program from the time on at which the flag is set: the
-/// lab catches them while it runs, and does not give them back.
+/// Has the signals by which a lab is stopped end the program from the time on at which the flag is
+/// set: the lab catches them while it runs, and does not give them back.
 fn end_at_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

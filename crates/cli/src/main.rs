@@ -1,7 +1,8 @@
 //! The `polypath` program: simulate, try in a lab, deploy.
 //!
-//! Exit codes: 0 all went well; 1 the run failed, was interrupted, or its result is invalid; 2 the command
-//! line, a file or a folder that it names is wrong; 3 this machine lacks something that the command needs.
+//! Exit codes: 0 all went well; 1 the run failed, was interrupted, or its result is invalid; 2 the
+//! command line, a file or a folder that it names is wrong; 3 this machine lacks something that the
+//! command needs.
 
 mod failure;
 mod key;
@@ -60,7 +61,8 @@ enum Command {
     Node(node::Args),
     /// Forward what two nodes send each other, on paths that go by this machine.
     Relay(relay::Args),
-    /// Go through a recording of `node --record` again; exit code 1 at the first decision that differs.
+    /// Go through a recording of `node --record` again; exit code 1 at the first decision that
+    /// differs.
     Replay(replay::Args),
     /// Show how a running node does.
     Status(status::Args),
@@ -111,7 +113,8 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Names the command that is nearest to one that does not exist, where clap's own measure finds none.
+/// Names the command that is nearest to one that does not exist, where clap's own measure finds
+/// none.
 fn suggest(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
         && error.get(ContextKind::SuggestedSubcommand).is_none()

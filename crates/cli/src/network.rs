@@ -23,13 +23,14 @@ pub(crate) struct Replication {
     /// Run a network so many times, each with a seed of its own that follows from the root seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) replicas: u32,
-    /// Do so many runs at once, replicas and points of a sweep; the results are the same for any number [default: the
-    /// cores].
+    /// Do so many runs at once, replicas and points of a sweep; the results are the same for any
+    /// number [default: the cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
-/// Runs the replicas and reports; what could not be recorded, or written, fails after the report is printed.
+/// Runs the replicas and reports; what could not be recorded, or written, fails after the report is
+/// printed.
 pub(crate) fn run(
     network: &Network,
     replication: Replication,

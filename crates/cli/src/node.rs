@@ -13,19 +13,20 @@ use crate::{log, output};
 pub(crate) struct Args {
     /// The node's file; `polypath schema node` prints its schema.
     config: PathBuf,
-    /// Write every decision to this file, one JSON object a line. Where it is a FIFO, a slow reader holds the
-    /// node up.
+    /// Write every decision to this file, one JSON object a line. Where it is a FIFO, a slow reader
+    /// holds the node up.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
+    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a
+    /// device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Record what comes to the node's endpoint and what it decides in this file, which is replaced, for `polypath
-    /// replay`. It has neither payloads nor keys.
+    /// Record what comes to the node's endpoint and what it decides in this file, which is
+    /// replaced, for `polypath replay`. It has neither payloads nor keys.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one experiment;
-    /// it must have passed.
+    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one
+    /// experiment; it must have passed.
     #[arg(long, value_name = "NS")]
     origin_ns: Option<u64>,
     #[command(flatten)]

@@ -35,7 +35,8 @@ fn report_stale(out: &Path, written: &Written) {
     stale_outputs::report_stale(out, &names);
 }
 
-/// Prints a report; fails where it could not be written, the run is invalid, or no transfer came to its end.
+/// Prints a report; fails where it could not be written, the run is invalid, or no transfer came to
+/// its end.
 pub(crate) fn print(
     experiment: &Experiment,
     report: Report,

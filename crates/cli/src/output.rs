@@ -31,7 +31,8 @@ pub(crate) fn print_to_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Refuses options that name a file which is read, or the same file twice: writing would destroy it.
+/// Refuses options that name a file which is read, or the same file twice: writing would destroy
+/// it.
 pub(crate) fn check_distinct(
     outputs: &[(&str, &Option<PathBuf>)],
     inputs: &[&Path],

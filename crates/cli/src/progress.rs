@@ -149,7 +149,8 @@ impl Indicator {
         }
     }
 
-    /// Moves on to `steps` transfers, where the simulation is at `at`, which moves between two transfers, too.
+    /// Moves on to `steps` transfers, where the simulation is at `at`, which moves between two
+    /// transfers, too.
     pub(crate) fn advance_at(&mut self, steps: u64, at: Time) {
         let seconds = at.0 / 1_000_000_000;
         self.bar
@@ -194,8 +195,8 @@ impl Indicator {
 }
 
 impl Round {
-    /// How long it may still take at `share`, at the pace of the whole round: jobs end in groups, so that a pace of
-    /// the last seconds says nothing. Nothing before a hundredth is done.
+    /// How long it may still take at `share`, at the pace of the whole round: jobs end in groups,
+    /// so that a pace of the last seconds says nothing. Nothing before a hundredth is done.
     fn left(self, elapsed: Duration, share: f64) -> Option<Duration> {
         let done = share - self.done;
         let factor = (1.0 - share).max(0.0) / done;

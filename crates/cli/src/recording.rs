@@ -25,14 +25,15 @@ use crate::watch::Interrupts;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// Write the packets of a network's links to this file (pcapng), with real IPv4, TCP and UDP headers; `-` is
-    /// standard output, and the report then goes to standard error.
+    /// Write the packets of a network's links to this file (pcapng), with real IPv4, TCP and UDP
+    /// headers; `-` is standard output, and the report then goes to standard error.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// The links to capture, each there and back, NAME/back for the way back alone [default: all].
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "pcap")]
     pcap_link: Vec<String>,
-    /// Write what happens in a network to this file, as lines of JSON (docs/simulator.md); `-` as for `--pcap`.
+    /// Write what happens in a network to this file, as lines of JSON (docs/simulator.md); `-` as
+    /// for `--pcap`.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// What to write to the event stream.
@@ -43,9 +44,10 @@ pub(crate) struct Args {
 /// How much an event stream says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Level {
-    /// Changes of windows, loss recovery, timeouts, round-trip times, files that are finished, the receiver's
-    /// round-trip times and changes of its window; of the spacing of spaced packets, of the path of multi-homed sources,
-    /// of what the receiver of a striped stream wants and when its player stops; and what links drop.
+    /// Changes of windows, loss recovery, timeouts, round-trip times, files that are finished, the
+    /// receiver's round-trip times and changes of its window; of the spacing of spaced packets, of
+    /// the path of multi-homed sources, of what the receiver of a striped stream wants and when its
+    /// player stops; and what links drop.
     #[default]
     Tcp,
     /// Also every packet at the far end of every link.
@@ -65,7 +67,8 @@ impl Args {
         paths.any(|path| output_file::is_output(path))
     }
 
-    /// Refuses to record what is not one run of a network; `what` is it then, and `remedy` says what to do.
+    /// Refuses to record what is not one run of a network; `what` is it then, and `remedy` says
+    /// what to do.
     pub(crate) fn refuse(&self, what: &str, remedy: &str) -> Result<(), Failure> {
         let refused = self.given().map(|option| {
             Failure::input(format!(

@@ -13,7 +13,8 @@ use crate::{log, output};
 pub(crate) struct Args {
     /// The relay's file; `polypath schema relay` prints its schema.
     config: PathBuf,
-    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a device.
+    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a
+    /// device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     #[command(flatten)]

@@ -43,7 +43,8 @@ struct FirstDifference {
     difference: Box<Difference>,
 }
 
-/// Goes through a recording with an endpoint of this version, up to the first decision that differs.
+/// Goes through a recording with an endpoint of this version, up to the first decision that
+/// differs.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = args.recording.display();
     let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{path}: {error}"));

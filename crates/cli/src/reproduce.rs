@@ -29,20 +29,24 @@ pub(crate) struct Args {
     /// A few runs of each figure: all within minutes; this is the default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The papers' sample sizes where a claim names them, and enough for 5 % elsewhere: up to an hour a paper.
+    /// The papers' sample sizes where a claim names them, and enough for 5 % elsewhere: up to an
+    /// hour a paper.
     #[arg(long)]
     full: bool,
     /// The ledger of claims, instead of the one of this program.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Run so many simulations at once; the results are the same for any number [default: the cores].
+    /// Run so many simulations at once; the results are the same for any number [default: the
+    /// cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// The folder for the book, its figures and the finished runs, from which an interrupted reproduction goes on
-    /// [default: out/reproduce-quick or out/reproduce-full, and behind it the names, if any are given].
+    /// The folder for the book, its figures and the finished runs, from which an interrupted
+    /// reproduction goes on [default: out/reproduce-quick or out/reproduce-full, and behind it the
+    /// names, if any are given].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Do all runs of these figures anew, instead of taking those from the folder that are finished.
+    /// Do all runs of these figures anew, instead of taking those from the folder that are
+    /// finished.
     #[arg(long)]
     fresh: bool,
     /// What to print on standard output.
@@ -195,7 +199,8 @@ fn all_known(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
     Err(Failure::input(lines.join("\n")))
 }
 
-/// What may be meant by a name that means nothing: one that begins so, or is like it, or else what there is.
+/// What may be meant by a name that means nothing: one that begins so, or is like it, or else what
+/// there is.
 fn remedy(name: &str, known: &[&str], papers: &BTreeSet<&str>, all: &[&Figure]) -> String {
     let begins = || known.iter().copied().find(|known| known.starts_with(name));
     if let Some(meant) = begins().or_else(|| nearest(name, known.iter().copied())) {

@@ -21,8 +21,9 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// The scenario file.
     pub(crate) scenario: PathBuf,
-    /// A value that takes the place of the file's, such as background=off or transfer.count=5; an entry of a
-    /// list goes by its name or by its position from 0: path.path2.background=light is path.1.background=light.
+    /// A value that takes the place of the file's, such as background=off or transfer.count=5; an
+    /// entry of a list goes by its name or by its position from 0: path.path2.background=light is
+    /// path.1.background=light.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
     /// The root seed, instead of the file's.
@@ -31,7 +32,8 @@ pub(crate) struct Args {
     /// The folder for the report [default: out/NAME-sim or out/NAME-lab].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print on standard output; as JSON the same as the report's report.json, or a sweep's sweep.json.
+    /// What to print on standard output; as JSON the same as the report's report.json, or a sweep's
+    /// sweep.json.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -71,8 +73,8 @@ pub(crate) fn columns() -> String {
 }
 
 impl Args {
-    /// Reads and checks the file: every point of its sweep, a single one without a sweep. Runs of networks end after
-    /// so many `seconds`.
+    /// Reads and checks the file: every point of its sweep, a single one without a sweep. Runs of
+    /// networks end after so many `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
         let name = self.scenario.display().to_string();
         let text = input::read_text(&self.scenario)
@@ -83,7 +85,8 @@ impl Args {
         let fixed = [&overrides[..], seed.as_slice()].concat();
         let mut files = BTreeMap::new();
         let points = self.points((&text, &name), &fixed, of_networks, &mut files)?;
-        // A file that is not whole is told that first: what it lacks may be what makes it a network.
+        // A file that is not whole is told that first: what it lacks may be what makes it a
+        // network.
         if let Some(n) = seconds.filter(|_| of_networks.is_none()) {
             return Err(Failure::input(format!(
                 "--seconds {n} is for networks; {name} has transfers over paths, whose number is transfer.count"
@@ -98,8 +101,8 @@ impl Args {
         })
     }
 
-    /// Every point of the sweep in a text with its name, beside what is `fixed`; the `files` that it names are added to
-    /// those given.
+    /// Every point of the sweep in a text with its name, beside what is `fixed`; the `files` that
+    /// it names are added to those given.
     fn points(
         &self,
         (text, name): (&str, &str),
@@ -130,8 +133,8 @@ impl Args {
         [end, seed]
     }
 
-    /// Sets what stands in no file: it may be what a file may not have, such as the seed of a replica, or an end before
-    /// what the file sets for later.
+    /// Sets what stands in no file: it may be what a file may not have, such as the seed of a
+    /// replica, or an end before what the file sets for later.
     fn fix(&self, experiment: &mut Experiment, seconds: Option<u32>) -> Result<(), Failure> {
         if let Some(seed) = self.seed {
             *experiment.seed_mut() = seed;
@@ -145,7 +148,8 @@ impl Args {
         }
     }
 
-    /// The content of a file that the scenario names; each is read once, so that all points have the same.
+    /// The content of a file that the scenario names; each is read once, so that all points have
+    /// the same.
     fn read_named(
         &self,
         file: &str,
@@ -180,7 +184,8 @@ impl Args {
         }
     }
 
-    /// The folder for the report, made now: a run of minutes must not fail at its end for want of it.
+    /// The folder for the report, made now: a run of minutes must not fail at its end for want of
+    /// it.
     pub(crate) fn out(&self, name: &str, face: &str) -> Result<OutputFolder, Failure> {
         let default = || Path::new("out").join(format!("{name}-{face}"));
         let out = self.out.clone().unwrap_or_else(default);

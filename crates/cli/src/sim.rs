@@ -26,8 +26,8 @@ pub(crate) struct Args {
     replication: network::Replication,
     #[command(flatten)]
     recording: recording::Args,
-    /// End the run of a network after so many seconds of its time, whatever the file says; what it sets for later does
-    /// not come to pass.
+    /// End the run of a network after so many seconds of its time, whatever the file says; what it
+    /// sets for later does not come to pass.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
 }

@@ -28,8 +28,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(50);
                   relay's or has control = \"off\"."
 )]
 pub(crate) struct Args {
-    /// The name of the node's TUN device, its control socket, or its file (`.toml`); the only running node if none is
-    /// named.
+    /// The name of the node's TUN device, its control socket, or its file (`.toml`); the only
+    /// running node if none is named.
     node: Option<String>,
     /// A table for reading, or JSON: one document, a line each time with --watch.
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -20,7 +20,8 @@ pub(crate) struct Args {
     /// The form that the tests run: fewer cases, seeds and seconds within the same bounds.
     #[arg(long)]
     reduced: bool,
-    /// Run so many simulations at once; the results are the same for any number [default: the cores].
+    /// Run so many simulations at once; the results are the same for any number [default: the
+    /// cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// What to print on standard output.

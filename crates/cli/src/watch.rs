@@ -17,8 +17,8 @@ use crate::scenario::OutputFolder;
 /// How often it looks.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A thread that shows how far a simulation has come, as long as this lives, and ends the program when it is
-/// told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`).
+/// A thread that shows how far a simulation has come, as long as this lives, and ends the program
+/// when it is told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`).
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Arc<State>,
@@ -44,7 +44,8 @@ impl Interrupts {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it is empty.
+    /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it
+    /// is empty.
     pub(crate) fn exit_and_discard(&self, bar: &Indicator, folder: &OutputFolder) {
         if self.is_requested() {
             folder.discard();

@@ -1,7 +1,7 @@
 //! The lab, with this package's own program as its nodes.
 //!
-//! Each test needs namespaces, TUN devices, `ip`, `ss`, `lighttpd` and `curl`, and is skipped with the
-//! reason where one of them is missing.
+//! Each test needs namespaces, TUN devices, `ip`, `ss`, `lighttpd` and `curl`, and is skipped with
+//! the reason where one of them is missing.
 
 #[path = "common/demo.rs"]
 mod demo;

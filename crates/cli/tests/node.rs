@@ -56,7 +56,8 @@ fn log_of(file: &Path) -> PathBuf {
     file.with_extension("log")
 }
 
-/// Waits until the log of the node of `file` says `what` of as many paths, at most 20 s, and gives the log.
+/// Waits until the log of the node of `file` says `what` of as many paths, at most 20 s, and gives
+/// the log.
 fn await_log(file: &Path, what: &str, times: usize) -> String {
     let mut log = String::new();
     for _ in 0..200 {

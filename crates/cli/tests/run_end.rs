@@ -90,7 +90,8 @@ fn a_report_that_cannot_be_written_is_printed_and_what_was_there_stays() {
     let out = dir.path().join("out");
     let before = run(&file, &out, &[]);
     for (format, printed) in [("table", "bulk"), ("json", "\"name\": \"bulk\"")] {
-        // No file may grow beyond a block; the signal of it is ignored, so that writing fails as on a full disk.
+        // No file may grow beyond a block; the signal of it is ignored, so that writing fails as on
+        // a full disk.
         let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
         let mut limited = Command::new("sh");
         limited.args(["-c", script, env!("CARGO_BIN_EXE_polypath"), "sim"]);

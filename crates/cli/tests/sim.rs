@@ -221,7 +221,8 @@ fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-/// A simulation that takes minutes, with its folders in `dir`; it has begun when its folder is there.
+/// A simulation that takes minutes, with its folders in `dir`; it has begun when its folder is
+/// there.
 fn long_simulation(dir: &Path) -> Child {
     let mut command = polypath();
     command.arg("sim").arg(demo()).current_dir(dir);

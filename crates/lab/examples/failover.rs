@@ -1,6 +1,7 @@
-//! How long a flow of 50 packets a second stands still when the path that carries it goes silent, over two nodes and
-//! over kernel MPTCP in the same run: `make failover`, or
-//! `cargo run --release -p polypath-lab --example failover -- [--count N] [--seed S] [--rtt MS] [--format json]`, as root.
+//! Measures the outages of a flow of 50 packets per second when the path that carries it goes
+//! silent, over two nodes and over kernel MPTCP in the same run: `make failover`, or `cargo run
+//! --release -p polypath-lab --example failover -- [--count N] [--seed S] [--rtt MS] [--format
+//! json]`, as root.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,36 +12,37 @@ use polypath_core::time::Duration;
 use polypath_lab::enter_user_namespace;
 use polypath_lab::failover::{self, FailoverError, Options, Outcome, Progress, render};
 
-/// Silences the path that carries a flow again and again, and prints how long the flow stood still.
+/// Repeatedly silences the path that carries a flow, and prints the outages of the flow.
 #[derive(Debug, Parser)]
 #[command(
     name = "failover",
     max_term_width = 100,
-    after_help = "Exit codes: 0 measured; 1 something failed or was interrupted, or the nodes' outages are beyond \
-                  the bound; 2 the command line is wrong; 3 this machine lacks something needed."
+    after_help = "Exit codes: 0 success; 1 the measurement failed or was interrupted, or the nodes' outages exceed \
+                  the bound; 2 wrong command line; 3 this machine lacks a prerequisite."
 )]
 struct Args {
-    /// How many silences.
+    /// The number of silences.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     count: u32,
-    /// From which pauses and lengths are drawn.
+    /// The root seed of pauses and lengths.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The round-trip time of both links in milliseconds.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(0..=1000))]
     rtt: u64,
-    /// The 99th percentile of the nodes' outages must lie below so many milliseconds.
+    /// The upper bound in milliseconds on the 99th percentile of the nodes' outages.
     #[arg(long, default_value_t = 200)]
     bound: u32,
-    /// How to print what came of it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
+    /// Tables.
     Text,
-    /// With each silence.
+    /// JSON with a sample for each silence.
     Json,
 }
 
@@ -50,7 +52,11 @@ fn main() -> ExitCode {
         Ok(outcome) => print(&args, &outcome),
         Err(error) => {
             log(&error_chain(&error));
-            ExitCode::from(if error.is_refusal() { 3 } else { 1 })
+            ExitCode::from(if error.is_missing_prerequisite() {
+                3
+            } else {
+                1
+            })
         }
     }
 }
@@ -63,14 +69,15 @@ fn measure(args: &Args) -> Result<Outcome, FailoverError> {
         rtt: Duration::from_millis(args.rtt),
     };
     let step = (args.count / 20).max(1);
-    let progress = |Progress { done, of, left }: Progress| {
-        if done % step == 0 || done == of {
-            let left = left.as_nanos() / 1_000_000_000;
-            log(&format!("{done} of {of} silences, {left} s left"));
+    let show = |progress: Progress| {
+        let Progress { done, total, .. } = progress;
+        if done % step == 0 || done == total {
+            let seconds = progress.remaining.as_nanos() / 1_000_000_000;
+            log(&format!("{done} of {total} silences, {seconds} s left"));
         }
     };
     log(&format!("{} silences, seed {}", args.count, args.seed));
-    failover::run(&options, progress)
+    failover::run(&options, show)
 }
 
 fn print(args: &Args, outcome: &Outcome) -> ExitCode {
@@ -79,25 +86,25 @@ fn print(args: &Args, outcome: &Outcome) -> ExitCode {
         Format::Json => format!("{:#}\n", serde_json::json!(outcome)),
     };
     let written = write!(std::io::stdout(), "{text}");
-    // The first is that of the nodes.
+    // The first candidate is the pair of nodes.
     let p99 = outcome.candidates[0].outage.p99.value;
     let is_within = p99 < f64::from(args.bound);
     if !is_within {
         let bound = args.bound;
         log(&format!(
-            "1 % of the nodes' outages last {p99:.0} ms or longer, and {bound} ms is the bound"
+            "the 99th percentile of the nodes' outages is {p99:.0} ms, which exceeds the bound of {bound} ms"
         ));
     }
     ExitCode::from(u8::from(written.is_err() || !is_within))
 }
 
-fn log(words: &str) {
-    let _ = writeln!(std::io::stderr(), "failover: {words}");
+fn log(message: &str) {
+    let _ = writeln!(std::io::stderr(), "failover: {message}");
 }
 
 fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |words, cause| {
-        format!("{words}: {cause}")
+    causes.fold(error.to_string(), |message, cause| {
+        format!("{message}: {cause}")
     })
 }

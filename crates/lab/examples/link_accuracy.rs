@@ -1,10 +1,10 @@
-//! How exactly an emulated link keeps its time: 40 ms, 155 Mbit/s, 10 packets, and real datagrams.
+//! The timing accuracy of an emulated link: 40 ms, 155 Mbit/s, 10 packets, and real datagrams.
 //!
-//! A sender offers datagrams at random moments, 60 % of the link's rate on average. Each carries the time
-//! at which it was handed to the kernel; the kernel stamps its arrival at the other end. The same link in
-//! virtual time, given the same sending times, says when it should have arrived, or that it finds the
-//! queue full. The difference includes what the emulator cannot help: the kernel's own way from the
-//! sender to the device and from the device to the receiver.
+//! A sender sends datagrams at random times, at 60 % of the link's rate on average. Each carries
+//! the time at which it was handed to the kernel; the kernel timestamps its arrival at the
+//! receiver. The same link in virtual time, fed the same sending times, predicts each arrival, or
+//! the drop at a full queue. The difference includes delays outside the emulator: the kernel's from
+//! the sender to the device and from the device to the receiver.
 //!
 //! `cargo run --release -p polypath-lab --example link_accuracy [SECONDS]`
 
@@ -35,7 +35,7 @@ const RATE: Rate = Rate(155_000_000);
 const DELAY: Duration = Duration::from_millis(40);
 const PACKETS: u32 = 10;
 const LOAD: f64 = 0.6;
-/// An IP packet of 1500 bytes carries a datagram of so many.
+/// The UDP payload of an IP packet of 1500 bytes.
 const DATAGRAM: usize = 1472;
 const HEADERS: usize = 28;
 
@@ -59,15 +59,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (network, endpoints) = Network::open(&scenario, Seed(1))?;
     let emulation = Emulation::start(vec![network], clock)?;
     let traffic = exchange(&endpoints, clock, Duration::from_secs(seconds))?;
-    let emulated = emulation.finish()?;
-    print(&traffic, &emulated);
+    let result = emulation.finish()?;
+    print(&traffic, &result);
     Ok(())
 }
 
-/// When datagrams were sent, and when those that arrived did, by their number.
+/// The sending times, and the arrivals with their numbers.
 struct Traffic {
     sent: Vec<Time>,
-    arrived: Vec<(usize, Time)>,
+    arrived: Vec<Arrival>,
+}
+
+struct Arrival {
+    number: usize,
+    at: Time,
 }
 
 fn exchange(endpoints: &Endpoints, clock: Clock, span: Duration) -> io::Result<Traffic> {
@@ -90,9 +95,9 @@ fn exchange(endpoints: &Endpoints, clock: Clock, span: Duration) -> io::Result<T
     })
 }
 
-/// Sends datagrams at exponential intervals and says when.
+/// Sends datagrams at exponential intervals and returns the sending times.
 fn send(socket: &UdpSocket, clock: Clock, span: Duration) -> io::Result<Vec<Time>> {
-    // A sender that cannot keep its own time only makes the pattern another one.
+    // A late sender only changes the pattern of sending times.
     let _ = priority::realtime(5);
     let mut stream = Seed(2).stream("link_accuracy/sender");
     let transmission = RATE.transmission_time(polypath_core::units::Bytes(1500));
@@ -112,8 +117,8 @@ fn send(socket: &UdpSocket, clock: Clock, span: Duration) -> io::Result<Vec<Time
     Ok(sent)
 }
 
-/// Takes datagrams until none has come for half a second.
-fn receive(socket: &UdpSocket, clock: Clock) -> io::Result<Vec<(usize, Time)>> {
+/// Receives datagrams until none has arrived for half a second.
+fn receive(socket: &UdpSocket, clock: Clock) -> io::Result<Vec<Arrival>> {
     let mut arrived = Vec::new();
     let mut buffer = [0; DATAGRAM];
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
@@ -133,10 +138,8 @@ fn receive(socket: &UdpSocket, clock: Clock) -> io::Result<Vec<(usize, Time)>> {
         let ns = i128::from(stamp.tv_sec()) * 1_000_000_000 + i128::from(stamp.tv_nsec());
         let at = clock.at_wall(u64::try_from(ns).unwrap_or(0));
         let number: [u8; 8] = buffer[..8].try_into().expect("eight bytes");
-        arrived.push((
-            usize::try_from(u64::from_be_bytes(number)).unwrap_or(usize::MAX),
-            at,
-        ));
+        let number = usize::try_from(u64::from_be_bytes(number)).unwrap_or(usize::MAX);
+        arrived.push(Arrival { number, at });
     }
 }
 
@@ -150,8 +153,8 @@ impl Payload for LinkPacket {
     }
 }
 
-/// When each datagram should arrive; none where it finds the queue full.
-fn ideal(sent: &[Time]) -> Vec<Option<Time>> {
+/// The expected arrival of each datagram; `None` if the queue is full.
+fn expected_arrivals(sent: &[Time]) -> Vec<Option<Time>> {
     let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(PACKETS));
     let mut link = Link::new(&config, Seed(1), "ideal").expect("the link is possible");
     let mut arrivals = vec![None; sent.len()];
@@ -170,28 +173,28 @@ fn ideal(sent: &[Time]) -> Vec<Option<Time>> {
     arrivals
 }
 
-fn print(traffic: &Traffic, emulated: &EmulationResult) {
-    let ideal = ideal(&traffic.sent);
+fn print(traffic: &Traffic, emulation: &EmulationResult) {
+    let expected = expected_arrivals(&traffic.sent);
     let (mut late, mut early) = (Lateness::default(), 0_u64);
-    for &(number, at) in &traffic.arrived {
-        let Some(expected) = ideal.get(number).copied().flatten() else {
+    for &Arrival { number, at } in &traffic.arrived {
+        let Some(due) = expected.get(number).copied().flatten() else {
             continue;
         };
-        early += u64::from(at < expected);
-        late.record(Duration(at.0.abs_diff(expected.0)));
+        early += u64::from(at < due);
+        late.record(Duration(at.0.abs_diff(due.0)));
     }
     let us = |d: Duration| d.as_secs_f64() * 1e6;
     let row = |what: &str, l: &Lateness| {
         let (p50, p99, max) = (us(l.quantile(0.5)), us(l.quantile(0.99)), us(l.max()));
         println!("{what:<28} {p50:>9.1} {p99:>9.1} {max:>9.1}");
     };
-    let delivered = ideal.iter().flatten().count();
+    let delivered = expected.iter().flatten().count();
     println!(
         "link: {RATE}, {DELAY}, {PACKETS} packets; real-time priority: {}",
-        emulated.realtime
+        emulation.realtime
     );
     println!(
-        "datagrams: {} sent, {} arrived, {delivered} by the model, {early} early",
+        "datagrams: {} sent, {} arrived, {delivered} predicted, {early} early",
         traffic.sent.len(),
         traffic.arrived.len()
     );
@@ -200,6 +203,6 @@ fn print(traffic: &Traffic, emulated: &EmulationResult) {
         "microseconds", "p50", "p99", "max"
     );
     row("delay error, end to end", &late);
-    row("emulator's packets, late by", &emulated.lateness.packets);
-    row("emulator's wakes, late by", &emulated.lateness.wakes);
+    row("lateness of packets", &emulation.lateness.packets);
+    row("lateness of wakes", &emulation.lateness.wakes);
 }

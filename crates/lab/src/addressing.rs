@@ -1,6 +1,6 @@
-//! Which address and which device stands where.
+//! Addresses, ports and device names of a lab.
 //!
-//! All namespaces are private, so that every scheme uses the same addresses.
+//! Every scheme uses the same ones, since all namespaces are private.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,10 +15,10 @@ pub(crate) const NODE_PORT: u16 = 7001;
 /// The TCP port of the HTTP server.
 pub(crate) const HTTP_PORT: u16 = 8080;
 
-/// Both ends.
+/// Both sides.
 pub(crate) const SIDES: [Side; 2] = [Side::Server, Side::Client];
 
-/// The name of an end in files and messages.
+/// The name of a side in files and messages.
 pub(crate) const fn side_name(side: Side) -> &'static str {
     match side {
         Side::Server => "server",
@@ -33,24 +33,25 @@ const fn host(side: Side) -> u8 {
     }
 }
 
-/// The device at an end of a path, where packets enter and leave the simulated network.
+/// The device at one end of a path, through which packets enter and leave the simulated network.
 pub(crate) fn path_device(path: PathId) -> String {
     format!("p{}", u16::from(path.0) + 1)
 }
 
-/// Whether a device is that of a path.
+/// Whether `name` is the name of a path's device.
 pub(crate) fn is_path_device(name: &str) -> bool {
     name.strip_prefix('p')
         .is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
-/// The address at an end of a path: 10.128.0.1 and .2 for the first, 10.129.0.1 and .2 for the second, ...
+/// The address at one end of a path: 10.128.0.1 and .2 for the first, 10.129.0.1 and .2 for the
+/// second, ...
 pub(crate) fn path_address(path: PathId, side: Side) -> Prefix {
     let address = Ipv4Addr::new(10, 128 + path.0 % 64, 0, host(side));
     prefix(IpAddr::V4(address), 24)
 }
 
-/// The IPv4 and IPv6 addresses of a node, by which applications reach it over all paths.
+/// The IPv4 and IPv6 overlay addresses of a node.
 pub(crate) fn overlay_addresses(side: Side) -> [Prefix; 2] {
     let v4 = Ipv4Addr::new(10, 77, 0, host(side));
     let v6 = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(host(side)));
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_ends_share_an_address() {
+    fn addresses_are_unique() {
         let mut all: Vec<Prefix> = SIDES.into_iter().flat_map(overlay_addresses).collect();
         for path in 0..64 {
             all.extend(SIDES.map(|side| path_address(PathId(path), side)));

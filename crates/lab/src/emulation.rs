@@ -1,4 +1,4 @@
-//! Several networks in real time, on a thread of their own.
+//! Real-time emulation of several networks on one thread.
 
 mod event_handler;
 mod lateness;
@@ -6,24 +6,20 @@ mod lateness;
 use std::io;
 use std::thread::JoinHandle;
 
-use polypath_core::time::Time;
-use polypath_core::units::Rate;
-use polypath_link::Counters;
 use polypath_live::clock::Clock;
 use polypath_live::drive::{Driver, StopHandle};
 use polypath_live::priority;
-use polypath_sim::world::{BackgroundBytes, LinkName};
 
-use crate::network::Network;
+use crate::network::{Network, Snapshot};
 use event_handler::{EmulatorEventHandler, RequestSender};
 pub use lateness::EmulationLateness;
 
-/// The real-time priority of the thread, below that of the kernel's own.
+/// The real-time priority of the thread, below the kernel's own threads.
 const PRIORITY: u8 = 10;
 
-/// Networks that carry packets in real time until they are finished with.
+/// A running emulation, which carries packets in real time until it is finished or dropped.
 ///
-/// One thread drives them all, with a real-time priority where that is allowed.
+/// One thread drives all networks, with a real-time priority if the system allows it.
 #[derive(Debug)]
 pub struct Emulation {
     thread: Option<JoinHandle<io::Result<EmulationResult>>>,
@@ -31,30 +27,19 @@ pub struct Emulation {
     requests: RequestSender,
 }
 
-/// What an emulation leaves behind.
+/// The networks and lateness of a finished emulation.
 #[derive(Debug)]
 pub struct EmulationResult {
-    /// The networks, in the order in which they were given.
+    /// The networks, in the order passed to [`Emulation::start`].
     pub networks: Vec<Network>,
-    /// How late it was, over the span that was asked for or else from start to end.
+    /// The lateness between `start_counting` and `stop_counting`, or over the whole emulation.
     pub lateness: EmulationLateness,
     /// Whether the thread had a real-time priority.
     pub realtime: bool,
 }
 
-/// The totals of a network at a point in time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot {
-    /// The point in time.
-    pub at: Time,
-    /// What background traffic has delivered.
-    pub background: BackgroundBytes,
-    /// Each link of the paths, one direction at a time, with its rate and totals.
-    pub links: Vec<(LinkName, Rate, Counters)>,
-}
-
 impl Emulation {
-    /// Lets `networks` run by `clock` from now on; fails where the system gives no thread or descriptors.
+    /// Starts `networks` on `clock`; fails if the system refuses the thread or its descriptors.
     pub fn start(networks: Vec<Network>, clock: Clock) -> io::Result<Self> {
         let mut driver = Driver::new(clock)?;
         let stop = driver.stop_handle();
@@ -74,8 +59,8 @@ impl Emulation {
         })
     }
 
-    /// Fails, with the reason, where the networks no longer run; they end by themselves only where a
-    /// device fails.
+    /// Checks that the emulation is running; fails with the cause if it has stopped, which only a
+    /// device error causes.
     pub fn check(&mut self) -> io::Result<()> {
         match self.thread.take_if(|thread| thread.is_finished()) {
             None if self.thread.is_some() => Ok(()),
@@ -85,35 +70,36 @@ impl Emulation {
         }
     }
 
-    /// The totals of all networks, taken at one point in time.
+    /// The totals of all networks at one point in time.
     ///
-    /// Fails, with the reason, where the networks no longer run.
+    /// Fails with the cause if the emulation has stopped.
     pub fn snapshot(&mut self) -> io::Result<Vec<Snapshot>> {
         let snapshots = self.requests.snapshot();
-        self.explain(snapshots)
+        self.with_cause(snapshots)
     }
 
-    /// Counts lateness anew from here on; fails, with the reason, where the networks no longer run.
+    /// Restarts the measurement of lateness; fails with the cause if the emulation has stopped.
     pub fn start_counting(&mut self) -> io::Result<()> {
-        let told = self.requests.start_counting();
-        self.explain(told)
+        let sent = self.requests.start_counting();
+        self.with_cause(sent)
     }
 
-    /// Counts no lateness from here on; fails, with the reason, where the networks no longer run.
+    /// Ends the measurement of lateness; fails with the cause if the emulation has stopped.
     pub fn stop_counting(&mut self) -> io::Result<()> {
-        let told = self.requests.stop_counting();
-        self.explain(told)
+        let sent = self.requests.stop_counting();
+        self.with_cause(sent)
     }
 
-    /// Whoever cannot be asked has ended, with a reason of its own.
-    fn explain<T>(&mut self, answer: io::Result<T>) -> io::Result<T> {
-        answer.map_err(|error| match self.thread.take() {
+    /// Replaces a failed request's error by the error that stopped the thread.
+    fn with_cause<T>(&mut self, reply: io::Result<T>) -> io::Result<T> {
+        reply.map_err(|error| match self.thread.take() {
             Some(thread) => join(Some(thread)).err().unwrap_or(error),
             None => error,
         })
     }
 
-    /// Stops the networks and hands them back; fails, with the reason, where they had ended before.
+    /// Stops the emulation and returns its networks; fails with the cause if it had already
+    /// stopped.
     pub fn finish(mut self) -> io::Result<EmulationResult> {
         self.stop.stop();
         join(self.thread.take())
@@ -132,7 +118,7 @@ impl Drop for Emulation {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {
-            // Whoever drops it unfinished is on the way out with an error of its own.
+            // An emulation is dropped unfinished only on the way out with another error.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The two ends of a scenario: a namespace each, with a device for every path.
+//! The two endpoints of a scenario: a network namespace each, with a TUN device for every path.
 
 use std::io;
 
@@ -10,13 +10,14 @@ use crate::LabError;
 use crate::addressing::{SIDES, is_path_device, path_address, path_device};
 use crate::namespace::Namespace;
 
-/// The largest packet of a path, in bytes: that of Ethernet.
+/// The MTU of a path in bytes: Ethernet's.
 const MTU: u16 = 1500;
-/// How many packets wait in a device for the emulator; more than a burst of a host, so that packets are
-/// lost on the simulated links alone.
+/// The queue of a device in packets: longer than a burst of a host, so that packets are lost on
+/// simulated links alone.
 const DEVICE_QUEUE: u32 = 5000;
 
-/// The column of the kernel's table of devices after eight of reception, bytes, packets and errors.
+/// The column of transmit drops in /proc/net/dev: after eight columns of reception, bytes, packets,
+/// errors.
 const TRANSMIT_DROPS: usize = 11;
 
 /// The namespaces of server and client.
@@ -26,7 +27,7 @@ pub struct Endpoints {
     client: Namespace,
 }
 
-/// Where packets of the real world enter and leave the simulated one.
+/// A port of the simulated network and the TUN device through which its packets enter and leave.
 #[derive(Debug)]
 pub(crate) struct PortDevice {
     pub(crate) port: PortId,
@@ -34,31 +35,33 @@ pub(crate) struct PortDevice {
 }
 
 impl Endpoints {
-    /// Two namespaces, and in each a device for every path, with addresses of one network; fails where either
-    /// is refused.
+    /// Creates both namespaces with a device for every path in each; the devices of a path share a
+    /// subnet.
+    ///
+    /// Fails if the system refuses a namespace or a device.
     pub(crate) fn open(paths: u8) -> Result<(Self, Vec<PortDevice>), LabError> {
         let namespace = || open_namespace().map_err(LabError::Namespace);
         let endpoints = Self {
             server: namespace()?,
             client: namespace()?,
         };
-        let mut gates = Vec::new();
+        let mut devices = Vec::new();
         for path in (0..paths).map(PathId) {
             for side in SIDES {
                 let port = PortId { path, side };
-                gates.push(endpoints.open_gate(port)?);
+                devices.push(endpoints.open_device(port)?);
             }
         }
         for side in SIDES {
             let namespace = endpoints.at(side);
-            // The overlay's device, which comes later, does speak IPv6.
-            set_where_known(namespace, "ipv6/conf/default/disable_ipv6", "0")
+            // The overlay's device, created later, uses IPv6.
+            set_if_present(namespace, "ipv6/conf/default/disable_ipv6", "0")
                 .map_err(LabError::Namespace)?;
         }
-        Ok((endpoints, gates))
+        Ok((endpoints, devices))
     }
 
-    /// The namespace of one end.
+    /// The namespace of one side.
     #[must_use]
     pub fn at(&self, side: Side) -> &Namespace {
         match side {
@@ -67,8 +70,10 @@ impl Endpoints {
         }
     }
 
-    /// How many packets the kernel has dropped on the way to the simulated network, because a device's queue
-    /// was full; fails where the system does not tell.
+    /// The number of packets that the kernel dropped at full device queues before the simulated
+    /// network.
+    ///
+    /// Fails if the namespace cannot be entered or /proc/net/dev cannot be read.
     pub(crate) fn dropped(&self) -> io::Result<u64> {
         let mut dropped = 0;
         for side in SIDES {
@@ -78,13 +83,13 @@ impl Endpoints {
         Ok(dropped)
     }
 
-    fn open_gate(&self, port: PortId) -> Result<PortDevice, LabError> {
+    fn open_device(&self, port: PortId) -> Result<PortDevice, LabError> {
         let config = TunConfig {
             name: path_device(port.path),
             addresses: vec![path_address(port.path, port.side)],
             mtu: MTU,
             queue: DEVICE_QUEUE,
-            // Each packet is to have its time.
+            // Aggregated packets would lose their individual times.
             offload: false,
         };
         let opened = self.at(port.side).run(|| Ok(Tun::open(&config)));
@@ -93,7 +98,7 @@ impl Endpoints {
     }
 }
 
-/// The transmit drops of the paths' devices in the kernel's table of devices (proc(5), /proc/net/dev).
+/// The transmit drops of the paths' devices in a table of /proc/net/dev (proc(5)).
 fn dropped_on_paths(table: &str) -> u64 {
     let rows = table.lines().filter_map(|line| line.split_once(':'));
     rows.filter(|(name, _)| is_path_device(name.trim()))
@@ -102,19 +107,19 @@ fn dropped_on_paths(table: &str) -> u64 {
         .sum()
 }
 
-/// A namespace whose hosts behave alike in every transfer and send nothing of their own accord.
+/// A namespace whose host behaves alike in every transfer and sends nothing unasked.
 fn open_namespace() -> io::Result<Namespace> {
     let namespace = Namespace::new()?;
-    // Without this a connection starts with what the last one learnt of the path.
+    // Otherwise a connection starts with cached metrics of the previous one.
     namespace.set("ipv4/tcp_no_metrics_save", "1")?;
     for (parameter, value) in [("disable_ipv6", "1"), ("router_solicitations", "0")] {
-        set_where_known(&namespace, &format!("ipv6/conf/default/{parameter}"), value)?;
+        set_if_present(&namespace, &format!("ipv6/conf/default/{parameter}"), value)?;
     }
     Ok(namespace)
 }
 
-/// Sets a parameter, unless the kernel does not have it (IPv6 may be left out).
-fn set_where_known(namespace: &Namespace, parameter: &str, value: &str) -> io::Result<()> {
+/// Sets a parameter if the kernel has it: it may be built without IPv6.
+fn set_if_present(namespace: &Namespace, parameter: &str, value: &str) -> io::Result<()> {
     match namespace.set(parameter, value) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drops_are_those_of_the_paths() {
+    fn only_drops_of_path_devices_count() {
         let table = "\
 Inter-|   Receive                            |  Transmit
  face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed

@@ -1,6 +1,6 @@
-//! Why a lab did not come to its end.
+//! Errors of a lab.
 //!
-//! As usual, an error's text leaves its cause to [`std::error::Error::source`].
+//! An error's text does not include its cause, which [`std::error::Error::source`] returns.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use polypath_sim::network::BuildError;
 
 use crate::preflight::PreflightError;
 
-/// Why a lab did not come to its end.
+/// An error of a lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A lab cannot run here.
+    /// A prerequisite of the lab is missing.
     #[error(transparent)]
     Preflight(#[from] PreflightError),
-    /// The scenario makes no network.
+    /// The scenario does not describe a valid network.
     #[error(transparent)]
     Scenario(#[from] BuildError),
     /// A namespace could not be set up.
@@ -27,10 +27,10 @@ pub enum LabError {
     /// A device could not be set up.
     #[error(transparent)]
     Device(#[from] TunError),
-    /// The media file to be transferred could not be read, or is empty.
-    #[error("cannot transfer the clip")]
+    /// The media file to transfer could not be read or is empty.
+    #[error("cannot read the file to transfer")]
     TransferFile(#[source] io::Error),
-    /// The folder in which files are to be kept cannot be used, or is not empty.
+    /// The folder for the lab's files cannot be used or is not empty.
     #[error("cannot keep the lab's files")]
     Keep(#[source] io::Error),
     /// The emulated network failed.
@@ -41,10 +41,10 @@ pub enum LabError {
     Programs {
         /// The scheme.
         scheme: Scheme,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// A transfer could not be attempted.
+    /// A transfer could not be started.
     #[error("cannot transfer")]
     Transfer(#[source] io::Error),
     /// The lab's own files could not be written or read.
@@ -55,20 +55,20 @@ pub enum LabError {
     Events {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: ReadEventsError,
     },
-    /// Signals could not be caught.
-    #[error("cannot catch signals")]
+    /// Signal handlers could not be installed.
+    #[error("cannot install signal handlers")]
     Signals(#[source] io::Error),
-    /// The lab was told to stop.
+    /// The lab was interrupted by a signal.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl LabError {
-    /// The failure of a scheme's programs.
-    pub(crate) fn of(scheme: Scheme, source: io::Error) -> Self {
+    /// The error of a scheme's programs; [`Self::Interrupted`] if `source` is an interrupted wait.
+    pub(crate) fn of_scheme(scheme: Scheme, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::Interrupted => Self::Interrupted,
             _ => Self::Programs { scheme, source },
@@ -77,7 +77,7 @@ impl LabError {
 }
 
 impl From<io::Error> for LabError {
-    /// A wait that was interrupted, or a transfer that could not be attempted.
+    /// [`LabError::Interrupted`] for an interrupted wait, else [`LabError::Transfer`].
     fn from(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::Interrupted => Self::Interrupted,

@@ -1,37 +1,39 @@
-//! How long a flow stands still when the path that carries it goes silent: over two nodes, and over kernel MPTCP.
+//! Outages of a flow when the path that carries it goes silent: over two nodes, and over kernel
+//! MPTCP.
 //!
-//! *What runs.* Three candidates at once, each in two namespaces of its own, joined by two emulated links of one rate
-//! and one round trip: two nodes with the policy `single-path`, and by default all else that decides, which carry datagrams; and MPTCP
-//! (RFC 8684) of the running kernel, which carries the same messages as a stream, with the default of
-//! `net.mptcp.stale_loss_cnt` and with 1, the least. Each carries a [flow](crate::flow) from the server's side to the
-//! client's.
+//! *Setup.* Three candidates run at once, each between two namespaces of its own that two emulated
+//! links of equal rate and round-trip time connect: two nodes with the policy `single-path` and
+//! otherwise default settings, which carry datagrams; and MPTCP (RFC 8684) of the running kernel,
+//! which carries the same messages as a stream, with the default of `net.mptcp.stale_loss_cnt` and
+//! with its minimum, 1. Each carries a [flow](crate::flow) from the server side to the client side.
 //!
-//! *A silence* loses whatever enters or would leave a link, in both directions, and nobody is told. It begins and
-//! ends for all at the same instants. For each it is the link that carried most of its flow over the last
-//! [`CARRIED`]; how much that was, stands beside each result, since MPTCP may use both. Lengths and pauses are drawn
-//! from a seed. The next silence waits until all have settled: each node deems each path live or returning; each
-//! subflow of MPTCP has no retransmission timer that backed off, and none is stale.
+//! *Silence.* A silenced link drops every packet in both directions without any notification.
+//! Silences start and end at the same instants for all candidates. Each candidate loses the link
+//! that carried most of its flow over the last [`SELECTION_WINDOW`]; results state that share,
+//! since MPTCP may use both links. Lengths and pauses are drawn from a seed. The next silence
+//! starts once all candidates have settled: each node considers each path live or returning; no
+//! MPTCP subflow is stale or has backed off its retransmission timer.
 //!
-//! *Time.* The links' thread has a real-time priority, and so have, below it, the ends of the flows and the nodes, where
-//! the system allows it: what other processes want of the machine shows as little in one candidate as in another.
+//! *Time.* The links' thread has a real-time priority, and the flow's threads and the nodes a lower
+//! one, if the system allows it, so that the load of other processes affects all candidates alike.
 //!
-//! *What is told.* The outage is by how much longer than the flow's interval nothing arrived, at the longest between
-//! the beginning of a silence and that of the next. The latency is normal again when the last message has arrived
-//! that came [`LATE`] later than the flow's median. Datagrams that a silence took are lost, whereas MPTCP sends them
-//! again: the first are counted, the second show in the latency.
+//! *Metrics.* The outage is the longest gap between arrivals from the start of a silence to the
+//! start of the next, minus the flow's interval. Latency has recovered when the last message has
+//! arrived whose latency exceeds the flow's median by more than [`LATE`]. Datagrams that a silence
+//! drops are lost, whereas MPTCP retransmits: the loss counter shows the former, latency the
+//! latter.
 
 mod candidate;
 mod error;
 mod measurement;
 mod mptcp;
 mod node_pair;
+mod parameters;
 mod schedule;
 mod table;
 
-use std::time::Duration as StdDuration;
-
 use polypath_core::rng::Seed;
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Duration;
 use polypath_live::clock::Clock;
 use polypath_scenario::Scenario;
 use serde::Serialize;
@@ -43,72 +45,58 @@ use crate::preflight;
 use candidate::{Candidate, CandidateKind};
 pub use error::FailoverError;
 pub use measurement::{Distribution, Measurement, Sample};
-use schedule::Schedule;
+pub use parameters::{LATE, SELECTION_WINDOW};
+use parameters::{RATE, SETTLE_POLL, SETTLE_TIMEOUT};
+use schedule::{Schedule, SilencePeriod};
 pub use table::render;
 
-/// Before a silence, the link that carries the flow is looked for over this time: 25 messages, so that a heartbeat that is
-/// padded to find a path's MTU weighs little.
-pub const CARRIED: Duration = Duration::from_millis(500);
-/// A message that comes so much later than the median counts as late.
-pub const LATE: Duration = Duration::from_millis(50);
-/// The rate of each link.
-const RATE: &str = "100 Mbit/s";
-/// How long all may take to settle after a silence, and how often they are asked.
-const PATIENCE: Duration = Duration::from_secs(60);
-const INTERVAL: Duration = Duration::from_millis(50);
-
-/// What is to be done.
+/// The parameters of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many silences.
+    /// The number of silences.
     pub silences: u32,
-    /// The root of what is drawn.
+    /// The root seed of pauses and lengths.
     pub seed: Seed,
     /// The round-trip time of both links.
     pub rtt: Duration,
 }
 
-/// How far it has come.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Silences that are over.
+    /// The number of finished silences.
     pub done: u32,
-    /// Of how many.
-    pub of: u32,
-    /// How long the others take.
-    pub left: Duration,
+    /// The total number of silences.
+    pub total: u32,
+    /// The estimated remaining time.
+    pub remaining: Duration,
 }
 
-/// What came of it.
+/// The result of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// The root of what was drawn.
+    /// The root seed of pauses and lengths.
     pub seed: u64,
-    /// How many silences there were.
+    /// The number of silences.
     pub silences: u32,
     /// The round-trip time of both links, in milliseconds.
     pub rtt_ms: f64,
-    /// How long the silences lasted in the mean, and from the first to the end of the last, in seconds.
+    /// The mean length of a silence in seconds.
     pub mean_silence_s: f64,
-    /// From the beginning of the first to the end of the last.
+    /// The time from the start of the first silence to the end of the last, in seconds.
     pub span_s: f64,
-    /// Whether the emulated links, the nodes and the ends of the flows had a real-time priority.
+    /// Whether the emulated links, the nodes and the flows' threads had a real-time priority.
     pub realtime: bool,
-    /// The 99th percentile of how much later than due they gave packets, in milliseconds.
+    /// The 99th percentile of the lateness of packets that left the links, in milliseconds.
     pub late_ms: f64,
-    /// Those that were compared.
+    /// The results of each candidate.
     pub candidates: Vec<Measurement>,
 }
 
-/// A silence: from when until when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SilencePeriod {
-    from: Time,
-    until: Time,
-}
-
-/// Silences paths, and measures; fails where the lab or MPTCP is not to be had, where a candidate does not settle, and
-/// with [`FailoverError::Interrupted`] where the process is told to stop. Nothing is left behind.
+/// Runs the measurement.
+///
+/// Fails if the lab or MPTCP is not available, if a candidate does not settle, and with
+/// [`FailoverError::Interrupted`] on a signal to stop. Leaves nothing behind.
 pub fn run(
     options: &Options,
     mut progress: impl FnMut(Progress),
@@ -120,8 +108,8 @@ pub fn run(
     let scenario = scenario(options.rtt)?;
     let (mut networks, mut endpoints) = (Vec::new(), Vec::new());
     for _ in CandidateKind::ALL {
-        let (network, both) = Network::open(&scenario, options.seed)?;
-        endpoints.push((both, network.silence()));
+        let (network, pair) = Network::open(&scenario, options.seed)?;
+        endpoints.push((pair, network.silence()));
         networks.push(network);
     }
     let mut emulation = Emulation::start(networks, clock)?;
@@ -129,13 +117,13 @@ pub fn run(
     for (kind, (endpoints, silence)) in CandidateKind::ALL.into_iter().zip(endpoints) {
         candidates.push(Candidate::start(kind, endpoints, silence, clock)?);
     }
-    let mut stage = FailoverRun {
+    let mut run = FailoverRun {
         emulation: &mut emulation,
         candidates: &mut candidates,
         interrupt: &interrupt,
         clock,
     };
-    let periods = stage.silence_all(options, &mut progress)?;
+    let periods = run.silence_all(options, &mut progress)?;
     let totals = emulation.snapshot()?;
     let measured: Result<Vec<Measurement>, FailoverError> = candidates
         .into_iter()
@@ -145,7 +133,7 @@ pub fn run(
     Ok(outcome(options, &periods, measured?, &emulation.finish()?))
 }
 
-/// What a run is made of, while it lasts.
+/// A measurement in progress.
 struct FailoverRun<'a> {
     emulation: &'a mut Emulation,
     candidates: &'a mut [Candidate],
@@ -161,20 +149,20 @@ impl FailoverRun<'_> {
     ) -> Result<Vec<SilencePeriod>, FailoverError> {
         let mut periods: Vec<SilencePeriod> = Vec::new();
         let start = self.clock.now();
-        for (done, (pause, length)) in (1..=options.silences).zip(Schedule::new(options.seed)) {
-            self.settle()?;
-            self.sleep(pause)?;
-            self.choose()?;
-            periods.push(self.silence(length)?);
+        for (done, next) in (1..=options.silences).zip(Schedule::new(options.seed)) {
+            self.wait_until_settled()?;
+            self.sleep(next.pause)?;
+            self.select_links()?;
+            periods.push(self.silence(next.length)?);
             let each = self.clock.now().since(start).scale(1, u64::from(done));
             progress(Progress {
                 done,
-                of: options.silences,
-                left: each * u64::from(options.silences - done),
+                total: options.silences,
+                remaining: each * u64::from(options.silences - done),
             });
         }
-        // What the last silence did belongs to its results, too.
-        self.settle()?;
+        // The results of the last silence include the time until its candidates have settled.
+        self.wait_until_settled()?;
         Ok(periods)
     }
 
@@ -184,9 +172,9 @@ impl FailoverRun<'_> {
             .sleep_until(self.clock, self.clock.now() + span)?)
     }
 
-    /// Waits until a silence of either path would find another that can be used.
-    fn settle(&mut self) -> Result<(), FailoverError> {
-        let deadline = self.clock.now() + PATIENCE;
+    /// Waits until every candidate can use either link.
+    fn wait_until_settled(&mut self) -> Result<(), FailoverError> {
+        let deadline = self.clock.now() + SETTLE_TIMEOUT;
         loop {
             self.emulation.check()?;
             let mut unsettled = Vec::new();
@@ -199,29 +187,29 @@ impl FailoverRun<'_> {
                 return Ok(());
             };
             if self.clock.now() > deadline {
-                let (who, reason) = (kind.name(), reason.clone());
-                return Err(FailoverError::Unsettled { who, reason });
+                let (candidate, reason) = (kind.name(), reason.clone());
+                return Err(FailoverError::Unsettled { candidate, reason });
             }
-            self.sleep(INTERVAL)?;
+            self.sleep(SETTLE_POLL)?;
         }
     }
 
-    /// Finds the link that carries each flow.
-    fn choose(&mut self) -> Result<(), FailoverError> {
+    /// Selects the link to silence for each candidate: the one that carries most of its flow.
+    fn select_links(&mut self) -> Result<(), FailoverError> {
         let before = self.emulation.snapshot()?;
-        self.sleep(CARRIED)?;
+        self.sleep(SELECTION_WINDOW)?;
         let after = self.emulation.snapshot()?;
         for (candidate, totals) in self.candidates.iter_mut().zip(before.iter().zip(&after)) {
-            candidate.choose(totals.0, totals.1);
+            candidate.select_link(totals.0, totals.1);
         }
         Ok(())
     }
 
     fn silence(&mut self, length: Duration) -> Result<SilencePeriod, FailoverError> {
         let from = self.clock.now();
-        self.candidates.iter().for_each(Candidate::fall_silent);
+        self.candidates.iter().for_each(Candidate::begin_silence);
         let slept = self.sleep(length);
-        self.candidates.iter().for_each(Candidate::speak);
+        self.candidates.iter().for_each(Candidate::end_silence);
         slept?;
         let until = self.clock.now();
         Ok(SilencePeriod { from, until })
@@ -261,6 +249,3 @@ fn outcome(
         candidates,
     }
 }
-
-/// How long whoever waits for bytes or for room waits before looking whether all is over.
-const READ_TIMEOUT: StdDuration = StdDuration::from_millis(100);

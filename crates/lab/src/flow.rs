@@ -1,7 +1,7 @@
-//! A flow of 50 messages a second, and how long it stood still.
+//! A flow of 50 messages per second, and its outages.
 //!
-//! A message says its number and is due at its own time, however late the one before it left; so its latency counts
-//! the time for which a sender was held up, too.
+//! Each message carries its number and is due at a fixed time, however late the previous one left;
+//! its latency therefore includes the time for which the sender was blocked.
 
 use std::io;
 use std::thread::sleep;
@@ -9,32 +9,32 @@ use std::thread::sleep;
 use polypath_core::time::{Duration, Time};
 use polypath_live::clock::Clock;
 
-/// Between two messages.
+/// The interval between two messages.
 pub const INTERVAL: Duration = Duration::from_millis(20);
-/// Bytes of a message.
+/// The size of a message in bytes.
 pub const LEN: usize = 1000;
-/// Bytes of its number, with which it begins.
-const NUMBER: usize = 4;
+/// The size of the number at the start of a message, in bytes.
+const NUMBER_LEN: usize = 4;
 
-/// A message that arrived.
+/// The arrival of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number; the first is 0.
+    /// The number of the message, from 0.
     pub number: u32,
-    /// When.
+    /// The time of arrival.
     pub at: Time,
 }
 
 impl Arrival {
-    /// How long after it was due in a flow that began at `start`.
+    /// The time from the message's due time in a flow started at `start` to its arrival.
     #[must_use]
     pub fn latency(&self, start: Time) -> Duration {
         self.at.since(start + INTERVAL * u64::from(self.number))
     }
 }
 
-/// Sends messages, the first now, for as long as `wanted` says of the number of the next; says how many. Fails where
-/// `write` does.
+/// Sends messages, the first one now, while `wanted` returns true for the number of the next;
+/// returns their number. Fails if `write` does.
 pub fn send(
     clock: Clock,
     mut wanted: impl FnMut(u32) -> bool,
@@ -44,7 +44,7 @@ pub fn send(
     let mut number = 0;
     while wanted(number) {
         let mut message = [0; LEN];
-        message[..NUMBER].copy_from_slice(&number.to_be_bytes());
+        message[..NUMBER_LEN].copy_from_slice(&number.to_be_bytes());
         write(&message)?;
         number += 1;
         pause((start + INTERVAL * u64::from(number)).since(clock.now()));
@@ -52,8 +52,10 @@ pub fn send(
     Ok(number)
 }
 
-/// Takes messages until the sender's end of the connection, or until none comes in time and `over`; fails where `read`
-/// does otherwise.
+/// Receives messages until the end of the stream, or until `read` times out and `over` returns
+/// true.
+///
+/// Fails if `read` fails for another reason than a timeout.
 pub fn receive(
     clock: Clock,
     mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
@@ -69,7 +71,7 @@ pub fn receive(
             Err(e) => return Err(e),
         }
         if filled == LEN {
-            let digits = buffer[..NUMBER].iter();
+            let digits = buffer[..NUMBER_LEN].iter();
             let number = digits.fold(0, |number, byte| number << 8 | u32::from(*byte));
             let at = clock.now();
             arrivals.push(Arrival { number, at });
@@ -78,18 +80,18 @@ pub fn receive(
     }
 }
 
-/// By how much longer than [`INTERVAL`] nothing arrived, at the longest of all times that ended after `from` and began
-/// before `until`; nothing where no two messages arrived around then.
+/// The longest gap between arrivals that ended after `from` and began before `until`, minus
+/// [`INTERVAL`]; `None` if there is no such gap.
 #[must_use]
 pub fn outage(arrivals: &[Arrival], from: Time, until: Time) -> Option<Duration> {
     let first = arrivals.partition_point(|arrival| arrival.at <= from);
     let pairs = arrivals[first.saturating_sub(1)..].windows(2);
-    let met = pairs.take_while(|pair| pair[0].at < until);
-    let longest = met.map(|pair| pair[1].at.since(pair[0].at)).max()?;
+    let gaps = pairs.take_while(|pair| pair[0].at < until);
+    let longest = gaps.map(|pair| pair[1].at.since(pair[0].at)).max()?;
     Some(Duration(longest.0.saturating_sub(INTERVAL.0)))
 }
 
-/// Does nothing for so long.
+/// Blocks the thread for `span`.
 pub fn pause(span: Duration) {
     sleep(std::time::Duration::from_nanos(span.as_nanos()));
 }
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_what_the_longest_gap_has_beyond_the_interval() {
+    fn an_outage_is_the_longest_gap_minus_the_interval() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let arrivals = arrivals(&[0, 20, 40, 180, 200, 1200, 1220]);
         let found = |from, until| {
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_put_together_from_what_comes_of_a_stream() {
+    fn messages_are_reassembled_from_a_stream() {
         let clock = Clock::starting_now();
         let mut stream = Vec::new();
         let sent = send(
@@ -141,15 +143,15 @@ mod tests {
             },
         );
         assert_eq!(sent.unwrap(), 3);
-        let (mut taken, mut turn) = (0, 0);
+        let (mut consumed, mut calls) = (0, 0);
         let read = |buffer: &mut [u8]| {
-            turn += 1;
-            if turn % 3 == 0 {
+            calls += 1;
+            if calls % 3 == 0 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            let len = (stream.len() - taken).min(buffer.len()).min(700);
-            buffer[..len].copy_from_slice(&stream[taken..taken + len]);
-            taken += len;
+            let len = (stream.len() - consumed).min(buffer.len()).min(700);
+            buffer[..len].copy_from_slice(&stream[consumed..consumed + len]);
+            consumed += len;
             Ok(len)
         };
         let arrivals = receive(clock, read, || false).unwrap();

@@ -1,4 +1,4 @@
-//! What a scenario asks of the TCP of its real hosts, as metrics of a route and parameters of a namespace.
+//! The scenario's TCP settings for its real hosts, as route metrics and namespace parameters.
 
 use std::net::IpAddr;
 
@@ -8,11 +8,11 @@ use polypath_scenario::{CongestionControl, Scenario};
 /// A TCP header without options, in bytes.
 const TCP_HEADER: u64 = 20;
 
-/// Bounds on the room for what a receiver has not read, in bytes.
-const LEAST_ROOM: u64 = 16 << 10;
-const MOST_ROOM: u64 = 256 << 20;
+/// Bounds on the receive buffer in bytes.
+const MIN_BUFFER: u64 = 16 << 10;
+const MAX_BUFFER: u64 = 256 << 20;
 
-/// What a scenario asks of the TCP of its real hosts.
+/// The TCP settings of the real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HostTcp {
     congestion_control: CongestionControl,
@@ -26,7 +26,7 @@ pub(crate) struct HostTcp {
 }
 
 impl HostTcp {
-    /// What `scenario` asks for.
+    /// The settings of `scenario`.
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self {
             congestion_control: scenario.lab.congestion_control,
@@ -37,20 +37,20 @@ impl HostTcp {
         }
     }
 
-    /// The congestion control by the kernel's name.
+    /// The kernel's name of the congestion control.
     pub(crate) fn congestion_control(&self) -> &'static str {
         self.congestion_control.name()
     }
 
-    /// The parameters of a namespace, by their paths below `/proc/sys/net`, without which a receiver
-    /// would leave the window of its route behind as it measures.
+    /// The namespace parameters, by their paths below `/proc/sys/net`, that keep the kernel's
+    /// receive buffer autotuning from exceeding the window of the route.
     pub(crate) fn parameters(&self) -> [(&'static str, String); 2] {
-        // A packet's buffer takes up to four times the room of its payload.
-        let room = 4 * self.segment * u64::from(self.receiver_window);
-        let room = room.clamp(LEAST_ROOM, MOST_ROOM);
+        // The kernel accounts up to four times the payload for a packet's buffer.
+        let buffer = 4 * self.segment * u64::from(self.receiver_window);
+        let buffer = buffer.clamp(MIN_BUFFER, MAX_BUFFER);
         [
             ("ipv4/tcp_moderate_rcvbuf", "0".to_owned()),
-            ("ipv4/tcp_rmem", format!("{LEAST_ROOM} {room} {room}")),
+            ("ipv4/tcp_rmem", format!("{MIN_BUFFER} {buffer} {buffer}")),
         ]
     }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_has_bounds() {
+    fn the_receive_buffer_is_bounded() {
         let tcp = |receiver_window| HostTcp {
             congestion_control: CongestionControl::Reno,
             segment: 1000,
@@ -89,14 +89,14 @@ mod tests {
             receiver_window,
             min_rto: Duration::from_millis(200),
         };
-        let room = |window| tcp(window).parameters()[1].1.clone();
-        assert_eq!(room(1), "16384 16384 16384");
-        assert_eq!(room(20), "16384 80000 80000");
-        assert_eq!(room(u32::MAX), "16384 268435456 268435456");
+        let buffer = |window| tcp(window).parameters()[1].1.clone();
+        assert_eq!(buffer(1), "16384 16384 16384");
+        assert_eq!(buffer(20), "16384 80000 80000");
+        assert_eq!(buffer(u32::MAX), "16384 268435456 268435456");
     }
 
     #[test]
-    fn metrics_are_those_of_the_scenario() {
+    fn metrics_follow_the_scenario() {
         let tcp = HostTcp {
             congestion_control: CongestionControl::Cubic,
             segment: 1000,

@@ -1,4 +1,5 @@
-//! The foreground's real programs: an HTTP server and clients, both unmodified, over the kernel's TCP.
+//! The foreground traffic: an unmodified HTTP server and unmodified HTTP clients over the kernel's
+//! TCP.
 
 mod fetch;
 mod server;

@@ -1,4 +1,4 @@
-//! Being told to stop.
+//! Signals that interrupt the process.
 
 use std::io;
 use std::sync::Arc;
@@ -9,59 +9,59 @@ use polypath_live::clock::Clock;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag};
 
-/// How often a wait looks whether it is to end.
+/// The interval at which waits check for an interrupt.
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Notes that the process was told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`), for as long as it lives.
+/// Catches `SIGINT`, `SIGTERM` and `SIGHUP` until it is dropped.
 ///
-/// Whoever tells it twice means at once: the second signal ends the process.
+/// The second signal ends the process at once.
 #[derive(Debug)]
 pub struct Interrupt {
-    told: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
     registrations: Vec<SigId>,
 }
 
 impl Interrupt {
-    /// Notes it from now on.
+    /// Starts to catch the signals.
     ///
     /// # Errors
-    /// Where the system refuses to say so.
+    /// If the system refuses a signal handler.
     pub fn watch() -> io::Result<Self> {
-        let told = Arc::new(AtomicBool::new(false));
+        let interrupted = Arc::new(AtomicBool::new(false));
         let mut registrations = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // First, so that it sees what was told before this signal.
-            let at_once = flag::register_conditional_default(signal, told.clone())?;
-            registrations.push(at_once);
-            registrations.push(flag::register(signal, told.clone())?);
+            // Registered first, so that it reads the flag before this signal sets it.
+            let second = flag::register_conditional_default(signal, interrupted.clone())?;
+            registrations.push(second);
+            registrations.push(flag::register(signal, interrupted.clone())?);
         }
         Ok(Self {
-            told,
+            interrupted,
             registrations,
         })
     }
 
-    /// One that listens to no signal, and was told to stop or not.
+    /// A fixed state, which no signal changes.
     #[cfg(test)]
-    pub(crate) fn preset(told: bool) -> Self {
+    pub(crate) fn preset(interrupted: bool) -> Self {
         Self {
-            told: Arc::new(AtomicBool::new(told)),
+            interrupted: Arc::new(AtomicBool::new(interrupted)),
             registrations: Vec::new(),
         }
     }
 
-    /// Goes on unless the process was told to stop.
+    /// Checks for an interrupt.
     ///
     /// # Errors
-    /// `Interrupted` where it was.
+    /// `Interrupted` after a signal.
     pub fn check(&self) -> io::Result<()> {
-        if self.told.load(Ordering::Relaxed) {
+        if self.interrupted.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         Ok(())
     }
 
-    /// Sleeps until `time`, or fails with `Interrupted` earlier.
+    /// Sleeps until `time`; fails with `Interrupted` at a signal.
     pub(crate) fn sleep_until(&self, clock: Clock, time: Time) -> io::Result<()> {
         loop {
             self.check()?;

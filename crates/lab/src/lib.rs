@@ -1,27 +1,29 @@
-//! A scenario between real programs, in real time.
+//! The lab: runs a scenario between real programs in real time.
 //!
-//! Every scheme gets a network of its own: two network namespaces without a name, joined by a simulated
-//! network ([`emulation`]) whose links, queues and background traffic are those of the simulator, behind
-//! a TUN device for every end of a path. In the namespaces run two unmodified `polypath node` processes,
-//! an HTTP server and an HTTP client, over the kernel's TCP. All schemes run side by side, with the same
-//! background seed; each round of transfers starts in all of them at once.
+//! Every scheme has a network of its own: two anonymous network namespaces that a simulated network
+//! ([`emulation`]) connects. Its links, queues and background traffic are those of the simulator; a
+//! TUN device represents each end of a path. In the namespaces run two unmodified `polypath node`
+//! processes, an HTTP server and an HTTP client, over the kernel's TCP. All schemes run
+//! concurrently with the same background seed; each round of transfers starts in all of them at
+//! once.
 //!
-//! *Hosts.* The kernel's TCP gets from the scenario what a route can tell it: the congestion control, the
-//! segment size, the initial window, the receiver window and the least retransmission timeout. The rest
-//! (SACK, timestamps, RACK, delayed ACKs) is the kernel's own, as in a deployment.
+//! *Hosts.* The kernel's TCP receives from the scenario the settings that a route can carry:
+//! congestion control, segment size, initial window, receiver window and minimum retransmission
+//! timeout. The rest (SACK, timestamps, RACK, delayed ACKs) is the kernel's own, as in a
+//! deployment.
 //!
-//! *Time.* Real time starts where the background's warm-up ends: the worlds are warmed up in virtual time
-//! first, so that time zero of the run lies before the start of the process. Nodes, emulation and report
-//! share that time.
+//! *Time.* Real time starts where the background's warm-up ends: the worlds are warmed up in
+//! virtual time first, so that time zero of the run precedes the start of the process. Nodes,
+//! emulation and report share that time.
 //!
-//! *Lateness.* Each packet's departure from the simulated network is compared with the time at which it
-//! was due, and each wake of the emulation's thread with the time for which it was asked, from the first
-//! transfer to the last. Where the later of the two has its 99th percentile above the scenario's bound, the
-//! run is invalid; the bound is five times wider where the system refuses a real-time priority.
+//! *Lateness.* From the first transfer to the last, the lab measures the lateness of each packet
+//! that leaves the simulated network and of each wake of the emulation's thread. If the larger of
+//! the two 99th percentiles exceeds the scenario's bound, the run is invalid; the bound is five
+//! times wider if the system refuses a real-time priority.
 //!
-//! *What is left behind.* Nothing: the namespaces and devices live as long as descriptors and processes
-//! do, the programs die with the lab even if it is killed, and the files stand in a temporary directory,
-//! which the next lab removes where this one was killed.
+//! *Cleanup.* Nothing is left behind: namespaces and devices exist while descriptors and processes
+//! hold them, the programs die with the lab even if it is killed, and files are in a temporary
+//! directory, which the next lab removes if this one was killed.
 
 mod addressing;
 pub mod emulation;

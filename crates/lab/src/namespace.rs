@@ -1,8 +1,7 @@
-//! Network namespaces without a name.
+//! Anonymous network namespaces.
 //!
-//! A namespace is held by an open descriptor alone. Nothing stands in `/run/netns`, so that the kernel
-//! takes the namespace away, with its interfaces, when the last process that uses it is gone, however it
-//! ended.
+//! Only an open descriptor holds a namespace, without an entry in `/run/netns`, so that the kernel
+//! removes it with its interfaces when the last process that uses it exits, even if it is killed.
 
 mod child;
 
@@ -22,10 +21,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new namespace.
+    /// Creates a namespace.
     ///
-    /// Fails with `PermissionDenied` without `CAP_SYS_ADMIN` in the user namespace of the process, and where
-    /// `ip` is missing.
+    /// Fails with `PermissionDenied` without `CAP_SYS_ADMIN` in the user namespace of the process,
+    /// and if `ip` is missing.
     pub fn new() -> io::Result<Self> {
         let file = on_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -36,10 +35,10 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs `work` on a thread of its own inside the namespace.
+    /// Runs `work` inside the namespace, on a thread of its own.
     ///
-    /// What it opens there (sockets, TUN devices) belongs to the namespace wherever it is used later. Fails
-    /// where the namespace may not be entered, and where `work` does.
+    /// Sockets and TUN devices that it opens belong to the namespace wherever they are used later.
+    /// Fails if the namespace cannot be entered or `work` fails.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_thread(|| {
             setns(&self.file, CloneFlags::CLONE_NEWNET)?;
@@ -49,47 +48,47 @@ impl Namespace {
 
     /// Starts `command` inside the namespace.
     ///
-    /// The kernel kills it when the calling *thread* ends, so that nothing outlives the lab. Fails where the
-    /// program cannot be started or the namespace may not be entered.
+    /// The kernel kills it when the calling *thread* ends, so that nothing outlives the lab. Fails
+    /// if the program cannot be started or the namespace cannot be entered.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         child::spawn(&self.file, command)
     }
 
-    /// Runs iproute2's `ip` inside the namespace; what it complains of becomes the error.
+    /// Runs iproute2's `ip` inside the namespace; its standard error becomes the error text.
     pub fn ip(&self, arguments: &[&str]) -> io::Result<String> {
         let mut command = Command::new(program::IP.path());
         command.args(arguments);
         self.output(&mut command)
     }
 
-    /// Runs `command` inside the namespace to its end and gives what it wrote to its standard output.
+    /// Runs `command` inside the namespace to its end and returns its standard output.
     ///
-    /// Fails where it cannot be started and, with what it wrote to its standard error, where it fails.
+    /// Fails if it cannot be started, or with its standard error if it exits with an error.
     pub fn output(&self, command: &mut Command) -> io::Result<String> {
         let output = child::output(&self.file, command)?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(io::Error::other(format!("{command:?}: {said}")))
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(io::Error::other(format!("{command:?}: {stderr}")))
     }
 
-    /// Sets a network parameter of the namespace, by its path below `/proc/sys/net`; fails where the kernel
-    /// does not have it or refuses the value.
+    /// Sets a network parameter of the namespace by its path below `/proc/sys/net`; fails if the
+    /// kernel does not have it or refuses the value.
     pub fn set(&self, parameter: &str, value: &str) -> io::Result<()> {
         let path = format!("/proc/sys/net/{parameter}");
         self.run(|| std::fs::write(&path, value))
             .map_err(|e| io::Error::new(e.kind(), format!("{path}: {e}")))
     }
 
-    /// Joins two namespaces by a pair of virtual Ethernet interfaces, both called `name`, and gives each
-    /// its address with the length of its network (`"10.1.1.1/24"`).
+    /// Connects two namespaces by a veth pair, both interfaces called `name`, with one address each
+    /// in CIDR notation (`"10.1.1.1/24"`).
     ///
-    /// Fails where one of them has an interface of that name, and where an address is none.
+    /// Fails if either has an interface of that name or an address is invalid.
     pub fn join(&self, other: &Self, name: &str, addresses: [&str; 2]) -> io::Result<()> {
         let mut command = Command::new(program::IP.path());
         command.args(["link", "add", name, "type", "veth", "peer", "name", name]);
-        // The other namespace is the program's standard input, and this is its name there.
+        // `ip` finds the other namespace as its standard input.
         command.args(["netns", "/proc/self/fd/0"]);
         command.stdin(other.file.try_clone()?);
         self.output(&mut command)?;
@@ -100,8 +99,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// Adds a route to `destination` over `device`, with metrics as `ip route` names them
-    /// (`["congctl", "reno"]`); fails where there is no such device, or no such congestion control.
+    /// Sets the route to `destination` over `device`, with metrics in the syntax of `ip route`
+    /// (`["congctl", "reno"]`); fails if the device or the congestion control does not exist.
     pub fn route(&self, destination: IpAddr, device: &str, metrics: &[String]) -> io::Result<()> {
         let mut command = Command::new(program::IP.path());
         command.args(["route", "replace", &destination.to_string(), "dev", device]);
@@ -110,7 +109,7 @@ impl Namespace {
     }
 }
 
-/// Runs `work` on a thread that changes its namespaces, which therefore serves nothing else after it.
+/// Runs `work` on a temporary thread, since it changes the namespace of its thread.
 fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| match scope.spawn(work).join() {
         Ok(result) => result,

@@ -1,9 +1,9 @@
-//! One scheme's own copy of the scenario's network, between real devices.
+//! The simulated network of one scheme, between real TUN devices.
 //!
-//! Packets of the real world enter a [`World`] at its ports and share links and queues with the simulated
-//! background. The world is woken for each packet that leaves, and besides often enough that none leaves
-//! unforeseen ([`World::next_departure`]): its inner events happen at their own times whenever the wake
-//! comes, so that the background costs a fraction of the wakes that it has events.
+//! Real packets enter a [`World`] at its ports and share links and queues with the simulated
+//! background traffic. The world is woken for each packet that leaves, and often enough to foresee
+//! each departure ([`World::next_departure`]). Inner events happen at their own times whenever the
+//! wake occurs, so the background causes far fewer wakes than events.
 
 use std::io;
 
@@ -11,58 +11,82 @@ use bytes::Bytes;
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
+use polypath_core::units::Rate;
+use polypath_link::Counters;
 use polypath_live::clock::Clock;
 use polypath_live::drive::Lateness;
 use polypath_scenario::Scenario;
-use polypath_sim::world::LinkReport;
+use polypath_sim::world::{BackgroundBytes, LinkName, LinkReport};
 use polypath_sim::{PortInput, World, WorldOutput, network};
 
 use crate::LabError;
-use crate::emulation::Snapshot;
 use crate::endpoints::{Endpoints, PortDevice};
 use crate::silence::Silence;
 
-/// How long inner events wait at most, so that a world's backlog stays small.
-const MOST_SLACK: Duration = Duration::from_millis(1);
+/// The maximum delay of inner events, so that the backlog of a world stays small.
+const MAX_SLACK: Duration = Duration::from_millis(1);
 
 /// A simulated network between the devices of two namespaces.
 #[derive(Debug)]
 pub struct Network {
     world: World<Bytes>,
-    gates: Vec<PortDevice>,
+    devices: Vec<PortDevice>,
     slack: Duration,
     silence: Silence,
-    counters: Counters,
+    counters: BoundaryCounters,
 }
 
-/// What happened at the border between the real and the simulated world.
+/// The totals of a network at a point in time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The time of the snapshot.
+    pub at: Time,
+    /// Bytes that background traffic has delivered.
+    pub background: BackgroundBytes,
+    /// The links of the paths, one entry per direction.
+    pub links: Vec<LinkTotals>,
+}
+
+/// The counters of one link in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkTotals {
+    /// The link's name, path and direction.
+    pub name: LinkName,
+    /// The link's rate.
+    pub rate: Rate,
+    /// The link's counters since the start.
+    pub counters: Counters,
+}
+
+/// Counters of the boundary between the real and the simulated network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct BoundaryCounters {
     /// Packets that entered the network.
     pub entered: u64,
     /// Packets that left it.
     pub left: u64,
-    /// Packets that were dropped on a simulated link.
+    /// Packets dropped on simulated links.
     pub dropped: u64,
-    /// Packets that left it and that the kernel would not take.
+    /// Packets that left the network and that the kernel refused.
     pub refused: u64,
-    /// Packets that a silent path lost where they entered or left.
+    /// Packets dropped at either end of a silenced path.
     pub silenced: u64,
 }
 
 impl Network {
-    /// The network of `scenario`, at rest, with its devices in two namespaces of its own.
+    /// Creates the network of `scenario`, not started, and its endpoints.
     ///
-    /// Fails where the scenario makes no network, and where namespaces or devices are refused.
+    /// Fails if the scenario does not describe a valid network, or the system refuses a namespace
+    /// or device.
     pub fn open(scenario: &Scenario, seed: Seed) -> Result<(Self, Endpoints), LabError> {
         let world = network::build(scenario, seed)?;
         let paths = u8::try_from(scenario.paths.len()).unwrap_or(u8::MAX);
-        let (endpoints, gates) = Endpoints::open(paths)?;
-        let counters = Counters::default();
+        let (endpoints, devices) = Endpoints::open(paths)?;
+        let counters = BoundaryCounters::default();
         let slack = slack(scenario);
         let network = Self {
             world,
-            gates,
+            devices,
             slack,
             silence: Silence::default(),
             counters,
@@ -70,13 +94,13 @@ impl Network {
         Ok((network, endpoints))
     }
 
-    /// Silences its paths while it runs.
+    /// The control that silences the network's paths while it runs.
     #[must_use]
     pub fn silence(&self) -> Silence {
         self.silence.clone()
     }
 
-    /// Runs the background alone, in virtual time, until `until`.
+    /// Runs the background traffic in virtual time until `until`.
     pub fn warm_up(&mut self, until: Time) {
         self.world.run_until(until, &mut |_| {});
     }
@@ -87,13 +111,14 @@ impl Network {
         &self.world
     }
 
-    /// What happened at the border so far.
+    /// The counters of the boundary.
     #[must_use]
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> BoundaryCounters {
         self.counters
     }
 
-    /// The totals at `now`; fails where a device does, and where a queue outgrew memory.
+    /// The totals at `now`; fails on a device error and if an unlimited queue has overflowed
+    /// memory.
     pub(crate) fn snapshot(&mut self, now: Time) -> io::Result<Snapshot> {
         self.step(now, Wake::Timeout)?;
         if let Some(overflow) = self.world.overflow() {
@@ -105,17 +130,21 @@ impl Network {
             at: now,
             background: self.world.background(),
             links: links
-                .map(|l| (l.name.clone(), l.rate, l.counters))
+                .map(|link| LinkTotals {
+                    name: link.name.clone(),
+                    rate: link.rate,
+                    counters: link.counters,
+                })
                 .collect(),
         })
     }
 
-    /// The devices at which packets enter and leave.
-    pub(crate) fn gates(&self) -> &[PortDevice] {
-        &self.gates
+    /// The ports with their devices.
+    pub(crate) fn port_devices(&self) -> &[PortDevice] {
+        &self.devices
     }
 
-    /// When the network next wants to be woken.
+    /// The time of the next required wake.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         let departure = self.world.next_departure().map(|at| Deadline {
             at,
@@ -128,7 +157,8 @@ impl Network {
         Deadline::earlier(departure, inner)
     }
 
-    /// Does what is due at `now`, and counts how late each packet left; fails where a device does.
+    /// Performs all work due at `now` and records the lateness of each packet; fails on a device
+    /// error.
     pub(crate) fn advance(
         &mut self,
         now: Time,
@@ -138,13 +168,13 @@ impl Network {
         let mut result = Ok(());
         loop {
             let left = self.counters.left;
-            let (gates, silence, counters) = (&self.gates, &self.silence, &mut self.counters);
+            let (devices, silence, counters) = (&self.devices, &self.silence, &mut self.counters);
             let mut emit = |output| {
-                let emitted = emit(gates, silence, counters, output);
+                let emitted = emit(devices, silence, counters, output);
                 result = std::mem::replace(&mut result, Ok(())).and(emitted);
             };
-            // By outputs and not by foreseen departures: after a stall packets have entered the last link
-            // and left it, too.
+            // By outputs rather than foreseen departures: after a stall packets both enter and
+            // leave the last link.
             let Some(at) = self.world.run_until_output(now, &mut emit) else {
                 return result;
             };
@@ -155,18 +185,19 @@ impl Network {
         }
     }
 
-    /// Takes at most `budget` packets from a device and says how many there were; fails where a device does.
-    pub(crate) fn take(
+    /// Reads at most `budget` packets from a device and returns their number; fails on a device
+    /// error.
+    pub(crate) fn read_device(
         &mut self,
-        gate: usize,
+        index: usize,
         now: Time,
         budget: usize,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        for taken in 0..budget {
-            let PortDevice { port, device } = &self.gates[gate];
+        for count in 0..budget {
+            let PortDevice { port, device } = &self.devices[index];
             let Some(len) = device.read(buffer)? else {
-                return Ok(taken);
+                return Ok(count);
             };
             let payload = Bytes::copy_from_slice(&buffer[..len]);
             let port = *port;
@@ -181,21 +212,21 @@ impl Network {
     }
 
     fn step(&mut self, now: Time, wake: Wake<PortInput<Bytes>>) -> io::Result<()> {
-        let (gates, silence, counters) = (&self.gates, &self.silence, &mut self.counters);
+        let (devices, silence, counters) = (&self.devices, &self.silence, &mut self.counters);
         let mut result = Ok(());
         step(&mut self.world, now, wake, &mut |output| {
-            let emitted = emit(gates, silence, counters, output);
+            let emitted = emit(devices, silence, counters, output);
             result = std::mem::replace(&mut result, Ok(())).and(emitted);
         });
         result
     }
 }
 
-/// Gives a packet that leaves the simulated network to the device at its port.
+/// Writes a packet that leaves the simulated network to the device of its port.
 fn emit(
-    gates: &[PortDevice],
+    devices: &[PortDevice],
     silence: &Silence,
-    counters: &mut Counters,
+    counters: &mut BoundaryCounters,
     output: WorldOutput<Bytes>,
 ) -> io::Result<()> {
     match output {
@@ -205,24 +236,24 @@ fn emit(
         }
         WorldOutput::Deliver { port, payload } => {
             counters.left += 1;
-            let gate = gates.iter().find(|gate| gate.port == port);
-            let taken = gate.map_or(Ok(false), |gate| gate.device.write(&payload))?;
-            counters.refused += u64::from(!taken);
+            let device = devices.iter().find(|device| device.port == port);
+            let written = device.map_or(Ok(false), |device| device.device.write(&payload))?;
+            counters.refused += u64::from(!written);
         }
         WorldOutput::Dropped { .. } => counters.dropped += 1,
     }
     Ok(())
 }
 
-/// For how long an inner event may wait without delaying a packet: no longer than a packet takes over the
-/// last link of its path, with half of that for the driver's own lateness.
+/// The time by which an inner event may be delayed without delaying a packet: half the least delay
+/// of an outer link; the other half covers the driver's own lateness.
 fn slack(scenario: &Scenario) -> Duration {
     let outer = scenario
         .paths
         .iter()
         .flat_map(|p| [p.links.first(), p.links.last()]);
     let least = outer.flatten().map(|link| link.delay).min();
-    least.unwrap_or_default().scale(1, 2).min(MOST_SLACK)
+    least.unwrap_or_default().scale(1, 2).min(MAX_SLACK)
 }
 
 #[cfg(test)]

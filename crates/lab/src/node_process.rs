@@ -1,4 +1,4 @@
-//! The two `polypath node` processes of a scheme, as a deployment would run them.
+//! The `polypath node` processes of a scheme, as in a deployment.
 
 use std::fs;
 use std::io;
@@ -22,31 +22,31 @@ use crate::addressing::{
 };
 use crate::namespace::Namespace;
 
-/// How often and at which interval a node is asked whether it has ended, once told to: 3 s in all.
+/// The number and interval of checks whether a terminated node has exited: 3 s in all.
 const ATTEMPTS: u32 = 150;
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// What the nodes of a scheme are to do.
+/// The configuration that both nodes of a scheme share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OverlayConfig<'a> {
     /// The names of the paths.
     pub(crate) paths: &'a [String],
-    /// Which paths carry which packet.
+    /// The path policy.
     pub(crate) policy: PolicyConfig,
-    /// How paths are compared.
+    /// The probing of paths.
     pub(crate) probing: ProbingConfig,
-    /// How paths are watched.
+    /// The liveness detection of paths.
     pub(crate) liveness: Watch,
 }
 
-/// Where the files of a node stand.
+/// The paths of a node's files.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeFiles {
     directory: PathBuf,
     side: Side,
 }
 
-/// A running node, which ends when this is dropped.
+/// A running node, killed on drop.
 #[derive(Debug)]
 pub(crate) struct NodeProcess {
     child: Child,
@@ -60,27 +60,27 @@ impl NodeFiles {
         Self { directory, side }
     }
 
-    /// Its private key.
+    /// The private key.
     pub(crate) fn key(&self) -> PathBuf {
         self.with_suffix("key")
     }
 
-    /// The stream of its events.
+    /// The event stream.
     pub(crate) fn events(&self) -> PathBuf {
         self.with_suffix("events")
     }
 
-    /// Its counters.
+    /// The statistics.
     pub(crate) fn stats(&self) -> PathBuf {
         self.with_suffix("stats.json")
     }
 
-    /// The 99th percentile of how late the node met its deadlines, from its counters; fails where the file
-    /// cannot be read or has none.
+    /// The 99th percentile of the lateness at the node's deadlines, from its statistics; fails if
+    /// the file cannot be read or lacks it.
     pub(crate) fn lateness(&self) -> io::Result<Duration> {
         let stats: serde_json::Value = serde_json::from_slice(&fs::read(self.stats())?)?;
         let us = stats["drive"]["lateness_us"]["p99"].as_u64();
-        let us = us.ok_or_else(|| io::Error::other("a node counted no lateness"))?;
+        let us = us.ok_or_else(|| io::Error::other("the statistics have no lateness"))?;
         Ok(Duration::from_micros(us))
     }
 
@@ -88,7 +88,7 @@ impl NodeFiles {
         self.with_suffix("log")
     }
 
-    /// Its configuration.
+    /// The configuration file.
     pub(crate) fn configuration(&self) -> PathBuf {
         self.with_suffix("toml")
     }
@@ -98,7 +98,8 @@ impl NodeFiles {
             .join(format!("{}.{suffix}", side_name(self.side)))
     }
 
-    /// Writes the node's configuration: its half of `overlay`, with the other end's public key.
+    /// Writes the node's configuration file: its side of `overlay`, with the public key of the
+    /// peer.
     pub(crate) fn configure(&self, overlay: OverlayConfig<'_>, peer: &str) -> io::Result<()> {
         let configuration = Configuration::new(self.side, overlay, peer);
         let text = toml::to_string(&configuration).map_err(io::Error::other)?;
@@ -107,8 +108,8 @@ impl NodeFiles {
 }
 
 impl NodeProcess {
-    /// Starts the program `binary` as the node that `files` configure, in `namespace`; its time zero is
-    /// `origin_ns` on `CLOCK_MONOTONIC`.
+    /// Starts the program `binary` as a node in `namespace` with the configuration in `files`; its
+    /// time zero is `origin_ns` on `CLOCK_MONOTONIC`.
     pub(crate) fn start(
         binary: &Path,
         namespace: &Namespace,
@@ -129,43 +130,43 @@ impl NodeProcess {
         Ok(Self { child, files })
     }
 
-    /// Fails, with what the node said last, where it has ended.
+    /// Fails with the node's log if it has exited.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
-            Some(status) => Err(self.ended(&status.to_string())),
+            Some(status) => Err(self.exited(&status.to_string())),
         }
     }
 
-    /// Tells the node to end; fails where it has ended before.
+    /// Sends SIGTERM to the node; fails if it has already exited.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.check()?;
         let pid = i32::try_from(self.child.id()).map_err(io::Error::other)?;
         Ok(kill(Pid::from_raw(pid), Signal::SIGTERM)?)
     }
 
-    /// Waits until the node, which was told to end, has written its files, and says where they are.
+    /// Waits for the exit of the terminated node and returns its files, which are then complete.
     pub(crate) fn finish(mut self) -> io::Result<NodeFiles> {
         for _ in 0..ATTEMPTS {
             match self.child.try_wait()? {
                 Some(status) if status.success() => return Ok(self.files.clone()),
-                Some(status) => return Err(self.ended(&status.to_string())),
+                Some(status) => return Err(self.exited(&status.to_string())),
                 None => sleep(INTERVAL),
             }
         }
-        Err(self.ended("it does not end"))
+        Err(self.exited("it does not exit"))
     }
 
-    fn ended(&self, how: &str) -> io::Error {
-        let said = fs::read_to_string(self.files.log()).unwrap_or_default();
+    fn exited(&self, cause: &str) -> io::Error {
+        let log = fs::read_to_string(self.files.log()).unwrap_or_default();
         let side = side_name(self.files.side);
-        io::Error::other(format!("the {side}'s node: {how}: {}", said.trim()))
+        io::Error::other(format!("the {side}'s node: {cause}: {}", log.trim()))
     }
 }
 
 impl Drop for NodeProcess {
     fn drop(&mut self) {
-        // It is gone already, or about to be: nothing is left to do about a failure.
+        // Fails only if the process is gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -174,7 +175,7 @@ impl Drop for NodeProcess {
 /// A node's configuration file.
 #[derive(Serialize)]
 struct Configuration<'a> {
-    // Words must stand before all tables.
+    // TOML requires plain values before tables.
     control: Control,
     liveness: Watch,
     node: NodeTable,
@@ -194,7 +195,7 @@ struct NodeTable {
 struct TunTable {
     name: &'static str,
     addresses: [String; 2],
-    /// Each packet is to have its time, as in the simulation.
+    /// Off, so that each packet has its own time as in the simulation.
     offload: bool,
 }
 
@@ -237,12 +238,13 @@ impl<'a> Configuration<'a> {
 
 impl<'a> PathTable<'a> {
     fn new(path: PathId, name: &'a str, side: Side) -> Self {
-        let end = |side| SocketAddr::new(path_address(path, side).address(), NODE_PORT).to_string();
+        let address =
+            |side| SocketAddr::new(path_address(path, side).address(), NODE_PORT).to_string();
         Self {
             name,
             interface: path_device(path),
-            local: end(side),
-            remote: end(side.other()),
+            local: address(side),
+            remote: address(side.other()),
         }
     }
 }

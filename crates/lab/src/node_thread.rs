@@ -1,4 +1,4 @@
-//! A node on a thread of this process, in a namespace of its own.
+//! A node on a thread of this process, in a network namespace.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use polypath_live::stats::Stats;
 
 use crate::namespace::Namespace;
 
-/// A node that runs; it ends when this is dropped.
+/// A running node, stopped on drop.
 #[derive(Debug)]
 pub struct NodeThread {
     stop: StopHandle,
@@ -20,19 +20,20 @@ pub struct NodeThread {
 }
 
 impl NodeThread {
-    /// Starts the node that the file `config` describes in `namespace`; fails where it is refused.
+    /// Starts a node in `namespace` with the configuration file `config`; fails if the file or the
+    /// system refuses it.
     pub fn start(namespace: &Namespace, config: &Path, options: &Options) -> io::Result<Self> {
         Self::start_after(namespace, config, options, || ())
     }
 
-    /// The same with a real-time priority (1 to 99), where that is allowed.
+    /// Like [`Self::start`], with a real-time priority (1 to 99) if the system allows it.
     pub fn start_realtime(
         namespace: &Namespace,
         config: &Path,
         options: &Options,
         realtime: u8,
     ) -> io::Result<Self> {
-        // Who may not have it is late on a busy machine, as a node is anyway.
+        // Without the priority the node is late on a busy machine, as in a deployment.
         let prepare = move || drop(priority::realtime(realtime));
         Self::start_after(namespace, config, options, prepare)
     }
@@ -55,7 +56,7 @@ impl NodeThread {
         Ok(Self { stop, thread })
     }
 
-    /// Stops the node and says what it counted; fails where it had ended with an error.
+    /// Stops the node and returns its statistics; fails with the error that ended it earlier.
     pub fn finish(mut self) -> io::Result<Stats> {
         match self.join() {
             Some(Ok(stats)) => stats.map_err(io::Error::other),
@@ -72,7 +73,7 @@ impl NodeThread {
 
 impl Drop for NodeThread {
     fn drop(&mut self) {
-        // Whoever drops it unfinished is on the way out with an error of its own.
+        // A node is dropped unfinished only on the way out with another error.
         let _ = self.join();
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a lab can run here, and what to do where it cannot.
+//! The prerequisites of a lab, and the remedies if one is missing.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -14,47 +14,48 @@ use crate::program::{self, Program};
 
 const TUN: &str = "/dev/net/tun";
 
-/// Why a lab cannot run here, with the remedy.
+/// A missing prerequisite of the lab, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum PreflightError {
-    /// Programs are missing.
+    /// Programs are not installed.
     #[error("the lab needs {programs}, not found in PATH: apt-get install {packages}")]
     Programs {
-        /// The programs.
+        /// The names of the programs.
         programs: String,
-        /// The Debian packages that bring them.
+        /// The Debian packages that contain them.
         packages: String,
     },
-    /// Network namespaces cannot be made.
+    /// Network namespaces cannot be created.
     #[error(
-        "may not make network namespaces ({0}): run as root, or allow unprivileged user namespaces \
+        "cannot create network namespaces ({0}): run as root, or allow unprivileged user namespaces \
          (sysctl kernel.unprivileged_userns_clone=1; kernel.apparmor_restrict_unprivileged_userns=0)"
     )]
     Namespace(io::Error),
-    /// TUN devices cannot be made.
+    /// TUN devices cannot be created.
     #[error(
-        "cannot open {TUN} ({0}): run as root; in an unprivileged user namespace it must be open to all \
-         (chmod 0666 {TUN}, once, as root); in a container it must be given (docker run --device {TUN})"
+        "cannot open {TUN} ({0}): run as root; in an unprivileged user namespace it must be accessible to all users \
+         (chmod 0666 {TUN}, once, as root); in a container it must be passed in (docker run --device {TUN})"
     )]
     Tun(io::Error),
 }
 
-/// What a lab can expect here.
+/// The capabilities of this machine that a lab can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabCapabilities {
-    /// Whether the network's thread may have a real-time priority; without it the bound on its lateness
-    /// is wider.
+    /// Whether the emulation's thread may have a real-time priority; without it the bound on
+    /// lateness is wider.
     pub realtime: bool,
 }
 
-/// Whether a lab can run in this process, and if not, why.
+/// Checks that a lab can run in this process; the error is the missing prerequisite.
 ///
-/// It asks for a namespace, the TUN driver, `ip`, `ss`, the HTTP server and the HTTP client.
+/// It tries a namespace and the TUN driver, and looks for `ip`, `ss`, the HTTP server and the HTTP
+/// client.
 pub fn preflight() -> Result<LabCapabilities, PreflightError> {
     let missing = program::ALL.into_iter().filter(|p| p.find().is_none());
     let missing: Vec<Program> = missing.collect();
     if !missing.is_empty() {
-        return Err(PreflightError::of(&missing));
+        return Err(PreflightError::missing_programs(&missing));
     }
     let namespace = Namespace::new().map_err(PreflightError::Namespace)?;
     namespace
@@ -66,28 +67,28 @@ pub fn preflight() -> Result<LabCapabilities, PreflightError> {
     })
 }
 
-/// Whether a test of the lab can run here; the tests use `ping` besides.
+/// Whether tests of the lab can run here; they also need `ping`.
 ///
-/// Says why not on standard error itself, past the test harness, which would swallow what a passing test
-/// prints.
+/// Writes the missing prerequisite to standard error directly, since the test harness captures the
+/// output of a passing test.
 #[must_use]
 pub fn can_test() -> bool {
     let ping = match program::PING.find() {
         Some(_) => Ok(()),
-        None => Err(PreflightError::of(&[program::PING])),
+        None => Err(PreflightError::missing_programs(&[program::PING])),
     };
-    let refusal = ping.and_then(|()| preflight().map(|_| ())).err();
-    if let Some(refusal) = &refusal {
-        // Where nobody listens there is nobody to tell.
-        let _ = writeln!(io::stderr(), "skipped: {refusal}");
+    let missing = ping.and_then(|()| preflight().map(|_| ())).err();
+    if let Some(missing) = &missing {
+        // A failed write to standard error has no one to report it to.
+        let _ = writeln!(io::stderr(), "skipped: {missing}");
     }
-    refusal.is_none()
+    missing.is_none()
 }
 
-/// Gives a process without privileges a user namespace of its own, in which it may make network
+/// Moves an unprivileged process into a user namespace of its own, in which it may create network
 /// namespaces; does nothing for root.
 ///
-/// The kernel allows it only while the process has a single thread: call it first thing.
+/// The kernel allows this only for a single-threaded process: call it first in `main`.
 pub fn enter_user_namespace() -> Result<(), PreflightError> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() {
@@ -104,9 +105,8 @@ pub fn enter_user_namespace() -> Result<(), PreflightError> {
 }
 
 impl PreflightError {
-    fn of(missing: &[Program]) -> Self {
+    fn missing_programs(missing: &[Program]) -> Self {
         let programs: Vec<String> = missing.iter().map(|p| format!("`{}`", p.name())).collect();
-        // Each package once.
         let packages: BTreeSet<&str> = missing.iter().map(|p| p.package()).collect();
         Self::Programs {
             programs: programs.join(", "),
@@ -120,9 +120,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_remedy() {
+    fn an_error_names_the_remedy() {
         let missing =
-            PreflightError::of(&[program::IP, program::SS, program::HTTP_SERVER]).to_string();
+            PreflightError::missing_programs(&[program::IP, program::SS, program::HTTP_SERVER])
+                .to_string();
         assert_eq!(
             missing,
             "the lab needs `ip`, `ss`, `lighttpd`, not found in PATH: apt-get install iproute2 lighttpd"
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn it_allows_what_then_works_and_refuses_what_does_not() {
+    fn the_check_agrees_with_what_the_system_allows() {
         let device = || {
             let namespace = Namespace::new().ok()?;
             let add = ["tuntap", "add", "p1", "mode", "tun"];
@@ -140,14 +141,14 @@ mod tests {
         };
         match preflight() {
             Ok(_) => assert!(device().is_some()),
-            // A program may be missing where devices can be made.
+            // A program may be missing although devices can be created.
             Err(PreflightError::Programs { programs, .. }) => {
                 for program in program::ALL {
                     let is_named = programs.contains(&format!("`{}`", program.name()));
                     assert_eq!(program.find().is_none(), is_named, "{programs}");
                 }
             }
-            Err(refusal) => assert!(device().is_none(), "{refusal}"),
+            Err(error) => assert!(device().is_none(), "{error}"),
         }
     }
 }

@@ -1,25 +1,25 @@
-//! Finding the programs of the system that a lab runs unmodified.
+//! The system's programs that a lab runs.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A program that a lab needs, with the Debian package that brings it.
+/// A program that a lab needs, with the Debian package that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     name: &'static str,
     package: &'static str,
 }
 
-/// iproute2's configuration of interfaces and routes.
+/// iproute2's `ip`, which configures interfaces and routes.
 pub(crate) const IP: Program = Program::new("ip", "iproute2");
-/// iproute2's view of sockets.
+/// iproute2's `ss`, which lists sockets.
 pub(crate) const SS: Program = Program::new("ss", "iproute2");
 /// The HTTP server.
 pub(crate) const HTTP_SERVER: Program = Program::new("lighttpd", "lighttpd");
 /// The HTTP client.
 pub(crate) const HTTP_CLIENT: Program = Program::new("curl", "curl");
 
-/// iputils' echo requests, which tests send.
+/// iputils' `ping`, which tests use.
 pub(crate) const PING: Program = Program::new("ping", "iputils-ping");
 
 /// All programs that a lab needs.
@@ -30,28 +30,28 @@ impl Program {
         Self { name, package }
     }
 
-    /// The name by which the program is called.
+    /// The name of the program.
     pub(crate) const fn name(self) -> &'static str {
         self.name
     }
 
-    /// The Debian package that brings it.
+    /// The Debian package that contains it.
     pub(crate) const fn package(self) -> &'static str {
         self.package
     }
 
-    /// What to start: where the program is, or its bare name where it is not found.
+    /// The path of the program, or its bare name if it is not found.
     pub(crate) fn path(self) -> PathBuf {
         self.find().unwrap_or_else(|| self.name.into())
     }
 
-    /// Where the program is: in a directory of `PATH`, or where Debian puts it for administrators, which
-    /// the `PATH` of other users leaves out.
+    /// The path of the program: in a directory of `PATH` or in one of Debian's sbin directories,
+    /// which are not in the `PATH` of ordinary users.
     pub(crate) fn find(self) -> Option<PathBuf> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let administration = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+        let system_directories = ["/usr/sbin", "/sbin"].map(PathBuf::from);
         env::split_paths(&path)
-            .chain(administration)
+            .chain(system_directories)
             .map(|directory| directory.join(self.name))
             .find(|candidate| is_executable(candidate))
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_is_there_and_only_that() {
+    fn only_installed_programs_are_found() {
         assert!(Program::new("sh", "dash").find().is_some());
         assert!(Program::new("no-such-program", "none").find().is_none());
         assert!(Program::new("", "none").find().is_none());

@@ -1,4 +1,4 @@
-//! A whole lab, from the scenario to the record of what happened.
+//! A lab run, from the scenario to the record of its transfers.
 
 mod foreground;
 mod networks;
@@ -15,10 +15,11 @@ use polypath_report::Experiment;
 use polypath_scenario::{Scenario, Scheme};
 
 use crate::LabError;
-use crate::emulation::{Emulation, EmulationResult, Snapshot};
+use crate::emulation::{Emulation, EmulationResult};
 use crate::endpoints::Endpoints;
 use crate::host_tcp::HostTcp;
 use crate::interrupt::Interrupt;
+use crate::network::Snapshot;
 use crate::node_process::{NodeFiles, OverlayConfig};
 use crate::preflight::preflight;
 use crate::scheme_programs::{ProgramsConfig, SchemePrograms};
@@ -26,42 +27,42 @@ use crate::transfer_file::TransferFile;
 use foreground::Round;
 use workspace::Workspace;
 
-/// How much of the background's warm-up happens in real time, while the programs start.
+/// The part of the background's warm-up that runs in real time, while the programs start.
 const START_UP: Duration = Duration::from_secs(2);
 
-/// How a lab is to be run.
+/// The options of a lab run.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
-    /// The `polypath` program, whose nodes are run.
+    /// The `polypath` program to run as nodes.
     pub node_binary: PathBuf,
-    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter; random bytes
-    /// where there is none.
-    pub clip: Option<PathBuf>,
-    /// Where the nodes' configurations, keys, logs and events stay; they are removed where this is none.
+    /// The media file whose first bytes are transferred, all of it if it is shorter than a
+    /// transfer; `None` for random bytes.
+    pub transfer_file: Option<PathBuf>,
+    /// The folder that keeps the nodes' configurations, keys, logs and events; `None` removes them.
     pub keep: Option<PathBuf>,
 }
 
-/// What a lab is doing.
+/// The stage of a lab run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Networks are warmed up and programs started.
+    /// Networks are warming up and programs are starting.
     SettingUp,
-    /// Transfers are under way.
+    /// Transfers are running.
     Transfers {
-        /// Rounds that are over.
+        /// The number of finished rounds.
         done: u32,
-        /// All rounds.
-        of: u32,
+        /// The number of all rounds.
+        total: u32,
     },
-    /// ProgramsConfig are ended and their events read.
+    /// Programs are being stopped and their events read.
     Collecting,
 }
 
-/// Runs `scenario` between real programs: every scheme over a network of its own, side by side.
+/// Runs `scenario` between real programs: all schemes concurrently, each over a network of its own.
 ///
-/// It takes as long as the transfers take, and leaves nothing behind, also where it fails or is told to
-/// stop (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]). Temporary files of a lab that was killed
-/// are removed by the first that begins ten seconds later or more.
+/// It blocks until the transfers have ended and leaves nothing behind, even if it fails or is
+/// interrupted (`SIGINT`, `SIGTERM`, `SIGHUP`: [`LabError::Interrupted`]). A lab removes temporary
+/// files of killed labs that are older than ten seconds when it starts.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
@@ -75,7 +76,7 @@ pub fn run(
     lab.finish()
 }
 
-/// A lab that stands: its networks run, and its programs wait for transfers.
+/// A lab that is set up: its networks run, and its programs are ready for transfers.
 ///
 /// The programs die with the thread that set it up.
 #[derive(Debug)]
@@ -83,16 +84,16 @@ pub struct Lab {
     scenario: Scenario,
     seed: Seed,
     clock: Clock,
-    clip: TransferFile,
+    file: TransferFile,
     observations: Observations,
-    // ProgramsConfig end before the network that joins them, and files go last.
+    // Drop order: programs, then the network that connects them, files last.
     programs: Vec<SchemePrograms>,
     emulation: Emulation,
     interrupt: Interrupt,
     _workspace: Workspace,
 }
 
-/// What was seen while transfers were made.
+/// The results of transfers and the networks' totals around them.
 #[derive(Debug, Default)]
 struct Observations {
     rounds: Vec<Round>,
@@ -100,26 +101,27 @@ struct Observations {
     snapshots: Vec<Vec<Snapshot>>,
 }
 
-/// What was left when everything had ended.
+/// The results that are available once everything has ended.
 #[derive(Debug)]
 struct CollectedOutput {
-    clip: TransferFile,
-    emulated: EmulationResult,
+    file: TransferFile,
+    emulation: EmulationResult,
     files: Vec<[NodeFiles; 2]>,
 }
 
 impl Lab {
-    /// Warms the networks up, starts the programs, and returns when every scheme carries connections with
-    /// the congestion control that the scenario asks for.
+    /// Warms up the networks, starts the programs, and returns when every scheme carries
+    /// connections with the scenario's congestion control.
     ///
-    /// Fails where the clip or the folder for files is unusable, where no lab can run here ([`preflight`]),
-    /// where a program does not start or no connection crosses a scheme's overlay, and when it is told to stop.
+    /// Fails if the file to transfer or the folder for files is unusable, a prerequisite is missing
+    /// ([`preflight`]), a program does not start, no connection crosses a scheme's overlay, or on
+    /// an interrupt.
     pub fn set_up(scenario: &Scenario, seed: Seed, options: &LabOptions) -> Result<Self, LabError> {
         let interrupt = Interrupt::watch().map_err(LabError::Signals)?;
-        // What the user can mend at once before what the machine lacks.
+        // Errors in the user's input come before missing prerequisites of the machine.
         let workspace = Workspace::open(options.keep.as_deref())?;
-        let (size, source) = (scenario.transfer.size, options.clip.as_deref());
-        let clip = TransferFile::prepare(source, size, seed, &workspace.documents())?;
+        let (size, source) = (scenario.transfer.size, options.transfer_file.as_deref());
+        let file = TransferFile::prepare(source, size, seed, &workspace.documents())?;
         preflight()?;
         let warm = scenario.transfer.warm_up.as_nanos();
         let head_start = Time(warm.saturating_sub(START_UP.as_nanos()));
@@ -127,18 +129,18 @@ impl Lab {
         let now = Clock::starting_now().origin_ns();
         let clock = Clock::starting_at(now.saturating_sub(head_start.0));
         let emulation = Emulation::start(networks, clock).map_err(LabError::Emulation)?;
-        let mut programs = start(scenario, options, clock, &workspace, endpoints)?;
+        let mut programs = start_programs(scenario, options, clock, &workspace, endpoints)?;
         let tcp = HostTcp::of(scenario);
         for (programs, &scheme) in programs.iter_mut().zip(&scenario.schemes) {
             programs
-                .wait(&tcp, &interrupt)
-                .map_err(|e| LabError::of(scheme, e))?;
+                .wait_until_ready(&tcp, &interrupt)
+                .map_err(|e| LabError::of_scheme(scheme, e))?;
         }
         Ok(Self {
             scenario: scenario.clone(),
             seed,
             clock,
-            clip,
+            file,
             observations: Observations::default(),
             programs,
             emulation,
@@ -147,17 +149,18 @@ impl Lab {
         })
     }
 
-    /// The namespaces of a scheme, where more programs can be run; none if the scenario has no such scheme.
+    /// The endpoints of a scheme, in which more programs can run; `None` if the scenario lacks the
+    /// scheme.
     #[must_use]
     pub fn endpoints(&self, scheme: Scheme) -> Option<&Endpoints> {
         let position = self.scenario.schemes.iter().position(|s| *s == scheme)?;
         self.programs.get(position).map(SchemePrograms::endpoints)
     }
 
-    /// Makes the scenario's transfers, round by round, from the end of the warm-up on.
+    /// Runs the scenario's transfers, round by round, after the warm-up.
     ///
-    /// A transfer that times out is a result. This fails where a program or the emulated network has ended,
-    /// where the HTTP client cannot be run or fails otherwise, and when the lab is told to stop.
+    /// A transfer that times out is a result, not an error. Fails if a program or the emulation has
+    /// stopped, if the HTTP client cannot be run or fails otherwise, or on an interrupt.
     pub fn transfer(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let warm = Time::ZERO + self.scenario.transfer.warm_up;
         self.interrupt.sleep_until(self.clock, warm)?;
@@ -165,35 +168,39 @@ impl Lab {
         self.emulation
             .start_counting()
             .map_err(LabError::Emulation)?;
-        self.mark()?;
-        let of = self.scenario.transfer.count;
-        for done in 0..of {
-            progress(Progress::Transfers { done, of });
-            self.transfer_once()?;
-            self.mark()?;
+        self.take_snapshot()?;
+        let total = self.scenario.transfer.count;
+        for done in 0..total {
+            progress(Progress::Transfers { done, total });
+            self.transfer_round()?;
+            self.take_snapshot()?;
         }
-        progress(Progress::Transfers { done: of, of });
+        progress(Progress::Transfers { done: total, total });
         self.emulation.stop_counting().map_err(LabError::Emulation)
     }
 
-    /// Endpoints everything and gives the record of the transfers.
+    /// Stops everything and returns the record of the transfers.
     ///
-    /// Fails where a node does not end by itself, where its events cannot be read, where the emulated network
-    /// had ended before, and when the lab is told to stop.
+    /// Fails if a node does not exit by itself, its events cannot be read, the emulation had
+    /// stopped before, or on an interrupt.
     pub fn finish(self) -> Result<Experiment, LabError> {
         warn::about_devices(&self.programs, &self.scenario);
         let mut files = Vec::new();
-        // The nodes first, so that their last packets still cross.
+        // The nodes stop first, so that the network still carries their last packets.
         for (programs, &scheme) in self.programs.into_iter().zip(&self.scenario.schemes) {
-            files.push(programs.finish().map_err(|e| LabError::of(scheme, e))?);
+            files.push(
+                programs
+                    .finish()
+                    .map_err(|e| LabError::of_scheme(scheme, e))?,
+            );
         }
-        let emulated = self.emulation.finish().map_err(LabError::Emulation)?;
-        warn::about_networks(&emulated.networks, &self.scenario);
-        let bound = record::lateness_bound(&self.scenario, emulated.realtime);
+        let emulation = self.emulation.finish().map_err(LabError::Emulation)?;
+        warn::about_networks(&emulation.networks, &self.scenario);
+        let bound = record::lateness_bound(&self.scenario, emulation.realtime);
         warn::about_nodes(&files, &self.scenario, bound);
         let collected = CollectedOutput {
-            clip: self.clip,
-            emulated,
+            file: self.file,
+            emulation,
             files,
         };
         let record = record::experiment(&self.scenario, self.seed, &self.observations, &collected)?;
@@ -201,8 +208,8 @@ impl Lab {
         Ok(record)
     }
 
-    /// A transfer of every scheme, and the gap that follows the last of them.
-    fn transfer_once(&mut self) -> Result<(), LabError> {
+    /// Runs one transfer of every scheme, and the gap after the last of them.
+    fn transfer_round(&mut self) -> Result<(), LabError> {
         let transfer = &self.scenario.transfer;
         let round = foreground::round(
             &self.programs,
@@ -210,7 +217,7 @@ impl Lab {
             transfer.timeout,
             &self.interrupt,
         );
-        // A transfer fails where a program has ended, which is then the cause to be told.
+        // If a program has exited, its error is the cause of a failed transfer.
         self.interrupt.check()?;
         self.check()?;
         self.observations.rounds.push(round?);
@@ -218,25 +225,27 @@ impl Lab {
         Ok(self.interrupt.sleep_until(self.clock, next)?)
     }
 
-    /// Notes the totals of all networks.
-    fn mark(&mut self) -> Result<(), LabError> {
+    /// Records the totals of all networks.
+    fn take_snapshot(&mut self) -> Result<(), LabError> {
         let totals = self.emulation.snapshot().map_err(LabError::Emulation)?;
         self.observations.snapshots.push(totals);
         Ok(())
     }
 
-    /// Fails where something that should run has ended.
+    /// Fails if the emulation or a program has stopped.
     fn check(&mut self) -> Result<(), LabError> {
         self.emulation.check().map_err(LabError::Emulation)?;
         for (programs, &scheme) in self.programs.iter_mut().zip(&self.scenario.schemes) {
-            programs.check().map_err(|e| LabError::of(scheme, e))?;
+            programs
+                .check()
+                .map_err(|e| LabError::of_scheme(scheme, e))?;
         }
         Ok(())
     }
 }
 
 /// Starts the programs of every scheme.
-fn start(
+fn start_programs(
     scenario: &Scenario,
     options: &LabOptions,
     clock: Clock,
@@ -259,7 +268,8 @@ fn start(
             origin_ns: clock.origin_ns(),
         };
         let directory = workspace.path().join(scheme.name());
-        SchemePrograms::start(endpoints, &directory, programs).map_err(|e| LabError::of(scheme, e))
+        SchemePrograms::start(endpoints, &directory, programs)
+            .map_err(|e| LabError::of_scheme(scheme, e))
     };
     endpoints
         .into_iter()

@@ -1,4 +1,4 @@
-//! The programs of one scheme: two nodes, and behind the server's one an HTTP server.
+//! The programs of one scheme: two nodes, and an HTTP server at the server side.
 
 use std::fs;
 use std::io;
@@ -19,23 +19,23 @@ use crate::namespace::Namespace;
 use crate::node_process::{NodeFiles, NodeProcess, OverlayConfig};
 use crate::program;
 
-/// How long a first connection over the overlay may take in all, and each attempt.
+/// The number and timeout of attempts to connect over the overlay.
 const ATTEMPTS: u32 = 40;
-const ATTEMPT: Duration = Duration::from_millis(750);
-/// The pause between two questions to a program that is starting, and how many there are at most.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(750);
+/// The interval and number of checks of a starting program.
 const INTERVAL: Duration = Duration::from_millis(20);
-const QUESTIONS: u32 = 500;
+const CHECKS: u32 = 500;
 
-/// What the programs of a scheme are to do.
+/// The configuration of a scheme's programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramsConfig<'a> {
     /// The `polypath` program.
     pub(crate) binary: &'a Path,
     /// The files that the HTTP server serves.
     pub(crate) documents: &'a Path,
-    /// What the nodes are to do.
+    /// The configuration of the nodes.
     pub(crate) overlay: OverlayConfig<'a>,
-    /// How the kernel's TCP is to behave at both ends.
+    /// The TCP settings of both hosts.
     pub(crate) tcp: &'a HostTcp,
     /// Time zero on `CLOCK_MONOTONIC`.
     pub(crate) origin_ns: u64,
@@ -44,14 +44,14 @@ pub(crate) struct ProgramsConfig<'a> {
 /// The running programs of a scheme.
 #[derive(Debug)]
 pub(crate) struct SchemePrograms {
-    // ProgramsConfig end before the namespaces that they run in.
+    // Drop order: programs before the namespaces in which they run.
     nodes: [NodeProcess; 2],
     server: Server,
     endpoints: Endpoints,
 }
 
 impl SchemePrograms {
-    /// Starts the programs at both ends, with their files in `directory`.
+    /// Starts the programs of both sides, with their files in `directory`.
     ///
     /// They die with the calling thread.
     pub(crate) fn start(
@@ -83,7 +83,7 @@ impl SchemePrograms {
             for (parameter, value) in programs.tcp.parameters() {
                 endpoints.at(side).set(parameter, &value)?;
             }
-            route(node, endpoints.at(side), side, programs.tcp)?;
+            add_routes(node, endpoints.at(side), side, programs.tcp)?;
         }
         let server = Server::start(endpoints.at(Side::Server), directory, programs.documents)?;
         Ok(Self {
@@ -93,9 +93,12 @@ impl SchemePrograms {
         })
     }
 
-    /// Waits until a connection crosses the overlay, and checks that it has the congestion control that
-    /// was asked for.
-    pub(crate) fn wait(&mut self, tcp: &HostTcp, interrupt: &Interrupt) -> io::Result<()> {
+    /// Waits until a connection crosses the overlay, and checks its congestion control.
+    pub(crate) fn wait_until_ready(
+        &mut self,
+        tcp: &HostTcp,
+        interrupt: &Interrupt,
+    ) -> io::Result<()> {
         let wanted = tcp.congestion_control();
         let connection = self.connect(interrupt)?;
         let sockets = self.established(interrupt)?;
@@ -104,13 +107,13 @@ impl SchemePrograms {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "the kernel does not use {wanted} (modprobe tcp_{wanted}?): {sockets}"
+            "the kernel does not use the congestion control {wanted} (modprobe tcp_{wanted}?): {sockets}"
         )))
     }
 
-    /// The server's established connections as `ss` describes them, as soon as there is one.
+    /// Waits for an established connection at the server and returns the output of `ss`.
     fn established(&self, interrupt: &Interrupt) -> io::Result<String> {
-        for _ in 0..QUESTIONS {
+        for _ in 0..CHECKS {
             interrupt.check()?;
             let mut command = Command::new(program::SS.path());
             command.args(["--no-header", "--tcp", "--info", "--numeric"]);
@@ -121,11 +124,11 @@ impl SchemePrograms {
             }
             std::thread::sleep(INTERVAL);
         }
-        let silent = "a connection was opened, and the server never saw it";
-        Err(io::Error::new(io::ErrorKind::TimedOut, silent))
+        let message = "the client has connected, but the server has no established connection";
+        Err(io::Error::new(io::ErrorKind::TimedOut, message))
     }
 
-    /// The namespaces.
+    /// The endpoints of the scheme.
     pub(crate) fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
@@ -135,13 +138,13 @@ impl SchemePrograms {
         self.endpoints.at(Side::Client)
     }
 
-    /// Fails where a node or the HTTP server has ended.
+    /// Fails if a node or the HTTP server has exited.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         self.nodes.iter_mut().try_for_each(NodeProcess::check)?;
         self.server.check()
     }
 
-    /// Endpoints the programs, and says where the nodes' files are: the server's, the client's.
+    /// Stops the programs and returns the nodes' files: the server's, then the client's.
     pub(crate) fn finish(mut self) -> io::Result<[NodeFiles; 2]> {
         self.nodes.iter_mut().try_for_each(NodeProcess::terminate)?;
         let [server, client] = self.nodes;
@@ -153,26 +156,26 @@ impl SchemePrograms {
         for _ in 0..ATTEMPTS {
             interrupt.check()?;
             self.check()?;
-            let connect = || TcpStream::connect_timeout(&address, ATTEMPT);
+            let connect = || TcpStream::connect_timeout(&address, ATTEMPT_TIMEOUT);
             if let Ok(connection) = self.client().run(connect) {
                 return Ok(connection);
             }
         }
         Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "no connection crosses the overlay",
+            "no TCP connection could be established over the overlay",
         ))
     }
 }
 
-/// Where the HTTP server is reached over the overlay.
+/// The address of the HTTP server on the overlay.
 pub(crate) fn http_address() -> SocketAddr {
     let [v4, _] = overlay_addresses(Side::Server);
     SocketAddr::new(v4.address(), HTTP_PORT)
 }
 
-/// Routes to the other end over the node's device, as soon as the node has made it.
-fn route(
+/// Adds the routes to the other side once the node has created its device.
+fn add_routes(
     node: &mut NodeProcess,
     namespace: &Namespace,
     side: Side,
@@ -180,7 +183,7 @@ fn route(
 ) -> io::Result<()> {
     let destinations = overlay_addresses(side.other()).map(|prefix| prefix.address());
     let mut last = None;
-    for _ in 0..QUESTIONS {
+    for _ in 0..CHECKS {
         node.check()?;
         let add = |to| namespace.route(to, OVERLAY_DEVICE, &tcp.metrics(to));
         match destinations.into_iter().try_for_each(add) {

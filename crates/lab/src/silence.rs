@@ -1,27 +1,29 @@
-//! Paths that carry nothing for a while.
+//! Silencing of paths: temporary loss of all packets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use polypath_core::frame::PathId;
 
-/// Silences paths of a [`Network`](crate::network::Network) from any thread: while a path is silent, what enters it
-/// and what would leave it is lost, in both directions, and nobody is told. Clones silence the same paths.
+/// Silences a path of a [`Network`](crate::network::Network), from any thread.
+///
+/// A silenced path drops packets in both directions, without any notification, where they enter and
+/// where they would leave. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Silence(Arc<AtomicU64>);
 
 impl Silence {
-    /// From now on `path` alone carries nothing.
+    /// Silences `path` alone.
     pub fn begin(&self, path: PathId) {
         self.0.store(bit(path), Ordering::Relaxed);
     }
 
-    /// From now on all paths carry again.
+    /// Ends the silence.
     pub fn end(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether `path` carries nothing now.
+    /// Whether `path` is silenced.
     #[must_use]
     pub fn covers(&self, path: PathId) -> bool {
         self.0.load(Ordering::Relaxed) & bit(path) != 0

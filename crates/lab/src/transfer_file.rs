@@ -1,4 +1,4 @@
-//! The file that is transferred.
+//! The file that a lab transfers.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,23 +11,24 @@ use sha2::{Digest, Sha256};
 
 use crate::LabError;
 
-/// The name under which the HTTP server has the file.
+/// The file's name on the HTTP server.
 pub(crate) const SERVED_NAME: &str = "clip";
 
-/// The file that is transferred.
+/// The content and digest of the transferred file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TransferFile {
-    /// What it is, and its size.
+    /// The file's source and size.
     pub(crate) content: Content,
-    /// Its SHA-256.
+    /// The file's SHA-256.
     pub(crate) digest: [u8; 32],
 }
 
 impl TransferFile {
-    /// Puts the first `size` bytes of the media file `path` into `documents`, or all of a shorter one, which
-    /// is logged; without a path as many random bytes.
+    /// Writes the first `size` bytes of the media file `path` into `documents`, or `size` random
+    /// bytes if `path` is `None`. A shorter media file is used whole, with a warning.
     ///
-    /// Fails with [`LabError::TransferFile`] where the media file is at fault, with [`LabError::Files`] else.
+    /// Fails with [`LabError::TransferFile`] if the media file cannot be read or is empty, and with
+    /// [`LabError::Files`] if the copy cannot be written.
     pub(crate) fn prepare(
         path: Option<&Path>,
         size: Bytes,
@@ -36,9 +37,9 @@ impl TransferFile {
     ) -> Result<Self, LabError> {
         let (bytes, source) = match path {
             Some(path) => {
-                beginning(path, size).map_err(|e| LabError::TransferFile(named(&e, path)))?
+                read_prefix(path, size).map_err(|e| LabError::TransferFile(with_path(&e, path)))?
             }
-            None => (random(size, seed), Source::Random),
+            None => (random_bytes(size, seed), Source::Random),
         };
         fs::create_dir_all(documents)
             .and_then(|()| fs::write(documents.join(SERVED_NAME), &bytes))
@@ -48,7 +49,7 @@ impl TransferFile {
             size: Bytes(bytes.len() as u64),
         };
         if content.size < size {
-            tracing::warn!(%content, "a transfer is shorter than the scenario says");
+            tracing::warn!(%content, "the media file is shorter than transfer.size");
         }
         Ok(Self {
             content,
@@ -57,14 +58,14 @@ impl TransferFile {
     }
 }
 
-/// The first `wanted` bytes of a file, as far as it has them.
-fn beginning(path: &Path, wanted: Bytes) -> io::Result<(Vec<u8>, Source)> {
+/// Reads at most the first `wanted` bytes of a file.
+fn read_prefix(path: &Path, wanted: Bytes) -> io::Result<(Vec<u8>, Source)> {
     let file = File::open(path)?;
     let size = Bytes(file.metadata()?.len());
     let mut bytes = Vec::new();
     file.take(wanted.0).read_to_end(&mut bytes)?;
     if bytes.is_empty() {
-        return Err(io::Error::other("the file to be transferred is empty"));
+        return Err(io::Error::other("the file to transfer is empty"));
     }
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy().into_owned();
@@ -72,11 +73,11 @@ fn beginning(path: &Path, wanted: Bytes) -> io::Result<(Vec<u8>, Source)> {
     Ok((bytes, source))
 }
 
-fn named(error: &io::Error, path: &Path) -> io::Error {
+fn with_path(error: &io::Error, path: &Path) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn random(size: Bytes, seed: Seed) -> Vec<u8> {
+fn random_bytes(size: Bytes, seed: Seed) -> Vec<u8> {
     let mut stream = seed.stream("lab/clip");
     let words = std::iter::repeat_with(|| stream.bits().to_le_bytes()).flatten();
     words
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_file_is_cut_and_a_short_one_whole() {
+    fn a_long_file_is_truncated_and_a_short_one_used_whole() {
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("film.ts");
         fs::write(&source, [7; 1000]).unwrap();
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_bytes_follow_from_the_seed() {
+    fn random_bytes_depend_on_the_seed_alone() {
         let directory = tempfile::tempdir().unwrap();
         let prepare =
             |seed| TransferFile::prepare(None, Bytes(1003), Seed(seed), directory.path()).unwrap();
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_empty_file_is_named() {
+    fn an_error_names_the_missing_or_empty_file() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("none.ts");
         let prepare =

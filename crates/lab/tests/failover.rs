@@ -1,4 +1,4 @@
-//! `make failover`, reduced.
+//! `make failover` with few silences.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use polypath_lab::can_test;
 use polypath_lab::failover::{self, Options, render};
 
 #[test]
-fn a_flow_is_carried_past_silences_by_nodes_and_by_mptcp() {
+fn nodes_and_mptcp_carry_a_flow_past_silences() {
     if !can_test() {
         return;
     }
@@ -18,8 +18,8 @@ fn a_flow_is_carried_past_silences_by_nodes_and_by_mptcp() {
         rtt: Duration::from_millis(20),
     };
     let outcome = match failover::run(&options, |_| {}) {
-        Err(error) if error.is_refusal() => {
-            // Past the test harness, which would swallow it.
+        Err(error) if error.is_missing_prerequisite() => {
+            // Not eprintln!, which the test harness captures.
             let _ = writeln!(std::io::stderr(), "skipped: {error}");
             return;
         }
@@ -42,16 +42,11 @@ fn a_flow_is_carried_past_silences_by_nodes_and_by_mptcp() {
     for measured in mptcp {
         assert_eq!(measured.samples.len(), 3, "{table}");
         assert_eq!(measured.lost, 0, "{table}");
-        // A silence of the subflow that carries the stream holds it up at least until a first retransmission.
+        // A silent subflow stalls the stream at least until the first retransmission.
         assert!(measured.outage.max > 100.0, "{table}");
         assert!(measured.wire.iter().all(|rate| *rate > 0.0), "{table}");
     }
-    for word in [
-        "polypath",
-        "mptcp stale_loss_cnt=1",
-        "p99",
-        "none got through",
-    ] {
+    for word in ["polypath", "mptcp stale_loss_cnt=1", "p99", "no arrivals"] {
         assert!(table.contains(word), "{table}");
     }
 }

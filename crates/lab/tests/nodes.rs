@@ -1,4 +1,4 @@
-//! Two nodes in two network namespaces that two pairs of virtual Ethernet interfaces join.
+//! Two nodes in two network namespaces that two veth pairs connect.
 
 use std::process::Command;
 use std::thread::sleep;
@@ -24,10 +24,10 @@ mod transfer;
 
 const BOTH_PATHS: [&str; 2] = ["10.1.1.2:7001", "10.1.2.2:7001"];
 
-/// Bytes that `ip -s link` counts more than the IP packet: the Ethernet header.
+/// The Ethernet header, which `ip -s link` counts in addition to the IP packet, in bytes.
 const ETHERNET: u64 = 14;
 
-/// From the end that does not have the address.
+/// Pings `address` from the other endpoint.
 fn ping(testbed: &Testbed, address: &str) {
     let from = if address == "10.77.0.2" {
         &testbed.a
@@ -36,8 +36,8 @@ fn ping(testbed: &Testbed, address: &str) {
     };
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "5", "-i", "0.05", "-W", "3", address]);
-    let said = from.output(&mut command).unwrap();
-    assert!(said.contains(" 0% packet loss"), "{said}");
+    let output = from.output(&mut command).unwrap();
+    assert!(output.contains(" 0% packet loss"), "{output}");
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn paths_may_run_over_ipv6() {
 }
 
 #[test]
-fn the_statistics_agree_with_what_the_interfaces_counted() {
+fn the_statistics_agree_with_the_interface_counters() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
-    // Without IPv6 the kernel sends nothing of its own over the paths, but for ARP.
+    // Without IPv6 the kernel itself sends only ARP over the paths.
     for name in ["net/ipv6/conf/p1", "net/ipv6/conf/p2"] {
         let parameter = name.strip_prefix("net/").unwrap();
         testbed
@@ -110,17 +110,17 @@ fn the_statistics_agree_with_what_the_interfaces_counted() {
     let [a, _] = overlay.finish();
     for (index, path) in a.paths.iter().enumerate() {
         let counted = counted(["p1", "p2"][index]) - before[index];
-        let told = path.sent.bytes + ETHERNET * path.sent.packets;
+        let reported = path.sent.bytes + ETHERNET * path.sent.packets;
         let arp = 42 * 20;
         assert!(
-            (told..=told + arp).contains(&counted),
-            "{counted} on the link, {told} told"
+            (reported..=reported + arp).contains(&counted),
+            "{counted} B on the link, {reported} B reported"
         );
     }
 }
 
 #[test]
-fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
+fn hostile_datagrams_are_counted_and_dropped_without_reply() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -136,13 +136,13 @@ fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
     sleep(Duration::from_secs(1));
     let unknown_peer = unknown_peer.finish().unwrap();
     let [a, b] = overlay.finish();
-    let answers = middlebox.finish();
-    assert_eq!(answers, 0, "a stranger was answered");
+    let replies = middlebox.finish();
+    assert_eq!(replies, 0, "replies to tampered datagrams");
     assert!(!unknown_peer.established);
     assert!(unknown_peer.paths[0].sent.packets > 0);
     assert_eq!(
         unknown_peer.paths[0].received.packets, 0,
-        "a wrong key was answered"
+        "a reply to a wrong key"
     );
     let rejected = |stats: &polypath_live::stats::Stats, reason: &str| {
         stats.session["rejected"][reason].as_u64().unwrap()
@@ -162,7 +162,7 @@ fn hostile_datagrams_are_counted_and_dropped_and_not_answered() {
 }
 
 #[test]
-fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
+fn a_transfer_survives_the_silence_of_its_path() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -174,7 +174,7 @@ fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
     );
     transfer::run(&testbed, "10.77.0.1:5000", 3_000_000, |received| {
         if received > 500_000 {
-            middlebox.fall_silent();
+            middlebox.start_silence();
         }
     });
     assert!(middlebox.is_silent());
@@ -183,18 +183,19 @@ fn a_transfer_survives_the_silence_of_the_path_that_carries_it() {
 }
 
 #[test]
-fn a_node_starts_while_its_first_path_is_down_and_uses_it_once_it_is_up() {
+fn a_node_starts_with_its_first_path_down_and_uses_it_once_it_is_up() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let address = |what| testbed.a.ip(&["address", what, "10.1.1.1/24", "dev", "p1"]);
     address("del").unwrap();
     let overlay = Overlay::start(&testbed, "single-path", BOTH_PATHS);
-    // Until the second path has answered, the first is as good.
+    // Until the second path has replied, the first is considered as good.
     sleep(Duration::from_secs(1));
     ping(&testbed, "10.77.0.1");
     address("add").unwrap();
-    // Heartbeats on a silent path are up to 4 s apart, and it is held for a second once it answers.
+    // Heartbeats on a silent path are up to 4 s apart, and it is on probation for a second once it
+    // replies.
     sleep(Duration::from_secs(7));
     ping(&testbed, "10.77.0.1");
     let [a, _] = overlay.finish();
@@ -204,24 +205,24 @@ fn a_node_starts_while_its_first_path_is_down_and_uses_it_once_it_is_up() {
     assert!(data_bytes(&a.paths[0]) > 0 && data_bytes(&a.paths[1]) > 0);
 }
 
-/// Data on a path: what was sent there and is no heartbeat.
+/// The bytes sent on a path other than heartbeats.
 fn data_bytes(stats: &polypath_live::stats::PathStats) -> usize {
     usize::try_from(stats.sent.bytes - stats.heartbeats.bytes).unwrap()
 }
 
 #[test]
-fn a_flow_leaves_a_silent_path_and_uses_it_again_once_it_answers() {
+fn a_flow_leaves_a_silent_path_and_returns_once_it_replies() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let middlebox = Middlebox::start(&testbed, Tampering::None);
     let overlay = Overlay::start(&testbed, "single-path", [middlebox::ADDRESS, BOTH_PATHS[1]]);
     ping(&testbed, "10.77.0.2");
-    // 2 s on the first path, 3 s of which it is silent, 5 s in which it returns, 2 s on it again.
+    // 2 s on the first path, 3 s of silence, 5 s until it has returned, 2 s on it again.
     let clock = Clock::starting_now();
     let arrived = datagrams::run(&testbed, clock, 600, |number| match number {
-        100 => middlebox.fall_silent(),
-        250 => middlebox.resume(),
+        100 => middlebox.start_silence(),
+        250 => middlebox.end_silence(),
         _ => {}
     });
     let [a, b] = overlay.finish();
@@ -231,9 +232,9 @@ fn a_flow_leaves_a_silent_path_and_uses_it_again_once_it_answers() {
     let last = arrived.last().unwrap().number;
     assert!(last >= 598, "the last that arrived is {last}");
     for stats in [&a, &b] {
-        let watched = stats.paths[0].liveness.unwrap();
-        assert_eq!(watched.state, PathState::Live);
-        assert!(watched.silences >= 1, "{watched:?}");
+        let liveness = stats.paths[0].liveness.unwrap();
+        assert_eq!(liveness.state, PathState::Live);
+        assert!(liveness.silences >= 1, "{liveness:?}");
     }
     let (first, second) = (data_bytes(&a.paths[0]), data_bytes(&a.paths[1]));
     assert!(

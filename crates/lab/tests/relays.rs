@@ -1,4 +1,4 @@
-//! Two nodes and a relay in three network namespaces: a direct link between the nodes, and one from each to the relay.
+//! Two nodes and a relay in three network namespaces, with a link between each pair.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ use polypath_live::relay::{self, RelayServer};
 use polypath_live::stats::Stats;
 use tempfile::TempDir;
 
-/// The direct path of each node, and that by the relay.
+// The direct path of each node, and the addresses of the relayed path.
 const DIRECT: [&str; 2] = [
     "name = \"direct\"\nlocal = \"10.1.1.1:7001\"\nremote = \"10.1.1.2:7001\"\n",
     "name = \"direct\"\nlocal = \"10.1.1.2:7001\"\nremote = \"10.1.1.1:7001\"\n",
@@ -34,14 +34,14 @@ struct Testbed {
     directory: TempDir,
 }
 
-/// Something that runs on a thread of its own.
+/// A node or relay on a thread of its own.
 struct Running<T> {
     stop: StopHandle,
     thread: JoinHandle<T>,
 }
 
 impl<T> Running<T> {
-    /// Stops it and says what it counted.
+    /// Stops it and returns its statistics.
     fn finish(self) -> T {
         self.stop.stop();
         self.thread.join().unwrap()
@@ -49,7 +49,7 @@ impl<T> Running<T> {
 }
 
 impl Testbed {
-    /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
+    /// None, with the reason on standard error, if no lab can run.
     fn new() -> Option<Self> {
         if !can_test() {
             return None;
@@ -97,18 +97,24 @@ impl Testbed {
         }
     }
 
-    /// The table of the path by the relay of this end.
-    fn by_relay(&self, end: usize) -> String {
+    /// The table of the relayed path of the node with this index.
+    fn relayed(&self, index: usize) -> String {
         let key = self.public_key("relay");
         format!(
             "name = \"by relay\"\nlocal = \"{}\"\nrelay = {{ public_key = \"{key}\", address = \"{}\" }}\n",
-            LOCAL[end], RELAY[end]
+            LOCAL[index], RELAY[index]
         )
     }
 
-    /// Starts the node of `names` at `end` with these paths.
-    fn start(&self, end: usize, names: [&str; 2], policy: &str, paths: &[&str]) -> Running<Stats> {
-        let ([name, peer], digit) = (names, end + 1);
+    /// Starts the node with index `index`, the names of itself and its peer, and these paths.
+    fn start(
+        &self,
+        index: usize,
+        names: [&str; 2],
+        policy: &str,
+        paths: &[&str],
+    ) -> Running<Stats> {
+        let ([name, peer], digit) = (names, index + 1);
         let mut text = format!(
             "[node]\nkey_file = \"{name}.key\"\ntun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\"] }}\n\
              [peer]\npublic_key = \"{}\"\n[policy]\n{policy}\n",
@@ -122,14 +128,14 @@ impl Testbed {
         fs::write(&path, text).unwrap();
         let config = NodeConfig::load(&path).unwrap();
         let open = || Node::open(&config, &Options::default()).map_err(io::Error::other);
-        let mut node = self.nodes[end].run(open).unwrap();
+        let mut node = self.nodes[index].run(open).unwrap();
         Running {
             stop: node.stop_handle(),
             thread: std::thread::spawn(move || node.run().unwrap()),
         }
     }
 
-    /// Pings the first node from the second, and gives how many of `count` were answered.
+    /// Pings the first node from the second `count` times and returns the number of replies.
     fn ping(&self, count: u32) -> u32 {
         let mut command = Command::new("ping");
         let count = count.to_string();
@@ -144,15 +150,15 @@ impl Testbed {
             &count,
             "10.77.0.1",
         ]);
-        // Ping fails where it hears no answer at all.
-        let said = self.nodes[1].output(&mut command).unwrap_or_default();
-        let received = said.split(" transmitted, ").nth(1);
+        // ping exits with an error without any reply.
+        let output = self.nodes[1].output(&mut command).unwrap_or_default();
+        let received = output.split(" transmitted, ").nth(1);
         let received = received.and_then(|rest| rest.split(' ').next());
         received.map_or(0, |count| count.parse().unwrap())
     }
 
-    fn await_answer(&self) {
-        assert!((0..20).any(|_| self.ping(1) == 1), "no answer");
+    fn await_reply(&self) {
+        assert!((0..20).any(|_| self.ping(1) == 1), "no reply");
     }
 
     fn set_direct(&self, state: &str) {
@@ -160,9 +166,9 @@ impl Testbed {
         self.nodes[0].ip(&link).unwrap();
     }
 
-    /// Carries `len` bytes from the first node to the second, and compares them.
+    /// Transfers `len` bytes from the first node to the second and compares them.
     fn transfer(&self, len: usize) {
-        // A period that divides no buffer, so that a part that is missing or doubled shows.
+        // The period divides no buffer size, so that a missing or repeated part is detected.
         let sent: Vec<u8> = (0..=250).cycle().take(len).collect();
         let bind = || TcpListener::bind("10.77.0.1:5000");
         let listener = self.nodes[0].run(bind).unwrap();
@@ -186,17 +192,17 @@ impl Testbed {
 const BOTH: [&str; 2] = ["a", "b"];
 
 #[test]
-fn a_transfer_crosses_where_the_relay_is_the_only_way() {
+fn a_transfer_crosses_the_relay_if_it_is_the_only_path() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let relay = testbed.start_relay();
     let policy = "kind = \"duplicate-all\"";
-    let a = testbed.start(0, BOTH, policy, &[&testbed.by_relay(0)]);
-    let b = testbed.start(1, ["b", "a"], policy, &[&testbed.by_relay(1)]);
-    testbed.await_answer();
+    let a = testbed.start(0, BOTH, policy, &[&testbed.relayed(0)]);
+    let b = testbed.start(1, ["b", "a"], policy, &[&testbed.relayed(1)]);
+    testbed.await_reply();
     testbed.transfer(2_000_000);
-    // 79 B as on any path over IPv4, and the relay's seal.
+    // 79 B of overhead as on any path over IPv4, and the relay's seal.
     let link = testbed.nodes[0].ip(&["link", "show", "pp1"]).unwrap();
     assert!(link.contains(&format!("mtu {} ", 1500 - 79 - 29)), "{link}");
     let [a, b] = [a, b].map(Running::finish);
@@ -206,7 +212,7 @@ fn a_transfer_crosses_where_the_relay_is_the_only_way() {
         let session = stats.paths[0].relay.as_ref().unwrap();
         assert!(session.established);
         let authentic = stats.paths[0].authentic;
-        assert!(authentic > 20, "{authentic} of the peer's");
+        assert!(authentic > 20, "{authentic} authentic datagrams");
     }
     let path = &relay.paths[0];
     let names: Vec<_> = path.nodes.iter().map(|node| &*node.name).collect();
@@ -218,29 +224,29 @@ fn a_transfer_crosses_where_the_relay_is_the_only_way() {
 }
 
 #[test]
-fn packets_go_by_the_relay_while_the_direct_path_is_cut_and_come_back() {
+fn packets_take_the_relay_while_the_direct_path_is_down() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let relay = testbed.start_relay();
     let policy = "kind = \"single-path\"\npath = 0";
-    let a = testbed.start(0, BOTH, policy, &[DIRECT[0], &testbed.by_relay(0)]);
-    let b = testbed.start(1, ["b", "a"], policy, &[DIRECT[1], &testbed.by_relay(1)]);
-    testbed.await_answer();
+    let a = testbed.start(0, BOTH, policy, &[DIRECT[0], &testbed.relayed(0)]);
+    let b = testbed.start(1, ["b", "a"], policy, &[DIRECT[1], &testbed.relayed(1)]);
+    testbed.await_reply();
     assert_eq!(testbed.ping(20), 20);
     testbed.set_direct("down");
-    let answered = testbed.ping(100);
-    assert!(answered >= 85, "{answered} of 100 while it is cut");
+    let replies = testbed.ping(100);
+    assert!(replies >= 85, "{replies} of 100 while the path is down");
     testbed.set_direct("up");
-    // It is not used again until it has answered for a second.
+    // The path is used again after it has replied for a second.
     sleep(Duration::from_secs(6));
     assert_eq!(testbed.ping(20), 20);
     let [a, b] = [a, b].map(Running::finish);
     let relay = relay.finish();
     for stats in [&a, &b] {
-        let [direct, by_relay] = [0, 1].map(|path| stats.paths[path].liveness.unwrap());
+        let [direct, relayed] = [0, 1].map(|path| stats.paths[path].liveness.unwrap());
         assert_eq!((direct.state, direct.silences), (PathState::Live, 1));
-        assert_eq!((by_relay.state, by_relay.silences), (PathState::Live, 0));
+        assert_eq!((relayed.state, relayed.silences), (PathState::Live, 0));
     }
     assert!(
         relay.paths[0]
@@ -251,19 +257,19 @@ fn packets_go_by_the_relay_while_the_direct_path_is_cut_and_come_back() {
 }
 
 #[test]
-fn a_node_whose_key_the_relay_does_not_know_gets_nothing() {
+fn the_relay_ignores_a_node_with_an_unknown_key() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let relay = testbed.start_relay();
     let policy = "kind = \"duplicate-all\"";
-    let a = testbed.start(0, BOTH, policy, &[&testbed.by_relay(0)]);
-    let stranger = testbed.start(1, ["c", "a"], policy, &[&testbed.by_relay(1)]);
+    let a = testbed.start(0, BOTH, policy, &[&testbed.relayed(0)]);
+    let unknown = testbed.start(1, ["c", "a"], policy, &[&testbed.relayed(1)]);
     assert_eq!(testbed.ping(40), 0);
-    let [a, stranger] = [a, stranger].map(Running::finish);
+    let [a, unknown] = [a, unknown].map(Running::finish);
     let relay = relay.finish();
-    assert!(stranger.paths[0].sent.packets > 0);
-    assert_eq!(stranger.paths[0].received.packets, 0);
+    assert!(unknown.paths[0].sent.packets > 0);
+    assert_eq!(unknown.paths[0].received.packets, 0);
     assert!(a.paths[0].relay.as_ref().unwrap().established && !a.established);
     let path = &relay.paths[0];
     assert!(path.rejected["wrong-key"] > 0, "{path:?}");

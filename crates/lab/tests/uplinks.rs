@@ -1,4 +1,4 @@
-//! Interfaces and addresses that come and go under a node in a network namespace.
+//! Interfaces and addresses that appear, change and disappear below a running node.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn is_live(path: &Value) -> bool {
 }
 
 #[test]
-fn a_node_starts_before_its_interface_is_there_and_uses_it_once_it_is() {
+fn a_node_starts_without_its_interface_and_uses_it_once_it_exists() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -31,7 +31,7 @@ fn a_node_starts_before_its_interface_is_there_and_uses_it_once_it_is() {
         (&one["interface"], &one["local"]),
         (&json!("p1"), &Value::Null)
     );
-    testbed.join(1);
+    testbed.add_link(1);
     let took = testbed.await_paths("bound", |paths| paths[0]["missing"].is_null());
     assert!(took <= Duration::from_secs(1), "{took:?}");
     assert_eq!(testbed.paths("a")[0]["local"], "10.1.1.1:7001");
@@ -41,12 +41,12 @@ fn a_node_starts_before_its_interface_is_there_and_uses_it_once_it_is() {
 }
 
 #[test]
-fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_nothing() {
+fn a_recreated_link_is_used_again_without_loss_on_the_other_link() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
-    testbed.join(1);
-    testbed.join(2);
+    testbed.add_link(1);
+    testbed.add_link(2);
     let table = |number: u8, end: u8, rest: &str| {
         let local = format!("10.1.{number}.{end}:7001");
         format!("[[path]]\nname = \"p{number}\"\nlocal = \"{local}\"\n{rest}\n")
@@ -61,15 +61,15 @@ fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_no
         Clock::starting_now(),
         600,
         |number| match number {
-            100 => testbed.part(1),
+            100 => testbed.remove_link(1),
             150 => {
                 let interface = json!({ "what": "interface", "name": "p1" });
                 assert_eq!(missing(&testbed, "a"), interface);
                 let address = json!({ "what": "address", "name": "10.1.1.2" });
                 assert_eq!(missing(&testbed, "b"), address);
             }
-            200 => testbed.join(1),
-            // A second later.
+            200 => testbed.add_link(1),
+            // One second later.
             250 => assert_eq!(
                 [missing(&testbed, "a"), missing(&testbed, "b")],
                 [Value::Null, Value::Null]
@@ -88,8 +88,8 @@ fn a_link_that_is_another_after_a_while_is_used_again_and_the_other_one_loses_no
     b.finish().unwrap();
 }
 
-/// The names of the interfaces that the paths of node a have.
-fn taken(paths: &[Value]) -> Vec<Option<&str>> {
+/// The interface name of each path.
+fn interfaces(paths: &[Value]) -> Vec<Option<&str>> {
     paths
         .iter()
         .map(|path| path["interface"].as_str())
@@ -97,11 +97,11 @@ fn taken(paths: &[Value]) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
+fn automatic_paths_follow_uplinks_that_appear_change_address_and_disappear() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
-    // Where the peer receives, wherever it is reached.
+    // The peer's address, independent of the uplink.
     testbed
         .b
         .ip(&["address", "add", "10.9.0.2/32", "dev", "lo"])
@@ -123,22 +123,22 @@ fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
          [[path]]\nname = \"one\"\nremote = \"10.9.0.2:7001\"\n\
          [[path]]\nname = \"two\"\nremote = \"10.9.0.2:7002\"\n",
     );
-    let waits = json!({ "what": "uplink" });
+    let no_uplink = json!({ "what": "uplink" });
     assert!(
         testbed
             .paths("a")
             .iter()
-            .all(|path| path["missing"] == waits)
+            .all(|path| path["missing"] == no_uplink)
     );
-    // By which another node would know it.
+    // The alias by which other nodes recognise the device.
     let tun = testbed.a.ip(&["link", "show", "pp1"]).unwrap();
     assert!(tun.contains("alias polypath node"), "{tun}");
-    testbed.join(9);
+    testbed.add_link(9);
     default_route(9);
-    testbed.join(1);
+    testbed.add_link(1);
     default_route(1);
     testbed.await_paths("the first uplink", |paths| is_live(&paths[0]));
-    assert_eq!(taken(&testbed.paths("a")), [Some("p1"), None]);
+    assert_eq!(interfaces(&testbed.paths("a")), [Some("p1"), None]);
     let local = |index: usize| {
         testbed.paths("a")[index]["local"]
             .as_str()
@@ -151,15 +151,15 @@ fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
         900,
         |number| match number {
             50 => {
-                testbed.join(2);
+                testbed.add_link(2);
                 default_route(2);
             }
             250 => {
                 let paths = testbed.paths("a");
                 assert!(paths.iter().all(is_live), "{paths:#?}");
-                assert_eq!(taken(&paths), [Some("p1"), Some("p2")]);
+                assert_eq!(interfaces(&paths), [Some("p1"), Some("p2")]);
                 assert!(local(1).starts_with("10.1.2.1:"));
-                // What DHCP does with another lease.
+                // As DHCP does with a new lease.
                 let address = |what, ip| testbed.a.ip(&["address", what, ip, "dev", "p2"]).unwrap();
                 address("del", "10.1.2.1/24");
                 address("add", "10.1.2.7/24");
@@ -170,12 +170,12 @@ fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
                 let paths = testbed.paths("a");
                 assert!(paths.iter().all(is_live), "{paths:#?}");
                 assert_eq!(testbed.paths("b")[1]["remote"], local(1));
-                testbed.part(1);
+                testbed.remove_link(1);
             }
-            // It is the one with the better metric, and p2 keeps its path.
+            // p1 has the better metric, but p2 keeps its path.
             650 => {
-                assert_eq!(taken(&testbed.paths("a")), [None, Some("p2")]);
-                testbed.join(1);
+                assert_eq!(interfaces(&testbed.paths("a")), [None, Some("p2")]);
+                testbed.add_link(1);
                 default_route(1);
             }
             _ => {}
@@ -183,7 +183,7 @@ fn paths_find_uplinks_that_come_are_renumbered_and_go_while_a_flow_goes_on() {
     );
     assert_eq!(arrived.len(), 900);
     testbed.await_paths("both live", |paths| paths.iter().all(is_live));
-    assert_eq!(taken(&testbed.paths("a")), [Some("p1"), Some("p2")]);
+    assert_eq!(interfaces(&testbed.paths("a")), [Some("p1"), Some("p2")]);
     assert!(testbed.paths("b").iter().all(is_live));
     a.finish().unwrap();
     b.finish().unwrap();

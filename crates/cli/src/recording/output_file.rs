@@ -53,8 +53,8 @@ impl OutputFile {
         }
     }
 
-    /// Empties it, for something to be written; pipes and devices have no length, and standard output may go behind
-    /// what is there.
+    /// Empties it, for something to be written; pipes and devices have no length, and standard
+    /// output may go behind what is there.
     pub(super) fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
         let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
         let emptied = if is_regular && !is_output(&self.path) {

@@ -18,7 +18,8 @@ use super::scenarios::{CALM, polypath, scenario};
 /// Four schemes, each with two nodes and a server.
 const PROGRAMS: usize = 12;
 
-/// A lab with transfers for an hour, in a temporary directory of its own; killed where a test fails.
+/// A lab with transfers for an hour, in a temporary directory of its own; killed where a test
+/// fails.
 struct Running {
     child: Child,
     directory: tempfile::TempDir,
@@ -161,7 +162,7 @@ fn nothing_runs_on_after_a_panic() {
     let directory = tempfile::tempdir().unwrap();
     let options = LabOptions {
         node_binary: polypath(),
-        clip: None,
+        transfer_file: None,
         keep: Some(directory.path().join("polypath-lab-kept")),
     };
     let scenario = scenario(CALM, &["schemes=[\"ppd-tcp2\"]"]);

@@ -71,8 +71,8 @@ fn three_duplicate_acks_arrive_as_three() {
     }
 }
 
-/// The least round-trip time of a few pings from client to server in milliseconds: that of the path, to which a busy
-/// machine only adds.
+/// The least round-trip time of a few pings from client to server in milliseconds: that of the
+/// path, to which a busy machine only adds.
 fn ping(endpoints: &Endpoints, address: &str) -> f64 {
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "9", "-i", "0.05", "-W", "2", address]);

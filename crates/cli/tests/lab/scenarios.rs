@@ -50,15 +50,15 @@ pub(crate) fn stand(scenario: &Scenario) -> Option<Lab> {
 fn stand_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
     let options = LabOptions {
         node_binary: polypath(),
-        clip: None,
+        transfer_file: None,
         keep,
     };
     can_test().then(|| Lab::set_up(scenario, Seed(1), &options).unwrap())
 }
 
-/// The record of a run of the scenario in which the emulation kept its bound, at the second attempt if
-/// need be, and what `then` made of the lab after its transfers; or none, with the reason on standard
-/// error, where no lab can run or the machine is too busy to tell anything about times.
+/// The record of a run of the scenario in which the emulation kept its bound, at the second attempt
+/// if need be, and what `then` made of the lab after its transfers; or none, with the reason on
+/// standard error, where no lab can run or the machine is too busy to tell anything about times.
 pub(crate) fn timely<T>(scenario: &Scenario, then: impl Fn(&Lab) -> T) -> Option<(Experiment, T)> {
     let (experiment, made, _) = timely_keeping(scenario, then)?;
     Some((experiment, made))

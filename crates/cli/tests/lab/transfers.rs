@@ -31,11 +31,12 @@ fn sent_on(endpoints: &Endpoints, side: Side, device: &str) -> u64 {
     links[0]["stats64"]["tx"]["bytes"].as_u64().unwrap()
 }
 
-/// Length of the kernel's answer to an initiation that came before its node: IPv4 and ICMP headers, and the
-/// datagram with its IPv4 and UDP headers in full (RFC 1812, section 4.3.2.3).
+/// Length of the kernel's answer to an initiation that came before its node: IPv4 and ICMP headers,
+/// and the datagram with its IPv4 and UDP headers in full (RFC 1812, section 4.3.2.3).
 const PORT_UNREACHABLE: u64 = (20 + 8) + (20 + 8 + INITIATION_LEN as u64);
 
-/// Bytes of the errors that an end's kernel itself has sent, where its node was the later one to start.
+/// Bytes of the errors that an end's kernel itself has sent, where its node was the later one to
+/// start.
 fn refusals(endpoints: &Endpoints, side: Side) -> u64 {
     let read = || fs::read_to_string("/proc/thread-self/net/snmp");
     let table = endpoints.at(side).run(read).unwrap();
@@ -161,8 +162,8 @@ fn the_hosts_use_the_scenario_s_tcp() {
         let (experiment, ()) = timely(&scenario, |_| {})?;
         Some(typical_seconds(&experiment.schemes[0]))
     };
-    // 100 kB in windows of 5 segments of 948 B are 22 round trips of 20 ms, by a window that the kernel
-    // keeps to within a segment or two; cubic is checked by setting up.
+    // 100 kB in windows of 5 segments of 948 B are 22 round trips of 20 ms, by a window that the
+    // kernel keeps to within a segment or two; cubic is checked by setting up.
     let small = ["tcp.receiver_window=5", "lab.congestion_control=cubic"];
     let Some(narrow) = with(&small) else { return };
     let Some(wide) = with(&[]) else { return };
@@ -177,8 +178,8 @@ fn the_hosts_use_the_scenario_s_tcp() {
 fn data_goes_over_the_path_that_is_not_loaded() {
     for loaded in [0, 1] {
         let text = one_loaded_path(loaded);
-        // With half the hosts the loaded path is at times as empty as the idle one, and a comparison may then
-        // rightly end there.
+        // With half the hosts the loaded path is at times as empty as the idle one, and a
+        // comparison may then rightly end there.
         let settings = [
             "schemes=[\"ppd-tcp3\"]",
             "transfer.count=3",

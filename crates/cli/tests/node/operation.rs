@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::*;
 
-/// What `polypath status` says of the node whose file is `file`, once it says `expected`; at most 20 s.
+/// What `polypath status` says of the node whose file is `file`, once it says `expected`; at most
+/// 20 s.
 fn await_status(file: &Path, expected: impl Fn(&Value) -> bool) -> Value {
     let mut last = String::new();
     for _ in 0..200 {
@@ -233,7 +234,8 @@ impl Flow {
         Self { ends: [a, b] }
     }
 
-    /// Sends `count` each way and gives the numbers that arrived at a and at b; `before` is told each number.
+    /// Sends `count` each way and gives the numbers that arrived at a and at b; `before` is told
+    /// each number.
     fn run(&self, count: u32, mut before: impl FnMut(u32)) -> [Vec<u32>; 2] {
         std::thread::scope(|scope| {
             let receivers = self.ends.each_ref().map(|end| {

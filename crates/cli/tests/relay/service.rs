@@ -39,7 +39,8 @@ fn the_service_manager_is_told_and_a_hangup_changes_nothing() {
     let told: Vec<String> = (0..2).map(|_| next()).collect();
     assert_eq!(told, ["WATCHDOG=1", "STATUS=0 of 2 nodes here"]);
     tell(&relay, Signal::SIGHUP);
-    // Half of what it was given apart, for longer than a second: what has not changed is not told again.
+    // Half of what it was given apart, for longer than a second: what has not changed is not told
+    // again.
     let lively = (0..20).filter(|_| next() == "WATCHDOG=1").count();
     assert_eq!(lively, 20);
     files.await_log("SIGHUP: a relay goes on with the file that it has read");
@@ -71,7 +72,8 @@ fn privileges_are_given_up_once_the_sockets_are_open() {
     let log = File::create(&files.log).unwrap();
     let mut relay = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
     files.await_log("ready");
-    // Before that they were of use: the kernel tells of twice what was asked for, beyond `net.core.rmem_max`.
+    // Before that they were of use: the kernel tells of twice what was asked for, beyond
+    // `net.core.rmem_max`.
     let mut sockets = Command::new("ss");
     let sockets = sockets.args(["-ulnmH", "src", &address]).output().unwrap();
     let sockets = printed(&sockets);

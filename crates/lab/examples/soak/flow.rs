@@ -1,4 +1,4 @@
-//! A flow that takes half of a link, and what became of it.
+//! A flow at half the rate of a link, with loss and duplicate accounting.
 
 use std::any::Any;
 use std::io;
@@ -15,29 +15,37 @@ use polypath_live::priority;
 
 use crate::PRIORITY;
 
-/// Payload of a datagram, in bytes: with all headers 1107 on a link.
+/// The payload of a datagram in bytes: 1107 B on a link with all headers.
 const LEN: usize = 1000;
-/// Datagrams a second: 10 of 20 Mbit/s.
+/// Datagrams per second: 10 of 20 Mbit/s.
 const RATE: f64 = 1130.0;
-/// Bytes that wait for a receiver: some seconds.
+/// The receive buffer in bytes: some seconds.
 const BUFFER: usize = 16 << 20;
-/// What is under way when the last was sent arrives within this.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The read timeout of the receiver, longer than a datagram is in flight.
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The sockets of a flow.
 pub(crate) struct Direction {
-    from: UdpSocket,
-    to: UdpSocket,
+    sender: UdpSocket,
+    receiver: UdpSocket,
 }
 
-/// What was sent, and what came.
+/// The counters of a finished flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowResult {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
     pub(crate) repeated: u64,
-    /// When packets got lost, in seconds since the flow began, and how many in a row of seconds.
-    pub(crate) losses: Vec<(f64, u64)>,
+    /// The bursts of lost packets.
+    pub(crate) losses: Vec<LossBurst>,
+}
+
+/// Lost packets with less than a second between any two in succession.
+#[derive(Clone, Debug)]
+pub(crate) struct LossBurst {
+    /// The due time of the first in seconds since the start of the flow.
+    pub(crate) at: f64,
+    pub(crate) count: u64,
 }
 
 impl FlowResult {
@@ -47,12 +55,13 @@ impl FlowResult {
 }
 
 /// The threads of a flow.
-pub(crate) type Running<'scope> = (
-    ScopedJoinHandle<'scope, io::Result<u64>>,
-    ScopedJoinHandle<'scope, io::Result<SequenceSet>>,
-);
+pub(crate) struct RunningFlow<'scope> {
+    /// Returns the number of datagrams sent.
+    sender: ScopedJoinHandle<'scope, io::Result<u64>>,
+    receiver: ScopedJoinHandle<'scope, io::Result<SequenceSet>>,
+}
 
-/// Which numbers came.
+/// The set of received sequence numbers, and the number of duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct SequenceSet {
     bits: Vec<u64>,
@@ -60,29 +69,38 @@ pub(crate) struct SequenceSet {
 }
 
 impl Direction {
-    /// The flow that begins in `from`, the end of this number.
+    /// Opens the flow from side `number` (0 or 1), whose namespace is `from`, to the other side.
     pub(crate) fn open(from: &Namespace, to: &Namespace, number: usize) -> io::Result<Self> {
-        let address = |end: usize, port: u16| format!("10.77.0.{}:{port}", end + 1);
+        let address = |side: usize, port: u16| format!("10.77.0.{}:{port}", side + 1);
         let sender = from.run(|| UdpSocket::bind(address(number, 6000)))?;
         let receiver = to.run(|| UdpSocket::bind(address(1 - number, 6001)))?;
-        receiver.set_read_timeout(Some(PATIENCE))?;
-        // What waits for a receiver that is late is not lost on the way.
+        receiver.set_read_timeout(Some(READ_TIMEOUT))?;
+        // Datagrams that a late receiver leaves in the buffer are not lost in the network.
         setsockopt(&receiver, RcvBufForce, &BUFFER)?;
         sender.connect(address(1 - number, 6001))?;
-        Ok(Self {
-            from: sender,
-            to: receiver,
-        })
+        Ok(Self { sender, receiver })
     }
 
-    /// Sends at the rate until it is told to stop; the number sent.
-    pub(crate) fn sender<'scope, 'env>(
+    /// Starts the threads; they run until `stop` is set.
+    pub(crate) fn start<'scope, 'env>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        clock: Clock,
+        stop: &'env AtomicBool,
+    ) -> RunningFlow<'scope> {
+        RunningFlow {
+            sender: self.start_sender(scope, clock, stop),
+            receiver: self.start_receiver(scope, stop),
+        }
+    }
+
+    fn start_sender<'scope, 'env>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
         clock: Clock,
         stop: &'env AtomicBool,
     ) -> ScopedJoinHandle<'scope, io::Result<u64>> {
-        let socket = self.from.try_clone();
+        let socket = self.sender.try_clone();
         scope.spawn(move || {
             priority::realtime(PRIORITY)?;
             let (socket, mut sent, mut datagram) = (socket?, 0_u64, [0; LEN]);
@@ -98,8 +116,8 @@ impl Direction {
         })
     }
 
-    /// Receives until it is told to stop and nothing comes any more.
-    pub(crate) fn receiver<'scope, 'env>(
+    /// Receives until `stop` is set and a read times out.
+    fn start_receiver<'scope, 'env>(
         self,
         scope: &'scope Scope<'scope, 'env>,
         stop: &'env AtomicBool,
@@ -108,8 +126,8 @@ impl Direction {
             priority::realtime(PRIORITY)?;
             let (mut received, mut buffer) = (SequenceSet::default(), [0; LEN]);
             loop {
-                match (self.to.recv(&mut buffer), buffer.first_chunk()) {
-                    (Ok(LEN), Some(number)) => received.note(u64::from_be_bytes(*number)),
+                match (self.receiver.recv(&mut buffer), buffer.first_chunk()) {
+                    (Ok(LEN), Some(number)) => received.insert(u64::from_be_bytes(*number)),
                     (Err(_), _) if stop.load(Ordering::Relaxed) => break Ok(received),
                     _ => {}
                 }
@@ -119,13 +137,13 @@ impl Direction {
 }
 
 impl SequenceSet {
-    fn has(&self, number: u64) -> bool {
+    fn contains(&self, number: u64) -> bool {
         let word = usize::try_from(number / 64).ok();
         let word = word.and_then(|word| self.bits.get(word));
         word.is_some_and(|word| word & (1 << (number % 64)) != 0)
     }
 
-    fn note(&mut self, number: u64) {
+    fn insert(&mut self, number: u64) {
         let (word, bit) = (
             usize::try_from(number / 64).unwrap_or(0),
             1 << (number % 64),
@@ -138,27 +156,29 @@ impl SequenceSet {
     }
 }
 
-/// The numbers `lost`, together where less than a second lies between.
-fn losses(lost: &[u64]) -> Vec<(f64, u64)> {
-    let apart = |before: &u64, after: &u64| ((after - before) as f64) < RATE;
-    let runs = lost.chunk_by(apart);
-    runs.map(|run| (run[0] as f64 / RATE, run.len() as u64))
-        .collect()
+/// Groups lost numbers with less than a second in between into bursts.
+fn loss_bursts(lost: &[u64]) -> Vec<LossBurst> {
+    let is_close = |before: &u64, after: &u64| ((after - before) as f64) < RATE;
+    let bursts = lost.chunk_by(is_close);
+    let burst = |numbers: &[u64]| LossBurst {
+        at: numbers[0] as f64 / RATE,
+        count: numbers.len() as u64,
+    };
+    bursts.map(burst).collect()
 }
 
-/// Waits for both ends of a flow.
-pub(crate) fn join(
-    sender: ScopedJoinHandle<'_, io::Result<u64>>,
-    receiver: ScopedJoinHandle<'_, io::Result<SequenceSet>>,
-) -> io::Result<FlowResult> {
-    let panicked = |_: Box<dyn Any + Send>| io::Error::other("a flow panicked");
-    let sent = sender.join().map_err(panicked)??;
-    let received = receiver.join().map_err(panicked)??;
-    let lost: Vec<u64> = (0..sent).filter(|number| !received.has(*number)).collect();
-    Ok(FlowResult {
-        sent,
-        arrived: sent - lost.len() as u64,
-        repeated: received.repeated,
-        losses: losses(&lost),
-    })
+impl RunningFlow<'_> {
+    /// Waits for both threads.
+    pub(crate) fn join(self) -> io::Result<FlowResult> {
+        let panicked = |_: Box<dyn Any + Send>| io::Error::other("a flow's thread panicked");
+        let sent = self.sender.join().map_err(panicked)??;
+        let received = self.receiver.join().map_err(panicked)??;
+        let lost: Vec<u64> = (0..sent).filter(|n| !received.contains(*n)).collect();
+        Ok(FlowResult {
+            sent,
+            arrived: sent - lost.len() as u64,
+            repeated: received.repeated,
+            losses: loss_bursts(&lost),
+        })
+    }
 }

@@ -1,12 +1,13 @@
-//! Two nodes for a long time at half load: `make soak MINUTES=60`, or
-//! `cargo run --release -p polypath-lab --example soak POLYPATH [MINUTES] [--format json]`, as root.
+//! A soak test of two nodes at half load: `make soak MINUTES=60`, or `cargo run --release -p
+//! polypath-lab --example soak POLYPATH [MINUTES] [--format json]`, as root.
 //!
-//! Two links of 20 Mbit/s each way (token bucket filters), `duplicate-all`, and a flow in each direction that takes half of
-//! each link. One link at a time goes down for three seconds of each twenty, so that at every time one path carries; keys are
-//! renewed every two minutes. Nodes and ends of flows have a real-time priority: whatever else this machine does, it is the
-//! nodes that are tried. What is asserted: every packet arrives, once; the memory of neither node grows; keys are
-//! renewed as often as the time demands. Exit code 1 where that does not hold, and 2 where the time was too short for an
-//! outage or for new keys, and so nothing is shown.
+//! Two links of 20 Mbit/s in each direction (token bucket filters), `duplicate-all`, and a flow in
+//! each direction at half the rate of a link. Every 20 seconds one of the links is down for three
+//! seconds, in turn, so that one path always carries; keys are renewed every two minutes. Nodes and
+//! flows have a real-time priority, so that the load of other processes does not count. Asserted:
+//! every packet arrives exactly once; the memory of neither node grows; keys are renewed as often
+//! as required. Exit code 1 if that does not hold, and 2 if the run was too short for an outage or
+//! a renewal, and shows nothing.
 
 mod flow;
 mod memory;
@@ -29,21 +30,22 @@ use polypath_live::keys;
 use serde_json::json;
 use tempfile::TempDir;
 
-use flow::{Direction, FlowResult};
-use memory::Memory;
+use flow::{Direction, FlowResult, LossBurst, RunningFlow};
+use memory::{Memory, Slope};
 use verdict::{SoakResult, Verdict};
 
-/// How often a link goes down, first one, then the other.
-const ROUND: Duration = Duration::from_secs(20);
-/// How long it stays down.
+/// The interval between outages, which affect the links in turn.
+const OUTAGE_INTERVAL: Duration = Duration::from_secs(20);
+/// The length of an outage.
 const OUTAGE: Duration = Duration::from_secs(3);
-/// Between two samples of the memory.
-const SAMPLE: Duration = Duration::from_secs(5);
-/// The real-time priority of nodes and of the ends of flows.
+/// The interval between samples of memory.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
+/// The real-time priority of nodes and flows.
 const PRIORITY: u8 = 5;
-/// So many losses are told one by one.
+/// The maximum number of loss bursts listed for a flow.
 const MAX_LISTED_LOSSES: usize = 10;
-/// Growth that is none, in kB an hour: what the allocator and the counters of the kernel move.
+/// Growth below this, in kB per hour, does not count: noise of the allocator and of the kernel's
+/// counters.
 const MAX_GROWTH_RATE: f64 = 512.0;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -61,34 +63,38 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(result.verdict().exit_code())
 }
 
-/// Namespaces, links and nodes; all end with it.
+/// Namespaces, links and nodes, removed on drop.
 struct Testbed {
-    ends: [Namespace; 2],
+    namespaces: [Namespace; 2],
     nodes: Vec<Child>,
     directory: TempDir,
 }
 
 impl Testbed {
     fn start(program: &Path) -> Result<Self, Box<dyn Error>> {
-        let ends = [Namespace::new()?, Namespace::new()?];
+        let namespaces = [Namespace::new()?, Namespace::new()?];
         for path in [1, 2] {
-            let address = |end: u8| format!("10.1.{path}.{end}/24");
-            ends[0].join(&ends[1], &format!("p{path}"), [&address(1), &address(2)])?;
-            for end in &ends {
+            let address = |side: u8| format!("10.1.{path}.{side}/24");
+            namespaces[0].join(
+                &namespaces[1],
+                &format!("p{path}"),
+                [&address(1), &address(2)],
+            )?;
+            for namespace in &namespaces {
                 let mut tc = Command::new("tc");
                 tc.args(["qdisc", "add", "dev", &format!("p{path}"), "root", "tbf"]);
-                end.output(tc.args(["rate", "20mbit", "burst", "16kb", "limit", "1mb"]))?;
+                namespace.output(tc.args(["rate", "20mbit", "burst", "16kb", "limit", "1mb"]))?;
             }
         }
         let directory = tempfile::tempdir()?;
         let mut testbed = Self {
-            ends,
+            namespaces,
             nodes: Vec::new(),
             directory,
         };
         let keys = ["a", "b"].map(|name| keys::generate(&testbed.file(name, "key")));
-        for (end, key) in (1_u8..).zip(keys.into_iter().rev()) {
-            let node = testbed.node(program, end, &key?.to_string())?;
+        for (side, key) in (1_u8..).zip(keys.into_iter().rev()) {
+            let node = testbed.start_node(program, side, &key?.to_string())?;
             testbed.nodes.push(node);
         }
         Ok(testbed)
@@ -98,22 +104,22 @@ impl Testbed {
         self.directory.path().join(format!("{name}.{kind}"))
     }
 
-    /// The statistics file of an end.
-    fn stats(&self, end: u8) -> PathBuf {
-        self.file(["a", "b"][usize::from(end) - 1], "json")
+    /// The statistics file of a node (1 or 2).
+    fn stats(&self, side: u8) -> PathBuf {
+        self.file(["a", "b"][usize::from(side) - 1], "json")
     }
 
-    fn node(&self, program: &Path, end: u8, peer_key: &str) -> io::Result<Child> {
-        let name = ["a", "b"][usize::from(end) - 1];
+    fn start_node(&self, program: &Path, side: u8, peer_key: &str) -> io::Result<Child> {
+        let name = ["a", "b"][usize::from(side) - 1];
         let path = |path: u8| {
-            let peer = 3 - end;
+            let peer = 3 - side;
             format!(
-                "[[path]]\nname = \"p{path}\"\nlocal = \"10.1.{path}.{end}:7001\"\n\
+                "[[path]]\nname = \"p{path}\"\nlocal = \"10.1.{path}.{side}:7001\"\n\
                  remote = \"10.1.{path}.{peer}:7001\"\n"
             )
         };
         let text = format!(
-            "[node]\nkey_file = \"{name}.key\"\ntun = {{ name = \"pp0\", addresses = [\"10.77.0.{end}/24\"], queue = 10000 }}\n\
+            "[node]\nkey_file = \"{name}.key\"\ntun = {{ name = \"pp0\", addresses = [\"10.77.0.{side}/24\"], queue = 10000 }}\n\
              [peer]\npublic_key = \"{peer_key}\"\n[policy]\nkind = \"duplicate-all\"\n{}{}",
             path(1),
             path(2)
@@ -126,12 +132,12 @@ impl Testbed {
             .arg("node")
             .arg(&config)
             .arg("--stats")
-            .arg(self.stats(end));
+            .arg(self.stats(side));
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        self.ends[usize::from(end) - 1].spawn(&mut command)
+        self.namespaces[usize::from(side) - 1].spawn(&mut command)
     }
 
-    /// Handshakes of the first node.
+    /// The number of handshakes of the first node.
     fn handshakes(&self) -> io::Result<u64> {
         let stats: serde_json::Value = serde_json::from_slice(&fs::read(self.stats(1))?)?;
         Ok(stats["session"]["established"].as_u64().unwrap_or(0))
@@ -152,7 +158,13 @@ fn soak(testbed: &mut Testbed, span: Duration) -> Result<SoakResult, Box<dyn Err
     await_session(testbed, clock)?;
     let stop = AtomicBool::new(false);
     let interrupt = Interrupt::watch()?;
-    let flow = |from: usize| Direction::open(&testbed.ends[from], &testbed.ends[1 - from], from);
+    let flow = |from: usize| {
+        Direction::open(
+            &testbed.namespaces[from],
+            &testbed.namespaces[1 - from],
+            from,
+        )
+    };
     let directions = [flow(0)?, flow(1)?];
     let mut memory = testbed.nodes.iter().map(|node| Memory::of(node.id()));
     let mut memory = [
@@ -160,19 +172,12 @@ fn soak(testbed: &mut Testbed, span: Duration) -> Result<SoakResult, Box<dyn Err
         memory.next().ok_or("no node")?,
     ];
     let (flows, outages) = thread::scope(|scope| -> Result<_, Box<dyn Error>> {
-        let running = directions.map(|direction| {
-            let stop = &stop;
-            (
-                direction.sender(scope, clock, stop),
-                direction.receiver(scope, stop),
-            )
-        });
+        let running = directions.map(|direction| direction.start(scope, clock, &stop));
         let watched = watch(testbed, clock, span, &mut memory, &interrupt);
-        // Ends the line of the progress.
+        // Ends the progress line.
         eprintln!();
         stop.store(true, Ordering::Relaxed);
-        let join = |(sender, receiver): flow::Running<'_>| flow::join(sender, receiver);
-        let [a, b] = running.map(join);
+        let [a, b] = running.map(RunningFlow::join);
         Ok(([a?, b?], watched?))
     })?;
     Ok(SoakResult {
@@ -187,14 +192,15 @@ fn soak(testbed: &mut Testbed, span: Duration) -> Result<SoakResult, Box<dyn Err
 fn await_session(testbed: &Testbed, clock: Clock) -> Result<(), Box<dyn Error>> {
     while testbed.handshakes().unwrap_or(0) == 0 {
         if clock.now().as_secs_f64() > 15.0 {
-            return Err("no session after 15 s: try `polypath node` by hand".into());
+            return Err("no session after 15 s: start `polypath node` by hand to see why".into());
         }
         thread::sleep(Duration::from_millis(100));
     }
     Ok(())
 }
 
-/// Takes links down and up, samples the memory, and tells how far it is, until it is told to stop; the number of outages.
+/// Takes links down and up, samples memory and shows progress for the length of the run; returns
+/// the number of outages. Fails on an interrupt.
 fn watch(
     testbed: &Testbed,
     clock: Clock,
@@ -207,17 +213,17 @@ fn watch(
     let (mut outages, mut sample, mut down) = (0_u64, 0.0, None);
     while elapsed() < span.as_secs_f64() {
         interrupt.check()?;
-        let round = (elapsed() / ROUND.as_secs_f64()).floor();
-        let phase = elapsed() - round * ROUND.as_secs_f64();
-        let is_down = phase >= ROUND.as_secs_f64() - OUTAGE.as_secs_f64();
-        // Of two rounds the even one takes the first link.
+        let round = (elapsed() / OUTAGE_INTERVAL.as_secs_f64()).floor();
+        let phase = elapsed() - round * OUTAGE_INTERVAL.as_secs_f64();
+        let is_down = phase >= OUTAGE_INTERVAL.as_secs_f64() - OUTAGE.as_secs_f64();
+        // Even rounds take down the first link.
         let path = if round % 2.0 == 0.0 { "p1" } else { "p2" };
         if is_down && down.is_none() {
-            testbed.ends[0].ip(&["link", "set", path, "down"])?;
+            testbed.namespaces[0].ip(&["link", "set", path, "down"])?;
             (down, outages) = (Some(path), outages + 1);
         }
         if let Some(path) = down.filter(|_| !is_down) {
-            testbed.ends[0].ip(&["link", "set", path, "up"])?;
+            testbed.namespaces[0].ip(&["link", "set", path, "up"])?;
             down = None;
         }
         if elapsed() >= sample {
@@ -230,12 +236,12 @@ fn watch(
                 elapsed(),
                 span.as_secs_f64()
             );
-            sample += SAMPLE.as_secs_f64();
+            sample += SAMPLE_INTERVAL.as_secs_f64();
         }
         thread::sleep(Duration::from_millis(50));
     }
     if let Some(path) = down {
-        testbed.ends[0].ip(&["link", "set", path, "up"])?;
+        testbed.namespaces[0].ip(&["link", "set", path, "up"])?;
     }
     Ok(outages)
 }
@@ -243,10 +249,18 @@ fn watch(
 fn report(soak: &SoakResult, minutes: f64, is_json: bool) {
     let [a, b] = &soak.flows;
     if is_json {
-        let flow = |c: &FlowResult| json!({ "sent": c.sent, "lost": c.lost(), "repeated": c.repeated, "losses": c.losses });
+        let flow = |c: &FlowResult| {
+            json!({
+                "sent": c.sent, "lost": c.lost(), "repeated": c.repeated,
+                "losses": c.losses.iter().map(|burst| json!([burst.at, burst.count])).collect::<Vec<_>>(),
+            })
+        };
         let memory = |m: &Memory| {
-            let (slope, half) = m.slope();
-            json!({ "first_kb": m.settled(), "last_kb": m.last(), "kb_per_hour": slope, "ci95": half })
+            let slope = m.slope();
+            json!({
+                "first_kb": m.settled(), "last_kb": m.last(),
+                "kb_per_hour": slope.mean, "ci95": slope.ci95,
+            })
         };
         let document = json!({
             "minutes": minutes, "outages": soak.outages, "handshakes": soak.handshakes,
@@ -256,20 +270,20 @@ fn report(soak: &SoakResult, minutes: f64, is_json: bool) {
         return println!("{document:#}");
     }
     println!(
-        "{minutes} min, {} outages of a link, {} handshakes",
+        "{minutes} min, {} link outages, {} handshakes",
         soak.outages, soak.handshakes
     );
     for (name, flow) in [("a to b", a), ("b to a", b)] {
         let (sent, lost, repeated) = (flow.sent, flow.lost(), flow.repeated);
-        println!("{name}: {sent} packets sent, {lost} lost, {repeated} twice");
-        for (at, count) in flow.losses.iter().take(MAX_LISTED_LOSSES) {
+        println!("{name}: {sent} packets sent, {lost} lost, {repeated} duplicated");
+        for LossBurst { at, count } in flow.losses.iter().take(MAX_LISTED_LOSSES) {
             println!("  {count} lost at {at:.1} s");
         }
     }
     for (name, memory) in ["node a", "node b"].into_iter().zip(&soak.memory) {
-        let (slope, half) = memory.slope();
+        let Slope { mean, ci95 } = memory.slope();
         println!(
-            "{name}: {} kB after the first fifth, {} kB at the end, {slope:+.0} +- {half:.0} kB an hour (95 %)",
+            "{name}: {} kB after the first fifth, {} kB at the end, {mean:+.0} +- {ci95:.0} kB per hour (95 %)",
             memory.settled(),
             memory.last()
         );

@@ -5,15 +5,28 @@ use std::io;
 
 use polypath_report::statistics::student_975;
 
-/// Growth from when it has settled to the end that is none, in kB: a few pages of the allocator.
-const MOST_GROWTH: u64 = 1024;
+/// The allowed growth after settling, in kB: a few pages of the allocator.
+const MAX_GROWTH: u64 = 1024;
 
-/// Samples of what a process holds.
+/// Samples of a process's resident memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     process: u32,
-    /// Seconds since the start, and kB.
-    samples: Vec<(f64, u64)>,
+    samples: Vec<Sample>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// Seconds since the start.
+    at: f64,
+    kb: u64,
+}
+
+/// The growth of memory in kB per hour.
+pub(crate) struct Slope {
+    pub(crate) mean: f64,
+    /// Half the width of the 95 % interval.
+    pub(crate) ci95: f64,
 }
 
 impl Memory {
@@ -24,57 +37,59 @@ impl Memory {
         }
     }
 
-    /// Takes a sample; fails where the process is gone.
+    /// Takes a sample; fails if the process has exited.
     pub(crate) fn sample(&mut self, at: f64) -> io::Result<()> {
         let path = format!("/proc/{}/status", self.process);
         let status = fs::read_to_string(&path)
-            .map_err(|e| io::Error::new(e.kind(), format!("a node is gone: {path}: {e}")))?;
+            .map_err(|e| io::Error::new(e.kind(), format!("a node has exited: {path}: {e}")))?;
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kb = resident.and_then(|text| text.split_whitespace().next()?.parse().ok());
-        let kb = kb.ok_or_else(|| io::Error::other("a node has ended"))?;
-        self.samples.push((at, kb));
+        let kb = kb.ok_or_else(|| io::Error::other("a node has exited"))?;
+        self.samples.push(Sample { at, kb });
         Ok(())
     }
 
     pub(crate) fn last(&self) -> u64 {
-        self.samples.last().map_or(0, |sample| sample.1)
+        self.samples.last().map_or(0, |sample| sample.kb)
     }
 
-    /// What it holds once it has settled, in kB.
+    /// The memory after settling, in kB.
     pub(crate) fn settled(&self) -> u64 {
-        self.after_settling().first().map_or(0, |sample| sample.1)
+        self.after_settling().first().map_or(0, |sample| sample.kb)
     }
 
-    /// Growth in kB an hour by least squares, and half the width of its 95 % interval.
-    pub(crate) fn slope(&self) -> (f64, f64) {
+    /// The growth by least squares.
+    pub(crate) fn slope(&self) -> Slope {
         let samples = self.after_settling();
         let n = samples.len() as f64;
-        let mean = |of: &dyn Fn(&(f64, u64)) -> f64| samples.iter().map(of).sum::<f64>() / n;
-        let hours = |sample: &(f64, u64)| sample.0 / 3600.0;
-        let kb = |sample: &(f64, u64)| sample.1 as f64;
+        let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / n;
+        let hours = |sample: &Sample| sample.at / 3600.0;
+        let kb = |sample: &Sample| sample.kb as f64;
         let (x, y) = (mean(&hours), mean(&kb));
         let xx: f64 = samples.iter().map(|s| (hours(s) - x).powi(2)).sum();
         let xy: f64 = samples.iter().map(|s| (hours(s) - x) * (kb(s) - y)).sum();
         let slope = xy / xx;
-        let rest: f64 = samples
+        let residual: f64 = samples
             .iter()
             .map(|s| (kb(s) - y - slope * (hours(s) - x)).powi(2))
             .sum();
         let freedom = n - 2.0;
-        (slope, student_975(freedom) * (rest / freedom / xx).sqrt())
+        Slope {
+            mean: slope,
+            ci95: student_975(freedom) * (residual / freedom / xx).sqrt(),
+        }
     }
 
-    /// Whether it grows by more than `flat` kB an hour, as far as that can be told from no growth, or by
-    /// [`MOST_GROWTH`] in all.
-    pub(crate) fn grows(&self, flat: f64) -> bool {
-        let (slope, half) = self.slope();
-        // Where there are too few samples nothing is shown, and so nothing holds.
-        let is_known = half.is_finite() || self.after_settling().len() > 2;
-        !is_known || slope - half > flat || self.last() > self.settled() + MOST_GROWTH
+    /// Whether memory grows significantly faster than `rate` kB per hour, or by more than
+    /// [`MAX_GROWTH`] in all; true if there are too few samples.
+    pub(crate) fn grows(&self, rate: f64) -> bool {
+        let slope = self.slope();
+        let is_known = slope.ci95.is_finite() || self.after_settling().len() > 2;
+        !is_known || slope.mean - slope.ci95 > rate || self.last() > self.settled() + MAX_GROWTH
     }
 
-    /// Without the first fifth, in which buffers reach their size.
-    fn after_settling(&self) -> &[(f64, u64)] {
+    /// The samples after the first fifth, in which buffers reach their size.
+    fn after_settling(&self) -> &[Sample] {
         &self.samples[self.samples.len() / 5..]
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a run, and what that shows.
+//! The result of a run and its verdict.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::MAX_GROWTH_RATE;
 use crate::flow::FlowResult;
 use crate::memory::Memory;
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct SoakResult {
     pub(crate) span: Duration,
     pub(crate) flows: [FlowResult; 2],
@@ -19,13 +19,13 @@ pub(crate) struct SoakResult {
     pub(crate) handshakes: u64,
 }
 
-/// What it shows.
+/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Holds,
     DoesNotHold,
-    /// No link went down, or no keys were to be renewed, in so short a time.
-    ShowsNothing,
+    /// The run was too short for an outage or a key renewal.
+    Inconclusive,
 }
 
 impl SoakResult {
@@ -35,11 +35,11 @@ impl SoakResult {
         if !self.flows.iter().all(arrived) {
             Verdict::DoesNotHold
         } else if self.outages == 0 || renewals == 0 {
-            Verdict::ShowsNothing
+            Verdict::Inconclusive
         } else if self.handshakes <= renewals
             || self.memory.iter().any(|m| m.grows(MAX_GROWTH_RATE))
         {
-            // The first handshake renews nothing.
+            // The first handshake is not a renewal.
             Verdict::DoesNotHold
         } else {
             Verdict::Holds
@@ -47,11 +47,11 @@ impl SoakResult {
     }
 }
 
-/// How often keys are renewed in this time at least: whichever end does so, and though a handshake takes its time.
+/// The minimum number of key renewals in `span`, whichever side starts them.
 fn renewals_due(span: Duration) -> u64 {
     let limits = Limits::default();
-    let apart = limits.rekey_after + limits.responder_grace;
-    span.as_secs() * 1_000_000_000 / apart.as_nanos()
+    let interval = limits.rekey_after + limits.responder_grace;
+    span.as_secs() * 1_000_000_000 / interval.as_nanos()
 }
 
 impl Verdict {
@@ -59,7 +59,7 @@ impl Verdict {
         match self {
             Self::Holds => ExitCode::SUCCESS,
             Self::DoesNotHold => ExitCode::from(1),
-            Self::ShowsNothing => ExitCode::from(2),
+            Self::Inconclusive => ExitCode::from(2),
         }
     }
 }
@@ -69,7 +69,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
-            Self::ShowsNothing => "shows nothing: run it longer, for three minutes at least",
+            Self::Inconclusive => "is inconclusive: run it for at least three minutes",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Datagrams that are nobody's, at a steady rate.
+//! A flood of unauthenticated datagrams at a steady rate.
 
 use std::io;
 use std::net::UdpSocket;
@@ -12,19 +12,19 @@ use polypath_session::datagram::{INITIATION, INITIATION_LEN, TRANSPORT};
 
 use crate::Endpoints;
 
-/// Datagrams a second.
+/// Datagrams per second.
 pub(crate) const RATE: u64 = 100_000;
-/// The pause between bursts: as short as a sleep can be without much more work.
+/// The pause between bursts: short, but long enough that sleeping costs little.
 const TICK: Duration = Duration::from_millis(1);
 const LEN: usize = 100;
 
-/// Where a flood goes.
+/// The target of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Nothing,
     AnotherPort,
     Node,
-    /// To the node, too, by what looks like handshakes, which anybody may begin.
+    /// The node, with datagrams that look like handshake initiations.
     Handshakes,
 }
 
@@ -39,18 +39,18 @@ impl Target {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "no flood",
-            Self::AnotherPort => "to a port that is not read",
+            Self::AnotherPort => "to an unread port",
             Self::Node => "to the node",
             Self::Handshakes => "handshakes to the node",
         }
     }
 }
 
-/// A flood that goes on.
+/// A running flood.
 pub(crate) struct Flood {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<f64>,
-    /// The port that is not read; its queue is full from the first moments on.
+    /// The unread port, whose queue fills at once.
     _sink: UdpSocket,
 }
 
@@ -78,21 +78,22 @@ impl Flood {
         })
     }
 
-    /// Ends it, and says how many datagrams a second there were.
+    /// Stops the flood and returns its rate in datagrams per second.
     pub(crate) fn stop(self) -> f64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or(0.0)
     }
 }
 
-/// Sends `junk`, each time another, until it is told to stop.
+/// Sends `junk` with a new counter each time until `stop` is set; returns the rate in datagrams per
+/// second.
 fn flood(socket: &UdpSocket, junk: &mut [u8], stop: &AtomicBool) -> f64 {
     let (clock, mut sent) = (Clock::starting_now(), 0_u64);
     while !stop.load(Ordering::Relaxed) {
         let due = clock.now().as_secs_f64() * RATE as f64;
         while (sent as f64) < due {
             junk[1..9].copy_from_slice(&sent.to_be_bytes());
-            // What the kernel does not take does not arrive either.
+            // A datagram that the kernel refuses is lost like any other.
             let _ = socket.send(junk);
             sent += 1;
         }

@@ -1,10 +1,11 @@
-//! One encrypted tunnel between two namespaces, polypath's and wireguard-go's in turn:
-//! `make tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS] [race|flood]`, as
-//! root.
+//! Compares an encrypted tunnel of polypath with one of wireguard-go, between two namespaces: `make
+//! tunnel-race`, or `cargo run --release -p polypath-lab --example tunnel_race [ROUNDS] [SECONDS]
+//! [race|flood]`, as root.
 //!
-//! Of each tunnel: the payload of one TCP connection, and how many packets of 64 bytes arrive in a second where one
-//! sender offers as many as it can. Then what 100 000 datagrams a second that are nobody's cost polypath's tunnel, beside
-//! as many that go to another port of the same machine. Exit code 1 where a target is missed in the mean.
+//! Measured for each tunnel: the goodput of one TCP connection, and the number of 64-byte packets
+//! per second that arrive if one sender offers as many as it can. Then the cost of 100 000
+//! unauthenticated datagrams per second for polypath's tunnel, compared with as many to another
+//! port of the same machine. Exit code 1 if a mean misses its target.
 
 mod flood;
 mod load;
@@ -22,10 +23,10 @@ use polypath_report::statistics::{Estimate, quantile};
 
 use flood::{Flood, Target};
 
-/// A tunnel that carries 10.77.0.1 in one namespace to 10.77.0.2 in the other; it ends when it is dropped.
+/// A tunnel between 10.77.0.1 in one namespace and 10.77.0.2 in the other, closed on drop.
 trait Tunnel {}
 
-/// Who races.
+/// The tunnels that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Racer {
     WireguardGo,
@@ -53,15 +54,15 @@ impl Racer {
     }
 }
 
-/// Rounds of the flood to each of the race: what it costs varies from round to round by more than it is.
+/// Rounds of floods per round of the race: the cost varies between rounds by more than its mean.
 const FLOOD_ROUNDS: u64 = 4;
 
-/// One TCP flow is to be so many times as fast as through wireguard-go.
+/// The target for the goodput of a TCP flow, as a multiple of wireguard-go's.
 const MIN_SPEEDUP: f64 = 2.0;
-/// What a flow is to keep of its goodput while the node is flooded.
+/// The target for the share of its goodput that a flow keeps while the node is flooded.
 const MIN_KEPT_GOODPUT: f64 = 0.9;
 
-/// The namespaces, joined by a pair of virtual Ethernet interfaces: 10.1.1.1 and 10.1.1.2.
+/// Two namespaces that a veth pair connects: 10.1.1.1 and 10.1.1.2.
 struct Endpoints {
     a: Namespace,
     b: Namespace,
@@ -75,12 +76,12 @@ impl Endpoints {
     }
 }
 
-/// What one racer did, round by round.
+/// The results of one racer, one entry per round.
 #[derive(Debug, Default)]
 struct RacerResults {
-    /// Bits of TCP payload a second.
+    /// Bits of TCP payload per second.
     goodput: Vec<f64>,
-    /// Packets of 64 bytes a second.
+    /// Packets of 64 bytes per second.
     packets: Vec<f64>,
 }
 
@@ -96,7 +97,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     if part.as_deref() != Some("race") {
         let rounds = rounds * FLOOD_ROUNDS;
-        let floods = (0..rounds).map(|round| flooded(round, rounds, span));
+        let floods = (0..rounds).map(|round| run_floods(round, rounds, span));
         meets &= report_floods(&floods.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(if meets {
@@ -106,7 +107,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })
 }
 
-/// Each racer in turn, round by round; whether polypath meets its target.
+/// Runs each racer in turn, round by round; returns whether polypath meets its target.
 fn race(rounds: u64, span: Duration) -> Result<bool, Box<dyn Error>> {
     let mut results = [(); RACERS.len()].map(|()| RacerResults::default());
     for round in 1..=rounds {
@@ -122,8 +123,9 @@ fn race(rounds: u64, span: Duration) -> Result<bool, Box<dyn Error>> {
     Ok(report_race(&results))
 }
 
-/// The goodput beside each [`Target`] of a flood, in bits a second; each round begins with another of them.
-fn flooded(
+/// Returns the goodput during a flood of each [`Target`], in bits per second; the order rotates
+/// between rounds.
+fn run_floods(
     round: u64,
     rounds: u64,
     span: Duration,
@@ -164,7 +166,7 @@ fn report_race(results: &[RacerResults]) -> bool {
         );
     }
     println!(
-        "medians of {} rounds (least to most); ratios of means, to {}",
+        "medians of {} rounds (minimum to maximum); ratios of means to {}",
         base.goodput.len(),
         RACERS[0].name()
     );
@@ -176,35 +178,36 @@ fn report_race(results: &[RacerResults]) -> bool {
     )
 }
 
-/// Says whether a ratio reaches `least`: in the mean, and by its whole interval.
-fn judge(what: &str, of: &str, ratio: Option<Estimate>, least: f64) -> bool {
+/// Prints and returns whether the mean of a ratio reaches its target; prints whether its whole
+/// interval does.
+fn judge(what: &str, base: &str, ratio: Option<Estimate>, target: f64) -> bool {
     let Some(ratio) = ratio else {
-        println!("target: {what} is to be {least} of {of}: not measured");
+        println!("target: {what} at least {target} of {base}: not measured");
         return false;
     };
-    let is_met = ratio.mean >= least;
-    let words = match (
+    let is_met = ratio.mean >= target;
+    let verdict = match (
         is_met,
-        ratio.mean - ratio.ci95.unwrap_or(f64::INFINITY) >= least,
+        ratio.mean - ratio.ci95.unwrap_or(f64::INFINITY) >= target,
     ) {
         (_, true) => "met by the whole interval",
         (true, false) => "met in the mean",
         (false, false) => "missed",
     };
     println!(
-        "target: {what} is to be at least {least} of {of}: {} is {words}",
-        shown(ratio)
+        "target: {what} at least {target} of {base}: {} is {verdict}",
+        format_ratio(ratio)
     );
     is_met
 }
 
-/// The goodput beside each flood; whether those to the node cost no more than they may.
+/// Prints the goodput during each flood; returns whether floods of the node meet the target.
 fn report_floods(rounds: &[[f64; Target::ALL.len()]]) -> bool {
     let of = |target: usize| rounds.iter().map(|round| round[target]).collect::<Vec<_>>();
-    // What sending a flood takes of the same cores is no cost of the node's.
+    // The base is a flood of another port, so that the cores' time for sending it does not count.
     let (none, unread) = (of(0), of(1));
     println!(
-        "\none TCP flow through polypath, beside {} datagrams/s that are nobody's",
+        "\none TCP flow through polypath, during a flood of {} unauthenticated datagrams/s",
         flood::RATE
     );
     for (n, target) in Target::ALL.into_iter().enumerate() {
@@ -217,40 +220,40 @@ fn report_floods(rounds: &[[f64; Target::ALL.len()]]) -> bool {
         );
     }
     println!(
-        "Mbit/s, medians of {} rounds (least to most); ratios of means to no flood, and to one to a port that is not read, \
+        "Mbit/s, medians of {} rounds (minimum to maximum); ratios of means to no flood, and to a flood of an unread port, \
          with 95 % intervals",
         rounds.len()
     );
-    let held = [2, 3].map(|n| {
-        let what = format!("a TCP flow beside a flood ({})", Target::ALL[n].name());
+    let met = [2, 3].map(|n| {
+        let what = format!("a TCP flow during a flood ({})", Target::ALL[n].name());
         judge(
             &what,
-            "that beside one to a port that is not read",
+            "that during a flood of an unread port",
             ratio_of(&of(n), &unread),
             MIN_KEPT_GOODPUT,
         )
     });
-    held == [true; 2]
+    met == [true; 2]
 }
 
-/// Median, least and most.
+/// Median, minimum and maximum.
 fn spread(values: &[f64], unit: f64) -> String {
     let at = |q: f64| quantile(values, q).unwrap_or(f64::NAN) / unit;
     format!("{:.0} ({:.0} to {:.0})", at(0.5), at(0.0), at(1.0))
 }
 
-/// The ratio of two that were measured in the same rounds.
+/// The ratio of two quantities measured in the same rounds.
 fn ratio_of(values: &[f64], base: &[f64]) -> Option<Estimate> {
     let pairs: Vec<(f64, f64)> = values.iter().copied().zip(base.iter().copied()).collect();
     Estimate::of_ratio(&pairs)
 }
 
 fn ratio(values: &[f64], base: &[f64]) -> String {
-    ratio_of(values, base).map_or_else(|| "?".to_owned(), shown)
+    ratio_of(values, base).map_or_else(|| "?".to_owned(), format_ratio)
 }
 
-/// With its 95 % interval, where there is one.
-fn shown(ratio: Estimate) -> String {
+/// Formats a ratio with its 95 % interval, if it has one.
+fn format_ratio(ratio: Estimate) -> String {
     match ratio.ci95 {
         Some(half) => format!("{:.2} +- {half:.2}", ratio.mean),
         None => format!("{:.2}", ratio.mean),

@@ -1,4 +1,4 @@
-//! Two nodes of this project, each on a thread of its own.
+//! The tunnel of polypath: two nodes, each on a thread of its own.
 
 use std::error::Error;
 use std::io;
@@ -38,20 +38,8 @@ pub(crate) fn start(
     let key = |name: &str| keys::generate(&directory.path().join(name));
     let (key_a, key_b) = (key("a.key")?.to_string(), key("b.key")?.to_string());
     let nodes = [
-        open(
-            &endpoints.a,
-            directory.path(),
-            [("a", 1), ("b", 2)],
-            &key_b,
-            offload,
-        )?,
-        open(
-            &endpoints.b,
-            directory.path(),
-            [("b", 2), ("a", 1)],
-            &key_a,
-            offload,
-        )?,
+        open(&endpoints.a, directory.path(), [A, B], &key_b, offload)?,
+        open(&endpoints.b, directory.path(), [B, A], &key_a, offload)?,
     ];
     let running = nodes.map(|mut node| {
         let stop = node.stop_handle();
@@ -70,15 +58,31 @@ pub(crate) fn start(
     })
 }
 
-/// A node called `ends[0]` with one path to `ends[1]`; each has a name and a digit of its addresses.
+/// A node's name and the last digit of its addresses.
+#[derive(Clone, Copy)]
+struct Identity {
+    name: &'static str,
+    digit: u8,
+}
+
+const A: Identity = Identity {
+    name: "a",
+    digit: 1,
+};
+const B: Identity = Identity {
+    name: "b",
+    digit: 2,
+};
+
+/// Opens a node with one path to its peer.
 fn open(
     namespace: &Namespace,
     directory: &Path,
-    endpoints: [(&str, u8); 2],
+    [own, peer]: [Identity; 2],
     peer_key: &str,
     offload: bool,
 ) -> io::Result<Node> {
-    let [(name, digit), (_, peer)] = endpoints;
+    let (Identity { name, digit }, peer) = (own, peer.digit);
     let text = format!(
         "[node]\nkey_file = \"{name}.key\"\n\
          tun = {{ name = \"pp0\", addresses = [\"10.77.0.{digit}/24\"], offload = {offload} }}\n\

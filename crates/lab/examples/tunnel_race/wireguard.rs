@@ -1,4 +1,4 @@
-//! wireguard-go of the distribution, set up over its configuration socket.
+//! The tunnel of wireguard-go, configured over its socket.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub(crate) fn start(endpoints: &Endpoints) -> Result<impl Tunnel + use<>, Box<dy
         configure(&name, &keys[n], &keys[1 - n].public(), 2 - n)?;
         let address = format!("10.77.0.{}/24", n + 1);
         namespace.ip(&["address", "add", &address, "dev", &name])?;
-        // What a path of 1500 bytes leaves, as polypath's node has it by itself.
+        // The tunnel MTU over a path of 1500 bytes; polypath computes its own.
         namespace.ip(&["link", "set", &name, "mtu", "1440", "up"])?;
     }
     Ok(daemons)
@@ -58,7 +58,7 @@ fn spawn(namespace: &Namespace, name: &str) -> io::Result<Child> {
     })
 }
 
-/// Tells the daemon its key, its peer's and where that is.
+/// Configures the daemon's key and its peer's key and address.
 fn configure(name: &str, own: &PrivateKey, peer: &PublicKey, digit: usize) -> io::Result<()> {
     let mut socket = connect(name)?;
     let (own, peer) = (hex(own.as_bytes()), hex(&peer.0));
@@ -68,16 +68,16 @@ fn configure(name: &str, own: &PrivateKey, peer: &PublicKey, digit: usize) -> io
          allowed_ip=10.77.0.0/24\n\n"
     )?;
     socket.shutdown(Shutdown::Write)?;
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer)?;
-    if answer.contains("errno=0") {
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply)?;
+    if reply.contains("errno=0") {
         Ok(())
     } else {
-        Err(io::Error::other(format!("wireguard-go: {answer}")))
+        Err(io::Error::other(format!("wireguard-go: {reply}")))
     }
 }
 
-/// The daemon's socket, once it is there.
+/// Connects to the daemon's socket once it exists.
 fn connect(name: &str) -> io::Result<UnixStream> {
     let path = format!("/var/run/wireguard/{name}.sock");
     for _ in 0..100 {

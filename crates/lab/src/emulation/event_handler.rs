@@ -1,4 +1,4 @@
-//! The thread's side of an emulation.
+//! The event handler of the emulation's thread, and the requests of other threads to it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,30 +9,31 @@ use polypath_core::time::Time;
 use polypath_live::clock::Clock;
 use polypath_live::drive::{self, Driver, Token};
 
-use super::{EmulationLateness, EmulationResult, Snapshot};
-use crate::network::Network;
+use super::{EmulationLateness, EmulationResult};
+use crate::network::{Network, Snapshot};
 
-/// No packet is longer.
-const BUFFER: usize = 1 << 16;
-/// Tokens are numbered by network, then by gate.
-const GATES: u32 = 1 << 10;
-/// What other threads ask for, a byte each.
+/// The maximum packet length in bytes.
+const MAX_PACKET: usize = 1 << 16;
+/// The number of tokens reserved for each network: token = network * TOKENS + device.
+const TOKENS: u32 = 1 << 10;
+// Requests of other threads, one byte each.
 const SNAPSHOT: u8 = 1;
 const START_COUNTING: u8 = 2;
 const STOP_COUNTING: u8 = 3;
 /// The token of requests from other threads.
 const REQUESTS: Token = Token(u32::MAX);
 
-/// Networks with what they share on their thread.
+/// The event handler of the emulator: all networks, and what they share on their thread.
 #[derive(Debug)]
 pub(super) struct EmulatorEventHandler {
     networks: Vec<Network>,
     clock: Clock,
-    counting: EmulationLateness,
-    /// What was counted until other threads asked to count no more.
-    counted: Option<EmulationLateness>,
+    /// The lateness measured since the last start request.
+    current: EmulationLateness,
+    /// The lateness up to the stop request, if there was one.
+    stopped: Option<EmulationLateness>,
     buffer: Vec<u8>,
-    requested: UnixStream,
+    request_socket: UnixStream,
     replies: Sender<Vec<Snapshot>>,
 }
 
@@ -47,18 +48,18 @@ impl RequestSender {
     /// The totals of all networks.
     pub(super) fn snapshot(&self) -> io::Result<Vec<Snapshot>> {
         self.send(SNAPSHOT)?;
-        // The other end of the channel goes away with the thread.
+        // The sender is dropped when the thread ends.
         self.replies
             .recv()
             .map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Counts lateness anew from here on.
+    /// Restarts the measurement of lateness.
     pub(super) fn start_counting(&self) -> io::Result<()> {
         self.send(START_COUNTING)
     }
 
-    /// Counts no lateness from here on.
+    /// Ends the measurement of lateness.
     pub(super) fn stop_counting(&self) -> io::Result<()> {
         self.send(STOP_COUNTING)
     }
@@ -69,18 +70,18 @@ impl RequestSender {
 }
 
 impl EmulatorEventHandler {
-    /// A station, and where other threads reach it.
+    /// Creates the event handler and the sender of requests to it.
     pub(super) fn new(networks: Vec<Network>, clock: Clock) -> io::Result<(Self, RequestSender)> {
-        let (requests, requested) = UnixStream::pair()?;
-        requested.set_nonblocking(true)?;
+        let (requests, request_socket) = UnixStream::pair()?;
+        request_socket.set_nonblocking(true)?;
         let (sender, receiver) = channel();
         let handler = Self {
             networks,
             clock,
-            counting: EmulationLateness::default(),
-            counted: None,
-            buffer: vec![0; BUFFER],
-            requested,
+            current: EmulationLateness::default(),
+            stopped: None,
+            buffer: vec![0; MAX_PACKET],
+            request_socket,
             replies: sender,
         };
         let requests = RequestSender {
@@ -90,32 +91,32 @@ impl EmulatorEventHandler {
         Ok((handler, requests))
     }
 
-    /// Has the driver watch every device.
+    /// Registers every device and the request socket with the driver.
     pub(super) fn watch(&self, driver: &Driver) -> io::Result<()> {
-        for (network, first) in self.networks.iter().zip((0..).step_by(GATES as usize)) {
-            for (gate, token) in network.gates().iter().zip(first..) {
-                driver.watch(&gate.device, Token(token))?;
+        for (network, first) in self.networks.iter().zip((0..).step_by(TOKENS as usize)) {
+            for (port, token) in network.port_devices().iter().zip(first..) {
+                driver.watch(&port.device, Token(token))?;
             }
         }
-        driver.watch(&self.requested, REQUESTS)
+        driver.watch(&self.request_socket, REQUESTS)
     }
 
-    /// What is left at the end.
+    /// Returns the networks and the measured lateness.
     pub(super) fn finish(self, realtime: bool) -> EmulationResult {
         EmulationResult {
             networks: self.networks,
-            lateness: self.counted.unwrap_or(self.counting),
+            lateness: self.stopped.unwrap_or(self.current),
             realtime,
         }
     }
 
-    fn answer(&mut self, now: Time) -> io::Result<usize> {
+    fn handle_requests(&mut self, now: Time) -> io::Result<usize> {
         let mut requests = [0; 16];
-        let len = self.requested.read(&mut requests)?;
+        let len = self.request_socket.read(&mut requests)?;
         for request in &requests[..len] {
             match *request {
-                START_COUNTING => (self.counting, self.counted) = Default::default(),
-                STOP_COUNTING => self.counted = Some(std::mem::take(&mut self.counting)),
+                START_COUNTING => (self.current, self.stopped) = Default::default(),
+                STOP_COUNTING => self.stopped = Some(std::mem::take(&mut self.current)),
                 _ => self.send_snapshots(now)?,
             }
         }
@@ -124,7 +125,7 @@ impl EmulatorEventHandler {
 
     fn send_snapshots(&mut self, now: Time) -> io::Result<()> {
         let snapshots = self.networks.iter_mut().map(|n| n.snapshot(now));
-        // Whoever asked may be gone.
+        // The requester may have exited.
         let _ = self.replies.send(snapshots.collect::<io::Result<_>>()?);
         Ok(())
     }
@@ -138,19 +139,19 @@ impl drive::EventHandler for EmulatorEventHandler {
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         if let Some(due) = drive::EventHandler::deadline(self) {
-            self.counting.record_wake(now.since(due.at));
+            self.current.record_wake(now.since(due.at));
         }
         for network in &mut self.networks {
-            network.advance(now, self.clock, &mut self.counting.packets)?;
+            network.advance(now, self.clock, &mut self.current.packets)?;
         }
         Ok(())
     }
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         if token == REQUESTS {
-            return self.answer(now);
+            return self.handle_requests(now);
         }
-        let (network, gate) = (token.0 / GATES, token.0 % GATES);
-        self.networks[network as usize].take(gate as usize, now, budget, &mut self.buffer)
+        let (network, device) = (token.0 / TOKENS, token.0 % TOKENS);
+        self.networks[network as usize].read_device(device as usize, now, budget, &mut self.buffer)
     }
 }

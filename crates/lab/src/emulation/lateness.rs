@@ -1,26 +1,27 @@
-//! How well an emulation kept its time.
+//! The lateness of an emulation: of packets and of the thread's wakes.
 
 use polypath_core::time::Duration;
 use polypath_live::drive::Lateness;
 
-/// How often the thread would be woken if nothing held it up.
+/// The assumed interval between wakes of an unblocked thread.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// How late packets left, and how late the thread woke.
+/// The lateness of packet departures and of the thread's wakes.
 ///
-/// The lateness of packets alone would not show a stall while none is due to leave and some wait to enter;
-/// that of the wakes does. They are kept apart, since the more numerous would outvote the other.
+/// The lateness of packets alone would hide a stall during which packets wait to enter and none is
+/// due to leave. The two distributions are kept apart, since the more frequent event would dominate
+/// a joint one.
 #[derive(Clone, Debug, Default)]
 pub struct EmulationLateness {
-    /// By how much packets left later than they were due.
+    /// Departure time minus due time of each packet.
     pub packets: Lateness,
-    /// By how much the thread woke later than it had asked.
+    /// Wake time minus requested time of each wake.
     pub wakes: Lateness,
 }
 
 impl EmulationLateness {
-    /// Counts a wake that came `by` later than asked, and those that would have come meanwhile and been
-    /// late by what was left of it: one stall is otherwise one sample, however long it lasts (Tene,
+    /// Records a wake that was `by` late, and the wakes that the stall suppressed, each late by the
+    /// rest of the stall: otherwise a stall counts as one sample however long it lasts (Tene,
     /// "coordinated omission").
     pub(super) fn record_wake(&mut self, by: Duration) {
         self.wakes.record(by);
@@ -31,13 +32,13 @@ impl EmulationLateness {
         }
     }
 
-    /// The lateness that a share `q` (0 to 1) did not exceed, of packets or of wakes, whichever is worse.
+    /// The `q`-quantile (0 to 1) of lateness, of packets or of wakes, whichever is larger.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Duration {
         self.packets.quantile(q).max(self.wakes.quantile(q))
     }
 
-    /// The greatest lateness of either.
+    /// The maximum lateness of packets and wakes.
     #[must_use]
     pub fn max(&self) -> Duration {
         self.packets.max().max(self.wakes.max())
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn punctual_wakes_do_not_outvote_late_packets() {
+    fn on_time_wakes_do_not_hide_late_packets() {
         let mut lateness = EmulationLateness::default();
         for _ in 0..100_000 {
             lateness.record_wake(Duration::from_micros(5));
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_counts_for_as_long_as_it_lasts() {
+    fn a_stall_weighs_as_much_as_its_duration() {
         let mut lateness = EmulationLateness::default();
         for _ in 0..900 {
             lateness.record_wake(Duration::from_micros(5));

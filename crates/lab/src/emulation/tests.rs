@@ -4,7 +4,7 @@ use super::*;
 use crate::network::tests::open;
 
 #[test]
-fn lateness_counts_from_where_it_was_asked_for() {
+fn lateness_is_counted_between_start_and_stop() {
     let Some((network, _endpoints)) = open() else {
         return;
     };
@@ -12,18 +12,18 @@ fn lateness_counts_from_where_it_was_asked_for() {
     emulation.start_counting().unwrap();
     emulation.stop_counting().unwrap();
     let [at] = &emulation.snapshot().unwrap()[..] else {
-        panic!("there is one network");
+        panic!("expected one network");
     };
     let at = at.at;
     std::thread::sleep(std::time::Duration::from_millis(5));
     assert!(emulation.snapshot().unwrap()[0].at > at);
     let lateness = emulation.finish().unwrap().lateness;
-    // The network rests: nobody asked for a wake, and no packet left.
+    // The network is idle: no wake was requested, and no packet left.
     assert_eq!((lateness.wakes.count(), lateness.packets.count()), (0, 0));
 }
 
 #[test]
-fn whoever_asks_an_emulation_that_failed_learns_why() {
+fn a_request_to_a_failed_emulation_returns_the_cause() {
     let Some((network, endpoints)) = open() else {
         return;
     };
@@ -37,5 +37,5 @@ fn whoever_asks_an_emulation_that_failed_learns_why() {
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    panic!("a device is gone, and the network runs on");
+    panic!("the emulation still runs without its device");
 }

@@ -1,4 +1,4 @@
-//! Whoever carries a flow over two links of which one goes silent.
+//! A candidate of the comparison: it carries a flow over two links, one of which goes silent.
 
 use std::io;
 use std::sync::Arc;
@@ -14,26 +14,21 @@ use polypath_sim::Side;
 
 use super::mptcp::Mptcp;
 use super::node_pair::NodePair;
-use crate::emulation::Snapshot;
+use super::parameters::PRIORITY;
 use crate::endpoints::Endpoints;
 use crate::flow::{self, Arrival, LEN};
+use crate::network::Snapshot;
 use crate::silence::Silence;
 
-/// How many links each has.
-pub(super) const LINKS: usize = 2;
-/// The real-time priority of whoever sends and receives and of nodes, below that of the links. MPTCP is worked on in the
-/// kernel's interrupts, before all processes; what is compared is how either notices a silence, not how busy this machine
-/// is.
-pub(super) const PRIORITY: u8 = 5;
-/// So long after the last message the receiver still waits.
-const AFTERMATH: Duration = Duration::from_millis(500);
+/// The time after the last message during which the receiver still waits.
+const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// Who is compared.
+/// The candidates that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CandidateKind {
     /// Two nodes.
     Polypath,
-    /// MPTCP as the kernel has it.
+    /// MPTCP with the kernel's defaults.
     Mptcp,
     /// MPTCP with `stale_loss_cnt=1`.
     QuickMptcp,
@@ -51,14 +46,14 @@ impl CandidateKind {
     }
 }
 
-/// Whoever carries a flow over two links of which one goes silent.
+/// A candidate with its flow and its endpoints.
 pub(super) struct Candidate {
     kind: CandidateKind,
     flow: Flow,
     carrier: Carrier,
     silence: Silence,
     silenced: Vec<SilencedLink>,
-    // Sockets and nodes end before the namespaces that they stand in.
+    // Declared last: sockets and nodes are dropped before their namespaces.
     endpoints: Endpoints,
 }
 
@@ -67,25 +62,23 @@ enum Carrier {
     Mptcp(Mptcp),
 }
 
-/// The link that is silenced, and its share of the flow's bytes before.
+/// A silenced link, and its share of the flow's bytes before the silence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SilencedLink {
     pub(super) path: PathId,
     pub(super) share: f64,
 }
 
-/// What a candidate leaves behind.
+/// The raw results of a candidate.
 pub(super) struct CandidateResult {
     pub(super) kind: CandidateKind,
-    pub(super) start: Time,
-    pub(super) sent: u32,
-    pub(super) arrivals: Vec<Arrival>,
+    pub(super) flow: FlowResult,
     pub(super) silenced: Vec<SilencedLink>,
     pub(super) nodes: Option<[Stats; 2]>,
 }
 
 impl Candidate {
-    /// Sets it up between `ends` and starts its flow.
+    /// Connects `endpoints` and starts the flow.
     pub(super) fn start(
         kind: CandidateKind,
         endpoints: Endpoints,
@@ -122,7 +115,7 @@ impl Candidate {
         self.kind
     }
 
-    /// Why a silence now would find it unprepared, if it would; fails where its flow has ended.
+    /// The reason why the candidate has not settled, if any; fails if its flow has ended.
     pub(super) fn unsettled(&mut self) -> io::Result<Option<String>> {
         self.flow.check()?;
         match &self.carrier {
@@ -131,8 +124,8 @@ impl Candidate {
         }
     }
 
-    /// The link that carried most from one snapshot to the next is the one to be silenced.
-    pub(super) fn choose(&mut self, before: &Snapshot, after: &Snapshot) {
+    /// Selects the link to silence: the one that carried most between the two snapshots.
+    pub(super) fn select_link(&mut self, before: &Snapshot, after: &Snapshot) {
         let [one, two] = [0, 1].map(|path| {
             let sent = |snapshot| bytes(snapshot, PathId(path), Side::Client);
             sent(after).saturating_sub(sent(before))
@@ -142,19 +135,21 @@ impl Candidate {
         self.silenced.push(SilencedLink { path, share });
     }
 
-    pub(super) fn fall_silent(&self) {
-        if let Some(choice) = self.silenced.last() {
-            self.silence.begin(choice.path);
+    /// Silences the selected link.
+    pub(super) fn begin_silence(&self) {
+        if let Some(link) = self.silenced.last() {
+            self.silence.begin(link.path);
         }
     }
 
-    pub(super) fn speak(&self) {
+    /// Restores the silenced link.
+    pub(super) fn end_silence(&self) {
         self.silence.end();
     }
 
-    /// Endpoints its flow and says what came of it.
+    /// Ends the flow and returns its results.
     pub(super) fn finish(self) -> io::Result<CandidateResult> {
-        let (start, sent, arrivals) = self.flow.finish()?;
+        let flow = self.flow.finish()?;
         let nodes = match self.carrier {
             Carrier::Nodes(nodes) => Some(nodes.finish()?),
             Carrier::Mptcp(mptcp) => {
@@ -164,26 +159,40 @@ impl Candidate {
         };
         Ok(CandidateResult {
             kind: self.kind,
-            start,
-            sent,
-            arrivals,
+            flow,
             silenced: self.silenced,
             nodes,
         })
     }
 }
 
-/// Bytes that entered the link of `path` to that side.
+/// The bytes that entered the link of `path` towards one side.
 pub(super) fn bytes(snapshot: &Snapshot, path: PathId, towards: Side) -> u64 {
     let links = snapshot.links.iter();
-    let those = links.filter(|(name, ..)| name.path == Some(path) && name.towards == Some(towards));
-    those.map(|(_, _, counters)| counters.bytes_in).sum()
+    let selected =
+        links.filter(|link| link.name.path == Some(path) && link.name.towards == Some(towards));
+    selected.map(|link| link.counters.bytes_in).sum()
 }
 
-/// The flow of a candidate, on two threads, which end with it.
+/// The messages of a finished flow.
+pub(super) struct FlowResult {
+    pub(super) start: Time,
+    /// The number of messages sent.
+    pub(super) sent: u32,
+    pub(super) arrivals: Vec<Arrival>,
+}
+
+/// The start of a flow, and the number of messages sent.
+#[derive(Default)]
+struct SentMessages {
+    start: Time,
+    count: u32,
+}
+
+/// The flow of a candidate, on two threads, which end when this is dropped.
 struct Flow {
     over: Arc<AtomicBool>,
-    sender: Option<JoinHandle<io::Result<(Time, u32)>>>,
+    sender: Option<JoinHandle<io::Result<SentMessages>>>,
     receiver: Option<JoinHandle<io::Result<Vec<Arrival>>>>,
 }
 
@@ -196,12 +205,13 @@ impl Flow {
         let over = Arc::new(AtomicBool::new(false));
         let (sending, receiving) = (Arc::clone(&over), Arc::clone(&over));
         let sender = std::thread::spawn(move || {
-            // Without it a busy machine shows in the results; who may not have it is told of the links' thread.
+            // Without a priority the load of the machine affects the results; the outcome reports
+            // whether the links' thread has one.
             let _ = priority::realtime(PRIORITY);
             let start = clock.now();
-            let sent = flow::send(clock, |_| !sending.load(Ordering::Relaxed), write)?;
-            flow::pause(AFTERMATH);
-            Ok((start, sent))
+            let count = flow::send(clock, |_| !sending.load(Ordering::Relaxed), write)?;
+            flow::pause(DRAIN_TIME);
+            Ok(SentMessages { start, count })
         });
         let receiver = std::thread::spawn(move || {
             let _ = priority::realtime(PRIORITY);
@@ -214,7 +224,7 @@ impl Flow {
         }
     }
 
-    /// Fails where it has ended.
+    /// Fails if either thread has ended.
     fn check(&mut self) -> io::Result<()> {
         let sender = self.sender.take_if(|thread| thread.is_finished());
         let receiver = self.receiver.take_if(|thread| thread.is_finished());
@@ -226,17 +236,21 @@ impl Flow {
         Err(io::Error::other("the flow has ended"))
     }
 
-    fn finish(mut self) -> io::Result<(Time, u32, Vec<Arrival>)> {
+    fn finish(mut self) -> io::Result<FlowResult> {
         self.over.store(true, Ordering::Relaxed);
-        let (start, sent) = join(self.sender.take())?.unwrap_or_default();
+        let sent = join(self.sender.take())?.unwrap_or_default();
         let arrivals = join(self.receiver.take())?.unwrap_or_default();
-        Ok((start, sent, arrivals))
+        Ok(FlowResult {
+            start: sent.start,
+            sent: sent.count,
+            arrivals,
+        })
     }
 }
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        // Without it the threads, and the sockets that they hold, would outlive a run that failed.
+        // Otherwise the threads and their sockets would outlive a failed run.
         self.over.store(true, Ordering::Relaxed);
     }
 }

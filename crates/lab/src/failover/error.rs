@@ -1,41 +1,41 @@
-//! Why no failover could be measured.
+//! Errors of the failover measurement.
 
 use std::io;
 
 use crate::LabError;
 
-/// Why no failover could be measured.
+/// An error of the failover measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum FailoverError {
-    /// The lab.
+    /// An error of the lab.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// MPTCP is not to be had here.
+    /// MPTCP is not available.
     #[error("{0}")]
     Mptcp(String),
-    /// No link has such a round trip.
-    #[error("the round trip: {0}")]
+    /// No link can have this round-trip time.
+    #[error("round-trip time: {0}")]
     Rtt(String),
-    /// A candidate does not come back after a silence.
-    #[error("{who} has not settled a minute after a silence: {reason}")]
+    /// A candidate did not recover within a minute after a silence.
+    #[error("{candidate} has not settled a minute after a silence: {reason}")]
     Unsettled {
-        /// Which.
-        who: &'static str,
-        /// What is still amiss.
+        /// The name of the candidate.
+        candidate: &'static str,
+        /// The condition that it does not meet.
         reason: String,
     },
-    /// Sockets, programs, threads.
+    /// An error of a socket, program or thread.
     #[error(transparent)]
     Io(io::Error),
-    /// The process was told to stop.
+    /// A signal stopped the process.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl FailoverError {
-    /// Whether something is missing here, rather than gone wrong.
+    /// Whether this machine lacks a prerequisite.
     #[must_use]
-    pub fn is_refusal(&self) -> bool {
+    pub fn is_missing_prerequisite(&self) -> bool {
         matches!(self, Self::Mptcp(_) | Self::Lab(LabError::Preflight(_)))
     }
 }

@@ -1,4 +1,4 @@
-//! What came of the silences for one candidate.
+//! The measurement of one candidate: outages, latency recovery and loss.
 
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
@@ -7,71 +7,74 @@ use polypath_report::statistics::{quantile, quantile_interval};
 use polypath_sim::Side;
 use serde::Serialize;
 
-use super::candidate::{CandidateResult, LINKS, bytes};
-use super::{LATE, SilencePeriod};
-use crate::emulation::Snapshot;
+use super::candidate::{CandidateResult, bytes};
+use super::parameters::{LATE, LINKS};
+use super::schedule::SilencePeriod;
 use crate::flow::{self, Arrival, INTERVAL};
+use crate::network::Snapshot;
 
-/// What came of the silences for one candidate.
+/// The measurement of one candidate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
-    /// Who.
+    /// The name of the candidate.
     pub name: &'static str,
-    /// By how much longer than the flow's interval nothing arrived, in milliseconds.
+    /// The outages: the longest gap between arrivals minus the flow's interval, in milliseconds.
     pub outage: Distribution,
-    /// After which time latencies were normal again, in milliseconds.
+    /// The time from the start of a silence to the arrival of the last late message, in
+    /// milliseconds.
     pub normal_again: Distribution,
-    /// Silences in which nothing arrived before the path was back.
+    /// The number of silences during which nothing arrived.
     pub unbridged: usize,
-    /// Messages that were sent.
+    /// The number of messages sent.
     pub sent: u32,
-    /// Messages that never arrived.
+    /// The number of messages that never arrived.
     pub lost: u32,
-    /// Bytes a second on each link, both directions together, IP headers included.
+    /// Bytes per second on each link, the sum of both directions, IP headers included.
     pub wire: [f64; LINKS],
-    /// Heartbeats and answers to them in bytes a second: for each end what it sent on each link; nothing where there are
-    /// none.
+    /// Bytes per second of heartbeats and replies that each node sent on each link; `None` for
+    /// MPTCP.
     pub heartbeats: Option<[[f64; LINKS]; 2]>,
-    /// Each silence.
+    /// The sample of each silence.
     pub samples: Vec<Sample>,
 }
 
-/// What came of one silence.
+/// The effect of one silence.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
-    /// When it began, since the start of the run, in seconds.
+    /// The start of the silence in seconds since the start of the run.
     pub from_s: f64,
-    /// How long it lasted, in milliseconds.
+    /// The length of the silence in milliseconds.
     pub length_ms: f64,
-    /// The link that was silenced, from 0.
+    /// The index of the silenced link.
     pub link: u8,
-    /// The share of the flow's bytes on that link before.
+    /// The share of the flow's bytes on that link before the silence.
     pub share: f64,
-    /// By how much longer than the flow's interval nothing arrived, in milliseconds.
+    /// The longest gap between arrivals minus the flow's interval, in milliseconds.
     pub outage_ms: f64,
-    /// Whether something arrived later than an interval of the flow after it began, and before the link was back.
+    /// Whether a message arrived during the silence, later than one interval after its start.
     pub bridged: bool,
-    /// After which time latencies were normal again, in milliseconds.
+    /// The time to the arrival of the last late message, in milliseconds.
     pub normal_again_ms: f64,
 }
 
-/// Percentiles of a sample in milliseconds.
+/// Quantiles in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Distribution {
     /// The median, with its 95 % interval.
     pub p50: Quantile,
     /// The 90th percentile.
     pub p90: Quantile,
-    /// The 99th.
+    /// The 99th percentile.
     pub p99: Quantile,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
 }
 
-/// A quantile with its distribution-free 95 % interval; a side on which too few values lie has no bound.
+/// A quantile with its distribution-free 95 % interval, which has no bound on a side with too few
+/// values.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Quantile {
-    /// Of the sample.
+    /// The sample quantile.
     pub value: f64,
     /// The lower bound.
     pub low: Option<f64>,
@@ -80,7 +83,7 @@ pub struct Quantile {
 }
 
 impl Distribution {
-    /// That of `values`; zeros of no values.
+    /// The distribution of `values`; zeros if there are none.
     fn of(values: &[f64]) -> Self {
         let at = |q| {
             let (low, high) = quantile_interval(values, q);
@@ -97,11 +100,11 @@ impl Distribution {
 }
 
 impl CandidateResult {
-    /// What came of these silences; `totals` are the links' at the end.
+    /// Computes the measurement of the silences; `totals` are the links' counters at the end.
     pub(super) fn measure(&self, periods: &[SilencePeriod], totals: &Snapshot) -> Measurement {
-        let usual = self.median_latency();
+        let median = self.median_latency();
         let samples: Vec<Sample> = (0..periods.len())
-            .filter_map(|number| self.sample(periods, number, usual))
+            .filter_map(|number| self.sample(periods, number, median))
             .collect();
         let column = |of: fn(&Sample) -> f64| samples.iter().map(of).collect::<Vec<f64>>();
         let per_second = |count: u64| count as f64 / totals.at.as_secs_f64();
@@ -109,7 +112,12 @@ impl CandidateResult {
         let both = |path| bytes(totals, path, Side::Client) + bytes(totals, path, Side::Server);
         let heartbeats =
             |stats: &Stats| [0, 1].map(|at| per_second(stats.paths[at].heartbeats.bytes));
-        let mut numbers: Vec<u32> = self.arrivals.iter().map(|arrival| arrival.number).collect();
+        let mut numbers: Vec<u32> = self
+            .flow
+            .arrivals
+            .iter()
+            .map(|arrival| arrival.number)
+            .collect();
         numbers.sort_unstable();
         numbers.dedup();
         Measurement {
@@ -117,8 +125,8 @@ impl CandidateResult {
             outage: Distribution::of(&column(|sample| sample.outage_ms)),
             normal_again: Distribution::of(&column(|sample| sample.normal_again_ms)),
             unbridged: samples.iter().filter(|sample| !sample.bridged).count(),
-            sent: self.sent,
-            lost: self.sent - u32::try_from(numbers.len()).unwrap_or(self.sent),
+            sent: self.flow.sent,
+            lost: self.flow.sent - u32::try_from(numbers.len()).unwrap_or(self.flow.sent),
             wire: [0, 1].map(|number| per_second(both(link(number)))),
             heartbeats: self
                 .nodes
@@ -129,8 +137,8 @@ impl CandidateResult {
     }
 
     fn median_latency(&self) -> Duration {
-        let latency = |arrival: &Arrival| arrival.latency(self.start);
-        let mut latencies: Vec<Duration> = self.arrivals.iter().map(latency).collect();
+        let latency = |arrival: &Arrival| arrival.latency(self.flow.start);
+        let mut latencies: Vec<Duration> = self.flow.arrivals.iter().map(latency).collect();
         latencies.sort_unstable();
         latencies
             .get(latencies.len() / 2)
@@ -138,26 +146,27 @@ impl CandidateResult {
             .unwrap_or_default()
     }
 
-    fn sample(&self, periods: &[SilencePeriod], number: usize, usual: Duration) -> Option<Sample> {
-        let (span, choice) = (periods[number], self.silenced.get(number)?);
+    fn sample(&self, periods: &[SilencePeriod], number: usize, median: Duration) -> Option<Sample> {
+        let (period, link) = (periods[number], self.silenced.get(number)?);
         let until = periods.get(number + 1).map_or(Time::MAX, |next| next.from);
-        // A flow that never came back stood still at least as long.
-        let outage = flow::outage(&self.arrivals, span.from, until);
-        let within = |a: &Arrival| a.at > span.from + INTERVAL && a.at < span.until;
-        let is_late = |arrival: &&Arrival| arrival.latency(self.start) > usual + LATE;
-        let mut met = self
+        // For a flow that never resumed this is a lower bound.
+        let outage = flow::outage(&self.flow.arrivals, period.from, until);
+        let within = |a: &Arrival| a.at > period.from + INTERVAL && a.at < period.until;
+        let is_late = |arrival: &&Arrival| arrival.latency(self.flow.start) > median + LATE;
+        let mut affected = self
+            .flow
             .arrivals
             .iter()
-            .filter(|a| a.at > span.from && a.at < until);
-        let normal = met.rfind(is_late).map(|a| a.at.since(span.from));
+            .filter(|a| a.at > period.from && a.at < until);
+        let normal = affected.rfind(is_late).map(|a| a.at.since(period.from));
         let ms = |span: Duration| span.as_secs_f64() * 1e3;
         Some(Sample {
-            from_s: span.from.as_secs_f64(),
-            length_ms: ms(span.until.since(span.from)),
-            link: choice.path.0,
-            share: choice.share,
-            outage_ms: ms(outage.unwrap_or_else(|| until.since(span.from))),
-            bridged: self.arrivals.iter().any(within),
+            from_s: period.from.as_secs_f64(),
+            length_ms: ms(period.until.since(period.from)),
+            link: link.path.0,
+            share: link.share,
+            outage_ms: ms(outage.unwrap_or_else(|| until.since(period.from))),
+            bridged: self.flow.arrivals.iter().any(within),
             normal_again_ms: normal.map_or(0.0, ms),
         })
     }
@@ -166,13 +175,14 @@ impl CandidateResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failover::candidate::{CandidateKind, SilencedLink};
+    use crate::failover::candidate::{CandidateKind, FlowResult, SilencedLink};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// A flow of 100 messages that take 20 ms each, but for what `arrives` says.
+    /// A flow of 100 messages with an interval of 20 ms; `arrives` maps a number to its arrival in
+    /// ms.
     fn finished(arrives: impl Fn(u64) -> Option<u64>) -> CandidateResult {
         let arrival = |number: u64| {
             let (number_32, at) = (u32::try_from(number).unwrap(), at(arrives(number)?));
@@ -183,16 +193,18 @@ mod tests {
         };
         let mut arrivals: Vec<Arrival> = (0..100).filter_map(arrival).collect();
         arrivals.sort_by_key(|arrival| arrival.at);
-        let choice = SilencedLink {
+        let link = SilencedLink {
             path: PathId(1),
             share: 0.6,
         };
         CandidateResult {
             kind: CandidateKind::Mptcp,
-            start: Time::ZERO,
-            sent: 100,
-            arrivals,
-            silenced: vec![choice; 2],
+            flow: FlowResult {
+                start: Time::ZERO,
+                sent: 100,
+                arrivals,
+            },
+            silenced: vec![link; 2],
             nodes: None,
         }
     }
@@ -211,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_that_a_silence_took_are_lost_and_none_is_late() {
+    fn datagrams_dropped_by_a_silence_are_lost_and_none_is_late() {
         // Due from 400 to 500 ms.
         let measured = measure(&finished(|n| {
             (!(20..=25).contains(&n)).then_some(20 * n + 20)
@@ -231,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_stands_still_until_the_link_is_back_is_late_and_loses_nothing() {
-        // What is due from 400 to 860 ms comes at 900 ms.
+    fn a_stream_stalled_until_the_link_is_back_is_late_and_loses_nothing() {
+        // Messages due from 400 to 860 ms arrive at 900 ms.
         let measured = measure(&finished(|n| {
             Some(if (20..=43).contains(&n) {
                 900
@@ -247,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_never_comes_back_stood_still_at_least_until_the_next_silence() {
+    fn the_outage_of_a_flow_that_never_resumes_lasts_at_least_until_the_next_silence() {
         let measured = measure(&finished(|n| (n < 20).then_some(20 * n + 20)));
         assert!(measured.samples[0].outage_ms >= 800.0);
         assert_eq!(measured.unbridged, 2);

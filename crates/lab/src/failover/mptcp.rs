@@ -1,4 +1,4 @@
-//! Multipath TCP of the running kernel (RFC 8684), over two links.
+//! The kernel's Multipath TCP (RFC 8684) over two links.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,52 +9,54 @@ use polypath_core::frame::PathId;
 use polypath_sim::Side;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::candidate::LINKS;
-use super::{FailoverError, READ_TIMEOUT};
+use super::error::FailoverError;
+use super::parameters::{LINKS, READ_TIMEOUT};
 use crate::addressing::{path_address, path_device};
 use crate::endpoints::Endpoints;
 use crate::namespace::Namespace;
 use crate::program;
 
 const PORT: u16 = 5300;
-/// The congestion control of both ends. A namespace's default cannot be set to each, a socket's can.
+/// The congestion control of both endpoints, set per socket: not every one can be a namespace's
+/// default.
 const CONGESTION_CONTROL: &str = "cubic";
-/// The parameters that are compared.
+// Parameters below /proc/sys/net.
 const ENABLED: &str = "mptcp/enabled";
 const STALE: &str = "mptcp/stale_loss_cnt";
-/// How long a connection may take, to be made and to be taken.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// The timeout of connecting and of accepting.
+const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// A connection between two ends.
+/// A connection between two endpoints.
 pub(super) struct Mptcp {
-    /// Where subflows join, too, after the connection was taken.
+    /// Stays open, since later subflows join through it too.
     listener: Socket,
 }
 
-/// Refuses, with the remedy, where the kernel has no MPTCP or `ip` cannot configure it.
+/// Checks that the kernel has MPTCP and that `ip` can configure it; an error names the remedy.
 pub(super) fn preflight() -> Result<(), FailoverError> {
     for parameter in [ENABLED, STALE] {
         if !Path::new("/proc/sys/net").join(parameter).exists() {
             return Err(FailoverError::Mptcp(format!(
-                "the kernel has no net/{parameter}: boot one of Linux 5.15 or newer with CONFIG_MPTCP (Debian's has it)"
+                "the kernel has no net/{parameter}: boot Linux 5.15 or newer with CONFIG_MPTCP (as Debian's)"
             )));
         }
     }
     let namespace = Namespace::new()?;
     namespace.ip(&["mptcp", "limits", "show"]).map_err(|e| {
         FailoverError::Mptcp(format!(
-            "`ip` does not know MPTCP ({e}): apt-get install iproute2, 5.8 or newer"
+            "`ip` does not support MPTCP ({e}): install iproute2 5.8 or newer"
         ))
     })?;
     namespace.run(|| socket().map(drop)).map_err(|e| {
         FailoverError::Mptcp(format!(
-            "no MPTCP socket with {CONGESTION_CONTROL} ({e}): run as root, after `modprobe tcp_{CONGESTION_CONTROL}`"
+            "cannot open an MPTCP socket with {CONGESTION_CONTROL} ({e}): run as root, after `modprobe tcp_{CONGESTION_CONTROL}`"
         ))
     })
 }
 
 impl Mptcp {
-    /// Connects the server's side to the client's with a subflow on each link, and gives the sender and the receiver.
+    /// Connects server side and client side with a subflow on each link; returns the sender's and
+    /// the receiver's socket.
     pub(super) fn start(endpoints: &Endpoints, quick: bool) -> io::Result<(Self, [Socket; 2])> {
         for side in crate::addressing::SIDES {
             let namespace = endpoints.at(side);
@@ -65,8 +67,8 @@ impl Mptcp {
             let limits = ["mptcp", "limits", "set", "subflow", "1"];
             namespace.ip(&[&limits[..], &["add_addr_accepted", "1"]].concat())?;
         }
-        // The second link's address is announced, and joined from the source that the route says; an endpoint at
-        // the other side as well would add a third subflow.
+        // The client announces the second link's address, and the server joins it from the source
+        // address of the route; an MPTCP endpoint at the server too would add a third subflow.
         let (address, device) = (
             path_address(PathId(1), Side::Client).address(),
             path_device(PathId(1)),
@@ -80,13 +82,13 @@ impl Mptcp {
         Ok((Self { listener }, sockets))
     }
 
-    /// From now on no subflow joins.
+    /// Closes the listener, so that no more subflows join.
     pub(super) fn finish(self) {
         drop(self.listener);
     }
 
-    /// Why a silence now would find it unprepared, if it would: a subflow that is missing, that waits for a
-    /// retransmission timer that backed off, or that the kernel deems stale.
+    /// The reason why the connection has not settled, if any: a subflow is missing, stale, or has
+    /// backed off its retransmission timer.
     pub(super) fn unsettled(endpoints: &Endpoints) -> io::Result<Option<String>> {
         let mut command = Command::new(program::SS.path());
         command.args(["-H", "-t", "-i", "-n", "-O", "state", "established"]);
@@ -106,7 +108,7 @@ impl Mptcp {
     }
 }
 
-/// A counter of the table of extended protocol counters: a line with names, and one with values, a protocol.
+/// A counter of the MPTcpExt section of /proc/net/netstat: a line of names and a line of values.
 fn counter(table: &str, name: &str) -> Option<u64> {
     let mut lines = table.lines().filter(|line| line.starts_with("MPTcpExt:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -123,16 +125,16 @@ fn socket() -> io::Result<Socket> {
 fn connect(endpoints: &Endpoints) -> io::Result<(Socket, [Socket; 2])> {
     let listener = endpoints.at(Side::Client).run(|| {
         let socket = socket()?;
-        // A join comes to the other link's address, which a listener at one address would not take.
+        // A join is addressed to the other link, so the listener binds to all addresses.
         socket.bind(&SocketAddr::from(([0, 0, 0, 0], PORT)).into())?;
         socket.listen(1)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(CONNECT_TIMEOUT))?;
         Ok(socket)
     })?;
     let address = SocketAddr::new(path_address(PathId(0), Side::Client).address(), PORT);
     let sender = endpoints.at(Side::Server).run(|| {
         let socket = socket()?;
-        socket.connect_timeout(&address.into(), PATIENCE)?;
+        socket.connect_timeout(&address.into(), CONNECT_TIMEOUT)?;
         Ok(socket)
     })?;
     sender.set_tcp_nodelay(true)?;
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_is_found_by_its_name() {
+    fn counters_are_found_by_name() {
         let table = "TcpExt: SyncookiesSent SubflowStale\nTcpExt: 1 2\n\
                      MPTcpExt: MPCapableSYNRX SubflowStale SubflowRecover\nMPTcpExt: 3 4 5\n";
         assert_eq!(counter(table, "SubflowStale"), Some(4));

@@ -1,4 +1,4 @@
-//! Two nodes that send on one path at a time, as they do by default.
+//! Two nodes that send on one path at a time.
 
 use std::fs;
 use std::io;
@@ -14,8 +14,7 @@ use polypath_live::stats::Stats;
 use polypath_sim::Side;
 use tempfile::TempDir;
 
-use super::READ_TIMEOUT;
-use super::candidate::{LINKS, PRIORITY};
+use super::parameters::{LINKS, PRIORITY, READ_TIMEOUT};
 use crate::addressing::{SIDES, overlay_addresses, side_name};
 use crate::endpoints::Endpoints;
 use crate::node_process::{self, NodeFiles};
@@ -24,7 +23,7 @@ use crate::node_thread::NodeThread;
 const PORT: u16 = 6000;
 const MEMORY: &str = "/dev/shm";
 
-/// The nodes, with their files.
+/// Two running nodes with their files.
 pub(super) struct NodePair {
     nodes: [NodeThread; 2],
     files: [NodeFiles; 2],
@@ -32,7 +31,7 @@ pub(super) struct NodePair {
 }
 
 impl NodePair {
-    /// Starts the nodes, and opens the sockets of sender and receiver.
+    /// Starts the nodes and opens the sockets of sender and receiver.
     pub(super) fn start(endpoints: &Endpoints) -> io::Result<(Self, [UdpSocket; 2])> {
         let directory = scratch()?;
         let files = SIDES.map(|side| NodeFiles::new(directory.path(), side));
@@ -70,33 +69,35 @@ impl NodePair {
         Ok((overlay, sockets))
     }
 
-    /// Why a silence now would find it unprepared, if it would: a node that knows less than two paths to carry.
+    /// The reason why the nodes have not settled, if any: a node with fewer than two usable paths.
     pub(super) fn unsettled(&self) -> io::Result<Option<String>> {
         for (files, side) in self.files.iter().zip(SIDES) {
             let states = states(files)?;
-            let ready = |state: &&String| is_ready(state);
-            if states.iter().filter(ready).count() < LINKS {
+            let usable = |state: &&String| is_usable(state);
+            if states.iter().filter(usable).count() < LINKS {
                 let side = side_name(side);
-                return Ok(Some(format!("the {side}'s paths are {states:?}")));
+                return Ok(Some(format!(
+                    "the paths of the {side}'s node are {states:?}"
+                )));
             }
         }
         Ok(None)
     }
 
-    /// Endpoints the nodes and says what they counted.
+    /// Ends the nodes and returns their statistics.
     pub(super) fn finish(self) -> io::Result<[Stats; 2]> {
         let [server, client] = self.nodes;
         Ok([server.finish()?, client.finish()?])
     }
 }
 
-/// A directory in memory, where there is one: a node writes its statistics between packets, and a disk that others keep
-/// busy would hold it up.
+/// A temporary directory, in memory if possible: a node writes its statistics between packets, and
+/// a busy disk would delay it.
 fn scratch() -> io::Result<TempDir> {
     tempfile::tempdir_in(MEMORY).or_else(|_| tempfile::tempdir())
 }
 
-/// What the node deems its paths to be, as of the last second.
+/// The states of the node's paths, at most a second old.
 fn states(files: &NodeFiles) -> io::Result<Vec<String>> {
     let bytes = match fs::read(files.stats()) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -104,14 +105,14 @@ fn states(files: &NodeFiles) -> io::Result<Vec<String>> {
     };
     let stats: serde_json::Value = serde_json::from_slice(&bytes)?;
     let paths = stats["paths"].as_array().into_iter().flatten();
-    let words = paths.filter_map(|path| path["liveness"]["state"].as_str());
-    Ok(words.map(str::to_owned).collect())
+    let states = paths.filter_map(|path| path["liveness"]["state"].as_str());
+    Ok(states.map(str::to_owned).collect())
 }
 
-fn is_ready(state: &str) -> bool {
+fn is_usable(state: &str) -> bool {
     [PathState::Live, PathState::Returning]
         .iter()
-        .any(|ready| serde_json::json!(ready) == state)
+        .any(|usable| serde_json::json!(usable) == state)
 }
 
 fn open(endpoints: &Endpoints, from: Side, to: Side) -> io::Result<UdpSocket> {

@@ -1,18 +1,19 @@
-//! What came of it, as text for a terminal.
+//! The outcome as text for a terminal.
 
 use std::fmt::Write as _;
 
+use super::Outcome;
 use super::measurement::{Measurement, Quantile};
-use super::{LATE, Outcome, RATE};
+use super::parameters::{LATE, RATE};
 use crate::flow::{INTERVAL, LEN};
 
-/// The outcome as tables, with what the figures mean.
+/// Renders the outcome as tables with a legend.
 #[must_use]
 pub fn render(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{} silences of {:.2} s in the mean, over {:.0} s; seed {}\n\
-         two links of {RATE} and a round trip of {} ms; {LEN} B each {INTERVAL}; real-time priority: {}; \
-         links late by {:.2} ms (p99)\n\n",
+        "{} silences with a mean length of {:.2} s, over {:.0} s; seed {}\n\
+         two links of {RATE} with a round-trip time of {} ms; {LEN} B every {INTERVAL}; real-time priority: {}; \
+         lateness of the links {:.2} ms (p99)\n\n",
         outcome.silences,
         outcome.mean_silence_s,
         outcome.span_s,
@@ -22,12 +23,12 @@ pub fn render(outcome: &Outcome) -> String {
         outcome.late_ms
     );
     let mut line = |cells: [&str; 6]| {
-        let [who, rest @ ..] = cells;
+        let [first, rest @ ..] = cells;
         let rest = rest.map(|cell| format!(" {cell:>20}")).concat();
-        text.push_str(format!("{who:<24}{rest}").trim_end());
+        text.push_str(format!("{first:<24}{rest}").trim_end());
         text.push('\n');
     };
-    line(["outage, ms", "p50", "p90", "p99", "max", "none got through"]);
+    line(["outage, ms", "p50", "p90", "p99", "max", "no arrivals"]);
     for measured in &outcome.candidates {
         let (of, n) = (&measured.outage, measured.samples.len());
         let [p50, p90, p99] = [of.p50, of.p90, of.p99].map(quantile);
@@ -36,14 +37,7 @@ pub fn render(outcome: &Outcome) -> String {
         line([measured.name, &p50, &p90, &p99, &max, &unbridged]);
     }
     line([""; 6]);
-    line([
-        "latency normal after, ms",
-        "p50",
-        "p90",
-        "p99",
-        "max",
-        "lost",
-    ]);
+    line(["latency recovery, ms", "p50", "p90", "p99", "max", "lost"]);
     for measured in &outcome.candidates {
         let of = &measured.normal_again;
         let [p50, p90, p99] = [of.p50, of.p90, of.p99].map(quantile);
@@ -59,12 +53,12 @@ pub fn render(outcome: &Outcome) -> String {
     }
     line([""; 6]);
     line([
-        "bytes a second",
-        "on link one",
-        "on link two",
-        "heartbeats one",
-        "heartbeats two",
-        "share silenced",
+        "bytes per second",
+        "link one",
+        "link two",
+        "heartbeats, one",
+        "heartbeats, two",
+        "silenced share",
     ]);
     for measured in &outcome.candidates {
         let [one, two] = measured.wire.map(|rate| format!("{rate:.0}"));
@@ -73,10 +67,11 @@ pub fn render(outcome: &Outcome) -> String {
     }
     let _ = write!(
         text,
-        "\nIn brackets the 95 % interval by ranks; `-` where so few silences have no bound. Outage: by how much longer \
-         than {INTERVAL}\nnothing arrived. Normal: the last message has come that was {LATE} later than the median. Lost: \
-         datagrams are not sent\nagain, MPTCP's bytes are. Heartbeats: what both endpoints sent, answers with them. Share \
-         silenced: of the flow's bytes on\nthe silenced link before, in the mean and at the least.\n"
+        "\nBrackets: 95 % confidence interval by ranks; `-` where there are too few silences for a bound. Outage: the \
+         longest gap between\narrivals, minus {INTERVAL}. Latency recovery: arrival of the last message with a latency \
+         {LATE} above the median. Lost:\nnodes do not retransmit datagrams, MPTCP retransmits its bytes. Heartbeats: of \
+         both nodes, with replies. Silenced share: the\nsilenced link's share of the flow's bytes before the silence, mean \
+         and minimum.\n"
     );
     text
 }

@@ -1,4 +1,4 @@
-//! One transfer by the HTTP client, with the time at which each byte could have been played.
+//! One transfer by the HTTP client, with the arrival time of each byte.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -13,62 +13,64 @@ use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
 use crate::program;
 
-/// How often a transfer looks whether the lab was told to stop, in milliseconds.
-const STOP_INTERVAL: u8 = 50;
-/// How long the client may take to end by itself after the transfer's timeout.
+/// The interval at which a transfer checks for an interrupt, in milliseconds.
+const INTERRUPT_POLL_MS: u8 = 50;
+/// The time that the client has to exit after the transfer's timeout.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The exit code by which curl says that a transfer took longer than it may.
-const TIMED_OUT: i32 = 28;
+/// curl's exit code for a timeout.
+const CURL_TIMED_OUT: i32 = 28;
 
-/// How often a client that has closed its output is asked whether it has ended.
-const END_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
+/// The interval at which the exit of a client that has closed its output is polled.
+const EXIT_POLL: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// A transfer to be made.
+/// The parameters of one transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fetch<'a> {
-    /// Where the client runs.
+    /// The namespace of the client.
     pub(crate) namespace: &'a Namespace,
     /// The run's clock.
     pub(crate) clock: Clock,
-    /// What to fetch.
+    /// The URL to fetch.
     pub(crate) url: &'a str,
-    /// When to give up.
+    /// The timeout of the transfer.
     pub(crate) timeout: Duration,
-    /// Endpoints the transfer.
+    /// Aborts the transfer when set.
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// What became of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FetchResult {
-    /// When the client began to connect.
+    /// The time at which the client started to connect.
     pub(crate) started: Time,
-    /// From then to the last byte; none if the transfer took too long.
+    /// The time from `started` to the last byte; `None` on a timeout.
     pub(crate) duration: Option<Duration>,
-    /// The SHA-256 of what arrived.
+    /// The SHA-256 of the received bytes.
     pub(crate) digest: [u8; 32],
-    /// Bytes that arrived in order, by the time since `started`.
+    /// The number of bytes received in order, by the time since `started`.
     pub(crate) progress: Vec<(Duration, u64)>,
 }
 
-/// What came out of the client's pipe, by the run's clock.
+/// The output of the client, timed by the run's clock.
 struct Received {
     digest: [u8; 32],
     chunks: Vec<(Time, u64)>,
 }
 
 impl Fetch<'_> {
-    /// Fetches; a transfer that takes too long is a result. Fails where the client could not be run, with
-    /// its own words where it failed for any other reason, and where the lab is to stop (`Interrupted`).
+    /// Runs the transfer; a timeout is a result, not an error.
+    ///
+    /// Fails if the client cannot be run, with the client's message if it fails otherwise, and with
+    /// `Interrupted` if the lab is interrupted.
     pub(crate) fn run(&self) -> io::Result<FetchResult> {
-        let begun = self.clock.now();
+        let spawned = self.clock.now();
         let mut child = self.namespace.spawn(&mut self.command())?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        match self.receive(stdout, begun + self.timeout + GRACE) {
+        match self.receive(stdout, spawned + self.timeout + GRACE) {
             Ok(received) => {
                 let total = finish(&mut child, self.clock)?;
-                Ok(assemble(begun, received, total))
+                Ok(assemble(spawned, received, total))
             }
             Err(error) => {
                 child.kill()?;
@@ -80,7 +82,7 @@ impl Fetch<'_> {
 
     fn command(&self) -> Command {
         let mut command = Command::new(program::HTTP_CLIENT.path());
-        // Without a configuration file and a proxy of whoever runs the lab.
+        // Ignores the user's configuration file and proxy.
         command.args([
             "--disable",
             "--noproxy",
@@ -100,13 +102,13 @@ impl Fetch<'_> {
         command
     }
 
-    /// Reads the client's output to its end; a client that has not ended at `limit` is at fault.
-    fn receive(&self, mut stdout: ChildStdout, limit: Time) -> io::Result<Received> {
+    /// Reads the client's output to its end; fails if it has not ended at `deadline`.
+    fn receive(&self, mut stdout: ChildStdout, deadline: Time) -> io::Result<Received> {
         let mut hasher = Sha256::new();
         let mut chunks = Vec::new();
         let mut total = 0;
         let mut buffer = vec![0; 64 << 10];
-        while self.clock.now() < limit {
+        while self.clock.now() < deadline {
             self.interrupt.check()?;
             if !is_readable(&stdout)? {
                 continue;
@@ -121,61 +123,63 @@ impl Fetch<'_> {
             chunks.push((self.clock.now(), total));
         }
         let name = program::HTTP_CLIENT.name();
-        let stuck = format!("{name} does not end at its timeout");
-        Err(io::Error::new(io::ErrorKind::TimedOut, stuck))
+        let message = format!("{name} did not exit at its timeout");
+        Err(io::Error::new(io::ErrorKind::TimedOut, message))
     }
 }
 
 fn is_readable(stdout: &ChildStdout) -> io::Result<bool> {
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut fds, PollTimeout::from(STOP_INTERVAL)) {
+    match poll(&mut fds, PollTimeout::from(INTERRUPT_POLL_MS)) {
         Err(nix::errno::Errno::EINTR) => Ok(false),
         ready => Ok(ready? > 0),
     }
 }
 
-/// Waits for the client, which has closed its output; the time that the transfer took by its own account,
-/// none if it took too long. Fails where the client did, or does not end within [`GRACE`] and is killed.
+/// Waits for the exit of the client, which has closed its output, and returns the transfer time
+/// that it measured, or `None` on a timeout.
+///
+/// Fails if the client failed, or did not exit within [`GRACE`] and was killed.
 fn finish(child: &mut Child, clock: Clock) -> io::Result<Option<Duration>> {
-    let limit = clock.now() + GRACE;
-    while child.try_wait()?.is_none() && clock.now() < limit {
-        std::thread::sleep(END_INTERVAL);
+    let deadline = clock.now() + GRACE;
+    while child.try_wait()?.is_none() && clock.now() < deadline {
+        std::thread::sleep(EXIT_POLL);
     }
-    // Without effect on one that has ended.
+    // No effect if it has exited.
     child.kill()?;
     let status = child.wait()?;
-    let mut said = String::new();
+    let mut message = String::new();
     if let Some(stderr) = &mut child.stderr {
-        stderr.read_to_string(&mut said)?;
+        stderr.read_to_string(&mut message)?;
     }
     match status.code() {
         Some(0) => {
-            let line = said.lines().last().unwrap_or_default();
-            let seconds = line.trim().parse().map_err(|_| failed(status, &said))?;
+            let line = message.lines().last().unwrap_or_default();
+            let seconds = line.trim().parse().map_err(|_| failed(status, &message))?;
             Ok(Some(Duration::from_secs_f64(seconds)))
         }
-        Some(TIMED_OUT) => Ok(None),
-        _ => Err(failed(status, &said)),
+        Some(CURL_TIMED_OUT) => Ok(None),
+        _ => Err(failed(status, &message)),
     }
 }
 
-/// The failure of the client, in its own words where it has any.
-fn failed(status: ExitStatus, said: &str) -> io::Error {
+/// The error of the client: its own message, or else its exit status.
+fn failed(status: ExitStatus, message: &str) -> io::Error {
     let name = program::HTTP_CLIENT.name();
     let prefix = format!("{name}: ");
-    match said.lines().find(|line| line.starts_with(&prefix)) {
-        Some(words) => io::Error::other(words.to_owned()),
+    match message.lines().find(|line| line.starts_with(&prefix)) {
+        Some(line) => io::Error::other(line.to_owned()),
         None => io::Error::other(format!("{prefix}{status}")),
     }
 }
 
-/// Places what arrived relative to the moment at which the client began to connect: its own account of
-/// the transfer ends with the last byte, and leaves out what the program took to load.
-fn assemble(begun: Time, received: Received, total: Option<Duration>) -> FetchResult {
+/// Converts arrival times to times since the client started to connect: the transfer time that it
+/// measures ends with the last byte and excludes the program's load time.
+fn assemble(spawned: Time, received: Received, total: Option<Duration>) -> FetchResult {
     let last = received.chunks.last().map(|(at, _)| *at);
     let started = match (last, total) {
-        (Some(last), Some(total)) => (last - total).max(begun),
-        _ => begun,
+        (Some(last), Some(total)) => (last - total).max(spawned),
+        _ => spawned,
     };
     let since = |(at, bytes): (Time, u64)| (at.since(started), bytes);
     FetchResult {
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_s_account_ends_with_the_last_byte() {
+    fn the_client_s_transfer_time_ends_with_the_last_byte() {
         let chunks = vec![(Time(1_300_000_000), 1000), (Time(1_500_000_000), 2000)];
         let total = Some(Duration::from_millis(480));
         let fetched = assemble(Time(1_000_000_000), received(chunks), total);
@@ -211,19 +215,19 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_does_not_end_is_ended() {
+    fn a_client_that_does_not_exit_is_killed() {
         let clock = Clock::starting_now();
         let mut stuck = client("echo 0.5 >&2; exec sleep 60");
         let error = finish(&mut stuck, clock).unwrap_err().to_string();
         assert!(error.starts_with("curl: signal: 9"), "{error}");
         assert!(clock.now().since(Time::ZERO) < Duration::from_secs(30));
-        let mut ended = client("echo 0.5 >&2");
-        let took = finish(&mut ended, clock).unwrap();
+        let mut exited = client("echo 0.5 >&2");
+        let took = finish(&mut exited, clock).unwrap();
         assert_eq!(took, Some(Duration::from_millis(500)));
     }
 
     #[test]
-    fn only_a_time_out_is_called_one() {
+    fn only_the_timeout_exit_code_is_a_timeout() {
         let clock = Clock::starting_now();
         let end = |script: &str| finish(&mut client(script), clock);
         let timed_out = "echo 'curl: (28) Operation timed out' >&2; echo 6.0 >&2; exit 28";
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_that_took_too_long_counts_from_its_start() {
+    fn progress_of_a_timed_out_transfer_counts_from_its_start() {
         let chunks = vec![(Time(3_000_000_000), 10)];
         let fetched = assemble(Time(1_000_000_000), received(chunks), None);
         assert_eq!(fetched.duration, None);

@@ -11,14 +11,14 @@ use crate::addressing::HTTP_PORT;
 use crate::namespace::Namespace;
 use crate::program;
 
-/// How often and at which interval a new server is asked whether it listens: 5 s in all.
+/// The number and interval of checks whether a new server listens: 5 s in all.
 const ATTEMPTS: u32 = 250;
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// How many lines of its log tell why a server has ended.
-const LAST_LINES: usize = 5;
+/// The number of trailing log lines in the error of a server that has exited.
+const LOG_LINES: usize = 5;
 
-/// A running HTTP server, which ends when this is dropped.
+/// A running HTTP server, killed on drop.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -26,8 +26,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves the files in `documents` in `namespace`, and returns when it listens; its configuration and
-    /// log stand in `directory`.
+    /// Starts a server of the files in `documents` in `namespace` and returns when it listens;
+    /// `directory` receives its configuration and log.
     pub(crate) fn start(
         namespace: &Namespace,
         directory: &Path,
@@ -45,13 +45,13 @@ impl Server {
             .stderr(log);
         let child = namespace.spawn(&mut command)?;
         let mut server = Self { child, log: path };
-        if server.listens(namespace)? {
+        if server.wait_until_listening(namespace)? {
             return Ok(server);
         }
         Err(server.failed("it does not start"))
     }
 
-    /// Fails, with what the server said last, where it has ended.
+    /// Fails with the end of the server's log if it has exited.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
@@ -59,22 +59,22 @@ impl Server {
         }
     }
 
-    /// Endpoints the server behind the back of whoever relies on it.
+    /// Kills the server, for tests of its failure.
     #[cfg(test)]
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    fn failed(&self, how: &str) -> io::Error {
-        let said = fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = said.trim().lines().rev().take(LAST_LINES).collect();
+    fn failed(&self, cause: &str) -> io::Error {
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = log.trim().lines().rev().take(LOG_LINES).collect();
         let last: Vec<&str> = lines.into_iter().rev().collect();
-        io::Error::other(format!("the HTTP server: {how}: {}", last.join("\n")))
+        io::Error::other(format!("the HTTP server: {cause}: {}", last.join("\n")))
     }
 
-    /// Waits until the server listens; false where it ends or takes too long.
-    fn listens(&mut self, namespace: &Namespace) -> io::Result<bool> {
+    /// Waits until the server listens; returns false if it exits or takes too long.
+    fn wait_until_listening(&mut self, namespace: &Namespace) -> io::Result<bool> {
         let address = (Ipv4Addr::LOCALHOST, HTTP_PORT);
         for _ in 0..ATTEMPTS {
             if namespace.run(|| TcpStream::connect(address)).is_ok() {
@@ -91,7 +91,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It is gone already, or about to be: nothing is left to do about a failure.
+        // Fails only if the process is gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

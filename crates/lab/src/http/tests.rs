@@ -9,15 +9,16 @@ use crate::interrupt::Interrupt;
 use crate::namespace::Namespace;
 use crate::preflight::can_test;
 
-/// A server with a file of `len` bytes, joined to a client by a plain wire.
-struct Bench {
+/// A server with a file, connected to a client by a veth pair.
+struct Testbed {
     client: Namespace,
     content: Vec<u8>,
     server: Server,
     _directory: tempfile::TempDir,
 }
 
-fn bench(len: usize) -> Option<Bench> {
+/// A testbed with a file of `len` bytes; none, with the reason, if no lab can run.
+fn testbed(len: usize) -> Option<Testbed> {
     if !can_test() {
         return None;
     }
@@ -31,7 +32,7 @@ fn bench(len: usize) -> Option<Bench> {
     let content: Vec<u8> = (0..len).map(|i| u8::try_from(i % 251).unwrap()).collect();
     fs::write(documents.join("clip"), &content).unwrap();
     let server = Server::start(&server, directory.path(), &documents).unwrap();
-    Some(Bench {
+    Some(Testbed {
         client,
         content,
         server,
@@ -40,7 +41,7 @@ fn bench(len: usize) -> Option<Bench> {
 }
 
 fn fetch(
-    bench: &Bench,
+    testbed: &Testbed,
     url: &str,
     timeout: Duration,
     interrupted: bool,
@@ -48,7 +49,7 @@ fn fetch(
     let clock = Clock::starting_now();
     let interrupt = Interrupt::preset(interrupted);
     Fetch {
-        namespace: &bench.client,
+        namespace: &testbed.client,
         clock,
         url,
         timeout,
@@ -58,16 +59,18 @@ fn fetch(
 }
 
 #[test]
-fn a_file_arrives_whole_with_its_progress() {
-    let Some(bench) = bench(300_000) else { return };
+fn a_complete_transfer_has_digest_and_progress() {
+    let Some(testbed) = testbed(300_000) else {
+        return;
+    };
     let fetched = fetch(
-        &bench,
+        &testbed,
         "http://10.9.0.1:8080/clip",
         Duration::from_secs(5),
         false,
     )
     .unwrap();
-    let digest: [u8; 32] = Sha256::digest(&bench.content).into();
+    let digest: [u8; 32] = Sha256::digest(&testbed.content).into();
     assert_eq!(fetched.digest, digest);
     let duration = fetched.duration.unwrap();
     assert!(duration > Duration::ZERO && duration < Duration::from_secs(2));
@@ -78,10 +81,10 @@ fn a_file_arrives_whole_with_its_progress() {
 }
 
 #[test]
-fn a_transfer_that_times_out_is_a_result_and_one_that_fails_is_an_error() {
-    let Some(bench) = bench(10) else { return };
+fn a_timeout_is_a_result_and_a_failure_an_error() {
+    let Some(testbed) = testbed(10) else { return };
     let missing = fetch(
-        &bench,
+        &testbed,
         "http://10.9.0.1:8080/other",
         Duration::from_secs(5),
         false,
@@ -89,7 +92,7 @@ fn a_transfer_that_times_out_is_a_result_and_one_that_fails_is_an_error() {
     let error = missing.unwrap_err().to_string();
     assert!(error.contains("404"), "{error}");
     let silent = fetch(
-        &bench,
+        &testbed,
         "http://10.9.0.77:8080/clip",
         Duration::from_millis(300),
         false,
@@ -99,18 +102,20 @@ fn a_transfer_that_times_out_is_a_result_and_one_that_fails_is_an_error() {
 }
 
 #[test]
-fn a_transfer_ends_when_the_lab_is_to_stop() {
-    let Some(bench) = bench(10) else { return };
+fn an_interrupt_aborts_a_transfer() {
+    let Some(testbed) = testbed(10) else { return };
     let url = "http://10.9.0.77:8080/clip";
-    let stopped = fetch(&bench, url, Duration::from_secs(60), true).unwrap_err();
+    let stopped = fetch(&testbed, url, Duration::from_secs(60), true).unwrap_err();
     assert_eq!(stopped.kind(), std::io::ErrorKind::Interrupted);
 }
 
 #[test]
-fn a_server_that_has_ended_is_noticed() {
-    let Some(mut bench) = bench(10) else { return };
-    bench.server.check().unwrap();
-    bench.server.end();
-    let error = bench.server.check().unwrap_err().to_string();
+fn the_exit_of_a_server_is_detected() {
+    let Some(mut testbed) = testbed(10) else {
+        return;
+    };
+    testbed.server.check().unwrap();
+    testbed.server.kill();
+    let error = testbed.server.check().unwrap_err().to_string();
     assert!(error.contains("the HTTP server: signal: 9"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Starting programs inside a namespace, such that they die with whoever started them.
+//! Programs inside a namespace that die with the thread that started them.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ pub(super) fn spawn(namespace: &File, command: &mut Command) -> io::Result<Child
     confine(namespace, command).spawn()
 }
 
-/// Runs `command` in `namespace` to its end.
+/// Runs `command` in `namespace` and waits for its exit.
 pub(super) fn output(namespace: &File, command: &mut Command) -> io::Result<Output> {
     confine(namespace, command).output()
 }
@@ -28,11 +28,11 @@ pub(super) fn output(namespace: &File, command: &mut Command) -> io::Result<Outp
 fn confine<'a>(namespace: &File, command: &'a mut Command) -> &'a mut Command {
     let descriptor = namespace.as_raw_fd();
     let parent = getpid();
-    // A signal from the terminal is for the lab, which ends its programs in order.
+    // Signals from the terminal go to the lab alone, which ends its programs in order.
     command.process_group(0);
-    // SAFETY: the closure makes system calls only and allocates nothing, as the child of a process with
-    // several threads must; `descriptor` is open in the child, since it is inherited until exec and the
-    // callers start the child before they return.
+    // SAFETY: the closure only makes system calls and does not allocate, as required of the child
+    // of a multi-threaded process; `descriptor` is open in the child, since it is inherited until
+    // exec and the callers start the child before they return.
     unsafe {
         command.pre_exec(move || {
             let namespace = BorrowedFd::borrow_raw(descriptor);
@@ -42,12 +42,12 @@ fn confine<'a>(namespace: &File, command: &'a mut Command) -> &'a mut Command {
     }
 }
 
-/// Has the kernel kill this process when the thread that started it ends.
+/// Makes the kernel kill this process when the thread that started it ends.
 fn die_with(parent: Pid) -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() == parent {
         return Ok(());
     }
-    // The parent was gone before it could be watched.
+    // The parent had exited before the signal was set.
     Err(io::ErrorKind::Interrupted.into())
 }

@@ -1,13 +1,13 @@
 use super::*;
 use std::process::Stdio;
 
-/// A namespace, or none, with the reason on standard error, where no lab can run.
+/// A namespace; none, with the reason on standard error, if no lab can run.
 fn namespace() -> Option<Namespace> {
     crate::can_test().then(|| Namespace::new().unwrap())
 }
 
 #[test]
-fn it_has_nothing_but_its_loopback() {
+fn a_new_namespace_has_only_its_loopback() {
     let Some(namespace) = namespace() else { return };
     let links = namespace.ip(&["-oneline", "link"]).unwrap();
     assert_eq!(links.lines().count(), 1, "{links}");
@@ -15,7 +15,7 @@ fn it_has_nothing_but_its_loopback() {
 }
 
 #[test]
-fn two_are_joined_and_the_machine_is_as_before() {
+fn a_veth_pair_connects_two_namespaces_and_not_the_host() {
     let Some(left) = namespace() else { return };
     let right = Namespace::new().unwrap();
     left.join(&right, "wire0", ["10.9.0.1/24", "10.9.0.2/24"])
@@ -29,7 +29,7 @@ fn two_are_joined_and_the_machine_is_as_before() {
 }
 
 #[test]
-fn parameters_are_its_own() {
+fn parameters_are_per_namespace() {
     let Some(namespace) = namespace() else { return };
     let path = "/proc/sys/net/ipv4/ip_forward";
     let here = std::fs::read_to_string(path).unwrap();
@@ -41,7 +41,7 @@ fn parameters_are_its_own() {
 }
 
 #[test]
-fn a_program_dies_with_the_thread_that_started_it() {
+fn a_program_is_killed_with_the_thread_that_started_it() {
     let Some(namespace) = namespace() else { return };
     let mut child = std::thread::scope(|scope| {
         let start = || {
@@ -60,7 +60,7 @@ fn a_program_dies_with_the_thread_that_started_it() {
 }
 
 #[test]
-fn what_a_program_complains_of_is_the_error() {
+fn standard_error_becomes_the_error_text() {
     let Some(namespace) = namespace() else { return };
     let error = namespace.ip(&["link", "show", "nonesuch"]).unwrap_err();
     assert!(error.to_string().contains("nonesuch"), "{error}");

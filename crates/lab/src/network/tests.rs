@@ -6,7 +6,7 @@ use polypath_sim::Side;
 use super::*;
 use crate::can_test;
 
-/// The network of a path of two links of 5 ms each.
+/// A network with one path of two links of 5 ms each; none, with the reason, if no lab can run.
 pub(crate) fn open() -> Option<(Network, Endpoints)> {
     can_test().then(|| Network::open(&scenario(), Seed(1)).unwrap())
 }
@@ -29,7 +29,7 @@ fn scenario() -> Scenario {
 }
 
 #[test]
-fn a_stall_counts_for_every_packet_that_left_late() {
+fn a_stall_counts_for_every_late_packet() {
     const PACKETS: u64 = 5;
     let Some((mut network, endpoints)) = open() else {
         return;
@@ -40,12 +40,16 @@ fn a_stall_counts_for_every_packet_that_left_late() {
     for _ in 0..PACKETS {
         socket.send_to(&[0; 100], "10.128.0.2:9").unwrap();
     }
-    // The namespace's own first packets, if any, may come in between.
+    // The namespace's own first packets may be among them.
     let (mut buffer, server) = (vec![0; 2048], 0);
-    while network.take(server, clock.now(), 1, &mut buffer).unwrap() > 0 {}
+    while network
+        .read_device(server, clock.now(), 1, &mut buffer)
+        .unwrap()
+        > 0
+    {}
     let entered = network.counters().entered;
     assert!(entered >= PACKETS, "{entered} entered");
-    // Long enough to enter the last link and leave it in one go, 20 ms late.
+    // Long enough that packets enter and leave the last link in one call, 20 ms late.
     std::thread::sleep(std::time::Duration::from_millis(30));
     let mut lateness = Lateness::default();
     network.advance(clock.now(), clock, &mut lateness).unwrap();
@@ -55,7 +59,7 @@ fn a_stall_counts_for_every_packet_that_left_late() {
 }
 
 #[test]
-fn a_silent_path_loses_what_enters_and_what_would_leave() {
+fn a_silenced_path_drops_packets_that_enter_and_that_leave() {
     let Some((mut network, endpoints)) = open() else {
         return;
     };
@@ -74,7 +78,11 @@ fn a_silent_path_loses_what_enters_and_what_would_leave() {
         let before = network.counters();
         set(silenced_before);
         socket.send_to(&[0; 100], "10.128.0.2:9").unwrap();
-        while network.take(0, clock.now(), 1, &mut vec![0; 2048]).unwrap() > 0 {}
+        while network
+            .read_device(0, clock.now(), 1, &mut vec![0; 2048])
+            .unwrap()
+            > 0
+        {}
         set(silenced_within);
         std::thread::sleep(std::time::Duration::from_millis(15));
         let mut lateness = Lateness::default();
@@ -91,7 +99,7 @@ fn a_silent_path_loses_what_enters_and_what_would_leave() {
 }
 
 #[test]
-fn a_silence_covers_the_path_that_it_is_of() {
+fn a_silence_covers_one_path() {
     let silence = Silence::default();
     silence.begin(PathId(1));
     assert!(silence.covers(PathId(1)) && !silence.covers(PathId(0)));

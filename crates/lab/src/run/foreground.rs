@@ -1,4 +1,4 @@
-//! The transfers: all schemes side by side, one round after another.
+//! The foreground traffic: rounds of one concurrent transfer per scheme.
 
 use std::io;
 use std::thread;
@@ -11,10 +11,10 @@ use crate::interrupt::Interrupt;
 use crate::scheme_programs::{SchemePrograms, http_address};
 use crate::transfer_file;
 
-/// One transfer of each scheme, in the order of the scenario.
+/// The transfer of each scheme, in the order of the scenario.
 pub(super) type Round = Vec<FetchResult>;
 
-/// Starts a transfer of every site at once and waits until the last is over.
+/// Starts a transfer of every scheme at once and waits for all of them.
 pub(super) fn round(
     programs: &[SchemePrograms],
     clock: Clock,

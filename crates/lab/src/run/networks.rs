@@ -9,7 +9,8 @@ use crate::endpoints::Endpoints;
 use crate::interrupt::Interrupt;
 use crate::network::Network;
 
-/// A network for each scheme, all with the same background, which has run until `warm`.
+/// Creates a network for each scheme, all with the same background traffic, which has run until
+/// `warm`.
 pub(super) fn open(
     scenario: &Scenario,
     seed: Seed,

@@ -1,4 +1,4 @@
-//! From what was seen to the record from which the report is made.
+//! The record of a lab run, from which the report is made.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -16,15 +16,16 @@ use polypath_sim::world::path_load;
 
 use super::{CollectedOutput, Observations};
 use crate::LabError;
-use crate::emulation::{EmulationResult, Snapshot};
+use crate::emulation::EmulationResult;
 use crate::http::FetchResult;
+use crate::network::Snapshot;
 use crate::node_process::NodeFiles;
 use crate::transfer_file::TransferFile;
 
-/// By how much the bound on the lateness is wider where the emulation has no real-time priority.
-const WITHOUT_PRIORITY: u64 = 5;
+/// The factor by which the bound on lateness is wider without a real-time priority.
+const WITHOUT_PRIORITY_FACTOR: u64 = 5;
 
-/// The record of the whole lab.
+/// Builds the record of the run.
 pub(super) fn experiment(
     scenario: &Scenario,
     seed: Seed,
@@ -49,7 +50,7 @@ pub(super) fn experiment(
         view.add_loads(&mut overlay);
         schemes.push(SchemeRecord {
             name: scheme.name().to_owned(),
-            transfers: view.transfers(&collected.clip),
+            transfers: view.transfers(&collected.file),
             overlay,
             background_goodput: view.background_goodput(),
         });
@@ -61,26 +62,26 @@ pub(super) fn experiment(
         seed: seed.0,
         parameters: scenario.parameters(),
         timeout: scenario.transfer.timeout,
-        content: collected.clip.content.clone(),
+        content: collected.file.content.clone(),
         schemes,
-        lateness: Some(lateness(scenario, &collected.emulated)),
+        lateness: Some(lateness(scenario, &collected.emulation)),
     })
 }
 
-/// What the endpoints did, from the event files of both nodes.
+/// Builds the overlay's record from the event streams of both nodes.
 fn overlay(scenario: &Scenario, files: &[NodeFiles; 2]) -> Result<OverlayRecord, LabError> {
     let mut recorder = Recorder::new(scenario.paths.iter().map(|path| path.name.as_str()));
-    for (files, end) in files.iter().zip([Side::Server, Side::Client]) {
+    for (files, side) in files.iter().zip([Side::Server, Side::Client]) {
         let path = files.events();
         let file = File::open(&path).map_err(LabError::Files)?;
         recorder
-            .record_lines(end, BufReader::new(file))
+            .record_lines(side, BufReader::new(file))
             .map_err(|source| LabError::Events { path, source })?;
     }
     Ok(recorder.finish())
 }
 
-/// What was seen of one scheme.
+/// The observations of one scheme.
 struct SchemeView<'a> {
     /// Its transfers, in the order of the rounds.
     fetched: Vec<&'a FetchResult>,
@@ -89,7 +90,7 @@ struct SchemeView<'a> {
 }
 
 impl SchemeView<'_> {
-    fn transfers(&self, clip: &TransferFile) -> Vec<Transfer> {
+    fn transfers(&self, file: &TransferFile) -> Vec<Transfer> {
         let spans = self.totals.windows(2);
         let background = spans.map(|span| delivered(span[0], span[1]));
         let loaded = self.background_goodput().is_some();
@@ -99,22 +100,22 @@ impl SchemeView<'_> {
                 round,
                 started: fetched.started,
                 duration: fetched.duration,
-                size: clip.content.size,
-                intact: fetched.digest == clip.digest,
+                size: file.content.size,
+                intact: fetched.digest == file.digest,
                 progress: fetched.progress.iter().map(point).collect(),
                 background: loaded.then_some(background),
             })
             .collect()
     }
 
-    /// What background traffic delivered a second; none if there was none.
+    /// The goodput of background traffic; `None` without background traffic.
     fn background_goodput(&self) -> Option<Rate> {
         let (before, after) = (self.totals.first()?, self.totals.last()?);
         let bytes = delivered(before, after);
         Rate::average(bytes, after.at.since(before.at)).filter(|_| bytes > Bytes(0))
     }
 
-    /// Adds to each direction of a path its load.
+    /// Adds the load of each direction of each path.
     fn add_loads(&self, overlay: &mut OverlayRecord) {
         let (Some(before), Some(after)) = (self.totals.first(), self.totals.last()) else {
             return;
@@ -126,7 +127,7 @@ impl SchemeView<'_> {
     }
 }
 
-/// What background traffic delivered between two points in time.
+/// The bytes that background traffic delivered between two snapshots.
 fn delivered(before: &Snapshot, after: &Snapshot) -> Bytes {
     Bytes(after.background.since(&before.background).total())
 }
@@ -141,19 +142,20 @@ fn point(&(at, bytes): &(Duration, u64)) -> Progress {
 fn load(before: &Snapshot, after: &Snapshot, path: PathId, towards: Side) -> Option<f64> {
     let seconds = after.at.since(before.at).as_secs_f64();
     let links = before.links.iter().zip(&after.links);
-    let loads = links.map(|((name, rate, earlier), (_, _, later))| {
-        (name, later.since(earlier).load(*rate, seconds))
+    let loads = links.map(|(earlier, later)| {
+        let counters = later.counters.since(&earlier.counters);
+        (&earlier.name, counters.load(earlier.rate, seconds))
     });
     path_load(loads, path, towards)
 }
 
-fn lateness(scenario: &Scenario, emulated: &EmulationResult) -> Lateness {
-    let measured = &emulated.lateness;
+fn lateness(scenario: &Scenario, emulation: &EmulationResult) -> Lateness {
+    let measured = &emulation.lateness;
     Lateness {
         p50: measured.quantile(0.5),
         p99: measured.quantile(0.99),
         max: measured.max(),
-        bound: lateness_bound(scenario, emulated.realtime),
+        bound: lateness_bound(scenario, emulation.realtime),
     }
 }
 
@@ -163,7 +165,7 @@ pub(super) fn lateness_bound(scenario: &Scenario, realtime: bool) -> Duration {
     if realtime {
         bound
     } else {
-        bound * WITHOUT_PRIORITY
+        bound * WITHOUT_PRIORITY_FACTOR
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a lab's files stand while it runs.
+//! The directory of a lab's files.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -11,34 +11,34 @@ use tempfile::TempDir;
 
 use crate::LabError;
 
-/// How the names of temporary directories begin.
+/// The prefix of temporary directories' names.
 const PREFIX: &str = "polypath-lab-";
-/// A directory that is younger may belong to a lab that has not locked it yet.
-const SETTLED: Duration = Duration::from_secs(10);
+/// A younger directory may belong to a lab that has not locked it yet.
+const MIN_AGE: Duration = Duration::from_secs(10);
 
 /// The directory of a lab's files.
 #[derive(Debug)]
 pub(super) enum Workspace {
-    /// Readable by its owner alone, and removed with this.
+    /// Accessible to its owner alone, and removed on drop.
     Temporary {
         /// The directory.
         directory: TempDir,
-        /// Its lock, which the kernel gives up when the process ends, however it ends.
+        /// Its lock, which the kernel releases when the process ends, even if it is killed.
         _lock: File,
     },
-    /// The user's own.
+    /// The user's folder.
     Kept(PathBuf),
 }
 
 impl Workspace {
-    /// The directory `keep`, which is empty or not there yet, or a temporary one; those that labs left
-    /// behind that were killed are removed.
+    /// Opens the folder `keep`, which must be empty or absent, or a temporary directory; removes
+    /// those that killed labs left behind.
     ///
-    /// Fails with [`LabError::Keep`] where `keep` cannot be used, with [`LabError::Files`] where no
-    /// temporary directory can be made.
+    /// Fails with [`LabError::Keep`] if `keep` cannot be used, and with [`LabError::Files`] if a
+    /// temporary directory cannot be created.
     pub(super) fn open(keep: Option<&Path>) -> Result<Self, LabError> {
         match keep {
-            Some(path) => claim(path).map(Self::Kept).map_err(LabError::Keep),
+            Some(path) => prepare(path).map(Self::Kept).map_err(LabError::Keep),
             None => Self::temporary(&std::env::temp_dir()).map_err(LabError::Files),
         }
     }
@@ -51,8 +51,8 @@ impl Workspace {
         let directory = builder.tempdir_in(parent)?;
         let lock = File::open(directory.path())?;
         lock.lock()?;
-        // A new directory bears the present time.
-        remove_leftovers(parent, lock.metadata()?.modified()?)?;
+        // The directory's modification time is the file system's present time.
+        remove_abandoned(parent, lock.metadata()?.modified()?)?;
         Ok(Self::Temporary {
             directory,
             _lock: lock,
@@ -73,31 +73,31 @@ impl Workspace {
     }
 }
 
-fn claim(path: &Path) -> io::Result<PathBuf> {
-    let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-    fs::create_dir_all(path).map_err(named)?;
-    if fs::read_dir(path).map_err(named)?.next().is_some() {
-        let used = format!("{} is not empty: name a new folder", path.display());
-        return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, used));
+fn prepare(path: &Path) -> io::Result<PathBuf> {
+    let with_path = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    fs::create_dir_all(path).map_err(with_path)?;
+    if fs::read_dir(path).map_err(with_path)?.next().is_some() {
+        let message = format!("{} is not empty: choose a new folder", path.display());
+        return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, message));
     }
-    // A node that cannot write its files would be noticed late.
-    tempfile::tempfile_in(path).map_err(named)?;
-    fs::canonicalize(path).map_err(named)
+    // Otherwise a node's failure to write its files would surface late.
+    tempfile::tempfile_in(path).map_err(with_path)?;
+    fs::canonicalize(path).map_err(with_path)
 }
 
 /// Removes the temporary directories of labs that no longer run.
-fn remove_leftovers(parent: &Path, now: SystemTime) -> io::Result<()> {
+fn remove_abandoned(parent: &Path, now: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(parent)?.flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if is_ours && is_abandoned(&entry.path(), now) {
-            // Another lab that starts now may be faster, and it may be another user's.
+        let is_lab = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_lab && is_abandoned(&entry.path(), now) {
+            // Fails if another starting lab was faster, or the directory is another user's.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
     Ok(())
 }
 
-/// Whether nobody has locked a directory that is old enough for it.
+/// Whether a directory is older than [`MIN_AGE`] and not locked.
 fn is_abandoned(directory: &Path, now: SystemTime) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY);
@@ -106,7 +106,7 @@ fn is_abandoned(directory: &Path, now: SystemTime) -> bool {
     };
     let changed = opened.metadata().and_then(|m| m.modified());
     let age = changed.map(|changed| now.duration_since(changed).unwrap_or_default());
-    age.is_ok_and(|age| age > SETTLED) && opened.try_lock().is_ok()
+    age.is_ok_and(|age| age > MIN_AGE) && opened.try_lock().is_ok()
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_temporary_one_is_private_and_goes_away() {
+    fn a_temporary_directory_is_private_and_removed() {
         let workspace = Workspace::open(None).unwrap();
         let path = workspace.path().to_owned();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -125,19 +125,19 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_user_stays_and_is_not_used_twice() {
+    fn a_user_s_folder_is_kept_and_not_reused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("new/lab");
         drop(Workspace::open(Some(&path)).unwrap());
         assert!(path.is_dir());
         match Workspace::open(Some(parent.path())).unwrap_err() {
-            LabError::Keep(e) => assert!(e.to_string().contains("name a new folder"), "{e}"),
+            LabError::Keep(e) => assert!(e.to_string().contains("choose a new folder"), "{e}"),
             other => panic!("{other}"),
         }
     }
 
     #[test]
-    fn what_labs_left_is_removed_and_what_they_use_stays() {
+    fn only_abandoned_directories_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let make = |name: &str| {
             let path = parent.path().join(name);
@@ -157,7 +157,7 @@ mod tests {
             age(old);
         }
         let _next = Workspace::temporary(parent.path()).unwrap();
-        let stands = [&left, &foreign, &new, running.path()].map(Path::exists);
-        assert_eq!(stands, [false, true, true, true]);
+        let exist = [&left, &foreign, &new, running.path()].map(Path::exists);
+        assert_eq!(exist, [false, true, true, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! The flow over the overlay, in datagrams, from the first namespace to the second.
+//! A flow of datagrams over the overlay, from the first namespace to the second.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use polypath_live::clock::Clock;
 
 use crate::testbed::Testbed;
 
-/// How long the last datagrams are waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The read timeout, longer than a datagram is in flight.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Sends `count` datagrams, and says when which arrived by `clock`; `before` is told the number of each before it
-/// leaves.
+/// Sends `count` datagrams and returns their arrivals; calls `before` with the number of each
+/// before it is sent.
 pub(crate) fn run(
     testbed: &Testbed,
     clock: Clock,
@@ -21,7 +21,7 @@ pub(crate) fn run(
 ) -> Vec<Arrival> {
     let bind = |address| move || UdpSocket::bind(address);
     let receiver = testbed.b.run(bind("10.77.0.2:6000")).unwrap();
-    receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+    receiver.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
     let arrivals =
         std::thread::spawn(move || flow::receive(clock, |buffer| receiver.recv(buffer), || true));
     let sender = testbed.a.run(bind("10.77.0.1:6000")).unwrap();

@@ -1,4 +1,4 @@
-//! Somebody on the path: forwards datagrams, falls silent, and does mischief on the side.
+//! A middlebox on the path: forwards datagrams, can go silent, and sends tampered copies.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -9,20 +9,21 @@ use std::time::Duration;
 
 use crate::testbed::Testbed;
 
-/// Where the relay receives, and the first node is to send.
+/// The address of the middlebox, to which the first node sends.
 pub(crate) const ADDRESS: &str = "10.1.1.2:9000";
 const NODE: &str = "10.1.1.2:7001";
 
-/// What the relay does to datagrams besides forwarding them.
+/// The tampering of the middlebox, in addition to forwarding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tampering {
-    /// Nothing.
+    /// None.
     None,
-    /// Sends each on from elsewhere as well: as it is, cut, changed, and with more bytes; and noise.
+    /// Also sends, from another address, each datagram unchanged, truncated, modified and extended,
+    /// and noise.
     Everything,
 }
 
-/// A relay in the second namespace, between the first node and the second.
+/// A running middlebox in the second namespace, between the two nodes.
 pub(crate) struct Middlebox {
     stop: Arc<AtomicBool>,
     silent: Arc<AtomicBool>,
@@ -38,8 +39,8 @@ impl Middlebox {
                 .unwrap();
             socket
         };
-        // The mischief comes from another address: whoever answers it answers a stranger.
-        let (socket, elsewhere) = (open(ADDRESS), open("10.1.1.2:9001"));
+        // Tampered datagrams come from another address, so that every reply to them is visible.
+        let (socket, tampering_socket) = (open(ADDRESS), open("10.1.1.2:9001"));
         let (stop, silent) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let (stopped, silenced) = (Arc::clone(&stop), Arc::clone(&silent));
         let thread = std::thread::spawn(move || {
@@ -60,10 +61,10 @@ impl Middlebox {
                 };
                 let _ = socket.send_to(datagram, to);
                 if tampering == Tampering::Everything {
-                    send_tampered(&elsewhere, to, datagram);
+                    send_tampered(&tampering_socket, to, datagram);
                 }
             }
-            count_answers(&elsewhere)
+            count_replies(&tampering_socket)
         });
         Self {
             stop,
@@ -72,13 +73,13 @@ impl Middlebox {
         }
     }
 
-    /// From now on nothing is forwarded, in either direction, until it is to speak.
-    pub(crate) fn fall_silent(&self) {
+    /// Stops forwarding in both directions.
+    pub(crate) fn start_silence(&self) {
         self.silent.store(true, Ordering::Relaxed);
     }
 
-    /// Forwards again.
-    pub(crate) fn resume(&self) {
+    /// Resumes forwarding.
+    pub(crate) fn end_silence(&self) {
         self.silent.store(false, Ordering::Relaxed);
     }
 
@@ -86,33 +87,33 @@ impl Middlebox {
         self.silent.load(Ordering::Relaxed)
     }
 
-    /// Stops the relay and says how many answers its mischief got.
+    /// Stops the middlebox and returns the number of replies to tampered datagrams.
     pub(crate) fn finish(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
     }
 }
 
-fn send_tampered(elsewhere: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
+fn send_tampered(socket: &UdpSocket, to: SocketAddr, datagram: &[u8]) {
     let mut changed = datagram.to_vec();
     let middle = changed.len() / 2;
-    // A new counter, so that it is not refused as a replay before it is opened.
+    // A new counter, so that it is not rejected as a replay before decryption.
     if changed[0] == 3 {
         changed[9] ^= 0x55;
     }
     changed[middle] ^= 1;
     let longer = [datagram, &[0; 1500]].concat();
     for bytes in [datagram, &changed, &datagram[..7], &longer, b"noise"] {
-        let _ = elsewhere.send_to(bytes, to);
+        let _ = socket.send_to(bytes, to);
     }
 }
 
-fn count_answers(socket: &UdpSocket) -> u64 {
-    let mut answers = 0;
+fn count_replies(socket: &UdpSocket) -> u64 {
+    let mut replies = 0;
     while !matches!(socket.recv(&mut [0; 2048]), Err(e) if is_timeout(&e)) {
-        answers += 1;
+        replies += 1;
     }
-    answers
+    replies
 }
 
 fn is_timeout(error: &io::Error) -> bool {

@@ -1,4 +1,5 @@
-//! Nodes between which a router sends on over a link that carries less than their interfaces, and tells nobody.
+//! Path MTU discovery through a router whose second link has a smaller MTU and which sends no ICMP
+//! errors.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -13,43 +14,47 @@ use crate::testbed::{Overlay, Testbed};
 use crate::transfer;
 
 /// The MTU of the link behind the router in bytes.
-const NARROW: u32 = 1300;
-/// What an outer header over IPv4, the seal and the frame's header leave of it for a packet.
-const PACKET: u32 = NARROW - 28 - 51;
-/// So many pings, of at least 0.2 s each, take longer than a search.
-const TRIES: u32 = 30;
+const NARROW_MTU: u32 = 1300;
+/// The MTU of the overlay: minus the outer IPv4 and UDP headers, the seal and the frame header.
+const OVERLAY_MTU: u32 = NARROW_MTU - 28 - 51;
+/// The maximum number of pings, of at least 0.2 s each: longer than a search.
+const MAX_PINGS: u32 = 30;
 
+/// Reduces the MTU of the link behind the router.
 fn narrow(router: &Namespace) {
-    let mtu = NARROW.to_string();
+    let mtu = NARROW_MTU.to_string();
     router.ip(&["link", "set", "p2", "mtu", &mtu]).unwrap();
 }
 
-/// Pings the second end with packets of `len` bytes, which may be fragmented or not; how many came back.
-fn ping(testbed: &Testbed, len: u32, fragments: &str) -> usize {
+/// Pings the second node three times with packets of `len` bytes; returns the number of replies.
+///
+/// `fragmentation` is ping's `-M`: `do` sets Don't Fragment, `dont` does not.
+fn ping(testbed: &Testbed, len: u32, fragmentation: &str) -> usize {
     let payload = (len - 28).to_string();
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "3", "-i", "0.1", "-W", "1"]);
-    command.args(["-M", fragments, "-s", &payload, "10.77.0.2"]);
-    // What did not come back is told by the exit code, too.
+    command.args(["-M", fragmentation, "-s", &payload, "10.77.0.2"]);
+    // ping exits with an error without replies.
     let mut shell = Command::new("sh");
     let words: Vec<_> = command
         .get_args()
         .map(|word| word.to_str().unwrap())
         .collect();
     shell.args(["-c", &format!("ping {} 2>&1 || true", words.join(" "))]);
-    let said = testbed.a.output(&mut shell).unwrap();
-    said.matches("bytes from").count()
+    let output = testbed.a.output(&mut shell).unwrap();
+    output.matches("bytes from").count()
 }
 
-/// What the first end's kernel believes of the way to the second, once it was told; in bytes.
-fn told(testbed: &Testbed) -> Option<u32> {
-    let said = testbed.a.ip(&["route", "get", "10.77.0.2"]).unwrap();
-    let mtu = said.split(" mtu ").nth(1)?;
+/// The MTU in the first kernel's route cache for the second node, in bytes, once it has received an
+/// ICMP error.
+fn cached_mtu(testbed: &Testbed) -> Option<u32> {
+    let route = testbed.a.ip(&["route", "get", "10.77.0.2"]).unwrap();
+    let mtu = route.split(" mtu ").nth(1)?;
     mtu.split_whitespace().next()?.parse().ok()
 }
 
-/// IPv6 packets as long as any link must carry, and none shorter can be asked for, cross in fragments of datagrams.
-fn cross_over_ipv6(testbed: &Testbed) {
+/// Checks that IPv6 packets of the minimum MTU (1280 B) cross the overlay in fragmented datagrams.
+fn check_minimum_ipv6_mtu(testbed: &Testbed) {
     let bind = |address| move || UdpSocket::bind(address);
     let receiver = testbed.b.run(bind("[fd77::2]:6000")).unwrap();
     let wait = Some(Duration::from_secs(2));
@@ -59,9 +64,9 @@ fn cross_over_ipv6(testbed: &Testbed) {
     for _ in 0..3 {
         sender.send_to(&payload, "[fd77::2]:6000").unwrap();
     }
-    let mut space = [0; 2000];
+    let mut buffer = [0; 2000];
     for _ in 0..3 {
-        assert_eq!(receiver.recv(&mut space).unwrap(), payload.len());
+        assert_eq!(receiver.recv(&mut buffer).unwrap(), payload.len());
     }
 }
 
@@ -70,31 +75,27 @@ fn is_found(mtu: u32, real: u32) -> bool {
 }
 
 #[test]
-fn applications_adapt_to_a_path_that_loses_long_datagrams_silently() {
+fn applications_learn_the_path_mtu_without_icmp_from_the_path() {
     let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
     narrow(&router);
     let overlay = Overlay::over_router(&testbed);
-    // Nobody but the node can tell: the router says nothing.
+    // Only the node can report it: the router sends no ICMP errors.
     transfer::run(&testbed, "10.77.0.1:5000", 2_000_000, |_| {});
-    let is_told = (0..TRIES).any(|_| {
+    let is_cached = (0..MAX_PINGS).any(|_| {
         ping(&testbed, 1400, "do");
-        told(&testbed).is_some_and(|mtu| is_found(mtu, PACKET))
+        cached_mtu(&testbed).is_some_and(|mtu| is_found(mtu, OVERLAY_MTU))
     });
-    assert!(is_told, "{:?}", told(&testbed));
-    let limit = told(&testbed).unwrap();
-    assert_eq!(
-        ping(&testbed, 1400, "do"),
-        0,
-        "too long, as the kernel knows"
-    );
+    assert!(is_cached, "{:?}", cached_mtu(&testbed));
+    let limit = cached_mtu(&testbed).unwrap();
+    assert_eq!(ping(&testbed, 1400, "do"), 0, "longer than the cached MTU");
     assert_eq!(ping(&testbed, limit, "do"), 3);
     assert_eq!(ping(&testbed, 1400, "dont"), 3, "in fragments");
-    cross_over_ipv6(&testbed);
+    check_minimum_ipv6_mtu(&testbed);
     let [a, b] = overlay.finish();
     let path = &a.paths[0];
-    assert!(is_found(path.mtu_bytes.unwrap(), NARROW), "{path:?}");
+    assert!(is_found(path.mtu_bytes.unwrap(), NARROW_MTU), "{path:?}");
     assert_eq!(path.mtu_state, Some(MtuState::Complete));
     assert_eq!(path.mtu_bytes, Some(limit + 28 + 51));
     let silences = |stats: &polypath_live::stats::Stats| stats.paths[0].liveness.unwrap().silences;
@@ -102,32 +103,32 @@ fn applications_adapt_to_a_path_that_loses_long_datagrams_silently() {
 }
 
 #[test]
-fn the_size_of_a_path_is_found_over_ipv6() {
+fn the_path_mtu_is_found_over_ipv6() {
     let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
     narrow(&router);
     let overlay = Overlay::over_router_by_ipv6(&testbed, &router);
     transfer::run(&testbed, "10.77.0.1:5000", 2_000_000, |_| {});
-    let is_told = (0..TRIES).any(|_| {
+    let is_cached = (0..MAX_PINGS).any(|_| {
         ping(&testbed, 1350, "do");
-        told(&testbed).is_some_and(|mtu| is_found(mtu, PACKET - 20))
+        cached_mtu(&testbed).is_some_and(|mtu| is_found(mtu, OVERLAY_MTU - 20))
     });
-    assert!(is_told, "{:?}", told(&testbed));
+    assert!(is_cached, "{:?}", cached_mtu(&testbed));
     let [a, _] = overlay.finish();
     let path = &a.paths[0];
-    assert!(is_found(path.mtu_bytes.unwrap(), NARROW), "{path:?}");
+    assert!(is_found(path.mtu_bytes.unwrap(), NARROW_MTU), "{path:?}");
     assert_eq!(path.mtu_state, Some(MtuState::Complete));
 }
 
 #[test]
-fn a_transfer_goes_on_where_the_path_grows_narrower_under_way() {
+fn a_transfer_survives_a_shrinking_path_mtu() {
     let Some((testbed, router)) = Testbed::with_router() else {
         return;
     };
     let overlay = Overlay::over_router(&testbed);
-    // The path is known as wide before it is not.
-    assert!((0..TRIES).any(|_| ping(&testbed, 1400, "do") == 3));
+    // The node finds the large MTU first.
+    assert!((0..MAX_PINGS).any(|_| ping(&testbed, 1400, "do") == 3));
     sleep(Duration::from_secs(2));
     let is_narrow = AtomicBool::new(false);
     transfer::run(&testbed, "10.77.0.1:5000", 4_000_000, |received| {
@@ -136,8 +137,11 @@ fn a_transfer_goes_on_where_the_path_grows_narrower_under_way() {
         }
     });
     assert!(is_narrow.into_inner());
-    let limit = told(&testbed);
-    assert!(limit.is_some_and(|mtu| is_found(mtu, PACKET)), "{limit:?}");
+    let limit = cached_mtu(&testbed);
+    assert!(
+        limit.is_some_and(|mtu| is_found(mtu, OVERLAY_MTU)),
+        "{limit:?}"
+    );
     let [a, _] = overlay.finish();
-    assert!(is_found(a.paths[0].mtu_bytes.unwrap(), NARROW), "{a:?}");
+    assert!(is_found(a.paths[0].mtu_bytes.unwrap(), NARROW_MTU), "{a:?}");
 }

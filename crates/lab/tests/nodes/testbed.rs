@@ -1,4 +1,4 @@
-//! The namespaces, and the nodes in them.
+//! The namespaces and their nodes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,25 @@ use polypath_live::stats::Stats;
 use polypath_session::record::Replay;
 use tempfile::TempDir;
 
-/// Two namespaces, joined twice, and a directory for keys and configurations.
+/// Two namespaces and a directory for keys and configurations.
 pub(crate) struct Testbed {
     pub(crate) a: Namespace,
     pub(crate) b: Namespace,
     directory: TempDir,
 }
 
-/// The nodes of both ends, each with its recording.
-pub(crate) struct Overlay([(NodeThread, PathBuf); 2]);
+/// The nodes of both namespaces.
+pub(crate) struct Overlay([RecordedNode; 2]);
+
+/// A running node and its recording.
+struct RecordedNode {
+    node: NodeThread,
+    recording: PathBuf,
+}
 
 impl Testbed {
-    /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
+    /// Two namespaces that two links connect; none, with the reason on standard error, if no lab
+    /// can run.
     pub(crate) fn new() -> Option<Self> {
         if !can_test() {
             return None;
@@ -35,8 +42,8 @@ impl Testbed {
         Some(Self::of(a, b))
     }
 
-    /// The same, joined once by way of a router, which comes with it: `p1` leads to the first, `p2` to the second.
-    /// It tells nobody of what it drops.
+    /// Two namespaces and a router between them: `p1` leads to the first, `p2` to the second. The
+    /// router sends no ICMP errors.
     pub(crate) fn with_router() -> Option<(Self, Namespace)> {
         if !can_test() {
             return None;
@@ -48,16 +55,16 @@ impl Testbed {
             .join(&b, "p2", ["10.1.2.254/24", "10.1.2.2/24"])
             .unwrap();
         router.set("ipv4/ip_forward", "1").unwrap();
-        let from = |testbed: &Namespace, network: &str, gateway: &str| {
-            let way = ["route", "add", network, "via", gateway];
-            testbed.ip(&way).unwrap();
+        let add_route = |namespace: &Namespace, network: &str, gateway: &str| {
+            let route = ["route", "add", network, "via", gateway];
+            namespace.ip(&route).unwrap();
         };
-        from(&a, "10.1.2.0/24", "10.1.1.254");
-        from(&b, "10.1.1.0/24", "10.1.2.254");
+        add_route(&a, "10.1.2.0/24", "10.1.1.254");
+        add_route(&b, "10.1.1.0/24", "10.1.2.254");
         for end in ["10.1.1.1", "10.1.2.2"] {
-            // Of the router's own making is what it would tell.
-            let silence = ["rule", "add", "iif", "lo", "to", end, "blackhole"];
-            router.ip(&silence).unwrap();
+            // Drops packets of the router itself, which are its ICMP errors.
+            let rule = ["rule", "add", "iif", "lo", "to", end, "blackhole"];
+            router.ip(&rule).unwrap();
         }
         Some((Self::of(a, b), router))
     }
@@ -70,13 +77,13 @@ impl Testbed {
         Self { a, b, directory }
     }
 
-    /// Bytes that interface `name` of the first namespace has sent, as `ip -s link` tells.
+    /// The bytes that interface `name` of the first namespace has sent, by `ip -s link`.
     pub(crate) fn sent_bytes(&self, name: &str) -> u64 {
-        let said = self
+        let output = self
             .a
             .ip(&["-s", "-j", "link", "show", "dev", name])
             .unwrap();
-        let sent = said.split("\"tx\":{\"bytes\":").nth(1).unwrap();
+        let sent = output.split("\"tx\":{\"bytes\":").nth(1).unwrap();
         sent.split(',').next().unwrap().parse().unwrap()
     }
 
@@ -85,20 +92,20 @@ impl Testbed {
         key.unwrap().public().to_string()
     }
 
-    /// Starts node `name` with peer `peer` in `namespace`, with the address of its TUN device given by
-    /// the last digit, and these `[[path]]` tables.
+    /// Starts a node in `namespace`; `names` are its own and its peer's, `digit` is the last digit
+    /// of its overlay address, and `tables` are the remaining tables of its file.
     fn start(
         &self,
         namespace: &Namespace,
-        who: [&str; 2],
+        names: [&str; 2],
         digit: u8,
-        rest: &str,
-    ) -> (NodeThread, PathBuf) {
-        let [name, peer] = who;
+        tables: &str,
+    ) -> RecordedNode {
+        let [name, peer] = names;
         let text = format!(
             "control = \"off\"\n[node]\nkey_file = \"{name}.key\"\n\
              tun = {{ name = \"pp{digit}\", addresses = [\"10.77.0.{digit}/24\", \"fd77::{digit}/64\"] }}\n\
-             [peer]\npublic_key = \"{}\"\n{rest}",
+             [peer]\npublic_key = \"{}\"\n{tables}",
             self.public_key(peer)
         );
         let path = self.directory.path().join(format!("{name}.toml"));
@@ -109,7 +116,7 @@ impl Testbed {
             ..Options::default()
         };
         let node = NodeThread::start(namespace, &path, &options).unwrap();
-        (node, recording)
+        RecordedNode { node, recording }
     }
 }
 
@@ -119,7 +126,7 @@ fn path(name: &str, local: &str, remote: Option<&str>) -> String {
 }
 
 impl Overlay {
-    /// Starts a node at each end; the second learns the addresses of the first.
+    /// Starts both nodes; the second learns the addresses of the first.
     pub(crate) fn start(testbed: &Testbed, policy: &str, remotes: [&str; 2]) -> Self {
         let tables = format!("[policy]\nkind = \"{policy}\"\n");
         let a = path("one", "10.1.1.1:7001", Some(remotes[0]))
@@ -130,7 +137,7 @@ impl Overlay {
         Self([a, b])
     }
 
-    /// Starts a node at each end of the path by the router.
+    /// Starts both nodes with one path through the router.
     pub(crate) fn over_router(testbed: &Testbed) -> Self {
         let table = "[policy]\nkind = \"single-path\"\n".to_owned();
         let a = table.clone() + &path("one", "10.1.1.1:7001", Some("10.1.2.2:7001"));
@@ -140,24 +147,24 @@ impl Overlay {
         Self([a, b])
     }
 
-    /// The same over IPv6.
+    /// Like [`Self::over_router`], over IPv6.
     pub(crate) fn over_router_by_ipv6(testbed: &Testbed, router: &Namespace) -> Self {
-        // Without a search for duplicates an address can be used at once.
-        let address = |space: &Namespace, address: &str, name: &str| {
+        // Without duplicate address detection an address is usable at once.
+        let address = |namespace: &Namespace, address: &str, name: &str| {
             let add = ["address", "add", address, "dev", name, "nodad"];
-            space.ip(&add).unwrap();
+            namespace.ip(&add).unwrap();
         };
         router.set("ipv6/conf/all/forwarding", "1").unwrap();
-        for (end, link, name, far) in [(&testbed.a, 1, "p1", 2), (&testbed.b, 2, "p2", 1)] {
+        for (namespace, link, name, far) in [(&testbed.a, 1, "p1", 2), (&testbed.b, 2, "p2", 1)] {
             let own = format!("fd0{link}::{link}");
-            address(end, &format!("{own}/64"), name);
+            address(namespace, &format!("{own}/64"), name);
             address(router, &format!("fd0{link}::fe/64"), name);
             let (network, gateway) = (format!("fd0{far}::/64"), format!("fd0{link}::fe"));
-            let way = ["-6", "route", "add", &network, "via", &gateway];
-            end.ip(&way).unwrap();
-            // Of the router's own making is what it would tell.
-            let silence = ["-6", "rule", "add", "iif", "lo", "to", &own, "blackhole"];
-            router.ip(&silence).unwrap();
+            let route = ["-6", "route", "add", &network, "via", &gateway];
+            namespace.ip(&route).unwrap();
+            // Drops packets of the router itself, which are its ICMP errors.
+            let rule = ["-6", "rule", "add", "iif", "lo", "to", &own, "blackhole"];
+            router.ip(&rule).unwrap();
         }
         let table = "[policy]\nkind = \"single-path\"\n".to_owned();
         let a = table.clone() + &path("one", "[fd01::1]:7001", Some("[fd02::2]:7001"));
@@ -167,17 +174,17 @@ impl Overlay {
         Self([a, b])
     }
 
-    /// Starts a node at each end of two paths over IPv6.
+    /// Starts both nodes with two paths over IPv6.
     pub(crate) fn over_ipv6(testbed: &Testbed) -> Self {
         for (namespace, digit) in [(&testbed.a, 1), (&testbed.b, 2)] {
             for link in [1, 2] {
                 let (address, name) = (format!("fd0{link}::{digit}/64"), format!("p{link}"));
-                // Without a search for duplicates the address can be used at once.
+                // Without duplicate address detection an address is usable at once.
                 let add = ["address", "add", &address, "dev", &name, "nodad"];
                 namespace.ip(&add).unwrap();
             }
         }
-        let end = |own: u8, peer: u8| {
+        let tables = |own: u8, peer: u8| {
             let table = |link: u8| {
                 let local = format!("[fd0{link}::{own}]:7001");
                 path(
@@ -192,29 +199,29 @@ impl Overlay {
                 table(2)
             )
         };
-        let a = testbed.start(&testbed.a, ["a", "b"], 1, &end(1, 2));
-        let b = testbed.start(&testbed.b, ["b", "a"], 2, &end(2, 1));
+        let a = testbed.start(&testbed.a, ["a", "b"], 1, &tables(1, 2));
+        let b = testbed.start(&testbed.b, ["b", "a"], 2, &tables(2, 1));
         Self([a, b])
     }
 
-    /// Starts a node at the second end whose key the first does not expect.
+    /// Starts a node in the second namespace whose key the first node does not expect.
     pub(crate) fn unknown_peer(testbed: &Testbed) -> NodeThread {
         let rest = "[policy]\nkind = \"duplicate-all\"\n".to_owned()
             + &path("one", "10.1.1.2:7009", Some("10.1.1.1:7001"));
-        testbed.start(&testbed.b, ["c", "a"], 3, &rest).0
+        testbed.start(&testbed.b, ["c", "a"], 3, &rest).node
     }
 
-    /// Stops both, lets each decide again what it decided, and says what they counted.
+    /// Stops both nodes, replays their recordings, and returns their statistics.
     pub(crate) fn finish(self) -> [Stats; 2] {
-        self.0.map(|(node, recording)| {
-            let stats = node.finish().unwrap();
-            replay(&recording);
+        self.0.map(|recorded| {
+            let stats = recorded.node.finish().unwrap();
+            replay(&recorded.recording);
             stats
         })
     }
 }
 
-/// What a real node decided, another endpoint decides in the same way.
+/// Checks that a replay makes the decisions of the recording.
 fn replay(recording: &Path) {
     let (header, mut lines) = Reader::open(recording).unwrap();
     let mut replay = Replay::new(&header.endpoint).unwrap();

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::testbed::Testbed;
 
-/// Longer than any transfer here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The read timeout, longer than any transfer here.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Carries `len` bytes from `address` in the first namespace to the second, compares them, and tells
-/// `progress` how many there are.
+/// Transfers `len` bytes from `address` in the first namespace to the second and compares them;
+/// calls `progress` with the number of bytes received.
 pub(crate) fn run(testbed: &Testbed, address: &str, len: usize, progress: impl Fn(usize)) {
-    // A period that divides no buffer, so that a part that is missing or doubled shows.
+    // The period divides no buffer size, so that a missing or repeated part is detected.
     let sent: Vec<u8> = (0..=250).cycle().take(len).collect();
     let listener = testbed.a.run(|| TcpListener::bind(address)).unwrap();
     let bytes = sent.clone();
@@ -21,7 +21,7 @@ pub(crate) fn run(testbed: &Testbed, address: &str, len: usize, progress: impl F
         stream.write_all(&bytes).unwrap();
     });
     let mut stream = testbed.b.run(|| TcpStream::connect(address)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
     let mut received = Vec::with_capacity(len);
     let mut buffer = vec![0; 65_536];
     loop {
@@ -35,7 +35,7 @@ pub(crate) fn run(testbed: &Testbed, address: &str, len: usize, progress: impl F
     server.join().unwrap();
     assert!(
         received == sent,
-        "{} of {len} bytes, or not the same ones",
+        "{} of {len} bytes, or different content",
         received.len()
     );
 }

@@ -1,4 +1,4 @@
-//! Two namespaces without a link yet, and a node in each.
+//! Two namespaces, initially without links, and a node in each.
 
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
@@ -14,9 +14,10 @@ use polypath_live::node::Options;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How often something is looked at until it is as it is to be: for 15 s.
-const LOOKS: u32 = 150;
-const PAUSE: Duration = Duration::from_millis(100);
+/// The maximum number of polls: 15 s in all.
+const MAX_POLLS: u32 = 150;
+/// The interval between polls.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The namespaces, and a directory for keys and configurations.
 pub(crate) struct Testbed {
@@ -26,7 +27,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// None, with the reason on standard error, where no namespaces or TUN devices can be had.
+    /// None, with the reason on standard error, if no lab can run.
     pub(crate) fn new() -> Option<Self> {
         if !can_test() {
             return None;
@@ -39,8 +40,8 @@ impl Testbed {
         Some(Self { a, b, directory })
     }
 
-    /// Joins the namespaces by link `number`, of the network 10.1.`number`.0/24.
-    pub(crate) fn join(&self, number: u8) {
+    /// Connects the namespaces by link `number` with the network 10.1.`number`.0/24.
+    pub(crate) fn add_link(&self, number: u8) {
         let address = |digit: u8| format!("10.1.{number}.{digit}/24");
         let addresses = [address(1), address(2)];
         let addresses = [&*addresses[0], &*addresses[1]];
@@ -49,17 +50,17 @@ impl Testbed {
             .unwrap();
     }
 
-    /// Takes link `number` away, with both its ends.
-    pub(crate) fn part(&self, number: u8) {
+    /// Removes link `number`.
+    pub(crate) fn remove_link(&self, number: u8) {
         self.a.ip(&["link", "del", &format!("p{number}")]).unwrap();
     }
 
-    /// Starts node a with `top` above its tables and `rest` of its file.
+    /// Starts node a; `top` are top-level keys of its file and `rest` further tables.
     pub(crate) fn start_a(&self, top: &str, rest: &str) -> NodeThread {
         self.start(&self.a, ["a", "b"], 1, [top, rest])
     }
 
-    /// Starts node b.
+    /// Starts node b with further tables `rest`.
     pub(crate) fn start_b(&self, rest: &str) -> NodeThread {
         self.start(&self.b, ["b", "a"], 2, ["", rest])
     }
@@ -83,20 +84,21 @@ impl Testbed {
         NodeThread::start(namespace, &path, &Options::default()).unwrap()
     }
 
-    /// What node `name` says of its paths.
+    /// The paths in the status of node `name`.
     pub(crate) fn paths(&self, name: &str) -> Vec<Value> {
         let socket = self.directory.path().join(format!("{name}.sock"));
         let mut status = control::status(&socket).unwrap();
         serde_json::from_value(status["paths"].take()).unwrap()
     }
 
-    /// Looks at the paths of node a until they are as they are to be, and says how long that took.
-    pub(crate) fn await_paths(&self, what: &str, as_wanted: impl Fn(&[Value]) -> bool) -> Duration {
-        for look in 0..LOOKS {
-            if as_wanted(&self.paths("a")) {
-                return PAUSE * look;
+    /// Polls the paths of node a until they meet `condition`, described by `what`; returns the time
+    /// that took.
+    pub(crate) fn await_paths(&self, what: &str, condition: impl Fn(&[Value]) -> bool) -> Duration {
+        for poll in 0..MAX_POLLS {
+            if condition(&self.paths("a")) {
+                return INTERVAL * poll;
             }
-            sleep(PAUSE);
+            sleep(INTERVAL);
         }
         panic!("{what}: {:#?}", self.paths("a"));
     }
@@ -106,14 +108,14 @@ impl Testbed {
         let bind = |ip: [u8; 4]| move || UdpSocket::bind((IpAddr::from(ip), 6001));
         let receiver = self.b.run(bind([10, 77, 0, 2])).unwrap();
         let sender = self.a.run(bind([10, 77, 0, 1])).unwrap();
-        receiver.set_read_timeout(Some(PAUSE)).unwrap();
+        receiver.set_read_timeout(Some(INTERVAL)).unwrap();
         let crosses = |_| {
             sender.send_to(&[1; 8], "10.77.0.2:6001").unwrap();
             receiver.recv(&mut [0; 16]).is_ok()
         };
         assert!(
-            (0..LOOKS).any(crosses),
-            "nothing crosses: {:#?}",
+            (0..MAX_POLLS).any(crosses),
+            "no datagram arrives: {:#?}",
             self.paths("a")
         );
     }

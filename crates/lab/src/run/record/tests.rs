@@ -4,8 +4,10 @@ use polypath_report::{Content, Source};
 use polypath_sim::world::{BackgroundBytes, LinkName};
 
 use super::*;
+use crate::network::LinkTotals;
 
-/// A network at `at` seconds with an access link and an inner link towards the client.
+/// The totals at `at` seconds of a network with an access link and an inner link towards the
+/// client.
 fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
     let link = |inner, bytes_transmitted| {
         let name = LinkName {
@@ -18,7 +20,11 @@ fn totals(at: u64, background: u64, [access, inner]: [u64; 2]) -> Snapshot {
             bytes_transmitted,
             ..Counters::default()
         };
-        (name, Rate::from_mbits(8), counters)
+        LinkTotals {
+            name,
+            rate: Rate::from_mbits(8),
+            counters,
+        }
     };
     Snapshot {
         at: Time(at * 1_000_000_000),
@@ -68,7 +74,7 @@ fn each_round_has_its_own_background() {
 }
 
 #[test]
-fn without_background_there_is_none_to_compare() {
+fn without_background_traffic_there_is_no_goodput() {
     let snapshots = [totals(1, 0, [0; 2]), totals(2, 0, [0; 2])];
     let good = fetched(1);
     let view = SchemeView {
@@ -80,7 +86,7 @@ fn without_background_there_is_none_to_compare() {
 }
 
 #[test]
-fn the_load_of_a_path_is_that_of_its_inner_links() {
+fn the_load_of_a_path_is_the_load_of_its_inner_links() {
     let (before, after) = (totals(1, 0, [5; 2]), totals(3, 0, [5, 500_005]));
     assert_eq!(load(&before, &after, PathId(0), Side::Client), Some(0.25));
     assert_eq!(load(&before, &after, PathId(0), Side::Server), None);
@@ -88,7 +94,7 @@ fn the_load_of_a_path_is_that_of_its_inner_links() {
 }
 
 #[test]
-fn a_lab_without_transfers_has_a_record_too() {
+fn a_lab_without_transfers_has_a_record() {
     let view = SchemeView {
         fetched: vec![],
         totals: vec![],
@@ -100,7 +106,7 @@ fn a_lab_without_transfers_has_a_record_too() {
 }
 
 #[test]
-fn the_bound_is_wider_without_a_priority() {
+fn the_bound_is_wider_without_a_real_time_priority() {
     let text = include_str!("../../../../../scenarios/demo.toml");
     let scenario = Scenario::parse(text, "demo.toml", &[]).unwrap();
     let bound = scenario.lab.lateness_bound;

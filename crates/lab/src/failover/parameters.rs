@@ -1,0 +1,27 @@
+//! The fixed parameters of the failover measurement.
+
+use std::time::Duration as StdDuration;
+
+use polypath_core::time::Duration;
+
+/// The number of links between the endpoints of a candidate.
+pub(super) const LINKS: usize = 2;
+/// The rate of each link.
+pub(super) const RATE: &str = "100 Mbit/s";
+/// The observation time before a silence in which the link with most of the flow is found: 25
+/// messages, so that heartbeats padded for path MTU discovery weigh little.
+pub const SELECTION_WINDOW: Duration = Duration::from_millis(500);
+/// A message counts as late if its latency exceeds the median by more than this.
+pub const LATE: Duration = Duration::from_millis(50);
+/// The timeout after which all candidates must have settled after a silence.
+pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The interval at which candidates are polled for having settled.
+pub(super) const SETTLE_POLL: Duration = Duration::from_millis(50);
+/// The read timeout of sockets, after which a thread checks whether the run is over.
+pub(super) const READ_TIMEOUT: StdDuration = StdDuration::from_millis(100);
+/// The real-time priority of nodes and of the threads that send and receive, below that of the
+/// links' thread.
+///
+/// The kernel processes MPTCP in softirqs, ahead of all processes; the comparison is about how each
+/// candidate detects a silence, not about the load of this machine.
+pub(super) const PRIORITY: u8 = 5;
