@@ -9,10 +9,10 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
+use crate::error::RunError;
 use crate::host_pairs::{HostPairs, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
-use crate::run::RunError;
 use crate::tcp::{Client, ClientInput, SenderStats, Server};
 use crate::world::LinkReport;
 

@@ -1,153 +1,23 @@
-//! What carries packets: links, routes, the packets under way and the calendar.
+//! The links, the routes, the packets in flight and the calendar.
 //!
-//! A link mostly knows a packet's fate when it arrives there, so that a hop is one event. A link that holds its
-//! packets ([`polypath_link`], `CoDel`) is woken besides when its line is free for the next.
+//! Most links decide the fate of a packet when it arrives, so that a hop is one event. A link that holds its
+//! packets ([`polypath_link`], `CoDel`) has a second event: its line is free for the next packet.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use polypath_core::frame::Payload;
 use polypath_core::machine::{Deadline, Wake, step};
-use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::{DropReason, Link, Output};
 
+use crate::agents::{PathChange, SpacingEvent, Streamed};
 use crate::calendar::Calendar;
-use crate::route::{Cursor, Hop, Routes, Terminal};
+use crate::event::Event;
+use crate::packet::{LinkPacket, Packet};
+use crate::route::{Hop, Routes, Terminal};
 use crate::slab::Slab;
-use crate::tcp::{Segment, TcpEvent};
+use crate::tcp::TcpEvent;
 use crate::timer::Timer;
-use crate::world::{MultihomedFrame, PathChange, SpacingEvent, Streamed};
-
-/// What falls due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A packet comes to the end of a link.
-    Arrival(u32),
-    /// A link that holds packets wants to be woken.
-    Link(u32),
-    /// A background TCP source wants to be woken.
-    Source(u32),
-    /// A background TCP sink wants to be woken.
-    Sink(u32),
-    /// A background UDP source wants to be woken.
-    Datagrams(u32),
-    /// A source of spaced packets wants to be woken.
-    SpacedSource(u32),
-    /// A receiver of spaced packets wants to be woken.
-    SpacedReceiver(u32),
-    /// A source over several ways wants to be woken.
-    Multihomed(u32),
-    /// The source of a stream over several connections wants to be woken.
-    StripedSource(u32),
-    /// The receiver of one wants to be woken.
-    StripedSink(u32),
-    /// An application changes the receiver window of a TCP sink.
-    ReceiverWindow(u32),
-}
-
-/// What a packet is to the agent that takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PacketKind {
-    Segment(Segment),
-    /// A datagram, by its number within its flow from 1.
-    Datagram(u32),
-    /// A message of a spaced flow, by its number among those under way.
-    Spaced(u32),
-    /// A datagram over one of several ways, or its answer.
-    Multihomed(MultihomedFrame),
-    /// The payload of an external packet, by its number, and the ECN field of its header.
-    External(u32, Ecn),
-}
-
-impl PacketKind {
-    #[inline]
-    fn ecn(&self) -> Ecn {
-        match self {
-            Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => Ecn::NotEct,
-            Self::External(_, ecn) => *ecn,
-        }
-    }
-
-    #[inline]
-    const fn is_external(&self) -> bool {
-        matches!(self, Self::External(..))
-    }
-
-    fn mark_ce(&mut self) {
-        match self {
-            Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => {}
-            Self::External(_, ecn) => *ecn = Ecn::Ce,
-        }
-    }
-}
-
-/// A packet under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
-    pub(crate) cursor: Cursor,
-    pub(crate) size: u32,
-    /// When it left its sender.
-    pub(crate) sent: Time,
-    pub(crate) kind: PacketKind,
-}
-
-/// What a link knows of a packet.
-///
-/// Three words: bytes that are written one by one and read together would hold the processor up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkPacket {
-    packet: u32,
-    size: u32,
-    notes: u32,
-}
-
-impl LinkPacket {
-    const CAPABLE: u32 = 1;
-    const MARKED: u32 = 2;
-    /// An external packet on the last link of its route.
-    const LEAVES: u32 = 4;
-
-    #[inline]
-    fn new(number: u32, packet: &Packet) -> Self {
-        let mut notes = 0;
-        if packet.kind.ecn().is_capable() {
-            notes |= Self::CAPABLE;
-        }
-        if packet.kind.is_external() && packet.cursor.is_at_end() {
-            notes |= Self::LEAVES;
-        }
-        Self {
-            packet: number,
-            size: packet.size,
-            notes,
-        }
-    }
-}
-
-impl Payload for LinkPacket {
-    #[inline]
-    fn len(&self) -> usize {
-        self.size as usize
-    }
-
-    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable codepoints.
-    #[inline]
-    fn ecn(&self) -> Ecn {
-        match self.notes & (Self::CAPABLE | Self::MARKED) {
-            0 => Ecn::NotEct,
-            Self::CAPABLE => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
-    }
-
-    #[inline]
-    fn mark_ce(&mut self) {
-        self.notes |= Self::MARKED;
-    }
-}
 
 /// A packet that a link dropped.
 #[derive(Clone, Copy, Debug)]
@@ -265,16 +135,16 @@ impl Fabric {
         let (departures, lost) = (&mut self.departures, &mut self.lost);
         let mut settle = |output: Output<LinkPacket>| match output {
             Output::Deliver { at, packet } => {
-                calendar.schedule(at, Event::Arrival(packet.packet));
-                if packet.notes & LinkPacket::MARKED != 0 {
-                    packets.get_mut(packet.packet).kind.mark_ce();
+                calendar.schedule(at, Event::Arrival(packet.number()));
+                if packet.is_marked() {
+                    packets.get_mut(packet.number()).kind.mark_ce();
                 }
-                if packet.notes & LinkPacket::LEAVES != 0 {
+                if packet.leaves() {
                     departures.push(Reverse(at));
                 }
             }
             Output::Dropped { reason, packet } => {
-                let packet = *packets.release(packet.packet);
+                let packet = *packets.release(packet.number());
                 lost.push_back(Lost {
                     link,
                     reason,

@@ -11,9 +11,9 @@ use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 
+use crate::error::RunError;
 use crate::host::{Host, HostInput, HostOutput};
 use crate::observer::SimEvent;
-use crate::run::RunError;
 use crate::tcp::{Client, ClientInput, Segment, Server};
 use crate::world::{Overflow, PortId, PortInput, Side, World, WorldOutput};
 

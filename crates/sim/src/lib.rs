@@ -15,7 +15,7 @@
 //! | links: queue, wire, delay, loss | [`polypath_link`] |
 //! | order of events | [`calendar`] |
 //! | TCP of the simulated hosts, and how it differs from RFC 5681 and from ns-2 | [`tcp`] |
-//! | background sources | [`traffic`] |
+//! | background sources | [`agents`] |
 //! | who sends to whom over which links | [`network`] |
 //! | ports, and order at equal times | [`world`] |
 //! | diversity routing, a round trip at a time | [`round_model`] |
@@ -34,13 +34,19 @@
 //! of a session was lost, unless it is set anew: `validation/ns2/sessions.tcl` sets it anew, as new connections
 //! have it.
 
+pub mod agents;
 pub mod calendar;
 mod concurrent_downloads;
+mod error;
+mod event;
 mod fabric;
+mod flow;
 mod host;
 mod host_pairs;
 pub mod network;
 mod observer;
+mod packet;
+mod percentiles;
 pub mod round_model;
 mod route;
 mod run;
@@ -48,17 +54,19 @@ mod scheme_run;
 mod slab;
 pub mod tcp;
 mod timer;
-pub mod traffic;
 pub mod world;
 
+pub use agents::{PathChange, SpacingEvent, StreamEvent, StreamState};
 pub use concurrent_downloads::{ConcurrentDownloads, DownloadsSample, run_concurrent_downloads};
+pub use error::RunError;
+pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};
 pub use observer::{Observer, SimEvent};
+pub use percentiles::DelayPercentiles;
 pub use run::{
-    FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, RunError,
-    SchemeOutcome, StreamSpan, run, run_network,
+    FlowOutcome, LinkOutcome, LinkSummary, NetworkObserver, NetworkOutcome, Outcome, SchemeOutcome,
+    StreamSpan, run, run_network,
 };
-pub use traffic::{StreamEvent, StreamState};
 pub use world::{
-    DelayPercentiles, Delays, Detail, FlowCounters, FlowPacket, LinkId, LinkReport, NetworkEvent,
-    PathChange, PortId, PortInput, Side, SpacingEvent, SpanFiles, World, WorldOutput,
+    Detail, FlowPacket, LinkId, LinkReport, NetworkEvent, PortId, PortInput, Side, World,
+    WorldOutput,
 };

@@ -28,9 +28,10 @@ use polypath_link::{Link, LinkConfig};
 use polypath_scenario::network::RouteError;
 use polypath_scenario::{Path, Scenario};
 
+use crate::agents::Agents;
 use crate::fabric::Fabric;
 use crate::route::Terminal;
-use crate::world::{Agents, FlowName, LinkName, Names, Port, PortId, Side, World};
+use crate::world::{FlowName, LinkName, Names, Port, PortId, Side, World};
 pub(crate) use convert::foreground_tcp;
 pub use graph::{Nothing, build_graph};
 

@@ -17,31 +17,15 @@ use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_scenario::{Scenario, Scheme};
 
-use crate::network::BuildError;
+use crate::error::RunError;
+use crate::flow::BackgroundBytes;
 use crate::observer::{Observer, SimEvent};
 use crate::scheme_run::SchemeRun;
-use crate::world::{BackgroundBytes, Direction, LinkName, Overflow, path_load};
+use crate::world::{Direction, LinkName, path_load};
 
 pub use network::{
     FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, StreamSpan, run_network,
 };
-
-/// Why a scenario cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// The network is impossible.
-    #[error(transparent)]
-    Network(#[from] BuildError),
-    /// A queue without a limit outgrew what memory is for.
-    #[error(transparent)]
-    Overflow(#[from] Overflow),
-    /// The overlay is impossible.
-    #[error("overlay: {0}")]
-    Overlay(#[from] polypath_core::endpoint::ConfigError),
-    /// Samples without time between them never come to an end.
-    #[error("the interval between samples must be more than 0")]
-    Interval,
-}
 
 /// What came out of an experiment, besides what the observer saw.
 #[derive(Clone, Debug, PartialEq)]

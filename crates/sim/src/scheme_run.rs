@@ -4,12 +4,13 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
 
+use crate::error::RunError;
+use crate::flow::BackgroundBytes;
 use crate::host_pairs::{Carried, HostPairs, Listener};
 use crate::network::{build, foreground_tcp};
 use crate::observer::SimEvent;
-use crate::run::RunError;
 use crate::tcp::{Client, ClientInput, Server};
-use crate::world::{BackgroundBytes, Overflow, World};
+use crate::world::{Overflow, World};
 
 /// The file that every transfer carries.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 
 use crate::calendar::Calendar;
-use crate::fabric::Event;
+use crate::event::Event;
 
 /// The one calendar entry of a machine that counts.
 ///

@@ -15,9 +15,7 @@
 //! *Copies.* A copy of a world goes on as the world itself would have: what is done to one of them from then on, such as
 //! sending a packet, leaves the other as it is.
 
-mod agents;
 mod flow;
-mod percentiles;
 mod port;
 mod report;
 mod watch;
@@ -28,16 +26,17 @@ use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
-use crate::fabric::{Event, Fabric, Lost, Packet, PacketKind};
+use crate::agents::Agents;
+use crate::event::Event;
+use crate::fabric::{Fabric, Lost};
+pub use crate::flow::BackgroundBytes;
+use crate::packet::{Packet, PacketKind};
 use crate::route::{Cursor, Terminal};
 use crate::slab::Slab;
-pub(crate) use agents::{Agents, MultihomedFrame, MultihomedSizes, SpacedSizes, Streamed, Way};
-pub use agents::{PathChange, SpacingEvent};
-pub use flow::{Delays, FlowCounters, FlowReport, SpanFiles};
-pub(crate) use flow::{FlowKind, FlowName};
-pub use percentiles::DelayPercentiles;
+pub(crate) use flow::FlowName;
+pub use flow::FlowReport;
 pub use port::{PortId, PortInput, Side};
-pub use report::{BackgroundBytes, Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
+pub use report::{Direction, LinkId, LinkName, LinkReport, Overflow, path_load};
 pub(crate) use watch::Watch;
 pub use watch::{Detail, FlowPacket, NetworkEvent};
 

@@ -4,8 +4,9 @@ use polypath_scenario::{Path, Profile, Scenario};
 
 use super::destinations::{HostId, flows};
 use super::{BuildError, Chain, Network, convert};
+use crate::agents::datagrams::{DatagramSource, OnOff, Pattern};
+use crate::agents::tcp::{Sessions, TcpSource};
 use crate::tcp::TcpConfig;
-use crate::traffic::{DatagramSource, OnOff, Pattern, Sessions, TcpSource};
 use crate::world::LinkName;
 use polypath_core::time::Time;
 

@@ -8,8 +8,9 @@ use polypath_link::{
 use polypath_scenario as scenario;
 use polypath_scenario::{ActiveQueue, Scenario};
 
+use crate::agents::datagrams::{OnOffConfig, Sojourn};
+use crate::agents::tcp::SessionConfig;
 use crate::tcp::TcpConfig;
-use crate::traffic::{OnOffConfig, SessionConfig, Sojourn};
 
 /// The hosts of the measured transfers.
 pub(crate) fn foreground_tcp(scenario: &Scenario) -> TcpConfig {

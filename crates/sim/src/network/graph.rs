@@ -10,13 +10,14 @@ use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
 use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Stop, Traffic};
 
 use super::{BuildError, Network, convert, multihomed, spaced};
+use crate::agents::datagrams::{
+    Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson, Sojourn,
+};
+use crate::agents::tcp::{Bulk, SessionConfig, Sessions, TcpSource};
+use crate::flow::FlowKind;
 use crate::route::Terminal;
 use crate::tcp::{Overhead, Sender, TcpConfig};
-use crate::traffic::{
-    Bulk, Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson,
-    SessionConfig, Sessions, Sojourn, TcpSource,
-};
-use crate::world::{FlowKind, FlowName, LinkName, World};
+use crate::world::{FlowName, LinkName, World};
 
 /// What enters a network that has no ports: nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

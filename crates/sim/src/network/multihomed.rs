@@ -6,9 +6,11 @@ use polypath_scenario::network::{Multihomed, RoundTrip, RouteError, Router, Stop
 
 use super::Network;
 use super::graph::{Span, as_links, bytes};
+use crate::agents::datagrams::{Cbr, CbrConfig, DatagramSource, Pattern};
+use crate::agents::multihomed::{MultihomedSizes, MultihomedSource, Way};
+use crate::flow::FlowKind;
 use crate::route::Terminal;
-use crate::traffic::{Cbr, CbrConfig, DatagramSource, MultihomedSource, Pattern};
-use crate::world::{FlowKind, FlowName, MultihomedSizes, Way};
+use crate::world::FlowName;
 
 /// Each way, there and back.
 pub(super) fn ways(

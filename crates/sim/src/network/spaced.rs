@@ -5,9 +5,10 @@ use polypath_scenario::network::{Graph, RoundTrip, RouteError, Router, Spaced, S
 
 use super::Network;
 use super::graph::{Span, as_links, bytes};
+use crate::agents::spaced::{SpacedSizes, SpacedSource};
+use crate::flow::FlowKind;
 use crate::route::Terminal;
-use crate::traffic::SpacedSource;
-use crate::world::{FlowKind, FlowName, SpacedSizes};
+use crate::world::FlowName;
 
 /// The way there, and that of feedback; where there is none it is empty.
 pub(super) fn ways(

@@ -6,10 +6,11 @@ use polypath_scenario::network::{RoundTrip, Striped};
 
 use super::Network;
 use super::graph::{Span, as_links};
+use crate::agents::striped::{StripedConfig, StripedSink, StripedSinkConfig, StripedSource};
+use crate::flow::FlowKind;
 use crate::route::Terminal;
 use crate::tcp::TcpConfig;
-use crate::traffic::{StripedConfig, StripedSink, StripedSinkConfig, StripedSource};
-use crate::world::{FlowKind, FlowName};
+use crate::world::FlowName;
 
 impl Network {
     /// Adds a stream over several connections.

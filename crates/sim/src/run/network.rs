@@ -8,11 +8,11 @@ use polypath_core::units::Rate;
 use polypath_link::Counters;
 use polypath_scenario::Network;
 
-use super::RunError;
+use crate::error::RunError;
+use crate::flow::{FlowCounters, SpanFiles};
 use crate::network::{Nothing, build_graph};
-use crate::world::{
-    DelayPercentiles, Detail, FlowCounters, NetworkEvent, Overflow, SpanFiles, Watch, World,
-};
+use crate::percentiles::DelayPercentiles;
+use crate::world::{Detail, NetworkEvent, Overflow, Watch, World};
 use samples::{SAMPLES, Sampled};
 
 /// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.

@@ -1,28 +1,17 @@
 //! What can be read off the flows of a network.
 
-use derive_more::{Add, Sub, Sum};
 use polypath_core::frame::Payload;
 use polypath_core::time::Duration;
 
 use super::World;
-use crate::tcp::SenderStats;
-use crate::traffic::StreamState;
+use crate::agents::StreamState;
+use crate::flow::{FlowCounters, FlowKind, SpanFiles};
 
 /// A flow's name, and where it is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowName {
     pub(crate) name: String,
     pub(crate) kind: FlowKind,
-}
-
-/// A flow by its kind and the number among those.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FlowKind {
-    Tcp(u32),
-    Datagrams(u32),
-    Spaced(u32),
-    Multihomed(u32),
-    Striped(u32),
 }
 
 /// A flow and its totals since the start of the run.
@@ -36,49 +25,6 @@ pub struct FlowReport<'a> {
     pub counters: FlowCounters,
     /// The congestion window now, in segments; nothing without an open connection.
     pub congestion_window: Option<f64>,
-}
-
-/// What a flow has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
-pub struct FlowCounters {
-    /// Data segments or datagrams sent; retransmissions and timeouts of TCP.
-    pub sender: SenderStats,
-    /// Bytes handed to the receiving application: TCP data in order, or datagrams.
-    pub goodput: u64,
-    /// The one-way delays of what arrived, copies included.
-    pub delays: Delays,
-}
-
-/// One-way delays, from the sender to the receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
-pub struct Delays {
-    /// How many packets arrived.
-    pub count: u64,
-    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after an hour each.
-    pub sum: u128,
-}
-
-impl Delays {
-    #[inline]
-    pub(crate) fn add(&mut self, delay: Duration) {
-        self.count += 1;
-        self.sum += u128::from(delay.as_nanos());
-    }
-
-    /// The mean in seconds; nothing if nothing arrived.
-    #[must_use]
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
-    }
-}
-
-/// The files of a flow in a span of time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SpanFiles {
-    /// How long each of those took that were finished in it: from its start to the ACK of its last segment.
-    pub finished: Vec<Duration>,
-    /// Whether one was under way at its end; one that the flow's stop has cut off is not.
-    pub under_way: bool,
 }
 
 impl<X: Payload> World<X> {
@@ -168,22 +114,5 @@ impl<X: Payload> World<X> {
                 congestion_window: self.agents.striped_congestion_window(number),
             },
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn millions_of_packets_may_take_an_hour_each() {
-        let hour = Duration::from_secs(3600);
-        let mut delays = Delays::default();
-        for _ in 0..3_000_000 {
-            delays.add(hour);
-        }
-        let twice = delays + delays;
-        assert_eq!(twice.count, 6_000_000);
-        assert_eq!(twice.mean(), Some(3600.0));
     }
 }

@@ -6,7 +6,8 @@ use polypath_core::units::Rate;
 use polypath_link::{Counters, Link, MOST_PACKETS};
 
 use super::{Side, World};
-use crate::fabric::LinkPacket;
+use crate::flow::BackgroundBytes;
+use crate::packet::LinkPacket;
 
 /// One direction of one link of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,32 +111,6 @@ pub enum Overflow {
         /// When it happened.
         at: Time,
     },
-}
-
-/// What background traffic has brought to its sinks, in bytes since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BackgroundBytes {
-    /// TCP data delivered in order, over all sessions.
-    pub tcp: u64,
-    /// Datagrams delivered.
-    pub udp: u64,
-}
-
-impl BackgroundBytes {
-    /// What was delivered between `earlier` and `self`.
-    #[must_use]
-    pub const fn since(&self, earlier: &Self) -> Self {
-        Self {
-            tcp: self.tcp - earlier.tcp,
-            udp: self.udp - earlier.udp,
-        }
-    }
-
-    /// All of it.
-    #[must_use]
-    pub const fn total(&self) -> u64 {
-        self.tcp + self.udp
-    }
 }
 
 impl<X: Payload> World<X> {

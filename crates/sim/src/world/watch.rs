@@ -7,12 +7,13 @@ use polypath_core::frame::Payload;
 use polypath_core::time::Time;
 use polypath_link::DropReason;
 
-use super::flow::FlowKind;
-use super::{LinkId, PathChange, SpacingEvent, World};
-use crate::fabric::{Event, Packet, PacketKind};
+use super::{LinkId, World};
+use crate::agents::{PathChange, SpacingEvent, StreamEvent};
+use crate::event::Event;
+use crate::flow::FlowKind;
+use crate::packet::{Packet, PacketKind};
 use crate::route::Terminal;
 use crate::tcp::{Segment, SegmentKind, TcpEvent};
-use crate::traffic::StreamEvent;
 
 /// What is said of a network besides its progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

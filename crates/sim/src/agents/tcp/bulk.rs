@@ -136,7 +136,7 @@ impl Machine for Bulk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::stopping::new_data_after;
+    use crate::agents::tcp::stopping::new_data_after;
     use polypath_core::rng::Seed;
 
     const STOP: Time = Time(1_000_000_000);

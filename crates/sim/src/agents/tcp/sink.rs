@@ -3,34 +3,35 @@
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
-use super::{Agents, Host, send_segment};
-use crate::fabric::{Event, Fabric};
+use crate::agents::{Agents, Host, send_segment};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::flow::Delays;
+use crate::percentiles::NO_GROUP;
 use crate::tcp::{Receiver, Segment, TcpConfig, TcpEvent};
-use crate::world::flow::Delays;
-use crate::world::percentiles::NO_GROUP;
 
 /// A TCP sink and what it has delivered: side by side, as a segment touches both.
 #[derive(Clone, Debug)]
-pub(super) struct Sink {
-    pub(super) host: Host<Receiver>,
-    pub(super) delivered: Delivered,
+pub(in crate::agents) struct Sink {
+    pub(in crate::agents) host: Host<Receiver>,
+    pub(in crate::agents) delivered: Delivered,
 }
 
 /// What a TCP sink has handed to its application.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivered {
+pub(in crate::agents) struct Delivered {
     /// Size of a segment, in bytes.
     segment: u32,
     /// Segments of a connection that carry no data: its SYN.
     without_data: u32,
     /// The group of flows in which its delays are measured.
-    pub(super) group: u32,
-    pub(super) bytes: u64,
-    pub(super) delays: Delays,
+    pub(in crate::agents) group: u32,
+    pub(in crate::agents) bytes: u64,
+    pub(in crate::agents) delays: Delays,
 }
 
 impl Sink {
-    pub(super) fn new(host: Host<Receiver>, tcp: &TcpConfig) -> Self {
+    pub(in crate::agents) fn new(host: Host<Receiver>, tcp: &TcpConfig) -> Self {
         Self {
             host,
             delivered: Delivered {

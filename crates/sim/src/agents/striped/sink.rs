@@ -1,8 +1,6 @@
 //! The receiver of a stream over several TCP connections: control unit, resequencer and player of
 //! [`polypath_core::connections`] over simulated receivers.
 
-mod subflow_receiver;
-
 use polypath_core::connections::{
     ControlDecision, ControlInput, ControlUnit, ControllerConfig, OfferResult, PlayOut,
     PlayOutConfig, PlayOutEvent, PlayOutInput, Resequencer, ResequencerCounts, Target, Windows,
@@ -11,8 +9,8 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
+use super::subflow_receiver::SubflowReceiver;
 use crate::tcp::{Segment, SegmentKind, TcpConfig};
-use subflow_receiver::SubflowReceiver;
 
 /// What a receiver is made of.
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +34,14 @@ pub struct StripedSink {
     span: Span,
     unit: ControlUnit,
     /// Every connection that was ever asked for, by its number from 1: one that is closed still answers what comes late.
-    subflows: Vec<SubflowReceiver>,
+    pub(super) subflows: Vec<SubflowReceiver>,
     /// The positions in `subflows` of those that are wanted, and then of those that are to end with what they were offered.
     open: Vec<usize>,
     draining: Vec<usize>,
-    resequencer: Resequencer<()>,
+    pub(super) resequencer: Resequencer<()>,
     play: Option<PlayOut>,
     /// The highest number of a packet that was written.
-    written: u64,
+    pub(super) written: u64,
 }
 
 /// From when until when it controls.
@@ -329,6 +327,3 @@ impl Machine for StripedSink {
         subflows.fold(Deadline::earlier(control, play), Deadline::earlier)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,9 +3,14 @@ use std::collections::BTreeMap;
 use polypath_core::machine::{Wake, step};
 use polypath_core::units::Rate;
 
+use polypath_core::connections::{ControllerConfig, Target};
+use polypath_core::machine::Machine;
+use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
+
+use super::subflow_receiver::SubflowReceiver;
 use super::*;
-use crate::tcp::{TcpOutput, Variant};
-use crate::traffic::striped::{StripedConfig, StripedOutput, StripedSource};
+use crate::tcp::{TcpConfig, TcpOutput, Variant};
 use polypath_core::rng::Seed;
 
 const MS: Duration = Duration::from_millis(1);

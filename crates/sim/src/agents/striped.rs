@@ -1,18 +1,24 @@
 //! Streams over several connections: their sources and receivers, and what goes between them.
 
+mod sink;
+mod source;
+mod subflow_receiver;
+#[cfg(test)]
+mod tests;
+
 use polypath_core::machine::{Wake, step};
 use polypath_core::time::{Duration, Time};
 
 use super::{Agents, Host, send_segment};
-use crate::fabric::{Event, Fabric};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::flow::{Delays, FlowCounters};
+use crate::percentiles::NO_GROUP;
 use crate::route::Cursor;
 use crate::tcp::{Segment, SegmentKind, TcpEvent, TcpOutput};
-use crate::traffic::{
-    StreamEvent, StreamState, StripedOutput, StripedSink, StripedSinkOutput, StripedSource,
-};
 use crate::world::NetworkEvent;
-use crate::world::flow::{Delays, FlowCounters};
-use crate::world::percentiles::NO_GROUP;
+pub use sink::{StreamEvent, StreamState, StripedSink, StripedSinkConfig, StripedSinkOutput};
+pub use source::{StripedConfig, StripedOutput, StripedSource};
 
 /// A source and its receiver.
 #[derive(Clone, Debug)]

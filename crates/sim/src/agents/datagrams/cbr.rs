@@ -3,7 +3,7 @@
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 
-use super::{Traffic, seconds};
+use super::source::{Traffic, seconds};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

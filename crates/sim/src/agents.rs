@@ -1,30 +1,33 @@
 //! The agents that live inside a network, in typed arrays.
 
-mod multihomed;
-mod sinks;
-mod spaced;
-mod striped;
+pub mod datagrams;
+pub mod multihomed;
+pub mod spaced;
+pub mod striped;
+pub mod tcp;
 
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
 
-use super::flow::{Delays, FlowCounters, FlowKind, SpanFiles};
-use super::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
-use super::report::BackgroundBytes;
-use crate::fabric::{Event, Fabric, Packet, PacketKind};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::flow::{BackgroundBytes, Delays, FlowCounters, FlowKind, SpanFiles};
+use crate::packet::{Packet, PacketKind};
+use crate::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
 use crate::route::Cursor;
 use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
 use crate::timer::Timer;
-use crate::traffic::{DatagramSource, TcpSource};
+use datagrams::DatagramSource;
 use multihomed::Multihomed;
+pub(crate) use multihomed::MultihomedFrame;
 pub use multihomed::PathChange;
-pub(crate) use multihomed::{MultihomedFrame, MultihomedSizes, Way};
-use sinks::Sink;
 use spaced::SpacedFlows;
-pub(crate) use spaced::SpacedSizes;
 pub use spaced::SpacingEvent;
 pub(crate) use striped::Streamed;
 use striped::StripedFlow;
+pub use striped::{StreamEvent, StreamState};
+use tcp::Sink;
+use tcp::TcpSource;
 
 /// A machine, the route of what it sends, and its calendar entry.
 #[derive(Clone, Debug)]

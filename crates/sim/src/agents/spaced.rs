@@ -1,5 +1,7 @@
 //! Spaced packets: their sources and receivers, and what goes between them.
 
+mod source;
+
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::spacing::{
     Arrival, FeedbackCounts, Message, ReceiverOutput, SenderInput, SenderOutput, SpacedHeader,
@@ -8,11 +10,13 @@ use polypath_core::spacing::{
 use polypath_core::time::{Duration, Time};
 
 use super::{Agents, DatagramSink, Host};
-use crate::fabric::{Event, Fabric, Packet, PacketKind};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::packet::{Packet, PacketKind};
+use crate::percentiles::NO_GROUP;
 use crate::route::Cursor;
 use crate::slab::Slab;
-use crate::traffic::SpacedSource;
-use crate::world::percentiles::NO_GROUP;
+pub use source::SpacedSource;
 
 /// A source of spaced packets and its receiver.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
-use super::{Traffic, seconds};
+use super::source::{Traffic, seconds};
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

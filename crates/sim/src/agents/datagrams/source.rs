@@ -1,17 +1,9 @@
 //! Sources of datagrams: when each is sent.
 
-mod cbr;
-mod on_off;
-mod playback;
-mod poisson;
-
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
-pub use cbr::{Cbr, CbrConfig};
-pub use on_off::{OnOff, OnOffConfig, Sojourn};
-pub use playback::Playback;
-pub use poisson::Poisson;
+use super::{Cbr, OnOff, Playback, Poisson};
 
 /// A datagram; it says nothing but that it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +115,6 @@ impl Machine for DatagramSource {
 }
 
 /// A drawn number of seconds as a span.
-fn seconds(seconds: f64) -> Duration {
+pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::{Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths};
 use polypath_core::time::Time;
 
-use super::DatagramSource;
+use crate::agents::datagrams::DatagramSource;
 
 /// The protocol number of UDP.
 const UDP: u8 = 17;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polypath_core::time::Duration;
 use polypath_scenario::TracePacket;
 
-use super::Traffic;
+use super::source::Traffic;
 
 /// Plays a recording, once or again and again.
 #[derive(Clone, Debug)]

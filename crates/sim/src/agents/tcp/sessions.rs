@@ -205,8 +205,8 @@ fn whole_bytes(bytes: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::tcp::stopping::new_data_after;
     use crate::tcp::SegmentKind;
-    use crate::traffic::stopping::new_data_after;
     use polypath_core::machine::{Wake, step};
     use polypath_core::rng::Seed;
 

@@ -1,16 +1,20 @@
 //! Datagrams over several ways: their sources, and receivers that answer whatever comes on the way on which it came.
 
+mod source;
+
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::policy::Feedback;
 use polypath_core::time::Time;
 
 use super::{Agents, DatagramSink};
-use crate::fabric::{Event, Fabric, Packet, PacketKind};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::packet::{Packet, PacketKind};
+use crate::percentiles::NO_GROUP;
 use crate::route::Cursor;
 use crate::timer::Timer;
-use crate::traffic::{MultihomedOutput, MultihomedSource};
-use crate::world::percentiles::NO_GROUP;
+pub use source::{MultihomedOutput, MultihomedSource};
 
 /// What goes between a source and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

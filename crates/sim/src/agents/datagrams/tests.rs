@@ -1,5 +1,7 @@
 use super::*;
+use polypath_core::machine::Machine;
 use polypath_core::rng::Seed;
+use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 
 const SECOND: Duration = Duration::from_secs(1);

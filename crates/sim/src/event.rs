@@ -1,0 +1,28 @@
+//! Events of the calendar.
+
+/// What falls due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A packet comes to the end of a link.
+    Arrival(u32),
+    /// A link that holds packets wants to be woken.
+    Link(u32),
+    /// A background TCP source wants to be woken.
+    Source(u32),
+    /// A background TCP sink wants to be woken.
+    Sink(u32),
+    /// A background UDP source wants to be woken.
+    Datagrams(u32),
+    /// A source of spaced packets wants to be woken.
+    SpacedSource(u32),
+    /// A receiver of spaced packets wants to be woken.
+    SpacedReceiver(u32),
+    /// A source over several ways wants to be woken.
+    Multihomed(u32),
+    /// The source of a stream over several connections wants to be woken.
+    StripedSource(u32),
+    /// The receiver of one wants to be woken.
+    StripedSink(u32),
+    /// An application changes the receiver window of a TCP sink.
+    ReceiverWindow(u32),
+}

@@ -1,0 +1,102 @@
+//! Totals of flows.
+
+use derive_more::{Add, Sub, Sum};
+use polypath_core::time::Duration;
+
+use crate::tcp::SenderStats;
+
+/// A flow by its kind and the number among those.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FlowKind {
+    Tcp(u32),
+    Datagrams(u32),
+    Spaced(u32),
+    Multihomed(u32),
+    Striped(u32),
+}
+
+/// What a flow has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
+pub struct FlowCounters {
+    /// Data segments or datagrams sent; retransmissions and timeouts of TCP.
+    pub sender: SenderStats,
+    /// Bytes handed to the receiving application: TCP data in order, or datagrams.
+    pub goodput: u64,
+    /// The one-way delays of what arrived, copies included.
+    pub delays: Delays,
+}
+
+/// One-way delays, from the sender to the receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
+pub struct Delays {
+    /// How many packets arrived.
+    pub count: u64,
+    /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after an hour each.
+    pub sum: u128,
+}
+
+impl Delays {
+    #[inline]
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.count += 1;
+        self.sum += u128::from(delay.as_nanos());
+    }
+
+    /// The mean in seconds; nothing if nothing arrived.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
+}
+
+/// The files of a flow in a span of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpanFiles {
+    /// How long each of those took that were finished in it: from its start to the ACK of its last segment.
+    pub finished: Vec<Duration>,
+    /// Whether one was under way at its end; one that the flow's stop has cut off is not.
+    pub under_way: bool,
+}
+
+/// Bytes that background traffic has delivered to its sinks since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundBytes {
+    /// TCP data delivered in order, over all sessions.
+    pub tcp: u64,
+    /// Datagrams delivered.
+    pub udp: u64,
+}
+
+impl BackgroundBytes {
+    /// What was delivered between `earlier` and `self`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tcp: self.tcp - earlier.tcp,
+            udp: self.udp - earlier.udp,
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.tcp + self.udp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millions_of_packets_may_take_an_hour_each() {
+        let hour = Duration::from_secs(3600);
+        let mut delays = Delays::default();
+        for _ in 0..3_000_000 {
+            delays.add(hour);
+        }
+        let twice = delays + delays;
+        assert_eq!(twice.count, 6_000_000);
+        assert_eq!(twice.mean(), Some(3600.0));
+    }
+}

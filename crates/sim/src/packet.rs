@@ -1,0 +1,132 @@
+//! Packets in flight, and what links and agents see of them.
+
+use polypath_core::frame::Payload;
+use polypath_core::packet::Ecn;
+use polypath_core::time::Time;
+
+use crate::agents::MultihomedFrame;
+use crate::route::Cursor;
+use crate::tcp::Segment;
+
+/// What a packet is to the agent that takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    Segment(Segment),
+    /// A datagram, by its number within its flow from 1.
+    Datagram(u32),
+    /// A message of a spaced flow, by its number among those under way.
+    Spaced(u32),
+    /// A datagram over one of several ways, or its answer.
+    Multihomed(MultihomedFrame),
+    /// The payload of an external packet, by its number, and the ECN field of its header.
+    External(u32, Ecn),
+}
+
+impl PacketKind {
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match self {
+            Self::Segment(segment) => segment.ecn,
+            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => Ecn::NotEct,
+            Self::External(_, ecn) => *ecn,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn is_external(&self) -> bool {
+        matches!(self, Self::External(..))
+    }
+
+    pub(crate) fn mark_ce(&mut self) {
+        match self {
+            Self::Segment(segment) => segment.mark_ce(),
+            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => {}
+            Self::External(_, ecn) => *ecn = Ecn::Ce,
+        }
+    }
+}
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) cursor: Cursor,
+    pub(crate) size: u32,
+    /// When it left its sender.
+    pub(crate) sent: Time,
+    pub(crate) kind: PacketKind,
+}
+
+/// What a link knows of a packet.
+///
+/// Three words: bytes that are written one by one and read together would hold the processor up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkPacket {
+    number: u32,
+    size: u32,
+    flags: u32,
+}
+
+impl LinkPacket {
+    const CAPABLE: u32 = 1;
+    const MARKED: u32 = 2;
+    /// An external packet on the last link of its route.
+    const LEAVES: u32 = 4;
+
+    #[inline]
+    pub(crate) fn new(number: u32, packet: &Packet) -> Self {
+        let mut flags = 0;
+        if packet.kind.ecn().is_capable() {
+            flags |= Self::CAPABLE;
+        }
+        if packet.kind.is_external() && packet.cursor.is_at_end() {
+            flags |= Self::LEAVES;
+        }
+        Self {
+            number,
+            size: packet.size,
+            flags,
+        }
+    }
+}
+
+impl LinkPacket {
+    /// The number of the packet among those in flight.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.number
+    }
+
+    /// Whether a queue marked it.
+    #[inline]
+    pub(crate) const fn is_marked(self) -> bool {
+        self.flags & Self::MARKED != 0
+    }
+
+    /// Whether it leaves the network at the end of this link.
+    #[inline]
+    pub(crate) const fn leaves(self) -> bool {
+        self.flags & Self::LEAVES != 0
+    }
+}
+
+impl Payload for LinkPacket {
+    #[inline]
+    fn len(&self) -> usize {
+        self.size as usize
+    }
+
+    /// Whether it is capable is all that a link asks: ECT(0) stands for each of the capable codepoints.
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match self.flags & (Self::CAPABLE | Self::MARKED) {
+            0 => Ecn::NotEct,
+            Self::CAPABLE => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) {
+        self.flags |= Self::MARKED;
+    }
+}
