@@ -104,7 +104,7 @@ doc:
 
 wasm: ## the pure crates build where no operating system exists
 	cargo build --quiet --target wasm32-unknown-unknown \
-	  -p polypath-core -p polypath-link -p polypath-sim -p polypath-scenario -p polypath-report
+	  -p polypath-core -p polypath-document -p polypath-link -p polypath-sim -p polypath-scenario -p polypath-report
 
 licences:
 	@scripts/licences.sh

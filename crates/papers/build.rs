@@ -7,9 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folders, from here, on which the result of a job depends.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "../batch/src",
     "../core/src",
+    "../document/src",
     "../link/src",
     "../report/src",
     "../scenario/src",

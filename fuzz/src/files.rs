@@ -4,7 +4,7 @@ use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::recording::Reader;
 use polypath_scenario::Experiment;
-use polypath_scenario::document::Errors;
+use polypath_document::Errors;
 use polypath_session::record::Replay;
 
 /// A network whose only flow plays a trace, and a path whose rate is one; `@` stands for the form.

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
+use polypath_document::nearest;
+
 use polypath_scenario::Network;
-use polypath_scenario::document::nearest;
+
 use polypath_scenario::network::{Flow, Graph, GraphLink};
 use polypath_sim::tcp::{Segment, TcpConfig};
 use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use polypath_scenario::document::nearest;
+use polypath_document::nearest;
 use serde_json::json;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;

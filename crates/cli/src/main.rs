@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
-use polypath_scenario::document::nearest;
+use polypath_document::nearest;
 
 /// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
 #[derive(Debug, Parser)]

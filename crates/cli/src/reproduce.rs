@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use polypath_document::nearest;
 use polypath_papers::ledger::{CLAIMS, Ledger};
 use polypath_papers::{
     Answer, Attempt, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale,
     answer, json, make, put, render, select, summary, write, write_book,
 };
-use polypath_scenario::document::nearest;
 
 use crate::failure::Failure;
 use crate::output::print;

@@ -8,9 +8,9 @@ use std::process;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
+use polypath_document::{Override, grid};
 use polypath_live::input;
 use polypath_report::legend;
-use polypath_scenario::document::{Override, grid};
 use polypath_scenario::{Experiment, Scenario};
 
 use crate::failure::Failure;
@@ -125,10 +125,10 @@ impl Args {
     /// The end of the run and the root seed, where options set them in every point.
     fn fixed(&self, seconds: Option<u32>) -> [Option<Override>; 2] {
         let end =
-            seconds.map(|n| Override::of_argument(&until(n), "run.duration", &format!("{n} s")));
+            seconds.map(|n| Override::from_argument(&until(n), "run.duration", &format!("{n} s")));
         let seed = self.seed.map(|n| {
             let argument = format!("--seed {n}");
-            Override::of_argument(&argument, "seed", &n.to_string())
+            Override::from_argument(&argument, "seed", &n.to_string())
         });
         [end, seed]
     }

@@ -1,7 +1,7 @@
 //! A node's configuration: a TOML file, validated whole before anything is opened.
 //!
-//! Every mistake is reported at once, with its line and the remedy, through the same reader as scenarios
-//! ([`polypath_scenario::document`]).
+//! Every mistake is reported at once, with its line and the remedy, by the reader of scenarios
+//! ([`polypath_document`]).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use polypath_core::endpoint::ProbingConfig;
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
-use polypath_scenario::document::{self, Errors, Problems};
+use polypath_document::{self as document, Document, Errors, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -269,6 +269,8 @@ fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError
     }
     Ok(text)
 }
+
+impl Document for NodeConfig {}
 
 impl NodeConfig {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.

@@ -6,7 +6,7 @@ mod parse;
 mod rule;
 mod token;
 
-use polypath_scenario::document::{Errors, read_checked};
+use polypath_document::{Document, Errors, read_checked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,8 @@ pub enum Kind {
     /// A form of a curve.
     Shape,
 }
+
+impl Document for Ledger {}
 
 impl Ledger {
     /// Reads a ledger from the text of a file.

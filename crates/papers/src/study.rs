@@ -40,7 +40,7 @@ pub enum JobError {
     Run(#[from] RunError),
     /// A scenario that was put together is wrong.
     #[error(transparent)]
-    Scenario(#[from] polypath_scenario::document::Errors),
+    Scenario(#[from] polypath_document::Errors),
     /// What else went wrong.
     #[error("{0}")]
     Other(String),

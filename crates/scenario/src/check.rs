@@ -14,11 +14,11 @@ use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
 use crate::background::{Background, HostLink, Profile};
-use crate::document::Problems;
 use crate::path::{Link, Outage, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
+use polypath_document::{Problems, last_part};
 use queue::check_limit;
 
 /// The greatest number of paths.
@@ -334,7 +334,7 @@ pub(crate) fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
     if size == Bytes(0) {
         problems.report(
             key,
-            format!("`{}` is zero", leaf(key)),
+            format!("`{}` is zero", last_part(key)),
             "it must be at least 1 B",
         );
     }
@@ -342,11 +342,10 @@ pub(crate) fn at_least_a_byte(key: &str, size: Bytes, problems: &mut Problems) {
 
 pub(crate) fn positive(key: &str, span: Duration, problems: &mut Problems) {
     if span == Duration::ZERO {
-        problems.report(key, format!("`{}` is zero", leaf(key)), "it must be longer");
+        problems.report(
+            key,
+            format!("`{}` is zero", last_part(key)),
+            "it must be longer",
+        );
     }
-}
-
-/// The last part of a dotted key.
-fn leaf(key: &str) -> &str {
-    key.rsplit_once('.').map_or(key, |(_, leaf)| leaf)
 }

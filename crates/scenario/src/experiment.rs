@@ -1,9 +1,9 @@
 //! Either kind of scenario file.
 
-use crate::document::{self, Errors, Override};
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::trace::{Files, no_files};
+use polypath_document::{self as document, Errors, Override};
 
 /// The keys that only a network has.
 const OF_NETWORKS: [&str; 4] = ["flow", "link", "run", "topology"];

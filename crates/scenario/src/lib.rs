@@ -6,7 +6,6 @@
 
 pub mod background;
 mod check;
-pub mod document;
 mod endpoint;
 mod experiment;
 pub mod network;
@@ -22,7 +21,6 @@ pub mod trace;
 pub use background::{
     Background, Destinations, HostLink, LogNormal, Profile, TcpSource, UdpSource,
 };
-pub use check::bounds::at_most_a_day;
 pub use experiment::Experiment;
 pub use network::Network;
 pub use parameters::parameters;

@@ -13,10 +13,11 @@ mod route;
 pub mod traffic;
 
 use polypath_core::time::Duration;
+use polypath_document::{Document, Errors, Notation, Override, check_argument, read_completed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Errors, Override, check_argument, read_completed};
+use crate::queue::NOTATIONS;
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
@@ -81,6 +82,10 @@ pub struct Run {
     pub percentiles: bool,
 }
 
+impl Document for Network {
+    const NOTATIONS: &'static [Notation] = NOTATIONS;
+}
+
 impl Network {
     /// Reads a network from the text of a file, with overrides (`--set`) applied.
     ///
@@ -133,7 +138,7 @@ impl Network {
             duration: end,
             ..self.run
         };
-        let argument = Override::of_argument(argument, "run.duration", &end.to_string());
+        let argument = Override::from_argument(argument, "run.duration", &end.to_string());
         check_argument(argument, |problems| check::check_span(run, problems))?;
         self.run = run;
         Ok(())

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
+use polypath_document::{MAX_SIZE, Notation, check_notation};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -89,6 +90,25 @@ pub enum QueueLimit {
     Bytes(Bytes),
     /// Without end; a run stops where the queue would take too much memory.
     Unlimited,
+}
+
+/// The greatest limit of a queue in packets.
+pub(crate) const MAX_PACKETS: u32 = 1_000_000;
+
+/// The notations of scenario files, besides the common ones.
+pub(crate) const NOTATIONS: &[Notation] = &[Notation {
+    definition: "QueueLimit",
+    check: |text| check_notation(text, &max_limit(text)),
+    example: "50 packets",
+}];
+
+/// The greatest limit, in the unit of the text.
+fn max_limit(text: &str) -> QueueLimit {
+    let text = text.trim();
+    if text.ends_with("packets") || text.ends_with("packet") {
+        return QueueLimit::Packets(MAX_PACKETS);
+    }
+    QueueLimit::Bytes(MAX_SIZE)
 }
 
 impl Queue {

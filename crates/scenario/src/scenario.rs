@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Profile};
 use crate::check::check;
-use crate::document::{Errors, Override, read_completed};
 use crate::path::Path;
+use crate::queue::NOTATIONS;
 use crate::settings::{Lab, Overlay};
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
+use polypath_document::{Document, Errors, Notation, Override, read_completed};
 
 /// The version of the scenario file's form that this program reads.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -105,6 +106,10 @@ pub struct Transfer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: Option<u32>,
+}
+
+impl Document for Scenario {
+    const NOTATIONS: &'static [Notation] = NOTATIONS;
 }
 
 impl Scenario {

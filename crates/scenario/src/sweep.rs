@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Keys of the file, each with the list of its values: `"flow.0.count" = [1, 10]`.
 ///
-/// The values are those of [`crate::document::grid`], which knows their lines.
+/// The values are those of [`polypath_document::grid`], which knows their lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sweep(serde_json::Map<String, serde_json::Value>);

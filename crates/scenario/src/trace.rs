@@ -15,10 +15,10 @@ use polypath_core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Problems, Spot};
 use crate::path::Link;
 pub use named::{Entry, Named};
 pub use packets::TracePacket;
+use polypath_document::{FilePosition, NamedFile, Problems};
 
 /// Gives the content of a file that a scenario names, relative to the scenario, or says why it cannot.
 pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
@@ -54,7 +54,7 @@ type Known<T> = BTreeMap<String, Arc<[T]>>;
 
 /// What is wrong with a trace.
 struct Mistake {
-    at: Spot,
+    at: FilePosition,
     message: String,
     remedy: &'static str,
 }
@@ -86,7 +86,10 @@ impl<'a> TraceReader<'a> {
                     self.files,
                     known,
                     of_text(parse),
-                    (&key, &trace.file),
+                    NamedFile {
+                        key: &key,
+                        name: &trace.file,
+                    },
                     problems,
                 );
             }
@@ -100,32 +103,33 @@ impl<'a> TraceReader<'a> {
         (trace, format): (&mut PacketTrace, TraceFormat),
         problems: &mut Problems,
     ) {
-        let place = (key, trace.file.as_str());
+        let name = &trace.file;
+        let file = NamedFile { key, name };
         trace.entries = match format {
             TraceFormat::Text => {
                 let (parse, known) = (of_text(packets::parse), &mut self.packets);
-                read(self.files, known, parse, place, problems)
+                read(self.files, known, parse, file, problems)
             }
             TraceFormat::Ns2 => {
                 let known = &mut self.ns2_packets;
-                read(self.files, known, ns2::parse, place, problems)
+                read(self.files, known, ns2::parse, file, problems)
             }
         };
     }
 }
 
-/// What stands in `file`, which is named at `key`; nothing where that is reported as wrong.
+/// Reads a file; returns nothing where a problem is reported.
 fn read<T: Clone>(
     files: &mut Files<'_>,
     known: &mut Known<T>,
     parse: impl Fn(&[u8]) -> Result<Vec<T>, Mistake>,
-    (key, file): (&str, &str),
+    file: NamedFile<'_>,
     problems: &mut Problems,
 ) -> Arc<[T]> {
-    if let Some(known) = known.get(file) {
+    if let Some(known) = known.get(file.name) {
         return known.clone();
     }
-    let content = match files(file).map(|content| parse(&content)) {
+    let content = match files(file.name).map(|content| parse(&content)) {
         Ok(Ok(content)) => content,
         Ok(Err(mistake)) => {
             let Mistake {
@@ -133,17 +137,17 @@ fn read<T: Clone>(
                 message,
                 remedy,
             } = mistake;
-            problems.report_in((key, file), at, message, remedy);
+            problems.report_in_file(file, at, message, remedy);
             Vec::new()
         }
         Err(reason) => {
-            let message = format!("cannot read `{file}`: {reason}");
-            problems.report(key, message, "name a file beside this one");
+            let message = format!("cannot read `{}`: {reason}", file.name);
+            problems.report(file.key, message, "name a file beside this one");
             Vec::new()
         }
     };
     let content: Arc<[T]> = content.into();
-    known.insert(file.to_owned(), content.clone());
+    known.insert(file.name.to_owned(), content.clone());
     content
 }
 
@@ -156,7 +160,7 @@ fn of_text<T>(
         Err(error) => {
             let before = &content[..error.valid_up_to()];
             Err(Mistake {
-                at: Spot::Line(before.split(|byte| *byte == b'\n').count()),
+                at: FilePosition::Line(before.split(|byte| *byte == b'\n').count()),
                 message: "this is not text".to_owned(),
                 remedy: "a trace in ns-2's binary form is one of datagrams: `format = \"ns2\"`",
             })
@@ -169,7 +173,7 @@ fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
     let mut times: Vec<Duration> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let mistake = |message, remedy| Mistake {
-            at: Spot::Line(line),
+            at: FilePosition::Line(line),
             message,
             remedy,
         };
@@ -186,7 +190,7 @@ fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
     }
     if times.last().is_none_or(|last| *last == Duration::ZERO) {
         return Err(Mistake {
-            at: Spot::Line(times.len().max(1)),
+            at: FilePosition::Line(times.len().max(1)),
             message: "the trace lasts no time".to_owned(),
             remedy: "its last line must be more than 0",
         });

@@ -29,7 +29,7 @@ pub use table::{json, render};
 pub enum ValidateError {
     /// A scenario of the validation is wrong.
     #[error("{0}")]
-    Scenario(#[from] polypath_scenario::document::Errors),
+    Scenario(#[from] polypath_document::Errors),
     /// An override or a quantity cannot be read.
     #[error("validation: {0}")]
     Data(String),

@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicU64;
 
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
+use polypath_document::Override;
 use polypath_report::network::{self, NetworkFigures, NetworkRecord};
 use polypath_report::sweep::Kind;
 use polypath_report::{Figures, Simulated, json, record};
-use polypath_scenario::document::Override;
 use polypath_scenario::{Experiment, Scenario};
 use polypath_sim::{NetworkOutcome, Observer, RunError, SimEvent, run};
 use serde_json::Value;

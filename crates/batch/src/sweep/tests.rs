@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::Ordering;
 
+use polypath_document::{Override, grid};
 use polypath_scenario::Experiment;
-use polypath_scenario::document::{Override, grid};
 use serde_json::Value;
 
 use super::*;

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use polypath_core::rng::Seed;
+use polypath_document::Override;
 use polypath_lab::{Lab, LabOptions, can_test};
 use polypath_report::Experiment;
 use polypath_scenario::Scenario;
-use polypath_scenario::document::Override;
 use tempfile::TempDir;
 
 /// Two paths without background, of 10 ms each way, and so fast that no queue builds up.

@@ -1,6 +1,6 @@
 //! Paths that find their uplinks themselves.
 
-use polypath_scenario::document::Problems;
+use polypath_document::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,7 @@ use polypath_core::endpoint::MIN_PAIR_LEN;
 use polypath_core::liveness::{LivenessConfig, LivenessError};
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
-use polypath_scenario::at_most_a_day;
-use polypath_scenario::document::Problems;
+use polypath_document::{Problems, at_most_a_day};
 
 use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation};
 use crate::keys;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use polypath_scenario::document::Problems;
+use polypath_document::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

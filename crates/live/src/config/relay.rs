@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use polypath_core::units::Rate;
-use polypath_scenario::document::{self, Errors, Problems};
+use polypath_document::{self as document, Document, Errors, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,6 +66,8 @@ pub struct RelayedNode {
     #[schemars(with = "String")]
     pub public_key: PublicKey,
 }
+
+impl Document for RelayFile {}
 
 impl RelayFile {
     /// Loads the file `path`, and finds the key file beside it, whose key must not be a node's.

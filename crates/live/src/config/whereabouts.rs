@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use polypath_scenario::document;
+use polypath_document as document;
 
 use super::{LoadError, NodeConfig, read};
 

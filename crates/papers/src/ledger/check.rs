@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use polypath_scenario::document::Problems;
+use polypath_document::Problems;
 
 use super::{Claim, Kind, Ledger};
 

@@ -2,7 +2,7 @@
 
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
-use polypath_scenario::document::{Override, ParseOverrideError};
+use polypath_document::{Override, ParseOverrideError};
 use polypath_scenario::{Background, Scenario, Scheme};
 use serde::Serialize;
 

@@ -1,32 +1,24 @@
 //! The greatest and least values of a scenario: beyond them a run would take hours, or its numbers no sense.
 
-use std::fmt::Display;
-
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
-use super::{leaf, tcp_key};
+use super::tcp_key;
 use crate::background::{Background, LogNormal, Profile};
-use crate::document::Problems;
 use crate::path::{Link, Path};
-use crate::queue::{Queue, QueueLimit};
+use crate::queue::{MAX_PACKETS, Queue, QueueLimit};
 use crate::scenario::{Scenario, Transfer};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
+pub(crate) use polypath_document::at_most_a_day;
+use polypath_document::{MAX_RATE, MAX_SIZE, Problems, at_most, last_part};
 
 /// The greatest file, on average or measured; the lab holds it in memory.
 pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
-/// The longest span of time.
-pub(crate) const MOST_SPAN: Duration = Duration::from_secs(24 * 3600);
 /// The longest propagation delay: light takes less to Saturn and back at most times.
 const MOST_DELAY: Duration = Duration::from_secs(3600);
 /// The shortest interval at which something happens by itself.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
-/// The greatest rate.
-pub(crate) const MOST_RATE: Rate = Rate(1_000_000_000_000);
-/// The greatest queues.
-pub(crate) const MOST_PACKETS: u32 = 1_000_000;
-pub(crate) const MOST_QUEUE: Bytes = Bytes(10_000_000_000);
 /// The greatest number of links of a path, and of background hosts of all paths.
 const MOST_LINKS: usize = 256;
 const MOST_HOSTS: u64 = 100_000;
@@ -47,20 +39,18 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
         for (link, key) in numbered(&format!("{key}.link"), &path.links) {
             check_link(&key, link, problems);
         }
-        at_most(
-            &format!("{key}.link"),
-            "links",
-            path.hops(),
-            MOST_LINKS,
-            problems,
-        );
+        let hops = path.hops();
+        if hops > MOST_LINKS {
+            let message = format!("`links` is {hops}, but must be at most {MOST_LINKS}");
+            problems.report(&format!("{key}.link"), message, "");
+        }
     }
     check_hosts(scenario, problems);
     at_most_a_day("lab.lateness_bound", scenario.lab.lateness_bound, problems);
 }
 
 fn check_transfer(transfer: &Transfer, problems: &mut Problems) {
-    of_size("transfer.size", transfer.size, MOST_FILE, problems);
+    at_most("transfer.size", transfer.size, MOST_FILE, problems);
     for (key, span) in [
         ("transfer.gap", transfer.gap),
         ("transfer.timeout", transfer.timeout),
@@ -156,19 +146,24 @@ pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
 
 fn check_line(key: &str, rate: Rate, delay: Duration, problems: &mut Problems) {
     let rate_key = format!("{key}.rate");
-    at_most(&rate_key, leaf(&rate_key), rate, MOST_RATE, problems);
+    at_most(&rate_key, rate, MAX_RATE, problems);
     let delay_key = format!("{key}.delay");
-    at_most(&delay_key, leaf(&delay_key), delay, MOST_DELAY, problems);
+    at_most(&delay_key, delay, MOST_DELAY, problems);
 }
 
 fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
     match queue {
-        QueueLimit::Packets(packets) if packets > MOST_PACKETS => {
-            let most = QueueLimit::Packets(MOST_PACKETS);
-            refuse(key, leaf(key), &queue, "at most", &most, problems);
+        QueueLimit::Packets(packets) if packets > MAX_PACKETS => {
+            let most = QueueLimit::Packets(MAX_PACKETS);
+            let name = last_part(key);
+            problems.report(
+                key,
+                format!("`{name}` is {queue}, but must be at most {most}"),
+                "",
+            );
         }
         QueueLimit::Packets(_) | QueueLimit::Unlimited => {}
-        QueueLimit::Bytes(bytes) => of_size(key, bytes, MOST_QUEUE, problems),
+        QueueLimit::Bytes(bytes) => at_most(key, bytes, MAX_SIZE, problems),
     }
 }
 
@@ -198,42 +193,9 @@ fn numbered<'a, T>(key: &str, items: &'a [T]) -> impl Iterator<Item = (&'a T, St
     items.map(move |(index, item)| (item, format!("{key}.{index}")))
 }
 
-/// Reports a span of time at `key` that is longer than the longest of all files.
-pub fn at_most_a_day(key: &str, span: Duration, problems: &mut Problems) {
-    at_most(key, leaf(key), span, MOST_SPAN, problems);
-}
-
-pub(crate) fn of_size(key: &str, size: Bytes, most: Bytes, problems: &mut Problems) {
-    at_most(key, leaf(key), size, most, problems);
-}
-
-fn at_most<T: Copy + Ord + Display>(
-    key: &str,
-    name: &str,
-    value: T,
-    most: T,
-    problems: &mut Problems,
-) {
-    if value > most {
-        refuse(key, name, &value, "at most", &most, problems);
+/// Reports a duration at `key` below `min`; other checks report zero.
+pub(crate) fn at_least(key: &str, duration: Duration, min: Duration, problems: &mut Problems) {
+    if duration > Duration::ZERO {
+        polypath_document::at_least(key, duration, min, problems);
     }
-}
-
-/// Zero is the business of other checks.
-pub(crate) fn at_least(key: &str, span: Duration, least: Duration, problems: &mut Problems) {
-    if span > Duration::ZERO && span < least {
-        refuse(key, leaf(key), &span, "at least", &least, problems);
-    }
-}
-
-fn refuse<T: Display>(
-    key: &str,
-    name: &str,
-    value: &T,
-    side: &str,
-    limit: &T,
-    problems: &mut Problems,
-) {
-    let message = format!("`{name}` is {value}, but must be {side} {limit}");
-    problems.report(key, message, "");
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::background::{Background, Profile};
-use crate::document::Problems;
 use crate::path::Path;
+use polypath_document::Problems;
 
 /// Links of a path with background: the load is balanced over links between two inner nodes.
 const LEAST_LOADED_LINKS: usize = 3;

@@ -3,10 +3,10 @@
 use polypath_core::red::default_min_th;
 use polypath_core::units::{Bytes, Rate};
 
-use super::{Largest, check_packet, leaf, positive};
-use crate::document::Problems;
+use super::{Largest, check_packet, positive};
 use crate::path::Link;
 use crate::queue::{ActiveQueue, Queue, QueueLimit};
+use polypath_document::{Problems, last_part};
 
 /// Checks the queue of a link at `key`, which is to admit `packets`.
 pub(super) fn check(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
@@ -40,7 +40,7 @@ pub(super) fn check_limit(key: &str, queue: QueueLimit, packet: &Largest, proble
     match queue {
         QueueLimit::Packets(0) => {
             let remedy = "the packet in transmission counts: 1 packet is the least";
-            problems.report(key, format!("`{}` is zero", leaf(key)), remedy);
+            problems.report(key, format!("`{}` is zero", last_part(key)), remedy);
         }
         QueueLimit::Bytes(bytes) if bytes < packet.size => {
             let Largest { what, size, keys } = packet;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::Problems;
 use crate::path::{Link, Path};
+use polypath_document::Problems;
 
 /// A shared link as a path has it.
 struct Place<'a> {

@@ -14,8 +14,8 @@ use super::graph::Graph;
 use super::route::{RouteError, Router, Stop};
 use super::{Network, Run, Topology};
 use crate::check::{Largest, check_form, check_link, check_name, check_tcp, positive};
-use crate::document::Problems;
 use crate::path::Link;
+use polypath_document::Problems;
 
 /// Reports all that is wrong with a network whose types are right.
 pub(super) fn check(network: &Network, problems: &mut Problems) {

@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::graph::GraphLink;
-use crate::document::Problems;
 use crate::tcp::Tcp;
 use datagrams::{Cbr, Exponential, Pareto, Poisson, Recording};
 use multihomed::Multihomed;
+use polypath_document::Problems;
 use spaced::Spaced;
 use striped::Striped;
 use tcp::{Ftp, Sessions, SingleFile};

@@ -110,3 +110,15 @@ fn mistakes_are_named_with_their_line_and_the_remedy() {
         assert_eq!(found.len(), 1, "{found:?}");
     }
 }
+
+#[test]
+fn a_large_limit_is_reported_as_too_large_and_not_as_malformed() {
+    for (text, max) in [
+        ("5000000000 packets", "1000000 packets"),
+        ("99999999999999 packet", "1000000 packets"),
+        ("99999999999999 GB", "10 GB"),
+    ] {
+        let error = (NOTATIONS[0].check)(text).unwrap_err();
+        assert_eq!(error, format!("`{text}` is too large; {max} is the most"));
+    }
+}

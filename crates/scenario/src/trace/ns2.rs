@@ -4,7 +4,7 @@ use polypath_core::time::Duration;
 
 use super::Mistake;
 use super::packets::{MOST_BYTES, MOST_SECONDS, TracePacket};
-use crate::document::Spot;
+use polypath_document::FilePosition;
 
 /// The bytes of a word; a record is two, in network byte order: the microseconds since the one before, and its bytes.
 const WORD: usize = 4;
@@ -18,7 +18,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Vec<TracePacket>, Mistake> {
     let mut packets = Vec::with_capacity(records.len());
     for (number, record) in (1..).zip(records) {
         let packet = parse_record(at, *record).map_err(|(message, remedy)| Mistake {
-            at: Spot::Record(number),
+            at: FilePosition::Record(number),
             message,
             remedy,
         })?;
@@ -28,7 +28,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Vec<TracePacket>, Mistake> {
     let rest = content.len() % (2 * WORD);
     if rest > 0 || packets.is_empty() {
         return Err(Mistake {
-            at: Spot::Record(packets.len() + 1),
+            at: FilePosition::Record(packets.len() + 1),
             message: format!("the file ends after {rest} of {} bytes", 2 * WORD),
             remedy: FORM,
         });
@@ -90,7 +90,7 @@ mod tests {
         ] {
             let mistake = parse(&content).err().unwrap();
             assert!(mistake.message.contains(wanted), "{}", mistake.message);
-            assert!(matches!(mistake.at, Spot::Record(number) if number == record));
+            assert!(matches!(mistake.at, FilePosition::Record(number) if number == record));
         }
     }
 }

@@ -3,7 +3,7 @@
 use polypath_core::time::Duration;
 
 use super::Mistake;
-use crate::document::Spot;
+use polypath_document::FilePosition;
 
 /// The greatest packet in bytes: that of IPv4.
 pub(super) const MOST_BYTES: u32 = 65_535;
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
     let mut packets: Vec<TracePacket> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let mistake = |(message, remedy)| Mistake {
-            at: Spot::Line(line),
+            at: FilePosition::Line(line),
             message,
             remedy,
         };
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
     }
     if packets.is_empty() {
         return Err(Mistake {
-            at: Spot::Line(1),
+            at: FilePosition::Line(1),
             message: "there is no datagram in the trace".to_owned(),
             remedy: "write one a line: `SECONDS BYTES`",
         });

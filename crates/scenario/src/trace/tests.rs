@@ -1,6 +1,6 @@
 use super::*;
-use crate::document::Errors;
 use crate::{Network, Scenario};
+use polypath_document::Errors;
 
 const SCENARIO: &str = r#"schema = 1
 name = "traced"

@@ -2,13 +2,13 @@
 
 use polypath_core::units::Bytes;
 
-use crate::document::Problems;
 use crate::network::Network;
 use crate::network::flow::Flow;
 use crate::network::graph::Graph;
 use crate::network::route::{Router, Stop};
 use crate::network::traffic::{Direction, FlowPacket};
 use crate::queue::QueueLimit;
+use polypath_document::Problems;
 
 /// The key of a segment's size below that of a flow.
 const SEGMENT: &str = "tcp.segment";

@@ -3,9 +3,9 @@
 use polypath_core::time::Duration;
 
 use crate::check::bounds::{at_most_a_day, check_link, check_tcp};
-use crate::document::Problems;
 use crate::network::flow::Flow;
 use crate::network::{Network, Run};
+use polypath_document::Problems;
 
 /// The shortest span whose mean says anything.
 const LEAST_SPAN: Duration = Duration::from_micros(1);

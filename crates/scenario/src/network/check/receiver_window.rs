@@ -2,8 +2,9 @@
 
 use polypath_core::time::Duration;
 
+use polypath_document::Problems;
+
 use crate::check::positive;
-use crate::document::Problems;
 use crate::network::Run;
 use crate::network::flow::Flow;
 

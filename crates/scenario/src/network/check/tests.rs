@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::Override;
+use polypath_document::Override;
 
 const NETWORK: &str = r#"schema = 1
 name = "small"

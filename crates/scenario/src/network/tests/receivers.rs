@@ -66,7 +66,7 @@ fn changes_that_cannot_be_are_refused_with_their_line() {
 fn a_run_that_is_too_short_for_a_change_is_blamed_on_what_set_its_length() {
     let text = changing("[{ at = \"1 s\", window = 5 }, { at = \"3 s\", window = 6 }]");
     let with = |seconds: &str| {
-        let length = Override::of_argument(
+        let length = Override::from_argument(
             &format!("--seconds {seconds}"),
             "run.duration",
             &format!("{seconds} s"),

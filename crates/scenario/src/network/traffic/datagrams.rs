@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day, check_gap};
 use crate::check::{check_packet, check_rate, positive};
-use crate::document::Problems;
 use crate::tcp::Tcp;
 use crate::trace::{PacketTrace, TraceFormat};
+use polypath_document::Problems;
 
 /// Datagrams at even intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{LEAST_GAP, at_least, at_most_a_day};
 use crate::check::{check_packet, positive};
-use crate::document::Problems;
 use crate::tcp::Tcp;
+use polypath_document::Problems;
 
 /// Datagrams at even intervals, each of which the receiver acknowledges, over one of several ways at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::{Direction, FlowPacket, TrafficKind};
 use crate::check::bounds::{LEAST_GAP, at_most_a_day};
 use crate::check::{check_packet, check_rate, positive};
-use crate::document::Problems;
 use crate::network::graph::GraphLink;
 use crate::tcp::Tcp;
+use polypath_document::Problems;
 
 /// Spaced packets and their feedback, with the packet-spacing paper's numbers where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

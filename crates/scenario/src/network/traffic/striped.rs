@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::tcp::connection_packets;
 use super::{FlowPacket, TrafficKind};
-use crate::check::bounds::{MOST_RATE, at_least, at_most_a_day};
+use crate::check::bounds::{at_least, at_most_a_day};
 use crate::check::{check_rate, positive};
-use crate::document::Problems;
 use crate::tcp::Tcp;
+use polypath_document::{MAX_RATE, Problems};
 
 /// The shortest sampling interval of the controller.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
@@ -40,8 +40,8 @@ impl TrafficKind for Striped {
     fn check(&self, key: &str, problems: &mut Problems) {
         let at = |leaf: &str| format!("{key}.{leaf}");
         check_rate(&at("rate"), self.rate, problems);
-        if self.rate > MOST_RATE {
-            let message = format!("`rate` is {}, but must be at most {MOST_RATE}", self.rate);
+        if self.rate > MAX_RATE {
+            let message = format!("`rate` is {}, but must be at most {MAX_RATE}", self.rate);
             problems.report(&at("rate"), message, "");
         }
         if let Some(limit) = self.connection_limit {

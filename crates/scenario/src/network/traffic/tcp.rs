@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Direction, FlowPacket, TrafficKind};
 use crate::background::LogNormal;
 use crate::check::at_least_a_byte;
-use crate::check::bounds::{MOST_FILE, at_most_a_day, check_files, of_size};
-use crate::document::Problems;
+use crate::check::bounds::{MOST_FILE, at_most_a_day, check_files};
 use crate::tcp::Tcp;
+use polypath_document::Problems;
 
 /// Over one TCP connection, without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl TrafficKind for SingleFile {
     fn check(&self, key: &str, problems: &mut Problems) {
         let key = format!("{key}.size");
         at_least_a_byte(&key, self.size, problems);
-        of_size(&key, self.size, MOST_FILE, problems);
+        polypath_document::at_most(&key, self.size, MOST_FILE, problems);
     }
 
     fn largest_packets(&self, tcp: &Tcp) -> Vec<FlowPacket> {

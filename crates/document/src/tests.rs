@@ -27,6 +27,8 @@ struct Garden {
     gate: Gate,
 }
 
+impl Document for Garden {}
+
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Bed {
@@ -92,11 +94,11 @@ fn reads_a_good_document_and_finds_its_lines() {
     assert_eq!(locator.line_of("bed.1"), Some(9));
     assert_eq!(locator.line_of("bed.2"), None);
     assert_eq!(locator.line_of("gate"), None);
-    assert_eq!(locator.place("bed.0.crop").to_string(), "g.toml:6:8");
+    assert_eq!(locator.location("bed.0.crop").to_string(), "g.toml:6:8");
 }
 
 #[test]
-fn names_every_problem_at_once_in_the_order_of_the_lines() {
+fn reports_every_problem_in_the_order_of_lines() {
     let text = r#"nmae = "Eden"
 area = "large"
 months = 13
@@ -120,7 +122,7 @@ blade = -1
 }
 
 #[test]
-fn a_description_of_several_lines_is_told_in_one() {
+fn a_description_of_several_lines_is_printed_on_one() {
     assert_eq!(
         problems("name = \"x\"\nmonths = 13", &[]),
         ["g.toml:2:10: `months` is 13, but must be at most 12; The months in which it is open."]
@@ -132,7 +134,7 @@ fn a_description_of_several_lines_is_told_in_one() {
 }
 
 #[test]
-fn reports_every_error_of_the_syntax() {
+fn reports_every_syntax_error() {
     insta::assert_snapshot!(problems("name = \nmonths = 3 4\n[bed", &[]).join("\n"));
     assert_eq!(
         problems("name = \"x\"\nmonths = 99999999999999999999", &[]),
@@ -141,7 +143,7 @@ fn reports_every_error_of_the_syntax() {
 }
 
 #[test]
-fn an_override_that_is_too_large_is_not_called_a_string() {
+fn an_integer_override_out_of_range_is_not_reported_as_a_string() {
     assert_eq!(
         problems(GOOD, &["months=99999999999999999999"]),
         ["--set months=99999999999999999999: the integer 99999999999999999999 is out of range"]
@@ -149,7 +151,7 @@ fn an_override_that_is_too_large_is_not_called_a_string() {
 }
 
 #[test]
-fn the_document_is_no_key() {
+fn the_document_itself_is_not_printed_as_a_key() {
     let without = GOOD.replace("name = \"Eden\"\n", "");
     let found = problems(&without, &[]);
     assert!(
@@ -159,7 +161,7 @@ fn the_document_is_no_key() {
 }
 
 #[test]
-fn overrides_take_the_place_of_the_files_values() {
+fn overrides_replace_values_of_the_file() {
     let set = |text: &str| text.parse::<Override>().unwrap();
     let overrides = [
         set("bed.1.crop=carrot"),
@@ -174,7 +176,7 @@ fn overrides_take_the_place_of_the_files_values() {
     assert_eq!(garden.name, "The Park");
     assert_eq!(locator.line_of("bed.1.crop"), None);
     assert_eq!(
-        locator.place("bed.1.crop").to_string(),
+        locator.location("bed.1.crop").to_string(),
         "--set bed.1.crop=carrot"
     );
 }
@@ -194,7 +196,7 @@ fn problems_of_overrides_name_the_override() {
 }
 
 #[test]
-fn one_mistake_does_not_hide_the_next_and_stand_ins_are_not_blamed() {
+fn one_mistake_does_not_hide_the_next_and_stand_ins_are_not_reported() {
     let check = |garden: &Garden, problems: &mut Problems| {
         for (index, bed) in garden.bed.iter().enumerate() {
             if bed.interval < polypath_core::time::Duration::from_secs(60) {
@@ -211,7 +213,7 @@ fn one_mistake_does_not_hide_the_next_and_stand_ins_are_not_blamed() {
 }
 
 #[test]
-fn the_nearest_name_is_near() {
+fn only_a_similar_name_is_suggested() {
     let names = ["delay", "rate", "queue"];
     assert_eq!(nearest("dealy", names), Some("delay"));
     assert_eq!(nearest("Rate", names), Some("rate"));
@@ -220,7 +222,7 @@ fn the_nearest_name_is_near() {
 }
 
 #[test]
-fn a_missing_key_names_what_may_be_meant_to_be_it() {
+fn a_missing_key_suggests_a_similar_unknown_key() {
     let with = |key: &str| problems(&GOOD.replacen("name", key, 1), &[]);
     let found = with("naming");
     let wanted = "missing key `name` in the document; is `naming` meant to be it?";
@@ -237,7 +239,7 @@ fn a_missing_key_names_what_may_be_meant_to_be_it() {
 }
 
 #[test]
-fn of_very_many_problems_not_all_are_printed() {
+fn at_most_twenty_problems_are_printed() {
     let many: Vec<String> = (0..30).map(|n| format!("zzz{n} = 1\n")).collect();
     let many = many.concat();
     let errors = read::<Garden>(&format!("{many}{GOOD}"), "g.toml", &[]).unwrap_err();
@@ -258,14 +260,14 @@ fn deep_nesting_is_refused() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,80}", key in "\\PC{0,12}", value in "\\PC{0,12}") {
+    fn arbitrary_text_does_not_panic(text in "\\PC{0,80}", key in "\\PC{0,12}", value in "\\PC{0,12}") {
         let set = format!("{key}={value}").parse::<Override>();
         let overrides: Vec<Override> = set.into_iter().collect();
         let _ = read::<Garden>(&text, "g.toml", &overrides).map_err(|errors| errors.to_string());
     }
 
     #[test]
-    fn no_mutation_makes_it_panic_or_err_without_a_place(
+    fn a_mutated_document_does_not_panic_and_errors_have_a_location(
         at in 0..GOOD.len(),
         remove in 0_usize..12,
         insert in "[\\[\\]{}=\"'.#a-z0-9\n -]{0,6}",
@@ -275,7 +277,7 @@ proptest! {
         if let Err(errors) = read::<Garden>(&text, "g.toml", &[]) {
             let lines = text.split('\n').count();
             for problem in errors.problems() {
-                let Place::File { line, .. } = problem.place else {
+                let Location::File { line, .. } = problem.location else {
                     panic!("{problem}");
                 };
                 prop_assert!((1..=lines).contains(&line), "{problem}");

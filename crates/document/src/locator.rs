@@ -1,20 +1,20 @@
-//! Where the keys of a document stand.
+//! The positions of a document's keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::overrides::Override;
-use super::problem::{Place, Problem};
-use super::tree::{Node, Origin, Value};
+use crate::overrides::Override;
+use crate::problem::{Location, Problem};
+use crate::tree::{Node, Origin, Value};
 
-/// Names of the file and of the overrides that a document was read from.
+/// The names of the file and of the overrides from which a document is read.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     file: String,
     overrides: Vec<String>,
 }
 
-/// Finds the place of a key, given with its tables and positions in lists: `path.0.link.2.rate`.
+/// Finds the location of a key, given with its tables and list indices: `path.0.link.2.rate`.
 #[derive(Clone, Debug)]
 pub struct Locator {
     source: Source,
@@ -22,32 +22,32 @@ pub struct Locator {
 }
 
 impl Source {
-    pub(super) fn new(file: &str, overrides: &[Override]) -> Self {
+    pub(crate) fn new(file: &str, overrides: &[Override]) -> Self {
         Self {
             file: file.to_owned(),
             overrides: (overrides.iter().map(|each| each.argument().to_owned())).collect(),
         }
     }
 
-    pub(super) fn place(&self, origin: Origin) -> Place {
+    pub(crate) fn location(&self, origin: Origin) -> Location {
         match origin {
             Origin::File { line, column } => self.at(line, column),
             Origin::Override(number) => match self.overrides.get(number) {
-                Some(text) => Place::Argument(text.clone()),
+                Some(text) => Location::Argument(text.clone()),
                 None => self.at(1, 1),
             },
             Origin::StandIn => self.at(1, 1),
         }
     }
 
-    /// The path of a file that the document names.
-    pub(super) fn beside(&self, file: &str) -> String {
+    /// The path of a file that the document names, in the folder of the document.
+    pub(crate) fn sibling(&self, file: &str) -> String {
         let path = Path::new(&self.file).with_file_name(file);
         path.display().to_string()
     }
 
-    fn at(&self, line: usize, column: usize) -> Place {
-        Place::File {
+    fn at(&self, line: usize, column: usize) -> Location {
+        Location::File {
             name: self.file.clone(),
             line,
             column,
@@ -56,13 +56,13 @@ impl Source {
 }
 
 impl Locator {
-    pub(super) fn new(source: Source, root: &Node) -> Self {
+    pub(crate) fn new(source: Source, root: &Node) -> Self {
         let mut origins = BTreeMap::new();
         enter(&mut origins, String::new(), root);
         Self { source, origins }
     }
 
-    /// The line of a key's value in the file, from 1; `None` if the file does not have it.
+    /// The line of a key's value in the file, from 1; `None` if the file does not contain it.
     #[must_use]
     pub fn line_of(&self, key: &str) -> Option<usize> {
         match self.origins.get(key)? {
@@ -71,13 +71,13 @@ impl Locator {
         }
     }
 
-    /// The place of a key's value, or that of the innermost table that would hold it.
+    /// The location of a key's value, or that of the innermost enclosing table.
     #[must_use]
-    pub fn place(&self, key: &str) -> Place {
-        self.source.place(self.origin(key))
+    pub fn location(&self, key: &str) -> Location {
+        self.source.location(self.origin(key))
     }
 
-    /// A problem with the value of a key, for checks that follow the reading.
+    /// A problem with the value of a key, for checks after reading.
     #[must_use]
     pub fn problem(
         &self,
@@ -85,24 +85,25 @@ impl Locator {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Problem {
-        Problem::new(self.place(key), message, remedy)
+        Problem::new(self.location(key), message, remedy)
     }
 
-    pub(super) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether the document or an override has the key itself.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    /// Whether the document or an override contains the key itself.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
         self.origins.contains_key(key)
     }
 
-    /// Whether an override has set the key, or a table that holds it.
-    pub(super) fn is_overridden(&self, key: &str) -> bool {
+    /// Whether an override sets the key or an enclosing table.
+    pub(crate) fn is_overridden(&self, key: &str) -> bool {
         self.has(key) && matches!(self.origin(key), Origin::Override(_))
     }
 
-    pub(super) fn is_stand_in(&self, key: &str) -> bool {
+    pub(crate) fn is_stand_in(&self, key: &str) -> bool {
         self.origin(key) == Origin::StandIn
     }
 

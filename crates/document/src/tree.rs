@@ -1,4 +1,4 @@
-//! A TOML document as a tree that knows where each value stands.
+//! A TOML document as a tree whose values know their positions.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,30 +6,30 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::locator::Source;
-use super::problem::{Errors, Problem};
+use crate::locator::Source;
+use crate::problem::{Errors, Problem};
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// The file, at a line and column, both from 1.
     File { line: usize, column: usize },
-    /// The `--set` argument of this position.
+    /// The `--set` argument of this index.
     Override(usize),
-    /// A stand-in for what was refused or missing.
+    /// A stand-in for a refused or missing value.
     StandIn,
 }
 
-/// A value with its place.
+/// A value with its origin.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) origin: Origin,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) origin: Origin,
+    pub(crate) value: Value,
 }
 
-/// A value of TOML.
+/// A TOML value.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -41,27 +41,30 @@ pub(super) enum Value {
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    /// Where the key itself stands.
-    pub(super) origin: Origin,
-    pub(super) node: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// The origin of the key itself.
+    pub(crate) origin: Origin,
+    pub(crate) node: Node,
 }
 
-/// Parses a whole document; the errors are all those of its syntax.
-pub(super) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
+/// Parses a whole document.
+///
+/// # Errors
+/// All syntax errors.
+pub(crate) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
     let lines = Lines::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut problems: Vec<Problem> = errors
         .iter()
         .map(|error| {
             let origin = lines.origin(&error.span().unwrap_or(0..0));
-            Problem::new(source.place(origin), error.message(), "")
+            Problem::new(source.location(origin), error.message(), "")
         })
         .collect();
     let mut locate = |span: Range<usize>| lines.origin(&span);
     let mut refuse = |origin, message: String| {
-        problems.push(Problem::new(source.place(origin), message, ""));
+        problems.push(Problem::new(source.location(origin), message, ""));
     };
     let root = Node {
         origin: Origin::File { line: 1, column: 1 },
@@ -73,9 +76,11 @@ pub(super) fn parse(text: &str, source: &Source) -> Result<Node, Errors> {
     Err(Errors::new(problems))
 }
 
-/// Reads the value of an override: as TOML, or else as the text that it is; the error is what is wrong with
-/// what is TOML.
-pub(super) fn parse_override(text: &str, number: usize) -> Result<Node, String> {
+/// Reads the value of an override as TOML, or else as a string.
+///
+/// # Errors
+/// A message for users, for TOML with values out of range.
+pub(crate) fn parse_override(text: &str, number: usize) -> Result<Node, String> {
     let origin = Origin::Override(number);
     let Ok(value) = DeValue::parse(text) else {
         let value = Value::Text(text.to_owned());
@@ -122,7 +127,7 @@ fn table_of(table: &DeTable<'_>, locate: Locate<'_>, refuse: Refuse<'_>) -> Valu
     Value::Table(table.iter().map(entry).collect())
 }
 
-/// The offsets at which the lines of a text begin.
+/// The offsets of the lines of a text.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -152,7 +157,7 @@ impl<'a> Lines<'a> {
 }
 
 impl Entry {
-    pub(super) fn new(key: &str, origin: Origin, node: Node) -> Self {
+    pub(crate) fn new(key: &str, origin: Origin, node: Node) -> Self {
         Self {
             key: key.to_owned(),
             origin,
@@ -182,8 +187,8 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// The name of the type, as a JSON schema has it.
-    pub(super) fn type_name(&self) -> &'static str {
+    /// The name of the type in a JSON schema.
+    pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::Text(_) | Value::Datetime(_) => "string",
             Value::Integer(_) => "integer",
@@ -196,16 +201,16 @@ impl Value {
 }
 
 impl Node {
-    /// A table without keys, as an empty file has it.
-    pub(super) const fn empty() -> Self {
+    /// The table of an empty file.
+    pub(crate) const fn empty() -> Self {
         Self {
             origin: Origin::File { line: 1, column: 1 },
             value: Value::Table(Vec::new()),
         }
     }
 
-    /// The value of a key, if this is a table that has it.
-    pub(super) fn entry(&self, key: &str) -> Option<&Node> {
+    /// The value of a key, if this is a table that contains it.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Node> {
         match &self.value {
             Value::Table(entries) => {
                 let found = entries.iter().find(|entry| entry.key == key);

@@ -1,70 +1,81 @@
-//! What is wrong with a document, where, and what would be right.
+//! Problems of a document, with their locations and remedies.
 
 use std::fmt;
 
-use super::locator::Locator;
-use super::tree::Origin;
+use crate::locator::Locator;
+use crate::tree::Origin;
 
-/// A place in a file that the document names, from 1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Spot {
+/// A position in a file that the document names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePosition {
+    /// A line, from 1.
     Line(usize),
+    /// A record of a binary file, from 1.
     Record(usize),
 }
 
-/// Where a problem stands.
+/// A file that the document names.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedFile<'a> {
+    /// The key whose value is the name.
+    pub key: &'a str,
+    /// The name, relative to the document.
+    pub name: &'a str,
+}
+
+/// The location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// In an argument of the command line, such as `--set KEY=VALUE`.
     Argument(String),
-    /// In a binary file, in a record, which counts from 1.
+    /// In a record of a binary file.
     Record {
         /// The file's name.
         name: String,
-        /// The record.
+        /// The record, from 1.
         record: usize,
     },
-    /// In a file, at a line and column that both count from 1.
+    /// At a line and column of a file.
     File {
-        /// The file's name as the caller gave it.
+        /// The file's name as the caller passed it.
         name: String,
-        /// The line.
+        /// The line, from 1.
         line: usize,
-        /// The column, in characters.
+        /// The column in characters, from 1.
         column: usize,
     },
 }
 
-/// One thing that is wrong, with its remedy.
+/// A mistake in a document, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Whether it may be the consequence of another, and go away with it.
+    /// Whether it may be the consequence of another problem.
     pub follows: bool,
-    /// Where it stands.
-    pub place: Place,
-    /// What is wrong.
+    /// Its location.
+    pub location: Location,
+    /// The description of the mistake.
     pub message: String,
-    /// What would be right; may be empty.
+    /// The correction; may be empty.
     pub remedy: String,
 }
 
-/// All that is wrong with a document; never empty.
+/// All problems of a document; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(Vec<Problem>);
 
-/// The problems that were found so far, and the locator by which checks name places.
+/// The problems found so far, and the locations of the document's keys.
 #[derive(Debug)]
 pub struct Problems {
     locator: Locator,
     found: Vec<Problem>,
 }
 
-/// Two words of which one may stand for the other are at least so alike (Jaro and Winkler; 0 to 1).
-const LEAST_LIKENESS: f64 = 0.7;
-/// So many problems are printed; a file of another kind altogether has thousands.
-const MOST_PRINTED: usize = 20;
+/// The least Jaro-Winkler similarity (0 to 1) at which an unknown key may be a misspelt missing key.
+const MIN_SIMILARITY: f64 = 0.7;
+/// The number of problems that are printed; a file of another kind has thousands.
+const MAX_PRINTED: usize = 20;
 
-/// The candidate that is most like `word`, if one is like enough to be meant.
+/// The candidate nearest to `word`, if one is near enough to be a likely misspelling.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
@@ -78,10 +89,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 impl Problem {
-    pub(super) fn new(place: Place, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        location: Location,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self {
             follows: false,
-            place,
+            location,
             message: message.into(),
             remedy: remedy.into(),
         }
@@ -89,47 +104,47 @@ impl Problem {
 }
 
 impl Problems {
-    pub(super) fn new(locator: Locator, found: Vec<Problem>) -> Self {
+    pub(crate) fn new(locator: Locator, found: Vec<Problem>) -> Self {
         Self { locator, found }
     }
 
-    /// Reports that the value at `key` (`path.0.link.2.rate`) is wrong, and what would be right.
+    /// Reports a problem with the value at `key` (`path.0.link.2.rate`).
     ///
-    /// It is dropped where the value is a stand-in for one that was refused already.
+    /// It is dropped where the value is a stand-in for a refused one.
     pub fn report(&mut self, key: &str, message: impl Into<String>, remedy: impl Into<String>) {
         if !self.locator.is_stand_in(key) {
             self.found.push(self.locator.problem(key, message, remedy));
         }
     }
 
-    /// Reports that something in another file, which the document names at `key`, is wrong.
-    pub(crate) fn report_in(
+    /// Reports a problem in another file that the document names.
+    pub fn report_in_file(
         &mut self,
-        (key, file): (&str, &str),
-        spot: Spot,
+        file: NamedFile<'_>,
+        position: FilePosition,
         message: impl Into<String>,
         remedy: &str,
     ) {
-        let name = self.locator.source().beside(file);
-        let place = match spot {
-            Spot::Line(line) => Place::File {
+        let name = self.locator.source().sibling(file.name);
+        let location = match position {
+            FilePosition::Line(line) => Location::File {
                 name,
                 line,
                 column: 1,
             },
-            Spot::Record(record) => Place::Record { name, record },
+            FilePosition::Record(record) => Location::Record { name, record },
         };
         let remedy = format!(
             "{remedy} (the file is named at {})",
-            self.locator.place(key)
+            self.locator.location(file.key)
         );
-        self.found.push(Problem::new(place, message, remedy));
+        self.found.push(Problem::new(location, message, remedy));
     }
 
-    /// Reports that the values at `keys` do not go together, and what would; the place is that of the first
-    /// that an override has set, or else of the first that the document has.
+    /// Reports that the values at `keys` are inconsistent, at the first that an override sets, or else at the first
+    /// that the document contains.
     ///
-    /// It is dropped where one of the values is a stand-in for one that was refused already.
+    /// It is dropped where one of the values is a stand-in for a refused one.
     pub fn report_among(
         &mut self,
         keys: &[&str],
@@ -139,15 +154,14 @@ impl Problems {
         if keys.iter().any(|key| self.locator.is_stand_in(key)) {
             return;
         }
-        let set = keys.iter().find(|key| self.locator.is_overridden(key));
+        let overridden = keys.iter().find(|key| self.locator.is_overridden(key));
         let written = || keys.iter().find(|key| self.locator.has(key));
-        let key = set.or_else(written).or(keys.first());
+        let key = overridden.or_else(written).or(keys.first());
         let key = key.copied().unwrap_or_default();
         self.found.push(self.locator.problem(key, message, remedy));
     }
 
-    /// Reports, like [`Self::report_among`], a `name` that is none of the `known`, with the nearest of them
-    /// as the remedy.
+    /// Reports, like [`Self::report_among`], a `name` that is not one of `known`; the remedy suggests the nearest of them.
     pub fn report_unknown<'a>(
         &mut self,
         keys: &[&str],
@@ -162,46 +176,46 @@ impl Problems {
         );
     }
 
-    /// Where the keys of the document stand.
+    /// The locations of the document's keys.
     #[must_use]
     pub fn locator(&self) -> &Locator {
         &self.locator
     }
 
-    pub(super) fn report_failure(&mut self, origin: Option<Origin>, message: String) {
+    pub(crate) fn report_failure(&mut self, origin: Option<Origin>, message: String) {
         if origin == Some(Origin::StandIn) && !self.found.is_empty() {
             return;
         }
         let origin = origin.unwrap_or(Origin::File { line: 1, column: 1 });
-        let place = self.locator.source().place(origin);
-        self.found.push(Problem::new(place, message, ""));
+        let location = self.locator.source().location(origin);
+        self.found.push(Problem::new(location, message, ""));
     }
 
-    pub(super) fn finish(self) -> Result<Locator, Errors> {
+    pub(crate) fn finish(self) -> Result<Locator, Errors> {
         if self.found.is_empty() {
             return Ok(self.locator);
         }
         Err(self.into_errors())
     }
 
-    pub(super) fn into_errors(self) -> Errors {
+    pub(crate) fn into_errors(self) -> Errors {
         Errors::new(self.found)
     }
 }
 
-/// The one of `words`, none of which means anything, that may have been written for `name`: more alike by far than by chance.
-pub(super) fn mistyped<'a>(
+/// The one of the unknown `words` that is most similar to `name`, if it is similar enough to be a misspelling of it.
+pub(crate) fn mistyped<'a>(
     name: &str,
     words: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let alike = |word: &str| strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase());
-    let all = words.into_iter().map(|word| (word, alike(word)));
-    let (word, alike) = all.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    (alike >= LEAST_LIKENESS).then_some(word)
+    let similarity = |word: &str| strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase());
+    let all = words.into_iter().map(|word| (word, similarity(word)));
+    let (word, similarity) = all.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (similarity >= MIN_SIMILARITY).then_some(word)
 }
 
-/// "did you mean" the nearest, or all that is known.
-pub(super) fn suggestion<'a>(
+/// A remedy that suggests the nearest known name, or lists all known names.
+pub(crate) fn suggestion<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
@@ -211,8 +225,8 @@ pub(super) fn suggestion<'a>(
     one_of(known)
 }
 
-/// All that is known.
-pub(super) fn one_of<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
+/// A remedy that lists all known names.
+pub(crate) fn one_of<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     let all: Vec<String> = known.into_iter().map(|name| format!("`{name}`")).collect();
     match all.len() {
         0 => "there is none".to_owned(),
@@ -222,14 +236,14 @@ pub(super) fn one_of<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Errors {
-    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+    pub(crate) fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort();
         problems.dedup();
         Self(problems)
     }
 
-    /// The problems: those of overrides, then those of the file in the order of its lines, then those that may
-    /// follow from others.
+    /// The problems: those of overrides, those of the file in the order of its lines, then those that may be
+    /// consequences of others.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.0
@@ -242,19 +256,19 @@ impl From<Problem> for Errors {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
-            Place::Record { name, record } => write!(f, "{name}: record {record}"),
-            Place::Argument(text) => f.write_str(text),
+            Location::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
+            Location::Record { name, record } => write!(f, "{name}: record {record}"),
+            Location::Argument(text) => f.write_str(text),
         }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
+        write!(f, "{}: {}", self.location, self.message)?;
         if self.remedy.is_empty() {
             return Ok(());
         }
@@ -264,13 +278,13 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().take(MOST_PRINTED).enumerate() {
+        for (index, problem) in self.0.iter().take(MAX_PRINTED).enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
             write!(f, "{problem}")?;
         }
-        match self.0.len().saturating_sub(MOST_PRINTED) {
+        match self.0.len().saturating_sub(MAX_PRINTED) {
             0 => Ok(()),
             more => write!(f, "\nand {more} more"),
         }

@@ -1,26 +1,44 @@
-//! What a JSON schema that was derived from a type says.
+//! Queries of a JSON schema that is derived from a type.
 
 use serde_json::Value as Json;
 
-use super::notation::{Notation, notation};
-use super::tree::{Entry, Node, Origin, Value};
+use crate::notation::{self, Notation};
+use crate::tree::{Entry, Node, Origin, Value};
 
-/// A schema with its definitions.
+/// A schema with its definitions and notations.
 #[derive(Clone, Copy)]
-pub(super) struct Schemas<'a> {
-    pub(super) root: &'a Json,
+pub(crate) struct Schemas<'a> {
+    root: &'a Json,
+    notations: &'static [Notation],
 }
 
-/// How deep stand-ins nest; a type that contains itself ends here.
+/// A key whose value selects one of several tables.
+pub(crate) struct Tag<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) schemas: Vec<TaggedSchema<'a>>,
+}
+
+/// The schema of the tables with this value of the tag.
+pub(crate) struct TaggedSchema<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) schema: &'a Json,
+}
+
+/// The greatest depth of nested stand-ins; it bounds those of recursive types.
 const DEPTH: usize = 16;
 
-/// The text of a key of a schema, empty if there is none.
-pub(super) fn text_of<'a>(schema: &'a Json, key: &str) -> &'a str {
+/// The text at a key of a schema; empty without one.
+pub(crate) fn text_of<'a>(schema: &'a Json, key: &str) -> &'a str {
     schema.get(key).and_then(Json::as_str).unwrap_or("")
 }
 
-/// A type of JSON schema in the words of TOML.
-pub(super) fn spoken(type_name: &str) -> &'static str {
+/// The name of the definition that a schema refers to.
+fn definition_name(schema: &Json) -> Option<&str> {
+    text_of(schema, "$ref").strip_prefix("#/$defs/")
+}
+
+/// The TOML name of a JSON schema type, with its article.
+pub(crate) fn toml_type(type_name: &str) -> &'static str {
     match type_name {
         "string" => "a string",
         "integer" => "an integer",
@@ -33,30 +51,38 @@ pub(super) fn spoken(type_name: &str) -> &'static str {
 }
 
 impl<'a> Schemas<'a> {
+    pub(crate) fn new(root: &'a Json, notations: &'static [Notation]) -> Self {
+        Self { root, notations }
+    }
+
+    /// The schema of the whole document.
+    pub(crate) fn root(self) -> &'a Json {
+        self.root
+    }
+
     /// The schema itself, or the definition that it refers to.
-    pub(super) fn resolve(self, schema: &'a Json) -> &'a Json {
+    pub(crate) fn resolve(self, schema: &'a Json) -> &'a Json {
         let definition = self.definition(schema);
-        definition.map_or(schema, |(_, inner)| self.resolve(inner))
+        definition.map_or(schema, |inner| self.resolve(inner))
     }
 
     /// The notation of the texts that the schema admits, if they have one.
-    pub(super) fn notation(self, schema: &'a Json) -> Option<Notation> {
-        self.definition(schema).and_then(|(name, _)| notation(name))
+    pub(crate) fn notation(self, schema: &'a Json) -> Option<&'static Notation> {
+        notation::find(self.notations, definition_name(schema)?)
     }
 
-    fn definition(self, schema: &'a Json) -> Option<(&'a str, &'a Json)> {
-        let name = text_of(schema, "$ref").strip_prefix("#/$defs/")?;
-        Some((name, self.root.get("$defs")?.get(name)?))
+    fn definition(self, schema: &'a Json) -> Option<&'a Json> {
+        self.root.get("$defs")?.get(definition_name(schema)?)
     }
 
-    /// The alternatives of which one must fit, if there are any.
-    pub(super) fn alternatives(schema: &'a Json) -> Option<Vec<&'a Json>> {
+    /// The alternatives of which a value must match one, if there are any.
+    pub(crate) fn alternatives(schema: &'a Json) -> Option<Vec<&'a Json>> {
         let list = schema.get("anyOf").or(schema.get("oneOf"))?;
         list.as_array().map(|list| list.iter().collect())
     }
 
-    /// The words of which the value must be one, if the schema admits nothing else.
-    pub(super) fn words(self, schema: &'a Json) -> Option<Vec<&'a str>> {
+    /// The words that the schema admits, if it admits nothing else.
+    pub(crate) fn words(self, schema: &'a Json) -> Option<Vec<&'a str>> {
         let schema = self.resolve(schema);
         if let Some(word) = schema.get("const") {
             return word.as_str().map(|word| vec![word]);
@@ -71,7 +97,7 @@ impl<'a> Schemas<'a> {
         inner.map(|words| words.concat())
     }
 
-    /// The types that a schema without references names; none if it admits all.
+    /// The types of a schema without references; empty if it admits all.
     fn types(schema: &'a Json) -> Vec<&'a str> {
         match schema.get("type") {
             Some(Json::String(one)) => vec![one],
@@ -81,7 +107,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// Whether the schema admits values of this type.
-    pub(super) fn admits(self, schema: &'a Json, value: &Value) -> bool {
+    pub(crate) fn admits(self, schema: &'a Json, value: &Value) -> bool {
         let schema = self.resolve(schema);
         if let Some(alternatives) = Self::alternatives(schema) {
             return alternatives.iter().any(|each| self.admits(each, value));
@@ -93,15 +119,18 @@ impl<'a> Schemas<'a> {
             || (found == "integer" && types.contains(&"number"))
     }
 
-    /// The types that the schema admits, in words.
-    pub(super) fn wanted(self, schema: &'a Json) -> String {
+    /// The TOML names of the types that the schema admits.
+    pub(crate) fn wanted(self, schema: &'a Json) -> String {
         let types = self.all_types(schema).into_iter();
-        let mut names: Vec<&str> = types.filter(|name| *name != "null").map(spoken).collect();
+        let mut names: Vec<&str> = types
+            .filter(|name| *name != "null")
+            .map(toml_type)
+            .collect();
         names.dedup();
         names.join(" or ")
     }
 
-    /// The types that the schema, or one of its alternatives, names.
+    /// The types of the schema or of its alternatives.
     fn all_types(self, schema: &'a Json) -> Vec<&'a str> {
         let schema = self.resolve(schema);
         match Self::alternatives(schema) {
@@ -114,7 +143,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// The keys that a table must have.
-    pub(super) fn required(self, schema: &'a Json) -> Vec<&'a str> {
+    pub(crate) fn required(self, schema: &'a Json) -> Vec<&'a str> {
         let list = self
             .resolve(schema)
             .get("required")
@@ -125,11 +154,8 @@ impl<'a> Schemas<'a> {
             .collect()
     }
 
-    /// The key whose word tells several tables apart, with the word of each.
-    pub(super) fn tag(
-        self,
-        alternatives: &[&'a Json],
-    ) -> Option<(&'a str, Vec<(&'a str, &'a Json)>)> {
+    /// The tag of several tables: the key whose value differs between them.
+    pub(crate) fn tag(self, alternatives: &[&'a Json]) -> Option<Tag<'a>> {
         let properties = |each: &&'a Json| self.resolve(each).get("properties")?.as_object();
         let first = alternatives.first().and_then(properties)?;
         if alternatives.len() < 2 {
@@ -138,15 +164,15 @@ impl<'a> Schemas<'a> {
         first.keys().find_map(|key| {
             let word = |each: &&'a Json| {
                 let word = properties(each)?.get(key)?.get("const")?.as_str()?;
-                Some((word, *each))
+                Some(TaggedSchema { word, schema: each })
             };
-            let words: Option<Vec<_>> = alternatives.iter().map(word).collect();
-            words.map(|words| (key.as_str(), words))
+            let tagged: Option<Vec<_>> = alternatives.iter().map(word).collect();
+            tagged.map(|schemas| Tag { key, schemas })
         })
     }
 
     /// A value that the schema admits.
-    pub(super) fn stand_in(self, schema: &'a Json) -> Node {
+    pub(crate) fn stand_in(self, schema: &'a Json) -> Node {
         self.example(schema, DEPTH)
     }
 
@@ -186,7 +212,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// The least number that the schema admits, but 1 where it admits 0.
+/// The least number of at least 1 that the schema admits, or the greatest below 1.
 fn least(schema: &Json) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
     let number = bound("minimum").unwrap_or(0.0).max(1.0);
@@ -201,8 +227,8 @@ fn least(schema: &Json) -> Value {
     }
 }
 
-/// The greatest number that the schema admits: stated, or that of the integer's width.
-pub(super) fn greatest(schema: &Json) -> Option<f64> {
+/// The greatest number that the schema admits: its maximum, or that of the integer's width.
+pub(crate) fn greatest(schema: &Json) -> Option<f64> {
     let width = match text_of(schema, "format") {
         "uint32" => Some(f64::from(u32::MAX)),
         "int32" => Some(f64::from(i32::MAX)),

@@ -1,31 +1,31 @@
-//! A tree against the JSON schema of the type that it is to become.
+//! Inspection of a tree against the JSON schema of the wanted type.
 //!
-//! Of JSON schema this knows what a derived schema says: types, properties, required keys, items, ranges,
-//! words, and alternatives by type, by tag or by required keys.
+//! It covers the part of JSON schema that derived schemas use: types, properties, required keys, items, ranges,
+//! constants, and alternatives by type, by tag or by required keys.
 
 use serde_json::Value as Json;
 
-use super::locator::Source;
-use super::problem::{Problem, mistyped, nearest, one_of, suggestion};
-use super::schema::{Schemas, greatest, spoken, text_of};
-use super::tree::{Entry, Node, Origin, Value};
+use crate::locator::Source;
+use crate::problem::{Problem, mistyped, nearest, one_of, suggestion};
+use crate::schema::{Schemas, Tag, greatest, text_of, toml_type};
+use crate::tree::{Entry, Node, Origin, Value};
 
-/// Reports what the schema does not admit, and gives the tree with stand-ins in its place.
-pub(super) fn inspect(
-    schema: &Json,
+/// Reports what the schema does not admit, and returns the tree with stand-ins for it.
+pub(crate) fn inspect(
+    schemas: Schemas<'_>,
     root: &Node,
     source: &Source,
     problems: &mut Vec<Problem>,
 ) -> Node {
     let mut inspector = Inspector {
-        schemas: Schemas { root: schema },
+        schemas,
         source,
         problems,
     };
-    inspector.visit(DOCUMENT, schema, root)
+    inspector.visit(DOCUMENT, schemas.root(), root)
 }
 
-/// What messages call the root.
+/// The name of the root in messages.
 const DOCUMENT: &str = "the document";
 
 struct Inspector<'a> {
@@ -34,11 +34,11 @@ struct Inspector<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// Why a value is not admitted, and what would be.
+/// Why a value is not admitted, with the remedy.
 struct Refusal {
     message: String,
     remedy: String,
-    /// Where the reason stands, if not where the value begins.
+    /// The position of the mistake; by default that of the value.
     origin: Option<Origin>,
 }
 
@@ -54,7 +54,7 @@ impl Refusal {
 }
 
 impl<'a> Inspector<'a> {
-    /// The node as far as the schema admits it; `name` is what messages call it.
+    /// Returns the node, with stand-ins for what the schema does not admit; `name` is its name in messages.
     fn visit(&mut self, name: &str, schema: &'a Json, node: &Node) -> Node {
         self.examine(name, schema, node).unwrap_or_else(|refusal| {
             let origin = refusal.origin.unwrap_or(node.origin);
@@ -64,8 +64,8 @@ impl<'a> Inspector<'a> {
     }
 
     fn report(&mut self, origin: Origin, message: String, remedy: String) {
-        let place = self.source.place(origin);
-        self.problems.push(Problem::new(place, message, remedy));
+        let location = self.source.location(origin);
+        self.problems.push(Problem::new(location, message, remedy));
     }
 
     fn examine(&mut self, name: &str, schema: &'a Json, node: &Node) -> Result<Node, Refusal> {
@@ -100,14 +100,14 @@ impl<'a> Inspector<'a> {
     fn wrong_type(&self, name: &str, schema: &'a Json, node: &Node) -> Refusal {
         let inner = self.schemas.resolve(schema);
         let wanted = self.schemas.wanted(inner);
-        let found = spoken(node.value.type_name());
+        let found = toml_type(node.value.type_name());
         Refusal::new(
             format!("`{name}` is {found}, where {wanted} is wanted"),
             description(inner),
         )
     }
 
-    /// The alternative that the node is meant to be: by its type, then its tag, then its required keys.
+    /// Selects the intended alternative by the node's type, then its tag, then its required keys.
     fn choose(
         &self,
         name: &str,
@@ -117,8 +117,8 @@ impl<'a> Inspector<'a> {
     ) -> Result<&'a Json, Refusal> {
         let admitting = |each: &&&'a Json| self.schemas.admits(each, &node.value);
         let fitting: Vec<&'a Json> = alternatives.iter().filter(admitting).copied().collect();
-        if let Some((tag, words)) = self.schemas.tag(&fitting) {
-            let known = words.iter().map(|(word, _)| *word);
+        if let Some(Tag { key: tag, schemas }) = self.schemas.tag(&fitting) {
+            let known = schemas.iter().map(|tagged| tagged.word);
             let Some(given) = node.entry(tag) else {
                 let message = missing(tag, name);
                 return Err(Refusal::new(message, one_of(known)));
@@ -129,12 +129,12 @@ impl<'a> Inspector<'a> {
                 origin: Some(given.origin),
             };
             let Value::Text(text) = &given.value else {
-                let found = spoken(given.value.type_name());
+                let found = toml_type(given.value.type_name());
                 let message = format!("`{tag}` is {found}, where a string is wanted");
                 return Err(refuse(message, one_of(known)));
             };
-            let chosen = words.iter().find(|(word, _)| word == text);
-            let chosen = chosen.map(|(_, schema)| *schema);
+            let chosen = schemas.iter().find(|tagged| tagged.word == text);
+            let chosen = chosen.map(|tagged| tagged.schema);
             let unknown = || refuse(format!("unknown {tag} `{text}`"), suggestion(text, known));
             return chosen.ok_or_else(unknown);
         }
@@ -189,7 +189,7 @@ impl<'a> Inspector<'a> {
                 |word| format!("is `{word}` meant to be it?"),
             );
             self.report(node.origin, missing(key, name), remedy);
-            // A key that is missing beside one that is unknown may be that one, badly misspelt.
+            // An unknown key next to a missing one may be the missing one, badly misspelt.
             if let Some(problem) = self.problems.last_mut().filter(|_| !unknown.is_empty()) {
                 problem.follows = true;
             }
@@ -202,7 +202,7 @@ impl<'a> Inspector<'a> {
         }
     }
 
-    /// The property that an entry is, or is meant to be, with its schema; an unknown key is reported.
+    /// The key of the property that an entry is meant to be, with its schema; reports an unknown key.
     fn property<'k>(
         &mut self,
         schema: &'a Json,
@@ -223,10 +223,10 @@ impl<'a> Inspector<'a> {
         }
         let known = properties.into_iter().flatten();
         let names = known.clone().map(|(key, _)| key.as_str());
-        let place = self.source.place(entry.origin);
+        let location = self.source.location(entry.origin);
         let message = format!("unknown key `{}`", entry.key);
         let remedy = suggestion(&entry.key, names.clone());
-        self.problems.push(Problem::new(place, message, remedy));
+        self.problems.push(Problem::new(location, message, remedy));
         let meant = nearest(&entry.key, names)?;
         let taken = entries.iter().any(|other| other.key == meant);
         let (key, inner) = known.into_iter().find(|(key, _)| *key == meant)?;
@@ -241,14 +241,14 @@ fn missing(key: &str, name: &str) -> String {
     }
 }
 
-/// The first paragraph of the description of a schema, in one line.
+/// The first paragraph of the description of a schema, on one line.
 fn description(schema: &Json) -> String {
     let paragraph = text_of(schema, "description").split("\n\n").next();
     let words = paragraph.unwrap_or_default().split_whitespace();
     words.collect::<Vec<&str>>().join(" ")
 }
 
-/// The description of a schema as part of a sentence: its first clause, without a capital.
+/// The first clause of the description of a schema, with a lower-case initial.
 fn sentence(schema: &Json) -> Option<String> {
     let text = description(schema);
     let ends = text.match_indices(['.', ';']).find(|(at, _)| {
@@ -269,7 +269,7 @@ fn check_word(name: &str, words: &[&str], node: &Node) -> Result<Node, Refusal> 
             Err(Refusal::new(message, suggestion(text, known)))
         }
         other => {
-            let found = spoken(other.type_name());
+            let found = toml_type(other.type_name());
             let message = format!("`{name}` is {found}, where a string is wanted");
             Err(Refusal::new(message, one_of(known)))
         }

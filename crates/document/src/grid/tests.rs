@@ -25,11 +25,11 @@ fn a_grid_has_every_combination_in_order() {
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_its_line() {
+fn a_swept_key_without_a_list_is_refused_with_its_line() {
     for text in ["\n[sweep]\nseed = 1", "\n[sweep]\nseed = []"] {
         let errors = grid(text, "x.toml", &[]).unwrap_err().to_string();
         assert!(
-            errors.starts_with("x.toml:3:8: `seed` is to be swept"),
+            errors.starts_with("x.toml:3:8: `seed` is swept"),
             "{errors}"
         );
     }
@@ -44,7 +44,7 @@ fn too_many_combinations_are_refused() {
 }
 
 #[test]
-fn what_says_nothing_new_or_is_set_elsewhere_too_is_refused() {
+fn redundant_axes_and_overrides_of_swept_keys_are_refused() {
     let file = "flow = [{ name = \"f\" }]\n[sweep]\n";
     for (sweep, set, wanted) in [
         (

@@ -1,28 +1,28 @@
-//! The combinations of values that a `[sweep]` asks for.
+//! The combinations of the values of a `[sweep]` table.
 
 use std::collections::BTreeSet;
 
-use super::locator::Source;
-use super::overrides::{Override, by_position};
-use super::problem::{Errors, Problem};
-use super::tree::{self, Node, Origin, Value};
+use crate::locator::Source;
+use crate::overrides::{Override, by_index};
+use crate::problem::{Errors, Problem};
+use crate::tree::{self, Node, Origin, Value};
 
-/// The key of the table at the top of a file.
+/// The key of the table at the top level of a file.
 const KEY: &str = "sweep";
 /// The greatest number of combinations.
-const MOST_POINTS: usize = 100_000;
+const MAX_POINTS: usize = 100_000;
 
-/// Keys that say what a file is, and not what is run.
+/// Keys that describe the file and not what is run.
 const NOT_SWEPT: [&str; 4] = ["name", "schema", "sweep", "title"];
 
-/// Every combination of the values in `[sweep]`, as overrides in the order of the file, the values of the last key
-/// changing fastest; a single empty one without a sweep. `overrides` are those that are set in all of them.
+/// Returns every combination of the values in `[sweep]` as overrides in the order of the file; the value of the last key
+/// changes fastest. Without a sweep it returns a single empty combination. `overrides` apply to all combinations.
 ///
-/// What is wrong with a key or a value shows when the file is read with these overrides, with the line in `[sweep]`.
+/// Wrong keys and values are reported when the file is read with these overrides, with their line in `[sweep]`.
 ///
 /// # Errors
-/// Syntax errors of the file; what is no list, or an empty one; equal values; keys that are swept twice, set by an
-/// override, too, or not to be swept; too many combinations.
+/// Syntax errors of the file; values that are not a list or an empty one; equal values; keys that are swept twice, also
+/// set by an override, or cannot be swept; too many combinations.
 pub fn grid(
     text: &str,
     file_name: &str,
@@ -34,7 +34,7 @@ pub fn grid(
     if let Some(sweep) = root.entry(KEY) {
         collect(String::new(), sweep, &mut axes).map_err(|wrong| wrong.problem(&source))?;
     }
-    // The parser gives tables in the order of the alphabet.
+    // The parser returns tables in alphabetical order.
     axes.sort_by_key(|axis| axis.origin);
     let mut problems = Vec::new();
     check_axes(&root, &axes, &source, &mut problems);
@@ -42,11 +42,11 @@ pub fn grid(
     let points = axes.iter().try_fold(1_usize, |product, axis| {
         product.checked_mul(axis.values.len())
     });
-    if points.is_none_or(|points| points > MOST_POINTS) {
+    if points.is_none_or(|points| points > MAX_POINTS) {
         let origin = root.entry(KEY).map_or(root.origin, |sweep| sweep.origin);
-        let message = format!("the sweep has more than {MOST_POINTS} combinations");
-        let place = source.place(origin);
-        problems.push(Problem::new(place, message, "shorten its lists"));
+        let message = format!("the sweep has more than {MAX_POINTS} combinations");
+        let location = source.location(origin);
+        problems.push(Problem::new(location, message, "shorten its lists"));
     }
     if problems.is_empty() {
         return Ok(combinations(&axes));
@@ -58,11 +58,11 @@ pub fn grid(
 struct Axis<'a> {
     key: String,
     values: &'a [Node],
-    /// Where the list stands.
+    /// The origin of the list.
     origin: Origin,
 }
 
-/// What is no list of values.
+/// A swept key without a list of values.
 struct NoList {
     key: String,
     origin: Origin,
@@ -70,9 +70,9 @@ struct NoList {
 
 impl NoList {
     fn problem(self, source: &Source) -> Errors {
-        let message = format!("`{}` is to be swept, but has no list of values", self.key);
+        let message = format!("`{}` is swept, but has no list of values", self.key);
         let remedy = "write [first, second, ...]";
-        Problem::new(source.place(self.origin), message, remedy).into()
+        Problem::new(source.location(self.origin), message, remedy).into()
     }
 }
 
@@ -99,23 +99,26 @@ fn collect<'a>(key: String, node: &'a Node, axes: &mut Vec<Axis<'a>>) -> Result<
     }
 }
 
-/// Reports keys that are not to be swept, or twice, and values that are listed twice.
+/// Reports keys that cannot be swept or are swept twice, and values that are listed twice.
 fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Vec<Problem>) {
     let mut report = |origin, message: String, remedy| {
-        problems.push(Problem::new(source.place(origin), message, remedy));
+        problems.push(Problem::new(source.location(origin), message, remedy));
     };
-    let mut before: Vec<(&str, String)> = Vec::new();
+    let mut before: Vec<SweptKey<'_>> = Vec::new();
     for axis in axes {
-        let key = by_position(root, &axis.key);
+        let key = by_index(root, &axis.key);
         if NOT_SWEPT.iter().any(|fixed| is_within(&key, fixed)) {
             let message = format!("`{key}` is the same for all points of a sweep");
             report(axis.origin, message, "sweep a key of what is run");
         }
-        let shared = |(other, place): &(&str, String)| overlap((&axis.key, &key), (other, place));
-        if let Some(message) = before.iter().find_map(shared) {
+        let swept = SweptKey {
+            written: &axis.key,
+            by_index: key,
+        };
+        if let Some(message) = before.iter().find_map(|other| swept.overlap(other)) {
             report(axis.origin, message, "remove one");
         }
-        before.push((&axis.key, key));
+        before.push(swept);
         let mut seen = BTreeSet::new();
         for value in axis.values {
             if !seen.insert((value.value.type_name(), value.value.to_string())) {
@@ -126,17 +129,26 @@ fn check_axes(root: &Node, axes: &[Axis<'_>], source: &Source, problems: &mut Ve
     }
 }
 
-/// What is wrong with two axes, each by its key as it is written and by position, that set one value: the later would
-/// take the place of the other.
-fn overlap((key, place): (&str, &str), (other, other_place): (&str, &str)) -> Option<String> {
-    if place == other_place {
-        return Some(format!("`{key}` is swept twice"));
-    }
-    let nested = is_within(place, other_place) || is_within(other_place, place);
-    nested.then(|| format!("`{key}` and `{other}` are swept, and one is part of the other"))
+/// A swept key, as it is written and with list entries by index.
+struct SweptKey<'a> {
+    written: &'a str,
+    by_index: String,
 }
 
-/// Reports overrides of what is swept: one of the two would be lost.
+impl SweptKey<'_> {
+    /// A message if both set one value: the later would replace the other.
+    fn overlap(&self, other: &Self) -> Option<String> {
+        let (key, other_key) = (self.written, other.written);
+        if self.by_index == other.by_index {
+            return Some(format!("`{key}` is swept twice"));
+        }
+        let nested = is_within(&self.by_index, &other.by_index)
+            || is_within(&other.by_index, &self.by_index);
+        nested.then(|| format!("`{key}` and `{other_key}` are swept, and one is part of the other"))
+    }
+}
+
+/// Reports overrides of swept keys: one of the two would have no effect.
 fn check_overrides(
     root: &Node,
     axes: &[Axis<'_>],
@@ -145,27 +157,27 @@ fn check_overrides(
     problems: &mut Vec<Problem>,
 ) {
     for (number, each) in overrides.iter().enumerate() {
-        let place = source.place(Origin::Override(number));
-        let set = by_position(root, each.key());
+        let location = source.location(Origin::Override(number));
+        let set = by_index(root, each.key());
         if is_within(&set, KEY) {
             let message = "a sweep is part of the file";
-            problems.push(Problem::new(place, message, "change it there"));
+            problems.push(Problem::new(location, message, "change it there"));
             continue;
         }
         let swept = |axis: &&Axis<'_>| {
-            let key = by_position(root, &axis.key);
+            let key = by_index(root, &axis.key);
             is_within(&set, &key) || is_within(&key, &set)
         };
         if let Some(axis) = axes.iter().find(swept) {
-            let at = source.place(axis.origin);
+            let at = source.location(axis.origin);
             let message = format!("`{}` is swept at {at}", axis.key);
             let remedy = "remove it from one of the two";
-            problems.push(Problem::new(place, message, remedy));
+            problems.push(Problem::new(location, message, remedy));
         }
     }
 }
 
-/// Whether `key` is `table`, or lies in it.
+/// Whether `key` is `table` or is in it.
 fn is_within(key: &str, table: &str) -> bool {
     let rest = key.strip_prefix(table);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

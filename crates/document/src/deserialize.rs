@@ -1,4 +1,4 @@
-//! A tree as a serde deserialiser whose errors keep the place of the value.
+//! A serde deserialiser of a tree, whose errors keep the origin of the value.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::tree::{Entry, Node, Origin, Value};
+use crate::tree::{Entry, Node, Origin, Value};
 
-/// Why a tree does not make a value.
+/// Why a tree cannot be deserialised.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) origin: Option<Origin>,
-    pub(super) message: String,
+pub(crate) struct Failure {
+    pub(crate) origin: Option<Origin>,
+    pub(crate) message: String,
 }
 
-pub(super) fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Failure> {
+pub(crate) fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Failure> {
     T::deserialize(node).map_err(|failure| failure.at(node.origin))
 }
 
 impl Failure {
-    /// With `origin` as its place, unless something further inside has claimed it.
+    /// Sets the origin, unless an inner value has set it.
     fn at(mut self, origin: Origin) -> Self {
         self.origin.get_or_insert(origin);
         self
@@ -137,7 +137,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
         let Some(node) = self.value.take() else {
             return Err(serde::de::Error::custom(
-                "a value is asked for before its key",
+                "a value is requested before its key",
             ));
         };
         seed.deserialize(node).map_err(|e| e.at(node.origin))

@@ -1,0 +1,63 @@
+//! The greatest values that any document may have, and the reports of values beyond a limit.
+
+use std::fmt::Display;
+
+use polypath_core::time::Duration;
+use polypath_core::units::{Bytes, Rate};
+
+use crate::problem::Problems;
+
+/// The longest duration of any key.
+pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
+/// The greatest rate of any key.
+pub const MAX_RATE: Rate = Rate(1_000_000_000_000);
+/// The greatest size of any key.
+pub const MAX_SIZE: Bytes = Bytes(10_000_000_000);
+
+/// Reports a duration at `key` that is longer than [`MAX_DURATION`].
+pub fn at_most_a_day(key: &str, duration: Duration, problems: &mut Problems) {
+    at_most(key, duration, MAX_DURATION, problems);
+}
+
+/// Reports a value at `key` that is greater than `max`.
+pub fn at_most<T: Copy + PartialOrd + Display>(
+    key: &str,
+    value: T,
+    max: T,
+    problems: &mut Problems,
+) {
+    if value > max {
+        report_limit(
+            key,
+            &format!("{value}, but must be at most {max}"),
+            problems,
+        );
+    }
+}
+
+/// Reports a value at `key` that is less than `min`.
+pub fn at_least<T: Copy + PartialOrd + Display>(
+    key: &str,
+    value: T,
+    min: T,
+    problems: &mut Problems,
+) {
+    if value < min {
+        report_limit(
+            key,
+            &format!("{value}, but must be at least {min}"),
+            problems,
+        );
+    }
+}
+
+/// The last part of a dotted key.
+#[must_use]
+pub fn last_part(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, last)| last)
+}
+
+fn report_limit(key: &str, violation: &str, problems: &mut Problems) {
+    let message = format!("`{}` is {violation}", last_part(key));
+    problems.report(key, message, "");
+}
