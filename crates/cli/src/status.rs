@@ -8,7 +8,7 @@ use std::thread::sleep;
 
 use clap::ValueEnum;
 use polypath_core::time::Duration;
-use polypath_live::config::{LoadError, Whereabouts};
+use polypath_live::config::{ControlAddress, LoadError};
 use polypath_live::control::{self, AskError};
 use serde_json::Value;
 
@@ -123,10 +123,10 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
 /// The socket of the node that has this file.
 fn of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
     let refusal = |why: &str| Err(Failure::input(format!("{}: {why}", file.display())));
-    match Whereabouts::of(file) {
-        Ok(Whereabouts::Socket(socket)) => Ok(socket),
-        Ok(Whereabouts::Device(device)) => Ok(of_device(&device, directories)),
-        Ok(Whereabouts::Nowhere) => {
+    match ControlAddress::read(file) {
+        Ok(ControlAddress::Socket(socket)) => Ok(socket),
+        Ok(ControlAddress::Device(device)) => Ok(of_device(&device, directories)),
+        Ok(ControlAddress::Off) => {
             refusal("this node cannot be asked: its file has control = \"off\"")
         }
         Err(LoadError::OfAnother { .. }) => refusal(

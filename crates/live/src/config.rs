@@ -20,13 +20,13 @@ use crate::tun::Prefix;
 
 mod auto;
 mod check;
-mod operation;
+mod control;
+mod control_address;
 pub mod relay;
-mod whereabouts;
 
 pub use auto::{AutoConfig, Uplinks};
-pub use operation::{Control, ControlConfig, MetricsConfig};
-pub use whereabouts::Whereabouts;
+pub use control::{Control, ControlConfig, MetricsConfig};
+pub use control_address::ControlAddress;
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const LEAST_MTU_V6: u16 = 1280;

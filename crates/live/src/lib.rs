@@ -8,10 +8,8 @@ pub mod control;
 pub mod drive;
 pub mod input;
 pub mod keys;
-pub mod metrics;
 pub mod node;
 pub mod notify;
-pub mod operation;
 pub mod priority;
 pub mod privilege;
 pub mod recording;
@@ -20,10 +18,9 @@ pub mod stats;
 pub mod tun;
 pub mod udp;
 
-mod bounded;
 mod buffer;
-mod network;
+mod deadline_stream;
+mod interfaces;
 #[cfg(test)]
-mod quiet;
-mod uplink;
+mod test_lock;
 mod writer_thread;

@@ -24,33 +24,34 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::clock::Clock;
 use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
 use crate::control::ControlError;
+use crate::control::ReloadHandle;
+use crate::control::thread::ControlThread;
 use crate::drive::{Driver, StopHandle, Token};
+use crate::interfaces::netlink;
+use crate::interfaces::uplink::TUN_NOTE;
 use crate::keys::{self, KeyError, SystemEntropy};
-use crate::network::netlink;
 use crate::notify::Notifier;
-use crate::operation::{Operation, ReloadHandle};
 use crate::privilege::PrivilegeError;
 use crate::recording::{self, Header};
 use crate::stats::{self, Stats, StatsFile, StatsWriter};
 use crate::tun::batch::Packets;
 use crate::tun::{Tun, TunConfig, TunError};
 use crate::udp::{PathSocket, UdpError};
-use crate::uplink::TUN_NOTE;
 use event_handler::NodeEventHandler;
 use events::EventFile;
 use io::NodeIo;
 use paths::{Paths, TunMtu};
 use silence_detector::SilenceDetector;
-use sockets::Ground;
+use sockets::OpenedPaths;
 
+mod control;
 mod driver;
 mod event_handler;
 mod events;
 mod icmp;
 mod inbox;
 mod io;
-mod office;
-mod operate;
+mod management;
 mod paths;
 mod rates;
 mod silence_detector;
@@ -146,7 +147,7 @@ pub enum NodeError {
 pub struct Node {
     handler: NodeEventHandler,
     driver: Driver,
-    operation: Operation,
+    control_thread: ControlThread,
 }
 
 /// Runs a node until `SIGINT` or `SIGTERM`, and says what it counted.
@@ -180,10 +181,10 @@ impl Node {
         let endpoint = endpoint(config);
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
-        let Ground {
+        let OpenedPaths {
             sockets,
-            standings,
-            underlay,
+            interface_statuses,
+            monitor,
         } = sockets::open(config)?;
         let mtu = tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
@@ -203,26 +204,26 @@ impl Node {
         let heard = SilenceDetector::new(config.paths.len(), config.policy, config.liveness);
         let offload = config.offload();
         let mut paths = Paths::new(&config.paths, sockets, max_datagram, clock, heard, offload);
-        for (id, standing) in (0..).map(PathId).zip(standings) {
-            paths.stand(id, standing);
+        for (id, interface_status) in (0..).map(PathId).zip(interface_statuses) {
+            paths.stand(id, interface_status);
         }
         let is_given = config.node.tun.mtu.is_some();
         paths.carry_for(TunMtu { mtu, is_given });
         let io = NodeIo::new(Packets::new(tun, offload), paths, events);
         let mut handler = NodeEventHandler::new(tunnel, io, stats, driver.watcher(), clock);
         handler.find_sizes(clock.now(), config.finds_sizes())?;
-        let operation = operate::begin(config, options, (own, notifier), underlay, &mut handler)?;
+        let control_thread = control::start(config, options, own, notifier, monitor, &mut handler)?;
         Ok(Self {
             handler,
             driver,
-            operation,
+            control_thread,
         })
     }
 
     /// Lets the node read its configuration again, from elsewhere.
     #[must_use]
     pub fn reload_handle(&self) -> ReloadHandle {
-        self.operation.reload_handle()
+        self.control_thread.reload_handle()
     }
 
     /// Ends [`Node::run`] from elsewhere.
@@ -234,7 +235,7 @@ impl Node {
     /// Carries packets until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.handler.tun_name(), "ready");
-        self.handler.office.supervision.tell_ready();
+        self.handler.management.supervision.tell_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
         let finished = self.handler.finish(now, stats::drive(&report));

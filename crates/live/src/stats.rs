@@ -1,7 +1,7 @@
 //! What a node counted, for its statistics file.
 
 mod file;
-mod standing;
+mod interface_status;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use file::{Kind, StatsFile, kind_of};
-pub use standing::{Missing, Standing};
+pub use interface_status::{InterfaceStatus, Missing};
 pub(crate) use writer::StatsWriter;
 
 use crate::drive::DriveReport;
@@ -66,7 +66,7 @@ pub struct PathStats {
     pub remote: Option<SocketAddr>,
     /// The interface that it is bound to, and what is missing here for it to carry anything.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub interface_status: InterfaceStatus,
     /// Sent.
     pub sent: Volume,
     /// Received, authentic or not.

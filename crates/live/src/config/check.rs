@@ -10,7 +10,7 @@ use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_document::{Problems, at_most_a_day};
 
-use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, operation};
+use super::{LEAST_MTU_V6, NodeConfig, PathConfig, PathRelay, TunDevice, Uplinks, auto, control};
 use crate::keys;
 use crate::privilege;
 use crate::tun::Prefix;
@@ -31,7 +31,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     check_loops(config, problems);
     auto::check(config, problems);
     check_relays(config, problems);
-    operation::check(config, problems);
+    control::check(config, problems);
     if let Some(path) = config.policy.named_path()
         && path.index() >= config.paths.len().max(1)
     {

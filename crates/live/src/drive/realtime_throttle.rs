@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_realtime_thread_leaves_the_kernel_its_share() {
-        let _quiet = crate::quiet::quiet();
+        let _quiet = crate::test_lock::exclusive();
         let (share, rests) = spin(true);
         assert!(share < 0.95, "{share} with {rests} rests");
         // Where others took a tenth of the time, no rest was due.

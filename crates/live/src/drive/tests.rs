@@ -62,7 +62,7 @@ impl EventHandler for Ticker {
 
 #[test]
 fn deadlines_are_met_and_never_early() {
-    let _quiet = crate::quiet::quiet();
+    let _quiet = crate::test_lock::exclusive();
     let mut driver = Driver::new(Clock::starting_now()).unwrap();
     let mut ticker = Ticker::every(Duration::from_micros(700));
     ticker.end = Some((50, driver.stop_handle()));

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::driver::CatchUpDriver;
 use super::io::NodeIo;
+use super::management::{COMMANDS, Management};
 use super::next_second;
-use super::office::{ORDERS, Office};
 use crate::clock::Clock;
+use crate::control::commands::Command;
 use crate::drive::{BUDGET, EventHandler, Token, Watcher};
-use crate::operation::Order;
 use crate::stats::{self, PathStats, RelayStats, Stats, StatsWriter};
 
 /// The TUN device; the paths have their numbers.
@@ -33,7 +33,7 @@ pub(super) struct NodeEventHandler {
     report_at: Time,
     /// When the log is to say from which paths nothing came.
     silence_at: Option<Time>,
-    pub(super) office: Office,
+    pub(super) management: Management,
 }
 
 impl NodeEventHandler {
@@ -55,7 +55,7 @@ impl NodeEventHandler {
             clock,
             report_at: now,
             silence_at: Some(now + PATIENCE),
-            office: Office::new(watcher, now),
+            management: Management::new(watcher, now),
         }
     }
 
@@ -94,7 +94,7 @@ impl NodeEventHandler {
             session: stats::session(tunnel.counters(), age),
             ..Stats::default()
         };
-        self.office.complete(stats, tunnel)
+        self.management.complete(stats, tunnel)
     }
 
     fn count_paths(&self, now: Time) -> Vec<PathStats> {
@@ -116,7 +116,8 @@ impl NodeEventHandler {
         self.io
             .paths
             .guard(|path| tunnel.local_indices(path).collect());
-        self.office.end_second(now, &self.io, self.tunnel.machine());
+        self.management
+            .end_second(now, &self.io, self.tunnel.machine());
         if let Some(writer) = &self.stats {
             writer.take(self.count(now));
         }
@@ -137,19 +138,19 @@ impl NodeEventHandler {
     }
 
     /// Does what the operator asks for at `at`, at most `budget` times.
-    fn take_orders(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
+    fn take_commands(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
         for _ in 0..budget {
-            match self.office.next_order() {
+            match self.management.next_command() {
                 // Whoever has asked may have gone meanwhile.
-                Some(Order::Count(answer)) => _ = answer.try_send(self.count(now)),
+                Some(Command::Count(answer)) => _ = answer.try_send(self.count(now)),
                 // Whoever has asked has given it up, and told so.
-                Some(Order::Change(_, claim, _)) if !claim.take() => {}
-                Some(Order::Change(change, _, answer)) => {
+                Some(Command::Change(_, once, _)) if !once.set() => {}
+                Some(Command::Change(change, _, answer)) => {
                     let (tunnel, io) = (&mut self.tunnel, &mut self.io);
-                    let outcome = self.office.change(*change, at, tunnel, io)?;
+                    let outcome = self.management.change(*change, at, tunnel, io)?;
                     _ = answer.try_send(outcome);
                 }
-                Some(Order::Refused(_)) | None => return Ok(()),
+                Some(Command::Refused(_)) | None => return Ok(()),
             }
         }
         Ok(())
@@ -191,7 +192,7 @@ impl EventHandler for NodeEventHandler {
             at: self.report_at,
             why: "statistics",
         };
-        let alive = self.office.supervision.deadline();
+        let alive = self.management.supervision.deadline();
         let silence = self.silence_at.map(|at| Deadline {
             at,
             why: "no answer yet",
@@ -210,7 +211,7 @@ impl EventHandler for NodeEventHandler {
             self.tell_wall_clock(until)?;
         }
         self.io.flush()?;
-        self.office.supervision.tell_alive(now);
+        self.management.supervision.tell_alive(now);
         if self.report_at <= now {
             self.report_at = next_second(now);
             self.report(now);
@@ -223,8 +224,8 @@ impl EventHandler for NodeEventHandler {
 
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         let (datagrams, until) = self.catch_up(now)?;
-        if token == ORDERS {
-            self.take_orders(now, until, budget)?;
+        if token == COMMANDS {
+            self.take_commands(now, until, budget)?;
         }
         // Where datagrams are left, a packet counts as read before they came.
         let packets = match token {

@@ -2,51 +2,53 @@
 
 use super::NodeError;
 use crate::config::{NodeConfig, PathConfig, Uplinks};
-use crate::operation::{Underlay, WAITS};
-use crate::stats::{Missing, Standing};
+use crate::interfaces::binding::WAITS;
+use crate::interfaces::monitor::InterfaceMonitor;
+use crate::stats::{InterfaceStatus, Missing};
 use crate::udp::{self, PathSocket, UdpError};
 
 /// The sockets of all paths, what they rest on, and who watches that.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(super) struct OpenedPaths {
     pub(super) sockets: Vec<PathSocket>,
-    pub(super) standings: Vec<Standing>,
-    pub(super) underlay: Option<Underlay>,
+    pub(super) interface_statuses: Vec<InterfaceStatus>,
+    pub(super) monitor: Option<InterfaceMonitor>,
 }
 
 /// Opens the sockets of all paths, in the network namespace of the calling thread.
-pub(super) fn open(config: &NodeConfig) -> Result<Ground, NodeError> {
-    let underlay = Underlay::new(config);
+pub(super) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
+    let monitor = InterfaceMonitor::new(config);
     match config.uplinks {
         Uplinks::Auto => {
-            let mut underlay = underlay.map_err(NodeError::Network)?;
-            let found = underlay.find().map_err(NodeError::Network)?;
+            let mut monitor = monitor.map_err(NodeError::Network)?;
+            let found = monitor.find().map_err(NodeError::Network)?;
             let opened = found.into_iter().zip(&config.paths);
-            let opened = opened.map(|((socket, standing), path)| {
+            let opened = opened.map(|((socket, interface_status), path)| {
                 let socket = socket.map_or_else(|| PathSocket::nowhere(path), Ok);
-                Ok((socket?, standing))
+                Ok((socket?, interface_status))
             });
             let opened: Vec<_> = opened.collect::<Result<_, UdpError>>()?;
-            let (sockets, standings) = opened.into_iter().unzip();
-            Ok(Ground {
+            let (sockets, interface_statuses) = opened.into_iter().unzip();
+            Ok(OpenedPaths {
                 sockets,
-                standings,
-                underlay: Some(underlay),
+                interface_statuses,
+                monitor: Some(monitor),
             })
         }
         Uplinks::Listed => {
-            let (sockets, standings): (Vec<_>, Vec<_>) = listed(&config.paths)?.into_iter().unzip();
-            if let Err(error) = &underlay {
+            let (sockets, interface_statuses): (Vec<_>, Vec<_>) =
+                listed(&config.paths)?.into_iter().unzip();
+            if let Err(error) = &monitor {
                 tracing::warn!(%error, "interfaces that come and go are not seen; restart the node after one did");
             }
-            let mut underlay = underlay.ok();
-            if let Some(underlay) = &mut underlay {
-                underlay.start(sockets.iter().zip(&standings));
+            let mut monitor = monitor.ok();
+            if let Some(monitor) = &mut monitor {
+                monitor.start(sockets.iter().zip(&interface_statuses));
             }
-            Ok(Ground {
+            Ok(OpenedPaths {
                 sockets,
-                standings,
-                underlay,
+                interface_statuses,
+                monitor,
             })
         }
     }
@@ -54,7 +56,7 @@ pub(super) fn open(config: &NodeConfig) -> Result<Ground, NodeError> {
 
 /// The sockets of all paths; those whose interface is not there yet wait for it, and where others have their
 /// addresses, those whose address no interface has.
-fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, Standing)>, UdpError> {
+fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, InterfaceStatus)>, UdpError> {
     let opened: Vec<_> = paths.iter().map(PathSocket::open).collect();
     let waits = |opened: &Result<_, _>| matches!(opened, Ok(_) | Err(UdpError::NoInterface { .. }));
     let may_wait = opened.iter().any(waits);
@@ -76,8 +78,8 @@ fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, Standing)>, UdpError>
             tracing::warn!(path, %missing, there_are, "{WAITS}");
         }
         let interface = path.interface.clone();
-        let standing = Standing { interface, missing };
-        Ok((socket, standing))
+        let interface_status = InterfaceStatus { interface, missing };
+        Ok((socket, interface_status))
     });
     sockets.collect()
 }
@@ -94,7 +96,7 @@ mod tests {
         let opened = listed(&[there, early.clone(), unplugged.clone()]).unwrap();
         let missing: Vec<_> = opened
             .iter()
-            .map(|(_, standing)| standing.missing.clone())
+            .map(|(_, interface_status)| interface_status.missing.clone())
             .collect();
         let interface = Missing::Interface("no-such-if".to_owned());
         let address = Missing::Address("192.0.2.1".parse().unwrap());

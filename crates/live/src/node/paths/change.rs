@@ -13,8 +13,8 @@ use polypath_session::address::PeerAddress;
 use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
-use crate::operation::change::{PathChange, Remote};
-use crate::stats::{Missing, Standing, Volume};
+use crate::control::change::{PathChange, Remote};
+use crate::stats::{InterfaceStatus, Missing, Volume};
 use crate::udp::batch::Outgoing;
 use crate::udp::flood::Flood;
 use crate::udp::{PathSocket, Received, UdpError};
@@ -88,9 +88,9 @@ impl Paths {
     }
 
     /// Notes what a path rests on.
-    pub(in crate::node) fn stand(&mut self, path: PathId, standing: Standing) {
+    pub(in crate::node) fn stand(&mut self, path: PathId, interface_status: InterfaceStatus) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.stats.standing = standing;
+            path.stats.interface_status = interface_status;
         }
     }
 
@@ -115,7 +115,10 @@ impl Path {
             let socket = std::mem::replace(&mut self.socket, socket);
             self.outgoing = Outgoing::default();
             self.apply_dont_fragment_to_new_socket();
-            let missing = change.standing.as_ref().map(|standing| &standing.missing);
+            let missing = change
+                .interface_status
+                .as_ref()
+                .map(|interface_status| &interface_status.missing);
             // To an address that is not there nothing is under way, and the next socket is to have it.
             if !matches!(missing, Some(Some(Missing::Address(_)))) {
                 self.retire(socket, now + GRACE);
@@ -129,8 +132,8 @@ impl Path {
             );
             self.socket.set_mtu(mtu);
         }
-        if let Some(standing) = change.standing {
-            self.stats.standing = standing;
+        if let Some(interface_status) = change.interface_status {
+            self.stats.interface_status = interface_status;
         }
         match change.remote {
             Some(Remote::At(remote)) => {

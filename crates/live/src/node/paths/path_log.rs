@@ -60,7 +60,7 @@ impl Paths {
     /// something at this end.
     pub(in crate::node) fn log_silence(&self) {
         let silent = |path: &&Path| {
-            let is_there = path.stats.standing.missing.is_none();
+            let is_there = path.stats.interface_status.missing.is_none();
             path.stats.authentic == 0 && !path.log.is_crossed && is_there
         };
         for path in self.all.iter().filter(silent) {

@@ -122,7 +122,7 @@ fn joined(clock: Clock) -> (Path, [Node; 2]) {
 #[test]
 fn what_came_before_a_timer_keeps_its_time() {
     const COUNT: u64 = 12;
-    let _quiet = crate::quiet::quiet();
+    let _quiet = crate::test_lock::exclusive();
     let clock = Clock::starting_now();
     let (mut path, mut nodes) = joined(clock);
     for _ in 0..COUNT {
@@ -142,7 +142,7 @@ fn what_came_before_a_timer_keeps_its_time() {
 
 #[test]
 fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
-    let _quiet = crate::quiet::quiet();
+    let _quiet = crate::test_lock::exclusive();
     let clock = Clock::starting_now();
     let (mut path, mut nodes) = joined(clock);
     let target = path.label.local;

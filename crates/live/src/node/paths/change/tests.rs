@@ -36,7 +36,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
         remote,
         socket,
         mtu: None,
-        standing: None,
+        interface_status: None,
     }
 }
 
@@ -98,12 +98,12 @@ fn the_old_socket_is_closed_at_once_where_its_address_has_gone() {
     let clock = Clock::starting_now();
     let (mut paths, old) = paths(None, clock);
     let nowhere = PathSocket::nowhere(&config(None)).unwrap();
-    let standing = Standing {
+    let interface_status = InterfaceStatus {
         interface: None,
         missing: Some(Missing::Address(old.ip())),
     };
     let change = PathChange {
-        standing: Some(standing),
+        interface_status: Some(interface_status),
         ..change(None, Some(nowhere))
     };
     paths.change(change, clock.now());

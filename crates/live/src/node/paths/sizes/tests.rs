@@ -1,8 +1,8 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
+use crate::control::change::{PathChange, Remote};
 use crate::node::silence_detector::SilenceDetector;
-use crate::operation::change::{PathChange, Remote};
 use crate::udp::PathSocket;
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Time;
@@ -47,7 +47,7 @@ fn change() -> PathChange {
         remote: None,
         socket: None,
         mtu: None,
-        standing: None,
+        interface_status: None,
     }
 }
 

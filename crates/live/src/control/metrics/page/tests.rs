@@ -1,0 +1,161 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use polypath_core::event::DropReason;
+use polypath_session::event::Counters;
+
+use super::*;
+use crate::stats::{InterfaceStatus, LivenessStats, Missing, session};
+
+/// A page as the text format is specified (Prometheus, exposition formats, version 0.0.4): families in one piece each,
+/// with HELP and TYPE before their samples, and no sample twice.
+fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
+    let mut families: BTreeMap<String, (String, BTreeMap<String, f64>)> = BTreeMap::new();
+    let mut current = String::new();
+    assert!(page.ends_with('\n'));
+    for line in page.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').unwrap();
+            assert!(!help.is_empty() && !families.contains_key(name), "{line}");
+            assert!(is_name(name), "{line}");
+            name.clone_into(&mut current);
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert_eq!(name, current);
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            families.insert(name.to_owned(), (kind.to_owned(), BTreeMap::new()));
+        } else {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+            assert_eq!(name, current, "a sample stands in its family");
+            check_labels(labels.strip_suffix('}').unwrap());
+            let samples = &mut families.get_mut(name).unwrap().1;
+            let value = value.parse::<f64>().unwrap();
+            assert_eq!(samples.insert(series.to_owned(), value), None, "{line}");
+        }
+    }
+    families
+}
+
+fn is_name(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// `key="value"` with commas between, where a value has no bare quote and no bare line end.
+fn check_labels(mut labels: &str) {
+    let mut keys = BTreeSet::new();
+    while !labels.is_empty() {
+        let (key, rest) = labels.split_once("=\"").unwrap();
+        assert!(is_name(key) && keys.insert(key), "{labels}");
+        let mut end = 0;
+        while rest.as_bytes()[end] != b'"' {
+            end += if rest.as_bytes()[end] == b'\\' { 2 } else { 1 };
+        }
+        let rest = &rest[end + 1..];
+        labels = rest.strip_prefix(',').unwrap_or(rest);
+        assert!(rest.is_empty() || rest.starts_with(','), "{rest}");
+    }
+}
+
+fn stats() -> Stats {
+    let volume = |packets| Volume {
+        packets,
+        bytes: packets * 1000,
+    };
+    let liveness = LivenessStats {
+        state: PathState::Live,
+        rtt_ms: Some(20.5),
+        rttvar_ms: Some(1.5),
+        loss: Some(0.25),
+        silences: 2,
+        answered: 9,
+    };
+    let path = |name: &str, liveness| PathStats {
+        name: name.to_owned(),
+        interface_status: InterfaceStatus {
+            interface: None,
+            missing: Some(Missing::Interface(name.to_owned())),
+        },
+        sent: volume(3),
+        received: volume(4),
+        liveness,
+        ..PathStats::default()
+    };
+    Stats {
+        software: "0.1.0".to_owned(),
+        established: true,
+        uptime_s: 12.5,
+        paths: vec![path("lte", Some(liveness)), path("odd \"\\\n name", None)],
+        dropped: [(DropReason::Duplicate, 7)].into(),
+        session: session(&Counters::default(), Some(3.5)),
+        ..Stats::default()
+    }
+}
+
+#[test]
+fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
+    let families = parse(&page(&stats()));
+    let value = |family: &str, series: &str| {
+        let samples = &families[&format!("polypath_{family}")].1;
+        samples[&format!("polypath_{family}{series}")]
+    };
+    let expected = [
+        ("build_info", "{version=\"0.1.0\"}", 1.0),
+        ("uptime_seconds", "", 12.5),
+        ("session_established", "", 1.0),
+        ("session_age_seconds", "", 3.5),
+        (
+            "path_bytes_total",
+            "{path=\"lte\",direction=\"sent\"}",
+            3000.0,
+        ),
+        (
+            "path_datagrams_total",
+            "{path=\"lte\",direction=\"received\"}",
+            4.0,
+        ),
+        ("path_state", "{path=\"lte\",state=\"live\"}", 1.0),
+        ("path_state", "{path=\"lte\",state=\"silent\"}", 0.0),
+        ("path_missing", "{path=\"lte\",what=\"interface\"}", 1.0),
+        ("path_missing", "{path=\"lte\",what=\"address\"}", 0.0),
+        ("path_rtt_seconds", "{path=\"lte\"}", 0.0205),
+        ("path_rtt_variation_seconds", "{path=\"lte\"}", 0.0015),
+        ("path_loss_ratio", "{path=\"lte\"}", 0.25),
+        ("path_silences_total", "{path=\"lte\"}", 2.0),
+        ("packets_dropped_total", "{reason=\"duplicate\"}", 7.0),
+        ("datagrams_rejected_total", "{reason=\"bad-mac\"}", 0.0),
+        ("reloads_total", "{outcome=\"refused\"}", 0.0),
+    ];
+    for (family, series, wanted) in expected {
+        let found = value(family, series);
+        assert!((found - wanted).abs() < 1e-9, "{family}{series}: {found}");
+    }
+    let odd = "{path=\"odd \\\"\\\\\\n name\",direction=\"sent\"}";
+    assert!((value("path_datagrams_total", odd) - 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_not_known_of_a_path_is_not_told() {
+    let mut stats = stats();
+    stats.paths[0].liveness = Some(LivenessStats::default());
+    let families = parse(&page(&stats));
+    assert!(families.contains_key("polypath_path_silences_total"));
+    for family in ["path_loss_ratio", "path_rtt_seconds"] {
+        assert!(
+            !families.contains_key(&format!("polypath_{family}")),
+            "{family}"
+        );
+    }
+}
+
+#[test]
+fn a_path_that_is_not_watched_has_no_round_trip_and_is_in_no_state() {
+    let families = parse(&page(&stats()));
+    for family in ["path_state", "path_rtt_seconds", "path_last_heard_seconds"] {
+        let told = families.get(&format!("polypath_{family}"));
+        let odd = told.is_some_and(|(_, samples)| samples.keys().any(|key| key.contains("odd")));
+        assert!(!odd, "{family}");
+    }
+    assert!(!families.contains_key("polypath_path_last_heard_seconds"));
+}

@@ -1,0 +1,171 @@
+//! Messages of rtnetlink as plain data.
+//!
+//! Of each message only the fields that are wanted are read, one by one: a kernel that is newer than this program, or
+//! a driver that says odd things of its interface, must not hide an interface.
+
+use std::net::IpAddr;
+
+use netlink_packet_core::{NlaBuffer, NlasIterator};
+use netlink_packet_route::address::{AddressFlags, AddressHeader, AddressScope};
+use netlink_packet_route::link::{LinkFlags, LinkHeader};
+use netlink_packet_route::route::{RouteFlags, RouteHeader, RouteType};
+use nix::libc;
+
+use crate::interfaces::network::{Address, Link, Network, Route};
+use crate::tun::Prefix;
+
+/// Lengths of the fixed parts: `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg`, `struct rtnexthop`, in bytes.
+const LINK: usize = 16;
+const ADDRESS: usize = 8;
+const ROUTE: usize = 12;
+const NEXT_HOP: usize = 8;
+
+pub(super) trait Decode {
+    /// Takes a message of type `kind`, a route only if it leads to one of `towards`.
+    fn decode(&mut self, kind: u16, message: &[u8], towards: &[IpAddr]);
+}
+
+impl Decode for Network {
+    fn decode(&mut self, kind: u16, message: &[u8], towards: &[IpAddr]) {
+        match kind {
+            libc::RTM_NEWLINK => self.links.extend(link(message)),
+            libc::RTM_NEWADDR => self.addresses.extend(address(message)),
+            libc::RTM_NEWROUTE => {
+                let leads =
+                    |route: &Route| towards.iter().any(|ip| route.destination.contains(*ip));
+                let routes = routes(message).unwrap_or_default();
+                self.routes.extend(routes.into_iter().filter(leads));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The attributes of a message whose fixed part has `len` bytes.
+fn attributes(message: &[u8], len: usize) -> impl Iterator<Item = NlaBuffer<&[u8]>> {
+    let attributes = NlasIterator::new(message.get(len..).unwrap_or_default());
+    attributes.map_while(Result::ok)
+}
+
+fn link(message: &[u8]) -> Option<Link> {
+    let header = LinkHeader::parse(message).ok()?;
+    let can_send = LinkFlags::Up | LinkFlags::Running | LinkFlags::LowerUp;
+    let mut link = Link {
+        index: header.index,
+        is_up: header.flags.contains(can_send),
+        is_loopback: header.flags.contains(LinkFlags::Loopback),
+        ..Link::default()
+    };
+    for attribute in attributes(message, LINK) {
+        let value = attribute.value();
+        match attribute.kind() {
+            libc::IFLA_IFNAME => link.name = text(value),
+            libc::IFLA_IFALIAS => link.alias = text(value),
+            libc::IFLA_MTU => link.mtu = number(value).unwrap_or_default(),
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+fn address(message: &[u8]) -> Option<Address> {
+    let header = AddressHeader::parse(message).ok()?;
+    let mut flags = AddressFlags::from_bits_retain(header.flags.bits().into());
+    let (mut local, mut far) = (None, None);
+    for attribute in attributes(message, ADDRESS) {
+        let value = attribute.value();
+        match attribute.kind() {
+            // Between two points, the other one is the peer's.
+            libc::IFA_LOCAL => local = ip(value),
+            libc::IFA_ADDRESS => far = ip(value),
+            libc::IFA_FLAGS => flags = AddressFlags::from_bits_retain(number(value)?),
+            _ => {}
+        }
+    }
+    // While it is not known to be nobody else's, nothing can be bound to it (RFC 4862, section 5.4).
+    let waits = flags.intersects(AddressFlags::Tentative | AddressFlags::Dadfailed);
+    if waits && !flags.contains(AddressFlags::Optimistic) {
+        return None;
+    }
+    let ip = local.or(far)?;
+    let is_link_local = match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    Some(Address {
+        link: header.index,
+        ip,
+        is_wide: !is_link_local
+            && matches!(
+                header.scope,
+                AddressScope::Universe | AddressScope::Site | AddressScope::Other(..=199)
+            ),
+        is_second_choice: flags.contains(AddressFlags::Secondary),
+        is_deprecated: flags.contains(AddressFlags::Deprecated),
+    })
+}
+
+/// The routes of a message: one for each next hop.
+fn routes(message: &[u8]) -> Option<Vec<Route>> {
+    let header = RouteHeader::parse(message).ok()?;
+    let usable = !header
+        .flags
+        .intersects(RouteFlags::Dead | RouteFlags::Linkdown);
+    if header.kind != RouteType::Unicast || !usable {
+        return None;
+    }
+    // A default route does not say where it leads to.
+    let mut destination = match u8::from(header.address_family).into() {
+        libc::AF_INET => IpAddr::from([0_u8; 4]),
+        libc::AF_INET6 => IpAddr::from([0_u8; 16]),
+        _ => return None,
+    };
+    let (mut metric, mut links) = (0, Vec::new());
+    for attribute in attributes(message, ROUTE) {
+        let value = attribute.value();
+        match attribute.kind() {
+            libc::RTA_DST => destination = ip(value)?,
+            libc::RTA_PRIORITY => metric = number(value)?,
+            libc::RTA_OIF => links.extend(number(value)),
+            libc::RTA_MULTIPATH => links.extend(next_hops(value)),
+            _ => {}
+        }
+    }
+    let destination = Prefix::new(destination, header.destination_prefix_length)?;
+    let route = |link| Route {
+        link,
+        destination,
+        metric,
+    };
+    Some(links.into_iter().map(route).collect())
+}
+
+/// The numbers of the interfaces of several next hops (`struct rtnexthop`) that live.
+fn next_hops(mut value: &[u8]) -> Vec<u32> {
+    let dead = RouteFlags::Dead | RouteFlags::Linkdown;
+    let mut links = Vec::new();
+    while let Some(hop) = value.first_chunk::<NEXT_HOP>() {
+        let len = usize::from(u16::from_ne_bytes([hop[0], hop[1]]));
+        if !RouteFlags::from_bits_retain(hop[2].into()).intersects(dead) {
+            links.extend(number(&hop[4..]));
+        }
+        let next = len.max(NEXT_HOP).next_multiple_of(4);
+        value = value.get(next..).unwrap_or_default();
+    }
+    links
+}
+
+fn text(value: &[u8]) -> String {
+    let end = value.iter().position(|byte| *byte == 0);
+    String::from_utf8_lossy(&value[..end.unwrap_or(value.len())]).into_owned()
+}
+
+fn number(value: &[u8]) -> Option<u32> {
+    Some(u32::from_ne_bytes(value.try_into().ok()?))
+}
+
+fn ip(value: &[u8]) -> Option<IpAddr> {
+    let v4 = || Some(IpAddr::from(<[u8; 4]>::try_from(value).ok()?));
+    let v6 = || Some(IpAddr::from(<[u8; 16]>::try_from(value).ok()?));
+    v4().or_else(v6)
+}
