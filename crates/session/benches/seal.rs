@@ -1,4 +1,4 @@
-//! What a packet of 1400 bytes costs a session: sealed at one end, opened at the other.
+//! The cost of a packet of 1400 bytes in two sessions: sealed by one, opened by the other.
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -24,17 +24,23 @@ fn session(own: &str, peer: &str) -> Session {
     Session::new(config, Box::new(Seed(2).stream(own)))
 }
 
-/// Wakes `ends[who]` and carries what it says to the other end at once; the frames that were opened.
+/// Wakes `ends[who]` and delivers its datagrams to the other node at once; returns the number of
+/// opened frames.
 fn exchange(ends: &mut [Session; 2], who: usize, wake: Wake<Input>) -> usize {
     let mut datagrams = Vec::new();
     let mut opened = 0;
-    step(&mut ends[who], Time::ZERO, wake, &mut |said| match said {
-        Output::Send { path, datagram } | Output::Reply { path, datagram } => {
-            datagrams.push((path, datagram));
-        }
-        Output::Opened { .. } => opened += 1,
-        Output::Authenticated { .. } | Output::Event(_) => {}
-    });
+    step(
+        &mut ends[who],
+        Time::ZERO,
+        wake,
+        &mut |output| match output {
+            Output::Send { path, datagram } | Output::Reply { path, datagram } => {
+                datagrams.push((path, datagram));
+            }
+            Output::Opened { .. } => opened += 1,
+            Output::Authenticated { .. } | Output::Event(_) => {}
+        },
+    );
     for (path, datagram) in datagrams {
         let input = Input::Datagram { path, datagram };
         opened += exchange(ends, 1 - who, Wake::Input(input));

@@ -1,10 +1,10 @@
-//! Where the peer is on a path.
+//! The address of the peer on a path.
 
-/// The address of the peer on one path: given by the configuration, or that of its newest datagram.
+/// The address of the peer on one path: configured, or learned from its newest datagram.
 ///
-/// An address that the configuration gives stays. Any other is learned, and followed where the peer moves, from
-/// datagrams that the session says are the peer's own and new
-/// ([`Output::Authenticated`](crate::tunnel::Output::Authenticated)); from no others.
+/// A configured address is fixed. Any other is learned, and updated when the peer moves, but only
+/// from datagrams that the session has authenticated
+/// ([`Output::Authenticated`](crate::tunnel::Output::Authenticated)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress<A> {
     address: Option<A>,
@@ -12,7 +12,7 @@ pub struct PeerAddress<A> {
 }
 
 impl<A: Copy + PartialEq> PeerAddress<A> {
-    /// What the configuration says; without an address it is learned.
+    /// The configured address, or one to be learned if it is absent.
     #[must_use]
     pub const fn configured(address: Option<A>) -> Self {
         Self {
@@ -21,20 +21,20 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         }
     }
 
-    /// It is learned, beginning with where the peer is now, if that is known.
+    /// A learned address, which starts as the current one if that is known.
     #[must_use]
     pub const fn learned(address: Option<A>) -> Self {
         let learns = true;
         Self { address, learns }
     }
 
-    /// Where to send, if that is known.
+    /// The address of the peer, if it is known.
     #[must_use]
     pub const fn get(&self) -> Option<A> {
         self.address
     }
 
-    /// Where to answer a datagram that came from `source` and does not tell where the peer is.
+    /// The destination of a reply to an unauthenticated datagram from `source`.
     #[must_use]
     pub fn reply_to(&self, source: A) -> A {
         if self.learns {
@@ -44,7 +44,7 @@ impl<A: Copy + PartialEq> PeerAddress<A> {
         }
     }
 
-    /// Takes the source of an authentic datagram; true where the peer is now at another address than before.
+    /// Learns the source of an authentic datagram; returns whether the peer's address has changed.
     pub fn update(&mut self, source: A) -> bool {
         let moved = self.learns && self.address != Some(source);
         if moved {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_not_configured_follows_the_peer() {
+    fn a_learned_address_follows_the_peer() {
         let mut peer = PeerAddress::configured(None);
         assert_eq!(peer.get(), None);
         assert_eq!(peer.reply_to(3), 3);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_address_stays() {
+    fn a_configured_address_is_fixed() {
         let mut peer = PeerAddress::configured(Some(1));
         assert!(!peer.update(2));
         assert_eq!(peer.get(), Some(1));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
+    fn a_formerly_configured_address_is_updated() {
         let mut peer = PeerAddress::learned(Some(1));
         assert_eq!(peer.get(), Some(1));
         assert!(!peer.update(1));

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 
 const CAPACITY: usize = 64 * 1024;
 
-/// Hands out slices of one allocation, which is used again as soon as the last of them is gone.
+/// Slices of one allocation, which is reused once all of them have been dropped.
 pub(crate) struct Arena(BytesMut);
 
 impl Arena {
@@ -12,7 +12,7 @@ impl Arena {
         Self(BytesMut::with_capacity(CAPACITY))
     }
 
-    /// Lets `write` fill up to `len` bytes and returns as many as it says it wrote.
+    /// Lets `write` fill up to `len` bytes, and returns as many as it has written.
     pub(crate) fn cut<E>(
         &mut self,
         len: usize,

@@ -1,34 +1,35 @@
-//! The datagrams of a session, byte by byte. Integers are big-endian.
+//! The wire format of a session. Integers are big-endian.
 //!
 //! | initiation | bytes | |
 //! | --- | --- | --- |
 //! | type | 1 | 1 |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | static | 48 | the initiator's public key, sealed (Noise `s`) |
-//! | payload | 37 | sealed: wall clock in ns since 1970 (8), the initiator's index (4), instance (8) and paths (1) |
-//! | mac | 16 | HMAC-BLAKE2s over all before it, keyed by the responder's public key |
+//! | static | 48 | the initiator's public key, encrypted (Noise `s`) |
+//! | payload | 37 | encrypted: wall clock in ns (8), initiator's index (4), instance (8), paths (1) |
+//! | mac | 16 | HMAC-BLAKE2s over all preceding bytes, keyed by the responder's public key |
 //!
 //! | response | bytes | |
 //! | --- | --- | --- |
 //! | type | 1 | 2 |
 //! | receiver | 4 | the initiator's index |
 //! | ephemeral | 32 | X25519 public key (Noise `e`) |
-//! | payload | 29 | sealed: the responder's index (4), instance (8) and paths (1) |
+//! | payload | 29 | encrypted: responder's index (4), instance (8), paths (1) |
 //! | mac | 16 | as above, keyed by the initiator's public key |
 //!
-//! An end draws its instance at random once, so that the other knows when it has started anew.
+//! The wall clock counts from 1970. A node draws its instance number at random once per run, so
+//! that the peer recognises a restart.
 //!
 //! | transport | bytes | |
 //! | --- | --- | --- |
 //! | type | 1 | 3 |
-//! | receiver | 4 | the receiver's index: it names the key |
+//! | receiver | 4 | the receiver's index, which identifies the keys |
 //! | nonce | 8 | counter in the low 56 bits, path in the high 8 |
-//! | frame | n | sealed (ChaCha20-Poly1305), 16 bytes of tag at its end |
+//! | frame | n | encrypted (ChaCha20-Poly1305), with a tag of 16 bytes at the end |
 //!
-//! Nothing in a datagram can be changed unnoticed: the type decides what the rest must be, the receiver's
-//! index decides the key, and nonce and ephemeral enter the cipher. Each path and direction counts for
-//! itself. A sealed frame of no bytes asks whether the path works, and one of one byte answers; frames of
-//! an endpoint are longer.
+//! Every part of a datagram is authenticated: the type determines the format of the rest, the
+//! receiver's index selects the keys, and the nonce and ephemeral key are inputs of the cipher.
+//! Each path and direction has its own counter. An empty frame is a hello, which asks whether the
+//! path works, and a frame of one byte answers it; frames of an endpoint are longer.
 
 use crate::event::Reject;
 use crate::noise::{MAC_LEN, TAG_LEN};
@@ -56,10 +57,10 @@ pub const TRANSPORT: u8 = 3;
 pub const RECEIVER_OFFSET: usize = 1;
 
 const COUNTER_BITS: u32 = 56;
-/// The greatest counter of a path; the one above it would be the next path's zero.
+/// The greatest counter of a path; one more would be counter zero of the next path.
 pub(crate) const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
 
-/// A handshake message: what the MAC covers, its parts, and the MAC.
+/// A handshake message: the bytes that the MAC covers, the Noise message in them, and the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handshake<'a> {
     pub(crate) covered: &'a [u8],
@@ -68,7 +69,8 @@ pub(crate) struct Handshake<'a> {
 }
 
 impl Handshake<'_> {
-    /// The sender's ephemeral key, different for each message: it tells copies from new ones.
+    /// The sender's ephemeral key, which is unique to each message and therefore identifies its
+    /// copies.
     pub(crate) fn ephemeral(&self) -> [u8; 32] {
         let mut key = [0; 32];
         key.copy_from_slice(&self.noise[..32]);
@@ -76,7 +78,7 @@ impl Handshake<'_> {
     }
 }
 
-/// A transport datagram as it arrives.
+/// A received transport datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transport<'a> {
     pub(crate) receiver: u32,
@@ -84,7 +86,7 @@ pub(crate) struct Transport<'a> {
     pub(crate) sealed: &'a [u8],
 }
 
-/// The number that is used once with a key: a path and the count of datagrams on it.
+/// A nonce: the path, and the number of earlier datagrams on it under the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nonce {
     pub(crate) path: PathId,
@@ -104,7 +106,7 @@ impl Nonce {
     }
 }
 
-/// What a datagram claims to be, by its type and length alone.
+/// A datagram by its type and length, not yet authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Datagram<'a> {
     Initiation(Handshake<'a>),
@@ -115,7 +117,7 @@ pub(crate) enum Datagram<'a> {
     Transport(Transport<'a>),
 }
 
-/// Reads a datagram's form; the reason to reject it otherwise.
+/// Parses a datagram, or returns the reason to reject it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Datagram<'_>, Reject> {
     match bytes.first() {
         None => Err(Reject::Truncated),
@@ -171,12 +173,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lengths_are_those_of_the_tables() {
+    fn lengths_match_the_specification() {
         assert_eq!((OVERHEAD, INITIATION_LEN, RESPONSE_LEN), (29, 134, 82));
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn malformed_datagrams_are_rejected_with_a_reason() {
         assert_eq!(parse(&[]), Err(Reject::Truncated));
         assert_eq!(parse(&[0; 40]), Err(Reject::UnknownType));
         assert_eq!(parse(&[TRANSPORT; 28]), Err(Reject::Truncated));
@@ -186,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_transport_header_is_read_as_written(
+        fn a_transport_header_round_trips(
             receiver: u32,
             path: u8,
             counter in 0..=COUNTER_MAX,
@@ -201,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! Where random bytes come from: an argument, never the system's generator.
+//! Sources of random bytes, which sessions take as an argument instead of the system's generator.
 
 use polypath_core::rng::Stream;
 
@@ -9,8 +9,8 @@ pub struct EntropyError;
 
 /// A source of random bytes for ephemeral keys and session indices.
 ///
-/// A deployment passes the operating system's generator; a simulation passes a [`Stream`] of its seed,
-/// which is not fit to protect anything.
+/// A deployment passes the operating system's generator; a simulation passes a [`Stream`] of its
+/// seed, which is predictable and protects nothing.
 pub trait Entropy {
     /// Fills `bytes` with random bytes, or fails if the source does.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError>;
@@ -25,5 +25,5 @@ impl Entropy for Stream {
     }
 }
 
-/// A source behind a pointer, so that a session has one type wherever its entropy comes from.
+/// A boxed source, so that sessions have one type regardless of their source of entropy.
 pub type BoxedEntropy = Box<dyn Entropy + Send>;

@@ -1,42 +1,44 @@
-//! What happens in a session, for logs and counters.
+//! Events and counters of a session.
 
 use polypath_core::frame::PathId;
 
-/// What happened in a session.
+/// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEvent {
-    /// A handshake was begun: an initiation left on every path that can be reached.
+    /// An initiation was sent on every reachable path.
     Initiated {
-        /// How many went before it without an answer.
+        /// The number of unanswered initiations before it.
         attempt: u32,
     },
-    /// The peer has started anew: the keys that come into use now are those of another instance than those before.
+    /// The peer has restarted: the keys that come into use belong to another instance than the
+    /// previous ones.
     PeerRestarted,
     /// New keys are in use.
     Established {
-        /// Whether this end began the handshake.
+        /// Whether this node initiated the handshake.
         initiator: bool,
     },
-    /// Keys ran out before new ones were agreed on; frames wait.
+    /// The keys expired before new ones were agreed; frames are queued.
     Expired,
-    /// Nothing authentic came back for a while after frames had been sent; a handshake follows, where this end begins any.
+    /// The peer answered no frame for [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT); a
+    /// handshake follows, if this node initiates any.
     Silent,
-    /// A frame was dropped: it waited for a session and gave way to a newer one, or was too long.
+    /// A frame was dropped: the queue for an unestablished session was full, or it was too long.
     Discarded,
-    /// The peer said that it has another number of paths than this end; told when it says so first.
+    /// The peer has another number of paths than this node; reported once per change.
     PathsDiffer {
-        /// How many this end has.
+        /// The number of paths of this node.
         own: u8,
-        /// How many the peer has.
+        /// The number of paths of the peer.
         peer: u8,
     },
-    /// The random source failed, so that no handshake could be begun or answered.
+    /// The source of entropy failed, so a handshake could not be initiated or answered.
     NoEntropy,
-    /// A datagram was dropped, without a reply.
+    /// A datagram was dropped without a reply.
     Rejected {
-        /// The path on which it came.
+        /// The path on which it was received.
         path: PathId,
-        /// Why.
+        /// The reason.
         reason: Reject,
     },
 }
@@ -65,56 +67,58 @@ macro_rules! rejects {
 }
 
 rejects! {
-    /// Shorter than its type prescribes.
+    /// Shorter than its type requires.
     Truncated => "truncated",
-    /// Longer than its type prescribes, or than the session takes.
+    /// Longer than its type or the session allows.
     Oversized => "oversized",
-    /// No type of datagram of this protocol.
+    /// The type is none of this protocol.
     UnknownType => "unknown-type",
-    /// It came on a path that the session does not have.
+    /// Received on a path that the session does not have.
     UnknownPath => "unknown-path",
-    /// Its receiver's index names no keys that are in use.
+    /// The receiver index identifies no keys.
     UnknownIndex => "unknown-index",
-    /// A handshake message whose writer does not know this end's public key.
+    /// A handshake message whose MAC shows that its sender does not know this node's public key.
     BadMac => "bad-mac",
     /// A handshake message that proves another static key than the configured peer's.
     WrongKey => "wrong-key",
-    /// It does not open: forged, or changed on its way.
+    /// Decryption failed: forged, or corrupted in transit.
     Undecryptable => "undecryptable",
-    /// An initiation no newer than one before it: a replay.
+    /// An initiation that is not newer than an earlier one: a replay.
     StaleTimestamp => "stale-timestamp",
-    /// An initiation beyond what may be read in a time: somebody floods this end with them.
+    /// An initiation beyond the rate limit of its path: a flood.
     Throttled => "throttled",
-    /// The same handshake message once more, as it comes over each path.
+    /// A copy of a handshake message, as every path delivers one.
     HandshakeCopy => "handshake-copy",
-    /// An initiation on a path where the answer to an earlier one was of no use; a copy on another path is answered.
+    /// An initiation on a path where an earlier response did not complete the handshake; a copy on
+    /// another path is answered.
     PassedOver => "passed-over",
-    /// An initiation that gives way to one's own, which is under way.
+    /// An initiation that loses to this node's own pending one.
     Simultaneous => "simultaneous",
-    /// A datagram that was opened before: a replay.
+    /// A datagram that was already opened: a replay.
     Replayed => "replayed",
-    /// So far behind the newest of its path that whether it was opened before is no longer known.
+    /// A datagram older than the replay window of its path.
     BehindWindow => "behind-window",
-    /// Sealed for another path than the one on which it came.
+    /// Sealed for another path than the one on which it was received.
     WrongPath => "wrong-path",
-    /// Opened, but what lies in the seal is no frame.
+    /// Opened, but the plaintext is not a frame.
     Malformed => "malformed",
 }
 
-/// How often what happened, since the start of the session.
+/// Counters of a session since its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that were sealed.
+    /// Frames sealed.
     pub sealed: u64,
-    /// Frames that were opened.
+    /// Frames opened.
     pub opened: u64,
-    /// Initiations begun, each sent on every path that can be reached.
+    /// Initiations, each sent on every reachable path.
     pub initiated: u64,
-    /// Handshakes that ended in keys in use.
+    /// Handshakes whose keys came into use.
     pub established: u64,
-    /// Path checks and their answers sent.
+    /// Hellos and answers to hellos sent.
     pub hellos: u64,
-    /// Frames that gave way to newer ones while no session stood, or were too long.
+    /// Frames dropped because the queue for an unestablished session was full, or they were too
+    /// long.
     pub discarded: u64,
     rejected: Vec<u64>,
 }
@@ -134,13 +138,13 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// How many datagrams were dropped for `reason`.
+    /// The number of datagrams dropped for `reason`.
     #[must_use]
     pub fn rejected(&self, reason: Reject) -> u64 {
         self.rejected[reason as usize]
     }
 
-    /// How many datagrams were dropped, copies of handshake messages aside.
+    /// The number of datagrams dropped for any reason but [`Reject::HandshakeCopy`].
     #[must_use]
     pub fn rejected_total(&self) -> u64 {
         self.rejected.iter().sum::<u64>() - self.rejected(Reject::HandshakeCopy)

@@ -1,23 +1,24 @@
-//! A bound on what may be spent in a time.
+//! The generic cell rate algorithm, a rate limit with a burst.
 
 use polypath_core::time::{Duration, Time};
 
-/// The generic cell rate algorithm of ITU-T I.371: what is spent has to be earned again by waiting.
+/// The generic cell rate algorithm (ITU-T I.371) in its virtual scheduling form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gcra {
-    /// When all that was spent is earned again.
-    earned: Time,
+    /// The theoretical arrival time: when everything spent so far has been earned again.
+    arrival: Time,
 }
 
 impl Gcra {
-    /// Spends `cost`, the time that earns it, unless more than `burst` would then have to be earned.
+    /// Spends `cost`, in time at the limited rate; returns false, and spends nothing, if more than
+    /// `burst` would be outstanding.
     #[must_use]
     pub fn spend(&mut self, now: Time, cost: Duration, burst: Duration) -> bool {
-        let spent = self.earned.max(now) + cost;
-        let is_earned = spent.since(now) <= burst;
-        if is_earned {
-            self.earned = spent;
+        let spent = self.arrival.max(now) + cost;
+        let conforms = spent.since(now) <= burst;
+        if conforms {
+            self.arrival = spent;
         }
-        is_earned
+        conforms
     }
 }

@@ -1,4 +1,4 @@
-//! The two messages of Noise IK, with the checks that come before any answer.
+//! The two messages of the Noise IK handshake, and the checks before a response.
 
 use bytes::Bytes;
 use snow::{HandshakeState, StatelessTransportState};
@@ -9,26 +9,27 @@ use crate::datagram::{
 };
 use crate::event::Reject;
 use crate::key::PublicKey;
-use crate::noise::{Ephemeral, Identity, MAC_LEN, Mac};
+use crate::noise::{Ephemeral, MAC_LEN, Mac, StaticKeys};
 
-/// What an end says of itself in a handshake, sealed.
+/// The description of a node in a handshake message, encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Introduction {
-    /// The index by which it knows the keys.
+pub(crate) struct HandshakeInfo {
+    /// The receiver index of its keys.
     pub(crate) index: u32,
-    /// A random number that it drew once: another one tells that it has started anew, whatever its clock shows.
+    /// A random number drawn at its start: a different one means that it has restarted, whatever
+    /// its clock shows.
     pub(crate) instance: u64,
-    /// How many paths it has.
+    /// The number of its paths.
     pub(crate) paths: u8,
 }
 
-/// The keys of a finished handshake and what the other end said of itself.
-pub(crate) struct Agreed {
-    pub(crate) remote: Introduction,
+/// The keys of a completed handshake, and the description of the peer.
+pub(crate) struct CompletedHandshake {
+    pub(crate) remote: HandshakeInfo,
     pub(crate) transport: StatelessTransportState,
 }
 
-/// An initiation under way.
+/// An initiation of this node, pending until its response is received.
 pub(crate) struct Initiation {
     pub(crate) index: u32,
     pub(crate) datagram: Bytes,
@@ -36,22 +37,22 @@ pub(crate) struct Initiation {
 }
 
 impl Initiation {
-    /// Writes an initiation at the wall-clock time `timestamp`, in ns since 1970.
-    pub(crate) fn begin(
-        identity: &Identity,
+    /// Writes an initiation with the wall-clock time `timestamp`, in nanoseconds since 1970.
+    pub(crate) fn write(
+        static_keys: &StaticKeys,
         mac: &mut Mac,
         ephemeral: Ephemeral,
         timestamp: u64,
-        own: Introduction,
+        own: HandshakeInfo,
     ) -> Result<Self, snow::Error> {
-        let mut state = identity.initiator(ephemeral)?;
+        let mut state = static_keys.initiator(ephemeral)?;
         let mut payload = [0; INITIATION_PAYLOAD];
         payload[..8].copy_from_slice(&timestamp.to_be_bytes());
         payload[8..].copy_from_slice(&own.to_bytes());
         let mut bytes = vec![0; INITIATION_LEN];
         bytes[0] = INITIATION;
         state.write_message(&payload, &mut bytes[1..])?;
-        finish(&mut bytes, mac);
+        write_mac(&mut bytes, mac);
         Ok(Self {
             index: own.index,
             datagram: bytes.into(),
@@ -59,40 +60,43 @@ impl Initiation {
         })
     }
 
-    /// Reads the response; a forged one leaves the initiation as it was.
-    pub(crate) fn read(&mut self, response: &Handshake<'_>) -> Result<Introduction, Reject> {
+    /// Decrypts the response; a forged one leaves the initiation unchanged.
+    pub(crate) fn read_response(
+        &mut self,
+        response: &Handshake<'_>,
+    ) -> Result<HandshakeInfo, Reject> {
         let mut payload = [0; RESPONSE_LEN];
         match self.state.read_message(response.noise, &mut payload) {
-            Ok(RESPONSE_PAYLOAD) => Ok(Introduction::read(&payload)),
+            Ok(RESPONSE_PAYLOAD) => Ok(HandshakeInfo::read(&payload)),
             _ => Err(Reject::Undecryptable),
         }
     }
 
-    /// Takes the keys after the response was read.
-    pub(crate) fn into_agreed(self, remote: Introduction) -> Result<Agreed, snow::Error> {
+    /// Derives the keys, after the response was decrypted.
+    pub(crate) fn complete(self, remote: HandshakeInfo) -> Result<CompletedHandshake, snow::Error> {
         let transport = self.state.into_stateless_transport_mode()?;
-        Ok(Agreed { remote, transport })
+        Ok(CompletedHandshake { remote, transport })
     }
 }
 
-/// An initiation that whoever wrote it has proved to be its own.
-pub(crate) struct Opened {
+/// A decrypted initiation, whose sender has proved its static key.
+pub(crate) struct ReceivedInitiation {
     pub(crate) timestamp: u64,
-    /// Its ephemeral key, which names it.
+    /// Its ephemeral key, which identifies it.
     pub(crate) ephemeral: [u8; 32],
-    remote: Introduction,
+    remote: HandshakeInfo,
     state: HandshakeState,
 }
 
-impl Opened {
-    /// Opens an initiation, of whomever it is.
+impl ReceivedInitiation {
+    /// Decrypts an initiation, whoever sent it.
     pub(crate) fn read(
-        identity: &Identity,
+        static_keys: &StaticKeys,
         ephemeral: Ephemeral,
         message: &Handshake<'_>,
     ) -> Result<Self, Reject> {
         let undecryptable = |_| Reject::Undecryptable;
-        let mut state = identity.responder(ephemeral).map_err(undecryptable)?;
+        let mut state = static_keys.responder(ephemeral).map_err(undecryptable)?;
         let mut payload = [0; INITIATION_LEN];
         let len = state
             .read_message(message.noise, &mut payload)
@@ -105,36 +109,36 @@ impl Opened {
         Ok(Self {
             timestamp: u64::from_be_bytes(timestamp),
             ephemeral: message.ephemeral(),
-            remote: Introduction::read(&payload[8..]),
+            remote: HandshakeInfo::read(&payload[8..]),
             state,
         })
     }
 
-    /// Whether it is that of `peer`.
-    pub(crate) fn is_of(&self, peer: &PublicKey) -> bool {
+    /// Whether `peer` sent it.
+    pub(crate) fn is_from(&self, peer: &PublicKey) -> bool {
         self.state.get_remote_static() == Some(&peer.0[..])
     }
 
-    /// Writes the response, which introduces this end, and takes the keys.
-    pub(crate) fn answer(
+    /// Writes the response, which describes this node, and derives the keys.
+    pub(crate) fn respond(
         mut self,
         mac: &mut Mac,
-        own: Introduction,
-    ) -> Result<(Bytes, Agreed), snow::Error> {
+        own: HandshakeInfo,
+    ) -> Result<(Bytes, CompletedHandshake), snow::Error> {
         let mut bytes = vec![0; RESPONSE_LEN];
         bytes[0] = RESPONSE;
         bytes[1..5].copy_from_slice(&self.remote.index.to_be_bytes());
         self.state.write_message(&own.to_bytes(), &mut bytes[5..])?;
-        finish(&mut bytes, mac);
-        let agreed = Agreed {
+        write_mac(&mut bytes, mac);
+        let completed = CompletedHandshake {
             remote: self.remote,
             transport: self.state.into_stateless_transport_mode()?,
         };
-        Ok((bytes.into(), agreed))
+        Ok((bytes.into(), completed))
     }
 }
 
-impl Introduction {
+impl HandshakeInfo {
     fn to_bytes(self) -> [u8; RESPONSE_PAYLOAD] {
         let mut bytes = [0; RESPONSE_PAYLOAD];
         bytes[..4].copy_from_slice(&self.index.to_be_bytes());
@@ -143,7 +147,7 @@ impl Introduction {
         bytes
     }
 
-    /// Reads the first [`RESPONSE_PAYLOAD`] of `bytes`.
+    /// Parses the first [`RESPONSE_PAYLOAD`] bytes of `bytes`.
     fn read(bytes: &[u8]) -> Self {
         let (mut index, mut instance) = ([0; 4], [0; 8]);
         index.copy_from_slice(&bytes[..4]);
@@ -156,9 +160,9 @@ impl Introduction {
     }
 }
 
-/// Writes the MAC behind a message.
-fn finish(bytes: &mut [u8], mac: &mut Mac) {
+/// Writes the MAC at the end of a message.
+fn write_mac(bytes: &mut [u8], mac: &mut Mac) {
     let covered = bytes.len() - MAC_LEN;
-    let tag = mac.of(&bytes[..covered]);
+    let tag = mac.tag(&bytes[..covered]);
     bytes[covered..].copy_from_slice(&tag);
 }

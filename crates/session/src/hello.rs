@@ -1,135 +1,156 @@
-//! Whether the peer is heard: on each path after a handshake, and in answer to what is sent.
+//! Liveness of the peer: on each path after a handshake, and in response to frames.
 //!
-//! After a handshake each end says hello on each path until it hears from the peer there, with growing
-//! intervals; so the peer confirms the keys and learns from where each path comes. When frames were sent
-//! and nothing came back, hellos go out on all paths; still nothing, and the keys are taken for lost.
+//! After a handshake each side sends hellos on each path, with exponential backoff, until it
+//! receives an authentic datagram there. The hellos confirm the keys to the peer and reveal this
+//! node's address on each path. When frames were sent and nothing authentic was received for
+//! [`HELLO_AFTER`], hellos are sent on all paths again; after [`SILENCE_TIMEOUT`] the keys are
+//! assumed lost.
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
-/// The longest time between two tries of anything that waits for an answer.
+/// The longest interval between two attempts of anything that is retried until it is answered.
 pub const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Intervals between tries of anything that waits for an answer: doubling, from half a second to 5 s.
-pub(crate) fn backoff(tries: u32) -> Duration {
-    Duration::from_millis(500 << tries.min(4)).min(MAX_RETRY_INTERVAL)
+/// The interval after the given number of attempts: it doubles from 0.5 s up to
+/// [`MAX_RETRY_INTERVAL`].
+pub(crate) fn backoff(attempts: u32) -> Duration {
+    Duration::from_millis(500 << attempts.min(4)).min(MAX_RETRY_INTERVAL)
 }
 
-/// Silence after which hellos ask for an answer.
-const ASK_AFTER: Duration = Duration::from_secs(5);
-/// Silence, counted from the first frame that nothing answers, after which a handshake begins.
+/// The time without an authentic datagram, from the first unanswered frame, until hellos are sent.
+const HELLO_AFTER: Duration = Duration::from_secs(5);
+/// The time without an authentic datagram, from the first unanswered frame, until a handshake
+/// begins.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is due.
+/// The actions that are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// Hellos on the paths that were not heard.
+    /// Hellos on the unconfirmed paths.
     pub(crate) hello: bool,
-    /// A handshake: the peer does not answer.
+    /// A handshake, because the peer does not answer.
     pub(crate) handshake: bool,
 }
 
-/// What was heard since the handshake.
+/// The paths confirmed since the handshake, and the timers for hellos and silence.
 #[derive(Debug)]
 pub(crate) struct Hellos {
-    heard: Vec<bool>,
-    /// The next hello to paths not heard, and how many went before.
-    again: Option<(Time, u32)>,
-    /// When the first frame was sent since anything was heard.
-    unanswered: Option<Time>,
-    asked: bool,
+    /// For each path, whether an authentic datagram was received since the hellos began.
+    confirmed: Vec<bool>,
+    next: Option<NextHello>,
+    /// The time of the first frame sent since the last authentic datagram.
+    unanswered_since: Option<Time>,
+    /// Whether hellos were sent because of `unanswered_since`.
+    is_probing: bool,
+}
+
+/// The next hello on the unconfirmed paths.
+#[derive(Clone, Copy, Debug)]
+struct NextHello {
+    at: Time,
+    /// The number of hellos before it.
+    attempts: u32,
+}
+
+impl NextHello {
+    const fn first(at: Time) -> Self {
+        Self { at, attempts: 0 }
+    }
 }
 
 impl Hellos {
     pub(crate) fn new(paths: u8) -> Self {
         Self {
-            heard: vec![true; usize::from(paths)],
-            again: None,
-            unanswered: None,
-            asked: false,
+            confirmed: vec![true; usize::from(paths)],
+            next: None,
+            unanswered_since: None,
+            is_probing: false,
         }
     }
 
-    /// New keys: hello is due on every path.
+    /// Makes hellos due on every path, as new keys require.
     pub(crate) fn restart(&mut self, now: Time) {
-        self.heard.fill(false);
-        self.again = Some((now, 0));
-        self.unanswered = None;
-        self.asked = false;
+        self.stop();
+        self.confirmed.fill(false);
+        self.next = Some(NextHello::first(now));
     }
 
     pub(crate) fn on_sent(&mut self, now: Time) {
-        self.unanswered.get_or_insert(now);
+        self.unanswered_since.get_or_insert(now);
     }
 
-    pub(crate) fn on_heard(&mut self, path: PathId) {
-        self.unanswered = None;
-        self.asked = false;
-        let Some(heard) = self.heard.get_mut(path.index()) else {
+    pub(crate) fn on_received(&mut self, path: PathId) {
+        self.unanswered_since = None;
+        self.is_probing = false;
+        let Some(confirmed) = self.confirmed.get_mut(path.index()) else {
             return;
         };
-        if !*heard {
-            *heard = true;
-            if self.heard.iter().all(|heard| *heard) {
-                self.again = None;
+        if !*confirmed {
+            *confirmed = true;
+            if self.confirmed.iter().all(|confirmed| *confirmed) {
+                self.next = None;
             }
         }
     }
 
-    /// Asks no more until something is sent or keys are new.
-    pub(crate) fn rest(&mut self) {
-        self.unanswered = None;
-        self.asked = false;
-        self.again = None;
+    /// Stops all timers until a frame is sent or keys are renewed.
+    pub(crate) fn stop(&mut self) {
+        self.unanswered_since = None;
+        self.is_probing = false;
+        self.next = None;
     }
 
-    /// The paths that wait for a hello.
-    pub(crate) fn unheard(&self) -> impl Iterator<Item = PathId> {
+    /// The paths without an authentic datagram since the hellos began.
+    pub(crate) fn unconfirmed(&self) -> impl Iterator<Item = PathId> {
         (0_u8..)
             .map(PathId)
-            .zip(&self.heard)
-            .filter(|(_, heard)| !**heard)
+            .zip(&self.confirmed)
+            .filter(|(_, confirmed)| !**confirmed)
             .map(|(path, _)| path)
     }
 
-    /// What is due at `now`, with the clock set anew.
+    /// Returns what is due at `now`, and sets the timers for what follows.
     pub(crate) fn take_due(&mut self, now: Time) -> Due {
         let mut due = Due::default();
-        if let Some(since) = self.unanswered {
+        if let Some(since) = self.unanswered_since {
             if now >= since + SILENCE_TIMEOUT {
-                self.unanswered = None;
-                self.asked = false;
+                self.unanswered_since = None;
+                self.is_probing = false;
                 due.handshake = true;
-            } else if !self.asked && now >= since + ASK_AFTER {
-                self.asked = true;
-                self.heard.fill(false);
-                self.again = Some((now, 0));
+            } else if !self.is_probing && now >= since + HELLO_AFTER {
+                self.is_probing = true;
+                self.confirmed.fill(false);
+                self.next = Some(NextHello::first(now));
             }
         }
-        if let Some((at, tries)) = self.again
+        if let Some(NextHello { at, attempts }) = self.next
             && now >= at
         {
-            self.again = Some((now + backoff(tries), tries.saturating_add(1)));
+            self.next = Some(NextHello {
+                at: now + backoff(attempts),
+                attempts: attempts.saturating_add(1),
+            });
             due.hello = true;
         }
         due
     }
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
-        let silence = self.unanswered.map(|since| Deadline {
+        let silence = self.unanswered_since.map(|since| Deadline {
             at: since
-                + if self.asked {
+                + if self.is_probing {
                     SILENCE_TIMEOUT
                 } else {
-                    ASK_AFTER
+                    HELLO_AFTER
                 },
             why: "no answer from the peer",
         });
-        let again = self.again.map(|(at, _)| Deadline {
-            at,
-            why: "hello on a path not heard",
+        let hello = self.next.map(|next| Deadline {
+            at: next.at,
+            why: "hello on an unconfirmed path",
         });
-        Deadline::earlier(silence, again)
+        Deadline::earlier(silence, hello)
     }
 }

@@ -1,4 +1,4 @@
-//! Static X25519 keys (RFC 7748), which name the two ends of a session.
+//! Static X25519 keys (RFC 7748), which identify the two nodes of a session.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,15 +12,15 @@ use crate::noise;
 /// Length of a key in bytes.
 pub const KEY_LEN: usize = 32;
 
-/// The public half of a node's static key; text form base64, 44 characters.
+/// The public half of a node's static key; as text, 44 characters of base64.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicKey(pub [u8; KEY_LEN]);
 
-/// The private half of a node's static key; it never shows itself in logs.
+/// The private half of a node's static key; its `Debug` form does not reveal it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateKey([u8; KEY_LEN]);
 
-/// The text is not a key.
+/// A text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a key: a key is 32 bytes in base64, 44 characters that end in `=`, and not all zero")]
 pub struct ParseKeyError;
@@ -33,7 +33,7 @@ impl PrivateKey {
         Ok(Self(bytes))
     }
 
-    /// The public key that belongs to it.
+    /// The corresponding public key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         noise::public_key(self)
@@ -45,7 +45,7 @@ impl PrivateKey {
         &self.0
     }
 
-    /// The key in base64, as a key file holds it.
+    /// The key in base64, the format of key files.
     #[must_use]
     pub fn to_base64(&self) -> String {
         STANDARD.encode(self.0)
@@ -61,7 +61,7 @@ impl FromStr for PrivateKey {
     type Err = ParseKeyError;
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
         let bytes = decode(text)?;
-        // Nobody drew it, and everybody has it.
+        // A key that everybody knows, as from a zeroed file.
         if bytes == [0; KEY_LEN] {
             return Err(ParseKeyError);
         }
@@ -100,7 +100,7 @@ mod tests {
     use polypath_core::rng::Seed;
 
     #[test]
-    fn text_gives_the_key_again() {
+    fn keys_round_trip_as_text() {
         let key = PrivateKey::generate(&mut Seed(1).stream("key")).unwrap();
         assert_eq!(key.to_base64().parse(), Ok(key.clone()));
         let public = key.public();
@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_nobodys_private_key() {
+    fn an_all_zero_private_key_is_refused() {
         let zeros = "A".repeat(43) + "=";
         assert_eq!(zeros.parse::<PrivateKey>(), Err(ParseKeyError));
     }
 
     #[test]
-    fn refuses_what_is_no_key() {
+    fn invalid_keys_are_refused() {
         for text in ["", "abc", "AAAA", &"A".repeat(44), &"=".repeat(44)] {
             assert_eq!(text.parse::<PublicKey>(), Err(ParseKeyError), "{text}");
         }
@@ -124,7 +124,7 @@ mod tests {
 
     /// RFC 7748, section 6.1: Alice's private and public key.
     #[test]
-    fn the_public_key_is_that_of_rfc_7748() {
+    fn the_public_key_matches_rfc_7748() {
         let private: PrivateKey = "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo="
             .parse()
             .unwrap();

@@ -11,40 +11,45 @@ use crate::datagram::{
     COUNTER_MAX, Nonce, OVERHEAD, TRANSPORT_HEADER, Transport, write_transport_header,
 };
 use crate::event::Reject;
-use crate::handshake::Agreed;
+use crate::handshake::CompletedHandshake;
 use crate::noise::TAG_LEN;
 
-/// How many of the newest datagrams of a path are told from replays.
+/// The size of the replay window of a path, in datagrams (as in RFC 4303, section 3.4.3).
 const REPLAY_WINDOW: u32 = 2048;
 
-/// The keys of one handshake; `local` is the index by which the peer names them to this end.
+/// The keys of one handshake; `local_index` is the receiver index in datagrams to this node.
 pub(crate) struct KeyPair {
-    pub(crate) local: u32,
+    pub(crate) local_index: u32,
     pub(crate) established: Time,
-    /// Which instance of the peer has them, too.
+    /// The instance of the peer that has them.
     pub(crate) instance: u64,
-    remote: u32,
+    remote_index: u32,
     transport: StatelessTransportState,
     paths: Vec<PathState>,
 }
 
 struct PathState {
     sent: u64,
-    arrived: SlidingWindow,
+    replay_window: SlidingWindow,
 }
 
 impl KeyPair {
-    pub(crate) fn new(agreed: Agreed, local: u32, now: Time, paths: u8) -> Self {
+    pub(crate) fn new(
+        completed: CompletedHandshake,
+        local_index: u32,
+        now: Time,
+        paths: u8,
+    ) -> Self {
         let fresh = || PathState {
             sent: 0,
-            arrived: SlidingWindow::new(REPLAY_WINDOW),
+            replay_window: SlidingWindow::new(REPLAY_WINDOW),
         };
         Self {
-            local,
+            local_index,
             established: now,
-            instance: agreed.remote.instance,
-            remote: agreed.remote.index,
-            transport: agreed.transport,
+            instance: completed.remote.instance,
+            remote_index: completed.remote.index,
+            transport: completed.transport,
             paths: (0..paths).map(|_| fresh()).collect(),
         }
     }
@@ -54,7 +59,7 @@ impl KeyPair {
         self.paths.iter().map(|path| path.sent).max().unwrap_or(0)
     }
 
-    /// Seals `frame` for `path`; nothing if the counter is used up or the frame is too long for a
+    /// Seals `frame` for `path`; `None` if the counter is exhausted or the frame too long for a
     /// datagram.
     pub(crate) fn seal(&mut self, path: PathId, frame: &[u8], arena: &mut Arena) -> Option<Bytes> {
         let state = self.paths.get_mut(path.index())?;
@@ -66,7 +71,7 @@ impl KeyPair {
             counter: state.sent,
         };
         state.sent += 1;
-        let (transport, remote) = (&self.transport, self.remote);
+        let (transport, remote) = (&self.transport, self.remote_index);
         let sealed = arena.cut(frame.len() + OVERHEAD, |out| {
             write_transport_header(out, remote, nonce);
             let body = &mut out[TRANSPORT_HEADER..];
@@ -76,7 +81,7 @@ impl KeyPair {
         sealed.ok()
     }
 
-    /// Opens a datagram that came on `path`, once.
+    /// Opens a datagram received on `path`, once.
     pub(crate) fn open(
         &mut self,
         path: PathId,
@@ -94,20 +99,20 @@ impl KeyPair {
             .paths
             .get_mut(path.index())
             .ok_or(Reject::UnknownPath)?;
-        refuse_old(state.arrived.look(counter))?;
+        check_replay(state.replay_window.look(counter))?;
         let (transport, sealed) = (&self.transport, datagram.sealed);
         let frame = arena.cut(sealed.len(), |out| {
             let opened = transport.read_message(datagram.nonce.to_bits(), sealed, out);
             opened.map_err(|_| Reject::Undecryptable)
         })?;
         debug_assert_eq!(frame.len() + TAG_LEN, sealed.len());
-        // Only what is authentic may move the window.
-        state.arrived.accept(counter);
+        // Only an authentic datagram may advance the window.
+        state.replay_window.accept(counter);
         Ok(frame)
     }
 }
 
-fn refuse_old(verdict: Verdict) -> Result<(), Reject> {
+fn check_replay(verdict: Verdict) -> Result<(), Reject> {
     match verdict {
         Verdict::Fresh => Ok(()),
         Verdict::Duplicate => Err(Reject::Replayed),

@@ -1,13 +1,15 @@
-//! The keys in use: those that seal, those that a peer has yet to confirm, and those that run out.
+//! The keys of a session: those that seal, those that await confirmation, and retired ones.
 //!
-//! The initiator of a handshake seals with its keys at once. The responder waits until a datagram proves
-//! that the initiator has them (`next`), since before that it may have answered a replay. The keys that
-//! were in use before open datagrams under way for a while (`previous`); so do those that still waited when a
-//! handshake of this end's own ended, for the peer may have used them. They seal no more, or either end would go on
-//! with the keys of another handshake.
+//! The initiator of a handshake seals with the new keys at once. The responder keeps them as `next`
+//! until a datagram proves that the initiator has them, since it may have answered a replay. The
+//! keys that were in use before are retired to `previous` and still open datagrams in flight. So
+//! are keys that await confirmation when a handshake of this node's own completes, because the peer
+//! may have used them; they never seal, otherwise the two nodes could settle on the keys of
+//! different handshakes.
 //!
-//! All that open belong to one instance of the peer, but for those that wait: once the peer has started anew, what it
-//! sealed before counts by other numbers, and does not open any more.
+//! All keys that open belong to one instance of the peer, except those that await confirmation.
+//! After a restart the peer numbers its packets from the beginning, so datagrams of its previous
+//! instance must not open.
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
@@ -15,22 +17,30 @@ use polypath_core::time::Time;
 use crate::keypair::KeyPair;
 use crate::session::Limits;
 
-/// Most key pairs that only open. A renewal leaves those that sealed before it, those that waited since an earlier answer was
-/// of no use, and where both ends renew at once those of the handshake that ended first. Were the oldest to give way to
-/// these, what was sealed before the renewal and is still under way would be lost.
-const MOST_PREVIOUS: usize = 3;
+/// The maximum number of retired key pairs.
+///
+/// A rekey retires the pair in use, a pair that was never confirmed because a response was lost,
+/// and the pair of the first handshake when both nodes rekey at once. With fewer slots the first of
+/// them would be dropped while datagrams under it are in flight.
+const MAX_PREVIOUS: usize = 3;
 
-/// Up to five key pairs by their part.
+/// Up to five key pairs by their role.
 #[derive(Default)]
 pub(crate) struct Keyring {
     pub(crate) current: Option<KeyPair>,
     next: Option<KeyPair>,
-    previous: Vec<(KeyPair, Time)>,
-    /// The instance of the peer whose keys came into use last, and may have run out since.
+    previous: Vec<Retired>,
+    /// The instance of the peer whose keys were in use last; they may have expired since.
     instance: Option<u64>,
 }
 
-/// Which part a key pair plays.
+/// A retired key pair, which opens datagrams but seals none.
+struct Retired {
+    pair: KeyPair,
+    until: Time,
+}
+
+/// The role of a key pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     Current,
@@ -39,7 +49,7 @@ pub(crate) enum Slot {
 }
 
 impl Keyring {
-    /// The key pair that the peer names by `index`.
+    /// The key pair with the receiver index `index`.
     pub(crate) fn find(&mut self, index: u32) -> Option<(Slot, &mut KeyPair)> {
         let in_use = [
             (Slot::Current, self.current.as_mut()),
@@ -48,72 +58,79 @@ impl Keyring {
         let in_use = in_use.into_iter();
         let in_use = in_use.filter_map(|(slot, pair)| pair.map(|pair| (slot, pair)));
         let previous = self.previous.iter_mut();
-        let previous = previous.map(|(pair, _)| (Slot::Previous, pair));
-        in_use.chain(previous).find(|(_, pair)| pair.local == index)
+        let previous = previous.map(|retired| (Slot::Previous, &mut retired.pair));
+        in_use
+            .chain(previous)
+            .find(|(_, pair)| pair.local_index == index)
     }
 
-    /// By what the peer names the keys that open.
+    /// The receiver indices of the keys that open.
     pub(crate) fn local_indices(&self) -> impl Iterator<Item = u32> {
-        let previous = self.previous.iter().map(|(pair, _)| pair);
+        let previous = self.previous.iter().map(|retired| &retired.pair);
         let in_use = self.current.iter().chain(&self.next);
-        in_use.chain(previous).map(|pair| pair.local)
+        in_use.chain(previous).map(|pair| pair.local_index)
     }
 
-    /// Whether keys go by `index` already.
-    pub(crate) fn knows(&self, index: u32) -> bool {
-        self.local_indices().any(|known| known == index)
+    /// Whether `index` is in use.
+    pub(crate) fn contains_index(&self, index: u32) -> bool {
+        self.local_indices().any(|used| used == index)
     }
 
-    /// Seals with `pair` from now on; the keys before it open datagrams for `retire_after` more, if they are of the same
-    /// instance of the peer. True if that has started anew since keys came into use last.
+    /// Puts `pair` to use; the keys before it open datagrams for `retire_after` more, if they
+    /// belong to the same instance of the peer. Returns whether the peer has restarted since keys
+    /// were last put to use.
     pub(crate) fn rotate(&mut self, now: Time, pair: KeyPair, limits: &Limits) -> bool {
         let instance = pair.instance;
         let before = self.instance.replace(instance);
-        let is_of_it = |pair: &KeyPair| pair.instance == instance;
-        // A late answer of the instance that is known says nothing of another one, which may have come after it.
-        let is_over = |next: &mut KeyPair| before != Some(instance) || is_of_it(next);
-        let retired = [self.current.replace(pair), self.next.take_if(is_over)];
-        self.previous.retain(|(pair, _)| is_of_it(pair));
-        for pair in retired.into_iter().flatten().filter(is_of_it) {
-            if self.previous.len() == MOST_PREVIOUS {
+        let is_same_instance = |pair: &KeyPair| pair.instance == instance;
+        // A late response of the known instance does not obsolete keys of a newer one.
+        let is_obsolete = |next: &mut KeyPair| before != Some(instance) || is_same_instance(next);
+        let retired = [self.current.replace(pair), self.next.take_if(is_obsolete)];
+        self.previous
+            .retain(|retired| is_same_instance(&retired.pair));
+        for pair in retired.into_iter().flatten().filter(is_same_instance) {
+            if self.previous.len() == MAX_PREVIOUS {
                 self.previous.remove(0);
             }
-            self.previous.push((pair, now + limits.retire_after));
+            let until = now + limits.retire_after;
+            self.previous.push(Retired { pair, until });
         }
         before.is_some_and(|before| before != instance)
     }
 
-    /// Keeps `pair` until the peer confirms it.
+    /// Holds `pair` until the peer confirms it.
     pub(crate) fn await_confirmation(&mut self, pair: KeyPair) {
         self.next = Some(pair);
     }
 
-    /// The peer has confirmed the keys that waited for it; true if it has started anew since keys came into use last.
+    /// Puts the confirmed keys to use; returns whether the peer has restarted since keys were last
+    /// put to use.
     pub(crate) fn confirm(&mut self, now: Time, limits: &Limits) -> bool {
         let pair = self.next.take();
         pair.is_some_and(|pair| self.rotate(now, pair, limits))
     }
 
-    /// Drops what has run out; true if those were the keys that sealed.
-    pub(crate) fn expire(&mut self, now: Time, limits: &Limits) -> bool {
+    /// Drops expired keys; returns whether the keys that seal were among them.
+    pub(crate) fn drop_expired(&mut self, now: Time, limits: &Limits) -> bool {
         let too_old = |pair: &KeyPair| now >= pair.established + limits.reject_after;
         self.previous
-            .retain(|(pair, until)| now < *until && !too_old(pair));
+            .retain(|retired| now < retired.until && !too_old(&retired.pair));
         self.next.take_if(|pair| too_old(pair));
         self.current.take_if(|pair| too_old(pair)).is_some()
     }
 
-    /// When the next key pair runs out.
+    /// The time at which the next key pair expires.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Deadline> {
         let at = |at, why| Some(Deadline { at, why });
-        let end = |pair: &KeyPair| at(pair.established + limits.reject_after, "keys run out");
-        let previous = self.previous.iter().fold(None, |earliest, (pair, until)| {
-            let retired = Deadline::earlier(at(*until, "old keys run out"), end(pair));
-            Deadline::earlier(earliest, retired)
+        let expiry = |pair: &KeyPair| at(pair.established + limits.reject_after, "keys expire");
+        let previous = self.previous.iter().fold(None, |earliest, retired| {
+            let until = at(retired.until, "retired keys expire");
+            let earlier = Deadline::earlier(until, expiry(&retired.pair));
+            Deadline::earlier(earliest, earlier)
         });
         let rest = Deadline::earlier(
-            self.current.as_ref().and_then(end),
-            self.next.as_ref().and_then(end),
+            self.current.as_ref().and_then(expiry),
+            self.next.as_ref().and_then(expiry),
         );
         Deadline::earlier(previous, rest)
     }
@@ -123,12 +140,12 @@ impl Keyring {
 mod tests {
     use super::*;
     use crate::datagram::{self, Datagram};
-    use crate::handshake::{Initiation, Introduction, Opened};
+    use crate::handshake::{HandshakeInfo, Initiation, ReceivedInitiation};
     use crate::key::PrivateKey;
-    use crate::noise::{Identity, Mac};
+    use crate::noise::{Mac, StaticKeys};
     use polypath_core::rng::Seed;
 
-    /// Keys by this index, of a whole handshake.
+    /// Keys with this index, from a complete handshake.
     fn pair(index: u32) -> KeyPair {
         pair_of(1, index)
     }
@@ -137,30 +154,31 @@ mod tests {
     fn pair_of(instance: u64, index: u32) -> KeyPair {
         let key = |name| PrivateKey::generate(&mut Seed(1).stream(name)).unwrap();
         let (a, b) = (key("a"), key("b"));
-        let initiator = Identity::new(a.clone(), b.public());
-        let responder = Identity::new(b, a.public());
-        let own = Introduction {
+        let initiator = StaticKeys::new(a.clone(), b.public());
+        let responder = StaticKeys::new(b, a.public());
+        let own = HandshakeInfo {
             index,
             instance,
             paths: 1,
         };
         let mac = &mut Mac::new(&initiator.peer);
-        let initiation = Initiation::begin(&initiator, mac, [7; 32], 1, own).unwrap();
+        let initiation = Initiation::write(&initiator, mac, [7; 32], 1, own).unwrap();
         let Ok(Datagram::Initiation(message)) = datagram::parse(&initiation.datagram) else {
             panic!("no initiation");
         };
-        let opened = Opened::read(&responder, [8; 32], &message);
-        let opened = opened.unwrap_or_else(|reason| panic!("{reason:?}"));
-        let (_, agreed) = opened
-            .answer(&mut Mac::new(&initiator.public), own)
+        let received = ReceivedInitiation::read(&responder, [8; 32], &message);
+        let received = received.unwrap_or_else(|reason| panic!("{reason:?}"));
+        let (_, completed) = received
+            .respond(&mut Mac::new(&initiator.public), own)
             .unwrap();
-        KeyPair::new(agreed, index, Time::ZERO, 1)
+        KeyPair::new(completed, index, Time::ZERO, 1)
     }
 
-    /// Both ends began: the peer's keys waited for it when this end's own came into use. Were they to seal again when the
-    /// peer's first datagram comes, each end would be left with the keys that the other retires.
+    /// Both nodes initiated: the peer's keys await confirmation when this node's own come into use.
+    /// If the peer's first datagram put the former to use, each node would keep the keys that the
+    /// other retires.
     #[test]
-    fn keys_that_waited_only_open_once_newer_ones_seal() {
+    fn unconfirmed_keys_only_open_once_newer_ones_are_in_use() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
         ring.rotate(Time::ZERO, pair(1), &limits);
@@ -173,51 +191,55 @@ mod tests {
         );
         ring.rotate(Time::ZERO, pair(4), &limits);
         ring.rotate(Time::ZERO, pair(5), &limits);
-        assert!(!ring.knows(1), "no more than three only open");
+        assert!(!ring.contains_index(1), "at most three pairs are retired");
         let later = Time::ZERO + limits.retire_after;
         assert_eq!(ring.deadline(&limits).map(|due| due.at), Some(later));
-        assert!(!ring.expire(later, &limits));
-        let known = [2, 3, 4, 5].map(|index| ring.knows(index));
+        assert!(!ring.drop_expired(later, &limits));
+        let known = [2, 3, 4, 5].map(|index| ring.contains_index(index));
         assert_eq!(known, [false, false, false, true]);
     }
 
     #[test]
-    fn keys_of_an_instance_open_nothing_once_those_of_another_are_in_use() {
+    fn keys_of_the_previous_instance_open_nothing_once_those_of_a_new_one_are_in_use() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
-        let started_anew = |ring: &mut Keyring, pair| ring.rotate(Time::ZERO, pair, &limits);
-        assert!(!started_anew(&mut ring, pair_of(1, 1)), "the first");
-        assert!(!started_anew(&mut ring, pair_of(1, 2)));
+        let has_restarted = |ring: &mut Keyring, pair| ring.rotate(Time::ZERO, pair, &limits);
+        assert!(!has_restarted(&mut ring, pair_of(1, 1)), "the first");
+        assert!(!has_restarted(&mut ring, pair_of(1, 2)));
         ring.await_confirmation(pair_of(2, 3));
-        assert!(ring.knows(1) && ring.knows(2), "nothing is confirmed");
+        assert!(
+            ring.contains_index(1) && ring.contains_index(2),
+            "not confirmed yet"
+        );
         assert!(ring.confirm(Time::ZERO, &limits));
-        let opens = [1, 2, 3].map(|index| ring.knows(index));
+        let opens = [1, 2, 3].map(|index| ring.contains_index(index));
         assert_eq!(opens, [false, false, true]);
-        // Also where those before have run out.
-        ring.expire(Time::ZERO + limits.reject_after, &limits);
+        // Also if the previous keys have expired.
+        ring.drop_expired(Time::ZERO + limits.reject_after, &limits);
         ring.await_confirmation(pair_of(2, 4));
-        assert!(started_anew(&mut ring, pair_of(3, 5)));
-        let opens = [3, 4, 5].map(|index| ring.knows(index));
+        assert!(has_restarted(&mut ring, pair_of(3, 5)));
+        let opens = [3, 4, 5].map(|index| ring.contains_index(index));
         assert_eq!(opens, [false, false, true]);
     }
 
-    /// An instance has begun a handshake, and the late answer of the one before ends a handshake of this end's own.
+    /// A new instance has initiated, and a late response of the previous one completes this node's
+    /// own handshake.
     #[test]
-    fn keys_of_a_newer_instance_wait_on_while_the_known_one_answers() {
+    fn keys_of_a_newer_instance_stay_unconfirmed_after_a_response_of_the_known_one() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
         ring.rotate(Time::ZERO, pair_of(1, 1), &limits);
         ring.await_confirmation(pair_of(2, 2));
         assert!(!ring.rotate(Time::ZERO, pair_of(1, 3), &limits));
         assert!(ring.confirm(Time::ZERO, &limits));
-        let opens = [1, 2, 3].map(|index| ring.knows(index));
+        let opens = [1, 2, 3].map(|index| ring.contains_index(index));
         assert_eq!(opens, [false, true, false]);
     }
 
-    /// An answer of no use left keys that waited; then both ends renewed, and the peer's handshake ended after this end's
-    /// own: what the peer sealed with the keys before both is still under way.
+    /// A lost response left unconfirmed keys; then both nodes rekeyed, and the peer's handshake
+    /// completed after this node's own: datagrams under the keys before both are still in flight.
     #[test]
-    fn keys_of_before_two_handshakes_at_once_open_what_is_under_way() {
+    fn keys_before_two_simultaneous_handshakes_open_datagrams_in_flight() {
         let limits = Limits::default();
         let mut ring = Keyring::default();
         ring.rotate(Time::ZERO, pair(1), &limits);
@@ -226,8 +248,8 @@ mod tests {
         ring.rotate(renewed, pair(3), &limits);
         ring.await_confirmation(pair(4));
         ring.confirm(renewed, &limits);
-        ring.expire(renewed, &limits);
-        let opens = [1, 2, 3, 4].map(|index| ring.knows(index));
+        ring.drop_expired(renewed, &limits);
+        let opens = [1, 2, 3, 4].map(|index| ring.contains_index(index));
         assert_eq!(opens, [true; 4]);
     }
 }

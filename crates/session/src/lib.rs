@@ -1,14 +1,15 @@
 //! Authenticated, encrypted sessions over several paths: machines without I/O, clock or entropy.
 //!
-//! A [`session::Session`] joins two nodes that know each other's static public keys. It agrees on keys by
-//! the Noise protocol (pattern IK), seals each frame for the path on which it goes, opens what arrives,
-//! and renews its keys without a gap. A [`tunnel::Tunnel`] puts the endpoint of `polypath-core` on top: IP
-//! packets on one side, datagrams on the other. A [`relay::Relay`] joins two nodes on a path that goes by a third
-//! machine, which holds sessions with both and cannot read what they say.
+//! A [`session::Session`] connects two nodes that know each other's static public keys. It derives
+//! keys with the Noise protocol (pattern IK), seals each frame for the path that carries it, opens
+//! received datagrams, and renews its keys without an interruption. A [`tunnel::Tunnel`] adds the
+//! endpoint of `polypath-core`: IP packets on one side, datagrams on the other. A [`relay::Relay`]
+//! connects two nodes on a path through a third machine, which has a session with each of them and
+//! cannot read their traffic.
 //!
-//! Keys, entropy and the wall clock are arguments ([`session::SessionConfig`], [`entropy::Entropy`]), so
-//! that two whole nodes run over a simulated network from one seed. The form of the datagrams is in
-//! [`datagram`].
+//! Keys, entropy and the wall clock are arguments ([`session::SessionConfig`],
+//! [`entropy::Entropy`]), so that two whole nodes run over a simulated network from one seed.
+//! [`datagram`] specifies the wire format.
 
 pub mod address;
 pub mod datagram;

@@ -1,6 +1,7 @@
-//! The primitives: `Noise_IK_25519_ChaChaPoly_BLAKE2s` through `snow`, the cipher from `ring`.
+//! The cryptographic primitives: `Noise_IK_25519_ChaChaPoly_BLAKE2s` with `snow`, the cipher from
+//! `ring`.
 //!
-//! The one random draw of a handshake, its ephemeral key, is an argument.
+//! The only random draw of a handshake, its ephemeral key, is an argument.
 
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
@@ -11,26 +12,27 @@ use crate::key::{KEY_LEN, PrivateKey, PublicKey};
 
 /// Length of an authentication tag in bytes (RFC 8439).
 pub(crate) const TAG_LEN: usize = 16;
-/// Length of the MAC that heads off bogus handshake messages, in bytes.
+/// Length of the MAC that filters out bogus handshake messages, in bytes.
 pub(crate) const MAC_LEN: usize = 16;
 
 const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
-/// Both ends mix it into the handshake: another version of the protocol does not decrypt.
+/// Mixed into the handshake by both nodes, so that messages of another protocol version do not
+/// decrypt.
 const PROLOGUE: &[u8] = b"polypath session 2";
 const MAC_LABEL: &[u8] = b"polypath mac 1--";
 
 /// The private half of an ephemeral key.
 pub(crate) type Ephemeral = [u8; KEY_LEN];
 
-/// The static keys of a session: one's own pair and the peer's public key.
+/// The static keys of a session: this node's key pair and the peer's public key.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct StaticKeys {
     private: PrivateKey,
     pub(crate) public: PublicKey,
     pub(crate) peer: PublicKey,
 }
 
-impl Identity {
+impl StaticKeys {
     pub(crate) fn new(private: PrivateKey, peer: PublicKey) -> Self {
         let public = private.public();
         Self {
@@ -69,15 +71,16 @@ pub(crate) fn public_key(private: &PrivateKey) -> PublicKey {
     PublicKey(public)
 }
 
-/// Shows that whoever wrote a message knows the receiver's public key, at the cost of a hash
-/// (`WireGuard`'s `mac1`, section 5.4.4 of its paper): HMAC-BLAKE2s, cut to 16 bytes.
+/// The MAC that proves, at the cost of a hash, that the sender of a message knows the receiver's
+/// public key (`WireGuard`'s `mac1`, section 5.4.4 of its paper): HMAC-BLAKE2s, truncated to 16
+/// bytes.
 pub(crate) struct Mac {
     hash: Box<dyn Hash>,
     key: [u8; 32],
 }
 
 impl Mac {
-    /// The MAC of the messages that `receiver` takes.
+    /// The MAC of messages to `receiver`.
     pub(crate) fn new(receiver: &PublicKey) -> Self {
         let mut hash = blake2s();
         let mut key = [0; 32];
@@ -85,17 +88,18 @@ impl Mac {
         Self { hash, key }
     }
 
-    pub(crate) fn of(&mut self, message: &[u8]) -> [u8; MAC_LEN] {
+    pub(crate) fn tag(&mut self, message: &[u8]) -> [u8; MAC_LEN] {
         let mut full = [0; 32];
         self.hash.hmac(&self.key, message, &mut full);
-        let mut cut = [0; MAC_LEN];
-        cut.copy_from_slice(&full[..MAC_LEN]);
-        cut
+        let mut tag = [0; MAC_LEN];
+        tag.copy_from_slice(&full[..MAC_LEN]);
+        tag
     }
 
-    /// Whether `mac` belongs to `message`. The key is public, so that timing betrays nothing.
-    pub(crate) fn fits(&mut self, message: &[u8], mac: &[u8]) -> bool {
-        self.of(message) == mac
+    /// Whether `mac` is that of `message`. The key is public, so the comparison need not be
+    /// constant-time.
+    pub(crate) fn verify(&mut self, message: &[u8], mac: &[u8]) -> bool {
+        self.tag(message) == mac
     }
 }
 
@@ -111,14 +115,14 @@ fn blake2s() -> Box<dyn Hash> {
         .expect("snow is built with BLAKE2s")
 }
 
-/// Resolves the primitives of one handshake.
+/// The resolver of the primitives for one handshake.
 struct Primitives {
     ephemeral: Option<Ephemeral>,
 }
 
 impl CryptoResolver for Primitives {
     fn resolve_rng(&self) -> Option<Box<dyn Random>> {
-        Some(Box::new(OneDraw(self.ephemeral)))
+        Some(Box::new(SingleDraw(self.ephemeral)))
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
@@ -134,10 +138,11 @@ impl CryptoResolver for Primitives {
     }
 }
 
-/// Gives its bytes out once: a handshake of pattern IK draws one ephemeral key at either end.
-struct OneDraw(Option<Ephemeral>);
+/// A random source that returns its bytes once: a handshake of pattern IK draws one ephemeral key
+/// on each side.
+struct SingleDraw(Option<Ephemeral>);
 
-impl Random for OneDraw {
+impl Random for SingleDraw {
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         let drawn = self.0.take().ok_or(Error::Rng)?;
         if bytes.len() != drawn.len() {

@@ -1,12 +1,13 @@
-//! What came to an endpoint and what it decided, so that both can be gone through again.
+//! Recordings of an endpoint's inputs and outputs, and their replay.
 //!
-//! A recording has all that decisions rest on: times, kinds, lengths, numbers and paths of packets and frames. It has
-//! neither payloads nor keys nor the addresses of paths. Of an application's packet it has what a policy may know of it
-//! ([`PacketMeta`](polypath_core::packet::PacketMeta)); the number of its flow is a hash of addresses and ports, by which
-//! whoever guesses these could check the guess.
+//! A recording contains everything that the endpoint's decisions depend on: times, kinds, lengths,
+//! numbers and paths of packets and frames. It contains no payloads, keys or addresses of paths. Of
+//! an application's packet it contains what a policy may use
+//! ([`PacketMeta`](polypath_core::packet::PacketMeta)); the flow number is a hash of addresses and
+//! ports, so someone who guesses these can verify the guess.
 //!
-//! Since an endpoint has no clock, no entropy and no I/O, it decides the same when it is woken at the same times with the
-//! same inputs: [`Replay`] does that, and tells the first decision that differs.
+//! An endpoint has no clock, entropy or I/O, so it decides the same when it is woken at the same
+//! times with the same inputs. [`Replay`] does that, and reports the first decision that differs.
 
 mod difference;
 mod replay;
@@ -23,14 +24,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use difference::Difference;
 pub use replay::Replay;
 
-/// The longest IP packet in bytes: an IPv6 header and what its length field can say.
-const LONGEST: u32 = 40 + 0xffff;
+/// The longest IP packet in bytes: an IPv6 header and the largest value of its length field (RFC
+/// 8200).
+const MAX_PACKET_LEN: u32 = 40 + 0xffff;
 
-/// A packet as far as an endpoint looks at it.
+/// The parts of a packet that an endpoint examines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Its length in bytes, at most that of an IPv6 packet without an extension for more (RFC 8200, 3).
+    /// Its length in bytes, at most that of an IPv6 packet without the jumbo payload option (RFC
+    /// 8200).
     #[serde(deserialize_with = "length")]
     pub len: u32,
     /// Its ECN field.
@@ -39,27 +42,29 @@ pub struct Shape {
 
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let len = u32::deserialize(deserializer)?;
-    if len > LONGEST {
-        return Err(D::Error::custom(format_args!("no packet has {len} bytes")));
+    if len > MAX_PACKET_LEN {
+        return Err(D::Error::custom(format_args!(
+            "no IP packet has {len} bytes"
+        )));
     }
     Ok(len)
 }
 
-/// An endpoint that was woken, and what it said.
+/// One wake of an endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// When.
+    /// The time of the wake.
     pub at: Time,
-    /// By what.
+    /// The cause of the wake.
     pub wake: Wake<Input<Shape>>,
-    /// What it said, in this order.
+    /// The outputs, in order.
     pub outputs: Vec<Output<Shape>>,
-    /// When it wanted to be woken next.
+    /// The time of the next deadline.
     pub deadline: Option<Time>,
 }
 
-/// Whoever takes entries, in the order in which they came about; it must not wait.
+/// A receiver of entries in their order; it must not block.
 pub type Recorder = Box<dyn FnMut(Entry) + Send>;
 
 impl Shape {
@@ -87,7 +92,7 @@ impl Payload for Shape {
     }
 }
 
-/// The shape of what comes to an endpoint.
+/// The wake of an endpoint, without payloads.
 pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
     let Wake::Input(input) = wake else {
         return Wake::Timeout;
@@ -115,9 +120,9 @@ pub(crate) fn shape_of_wake(wake: &Wake<Input<Bytes>>) -> Wake<Input<Shape>> {
     })
 }
 
-/// The shape of what an endpoint says.
-pub(crate) fn shape_of_output(said: &Output<Bytes>) -> Output<Shape> {
-    match said {
+/// An output of an endpoint, without payloads.
+pub(crate) fn shape_of_output(output: &Output<Bytes>) -> Output<Shape> {
+    match output {
         Output::Transmit(frame) => Output::Transmit(shape_of_frame(frame)),
         Output::Deliver(packet) => Output::Deliver(Shape::of(packet)),
         Output::Event(event) => Output::Event(*event),

@@ -1,19 +1,22 @@
-//! A relay: what a path goes by where no direct one is to be had, or is not good (the overlay node of the PPD
-//! paper), as a machine.
+//! A relay for paths on which no direct route exists or the direct route is poor (the overlay node
+//! of the PPD-TCP paper), as a machine.
 //!
-//! **One path, one relay.** Two nodes, known by their public keys, have one path through it, and it has a [`Session`] of one
-//! path with each. Each begins its own; the relay answers and never begins, so that nothing goes to where no node is
-//! any more. Where they are it learns from what opens under agreed keys, and follows.
+//! **Sessions.** A relay serves one path of two nodes, which it knows by their public keys, and has
+//! a [`Session`] of one path with each. The nodes initiate the handshakes and the relay only
+//! answers, so it sends nothing to an address that a node has left. It learns the addresses of the
+//! nodes, and follows their changes, from datagrams that open under agreed keys.
 //!
-//! **What is forwarded.** What one node sealed for the relay, and nothing else, is sealed for the other and sent to where that
-//! is. In the seal are the nodes' own datagrams, handshakes included, sealed end to end: the relay cannot read them, change
-//! them unnoticed or make any. Nothing waits: where the other node has no session here, or has answered nothing for
-//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), a datagram is dropped, and counted.
+//! **Forwarding.** A frame that one node sealed for the relay, and nothing else, is sealed for the
+//! other node and sent to its address. The frame is a datagram of the nodes' own session, sealed
+//! end to end, handshakes included: the relay cannot read, modify or forge it. Nothing is queued:
+//! if the other node has no session with the relay, or has not answered for
+//! [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT), the frame is dropped and counted.
 //!
-//! **What it cannot be used for.** A datagram leaves for one that opened and is no longer than that; beside these leave only
-//! answers to handshakes, which are shorter, and hellos under agreed keys. So nobody who proves nothing gets more than
-//! they sent, or has anything sent to others. What each node may have forwarded is bounded by a rate. What
-//! handshakes of strangers may cost is bounded, too ([`Reject::Throttled`]); what is held, by [`CAPACITY`].
+//! **Abuse.** Each forwarded datagram is caused by an authentic one and no longer than that. Apart
+//! from these, the relay sends only responses to initiations, which are shorter than those, and
+//! hellos under agreed keys. It can therefore neither amplify traffic nor be used to send to third
+//! parties. The forwarded rate of each node is limited ([`RelayConfig::rate`]), and so are the cost
+//! of unauthenticated initiations ([`Reject::Throttled`]) and the memory ([`CAPACITY`]).
 
 use polypath_core::frame::PathId;
 use polypath_core::machine::{Deadline, Machine};
@@ -23,7 +26,7 @@ use polypath_core::units::{self, Rate};
 use crate::datagram::{self, Datagram, Handshake};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject};
-use crate::session::{self, Refusal, Session, SessionConfig};
+use crate::session::{self, InitiationError, Session, SessionConfig};
 pub use io::{Input, Output, RelayConfig, RelayEvent, Side};
 use peer::RelayPeer;
 pub use peer::{Traffic, Undelivered};
@@ -31,16 +34,17 @@ pub use peer::{Traffic, Undelivered};
 mod io;
 mod peer;
 
-/// What a node may send at once, as time at its rate: a window of TCP that leaves in one burst, over a round trip that is
-/// usual on a path with a detour.
+/// The largest burst of a node, as time at its rate: a TCP window that is sent in one burst, for a
+/// typical round-trip time through a relay.
 pub const BURST: Duration = Duration::from_millis(50);
-/// A burst is at least so long, whatever the rate: an initial window of ten segments (RFC 6928) and what a policy adds.
+/// The least burst at any rate: an initial window of ten segments (RFC 6928), and the copies that a
+/// policy adds.
 pub const MIN_BURST: units::Bytes = units::Bytes(16 * 1500);
 
-/// Most of what a relay holds at once, whatever comes ([`Relay::buffered`]).
+/// The maximum of [`Relay::buffered`], whatever is received.
 pub const CAPACITY: usize = 2 * session::CAPACITY;
 
-/// The path of either session.
+/// The only path of each session.
 const PATH: PathId = PathId(0);
 
 /// A relay of one path.
@@ -49,22 +53,23 @@ pub struct Relay<A> {
     rate: Rate,
     burst: Duration,
     max_datagram: usize,
-    strangers: Counters,
+    /// Rejected datagrams that belong to neither session.
+    unassigned: Counters,
 }
 
 impl<A: Copy + PartialEq> Relay<A> {
-    /// A relay at rest, with entropy for each of the two sessions.
+    /// A relay without sessions, with entropy for each of the two.
     #[must_use]
     pub fn new(config: &RelayConfig, entropy: [BoxedEntropy; 2]) -> Self {
         let mut nodes = config.nodes.into_iter();
         let mut peer = |entropy| {
             let session = SessionConfig {
                 private_key: config.private_key.clone(),
-                // There are as many as sources of entropy.
+                // There are as many nodes as sources of entropy.
                 peer: nodes.next().unwrap_or(config.nodes[0]),
                 reachable: vec![false],
                 max_datagram: config.max_datagram,
-                // A relay begins no handshake, and so shows nobody its clock.
+                // Only initiations carry a timestamp, and a relay sends none.
                 wall_clock: 0,
                 limits: config.limits,
             };
@@ -77,34 +82,34 @@ impl<A: Copy + PartialEq> Relay<A> {
             rate: config.rate,
             burst: BURST.max(least),
             max_datagram: config.max_datagram,
-            strangers: Counters::default(),
+            unassigned: Counters::default(),
         }
     }
 
-    /// Where a node is, if it has come.
+    /// The address of a node, if it has established a session.
     #[must_use]
     pub fn address(&self, side: Side) -> Option<A> {
         self.peer(side).address.get()
     }
 
-    /// Whether there is a session with a node.
+    /// Whether the session with a node is established.
     #[must_use]
     pub fn is_established(&self, side: Side) -> bool {
         self.peer(side).session.is_established()
     }
 
-    /// By what a node names the keys that open here ([`Session::local_indices`]).
+    /// The receiver indices of the keys of a node's session ([`Session::local_indices`]).
     pub fn local_indices(&self, side: Side) -> impl Iterator<Item = u32> {
         self.peer(side).session.local_indices()
     }
 
-    /// What happened in the session with a node, in numbers.
+    /// The counters of the session with a node.
     #[must_use]
     pub fn counters(&self, side: Side) -> &Counters {
         self.peer(side).session.counters()
     }
 
-    /// What became of a node's datagrams.
+    /// The counters of a node's forwarded and dropped datagrams.
     #[must_use]
     pub fn traffic(&self, side: Side) -> &Traffic {
         &self.peer(side).traffic
@@ -113,10 +118,10 @@ impl<A: Copy + PartialEq> Relay<A> {
     /// How many datagrams were dropped for `reason` that belong to the session of neither node.
     #[must_use]
     pub fn rejected(&self, reason: Reject) -> u64 {
-        self.strangers.rejected(reason)
+        self.unassigned.rejected(reason)
     }
 
-    /// How much is held of what comes and goes: at most [`CAPACITY`].
+    /// The number of queued frames and remembered initiations: at most [`CAPACITY`].
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.peers.iter().map(|peer| peer.session.buffered()).sum()
@@ -132,7 +137,7 @@ impl<A: Copy + PartialEq> Relay<A> {
 
     fn receive(&mut self, now: Time, source: A, bytes: &[u8], out: &mut impl FnMut(Output<A>)) {
         if let Err(reason) = self.try_receive(now, source, bytes, out) {
-            self.strangers.count_rejected(reason);
+            self.unassigned.count_rejected(reason);
             out(Output::Event(RelayEvent::Rejected(reason)));
         }
     }
@@ -152,7 +157,7 @@ impl<A: Copy + PartialEq> Relay<A> {
                 self.on_transport(now, source, transport.receiver, bytes, out)
             }
             Datagram::Initiation(message) => self.on_initiation(now, source, &message, out),
-            // It answers nothing, for a relay begins no handshake.
+            // A relay sends no initiation that it could answer.
             Datagram::Response { .. } => Err(Reject::UnknownIndex),
         }
     }
@@ -168,17 +173,17 @@ impl<A: Copy + PartialEq> Relay<A> {
         let mut is_known = false;
         for side in Side::ALL {
             let peer = self.peer_mut(side);
-            if !peer.session.knows(index) {
+            if !peer.session.contains_index(index) {
                 continue;
             }
             is_known = true;
-            // Both may have drawn one index: then it opens at one of them.
-            let mut tell = |said| out(told(side, said));
-            let receipt = peer.receive(now, source, bytes, &mut tell);
-            if let Some(frame) = receipt.frame {
+            // Both sessions may have drawn the same index; the datagram opens in one of them.
+            let mut emit = |output| out(relay_output(side, output));
+            let received = peer.receive(now, source, bytes, &mut emit);
+            if let Some(frame) = received.frame {
                 self.forward(now, side, &frame, bytes.len(), out);
             }
-            if receipt.is_authentic {
+            if received.is_authentic {
                 break;
             }
         }
@@ -189,7 +194,7 @@ impl<A: Copy + PartialEq> Relay<A> {
         }
     }
 
-    /// Reads an initiation once, and hands it to the session of whoever wrote it.
+    /// Decrypts an initiation once, and passes it to the session of its sender.
     fn on_initiation(
         &mut self,
         now: Time,
@@ -197,32 +202,39 @@ impl<A: Copy + PartialEq> Relay<A> {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output<A>),
     ) -> Result<(), Reject> {
-        if self.peers.iter().any(|peer| peer.session.is_copy(message)) {
+        if self
+            .peers
+            .iter()
+            .any(|peer| peer.session.is_duplicate(message))
+        {
             return Err(Reject::HandshakeCopy);
         }
-        let [reader, _] = &mut self.peers;
-        let opened = match reader.session.read_initiation(now, PATH, message) {
-            Ok(opened) => opened,
-            Err(Refusal::Rejected(reason)) => return Err(reason),
-            Err(Refusal::NoEntropy) => {
+        let [first, _] = &mut self.peers;
+        let initiation = match first.session.read_initiation(now, PATH, message) {
+            Ok(initiation) => initiation,
+            Err(InitiationError::Rejected(reason)) => return Err(reason),
+            Err(InitiationError::NoEntropy) => {
                 out(Output::Event(RelayEvent::NoEntropy));
                 return Ok(());
             }
         };
         let mut sides = Side::ALL.into_iter();
-        let is_writer = |side: &Side| self.peer(*side).session.is_with(&opened);
-        let side = sides.find(is_writer).ok_or(Reject::WrongKey)?;
-        let ephemeral = opened.ephemeral;
-        let mut tell = |said| out(told(side, said));
-        let greeted = self.peer_mut(side).greet(now, source, opened, &mut tell);
-        if greeted == Err(Reject::StaleTimestamp) {
-            // It is the first session that reads them.
+        let is_sender = |side: &Side| self.peer(*side).session.is_from_peer(&initiation);
+        let side = sides.find(is_sender).ok_or(Reject::WrongKey)?;
+        let ephemeral = initiation.ephemeral;
+        let mut emit = |output| out(relay_output(side, output));
+        let answered = self
+            .peer_mut(side)
+            .answer_initiation(now, source, initiation, &mut emit);
+        if answered == Err(Reject::StaleTimestamp) {
+            // The first session decrypts the initiations of both nodes.
             self.peer_mut(Side::First).session.remember_stale(ephemeral);
         }
-        greeted
+        answered
     }
 
-    /// Sends what a node sealed for the relay on to the other, if that is there and the rate allows it.
+    /// Forwards a frame to the other node, if that is reachable and the rate of the sender allows
+    /// it.
     fn forward(
         &mut self,
         now: Time,
@@ -232,20 +244,20 @@ impl<A: Copy + PartialEq> Relay<A> {
         out: &mut impl FnMut(Output<A>),
     ) {
         let (rate, burst) = (self.rate, self.burst);
-        let obstacle = self.peer(side.other()).obstacle();
+        let unreachable = self.peer(side.other()).undeliverable();
         let from = self.peer_mut(side);
-        let reason = obstacle.or_else(|| from.exceeds(now, len, rate, burst));
+        let reason = unreachable.or_else(|| from.exceeds_rate(now, len, rate, burst));
         if let Some(reason) = reason {
             from.traffic.count(reason);
             return out(Output::Event(RelayEvent::Undelivered { side, reason, len }));
         }
         let mut sent = None;
         let to = side.other();
-        self.peer_mut(to).seal(now, frame, &mut |said| {
-            if let peer::PeerOutput::Send { datagram, .. } = &said {
+        self.peer_mut(to).seal(now, frame, &mut |output| {
+            if let peer::PeerOutput::Send { datagram, .. } = &output {
                 sent = Some(datagram.len());
             }
-            out(told(to, said));
+            out(relay_output(to, output));
         });
         if let Some(len) = sent {
             self.peer_mut(side).traffic.forward(len);
@@ -253,8 +265,8 @@ impl<A: Copy + PartialEq> Relay<A> {
     }
 }
 
-fn told<A>(side: Side, said: peer::PeerOutput<A>) -> Output<A> {
-    match said {
+fn relay_output<A>(side: Side, output: peer::PeerOutput<A>) -> Output<A> {
+    match output {
         peer::PeerOutput::Send { to, datagram } => Output::Send { to, datagram },
         peer::PeerOutput::Located(at) => Output::Event(RelayEvent::Located { side, at }),
         peer::PeerOutput::Session(event) => Output::Event(RelayEvent::Session { side, event }),
@@ -273,7 +285,7 @@ impl<A: Copy + PartialEq> Machine for Relay<A> {
         for side in Side::ALL {
             let peer = self.peer_mut(side);
             if peer.session.deadline().is_some_and(|due| due.at <= now) {
-                peer.expire(now, &mut |said| out(told(side, said)));
+                peer.handle_timeout(now, &mut |output| out(relay_output(side, output)));
             }
         }
     }

@@ -1,34 +1,42 @@
 //! A session between two nodes over several paths, as a machine.
 //!
-//! **Handshake.** An initiation goes out on every path whose far end is known, the first answer wins, and
-//! it is begun anew with growing intervals until one comes. Either end may begin; where both do, the end
-//! with the smaller public key ignores the other's initiation during its own first tries. An initiation is
-//! answered only if it proves the peer's static key and its timestamp is newer than all before. A check
-//! that costs one hash heads off those who do not know this end's public key; older initiations that were
-//! read before are known again; and beyond that few are read in a time ([`Reject::Throttled`]). There are
-//! no cookies as `WireGuard` has them: while somebody who does know the key floods a path, the peer's
-//! initiations get through on the other paths, and this end's own on all; on that path only as many as the
-//! flood leaves. A path on which an answer was of no use gives way to the others with the next try
-//! ([`Reject::PassedOver`]).
+//! **Handshake.** An initiation is sent on every path on which the peer's address is known, the
+//! first response completes the handshake, and without a response a new initiation follows with
+//! exponential backoff. Either node may initiate. When both do, the node with the smaller public
+//! key ignores the peer's initiations during its own first attempts. An initiation is answered only
+//! if it proves the peer's static key and its timestamp is newer than all earlier ones.
 //!
-//! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder somewhat later if
-//! it did not; or after [`Limits::rekey_after_count`] datagrams, unless it has just answered the peer's
-//! renewal. Old keys open what is under way for [`Limits::retire_after`] more, so that nothing is lost. Timestamps are
-//! remembered for the life of the session.
+//! **Rate limits.** A MAC that costs one hash rejects senders that do not know this node's public
+//! key ([`Reject::BadMac`]). Initiations that were found stale are rejected before any
+//! Diffie-Hellman operation ([`Reject::StaleTimestamp`]), and the number of others is limited per
+//! path ([`Reject::Throttled`]). There are no cookies as in `WireGuard`: while an attacker who
+//! knows the key floods one path, the peer's initiations get through on the other paths, and
+//! responses to this node's own initiations on all. If a response on a path did not complete the
+//! handshake, the next initiation is answered on another path ([`Reject::PassedOver`]).
 //!
-//! **Instances.** A peer that started anew is known by another instance number in its handshake, however its clock is set
-//! and whoever began. Once keys of the new instance are in use, those of the one before open nothing any more, and
-//! [`SessionEvent::PeerRestarted`] tells it before anything that they open. In use are keys that a response brings, or that a
-//! datagram has confirmed: an old initiation, replayed, gets an answer at most.
+//! **Keys.** The initiator renews the keys after [`Limits::rekey_after`], the responder
+//! [`Limits::responder_grace`] later if the initiator has not, and either after
+//! [`Limits::rekey_after_count`] datagrams unless it has just answered a handshake of the peer.
+//! Retired keys open datagrams that are still in flight for [`Limits::retire_after`], so a rekey
+//! loses nothing. The newest timestamp of the peer is kept for the lifetime of the session.
 //!
-//! **Addresses.** An initiation is answered where it came from, and where the peer is known to be. Only what opens under
-//! agreed keys tells where the peer is: an initiation may be an old one, which an end that started anew takes for
-//! the first. The initiator's hellos tell it on every path.
+//! **Instances.** A node draws a random instance number at its start and sends it in each
+//! handshake, so a restart of the peer is recognised whatever its clock shows and whoever
+//! initiates. As soon as keys of a new instance are in use, those of the previous one open nothing,
+//! and [`SessionEvent::PeerRestarted`] precedes every frame that the new keys open. Keys are in use
+//! once a response has brought them or a datagram has confirmed them. A replayed initiation
+//! therefore gets a response at most.
 //!
-//! **Paths.** A frame is sealed for one path, with that path's counter, and opens on no other. Frames that
-//! come before the session stands wait in a short queue.
+//! **Addresses.** An initiation is answered to its source address, and to the known addresses of
+//! the peer on other paths. Only a datagram that opens under agreed keys, or a response that
+//! completes a handshake, reveals the peer's address ([`Output::Authenticated`]): after a restart a
+//! node cannot distinguish a replayed initiation from a new one. The initiator's hellos reveal its
+//! address on every path.
 //!
-//! Times follow `WireGuard` (Donenfeld, NDSS 2017, section 6.1).
+//! **Paths.** A frame is sealed for one path, with the counter of that path, and opens on no other
+//! path. Frames that arrive before the session is established wait in a short queue.
+//!
+//! The intervals are those of `WireGuard` (Donenfeld, NDSS 2017, section 6.1).
 
 use std::collections::VecDeque;
 
@@ -41,13 +49,13 @@ use crate::arena::Arena;
 use crate::datagram::{self, Datagram, Handshake, Transport};
 use crate::entropy::BoxedEntropy;
 use crate::event::{Counters, Reject, SessionEvent};
-use crate::handshake::Agreed;
+use crate::handshake::CompletedHandshake;
 use crate::hello::Hellos;
 pub use crate::hello::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
 use crate::keypair::KeyPair;
 use crate::keyring::{Keyring, Slot};
 use attempts::Attempts;
-pub(crate) use attempts::Refusal;
+pub(crate) use attempts::InitiationError;
 pub use io::{Input, Output, SessionConfig};
 pub use limits::Limits;
 
@@ -59,40 +67,40 @@ mod limits;
 mod local_identity;
 mod reply_path;
 
-/// Frames that wait for a session; the oldest gives way.
+/// Frames that are queued until the session is established; when full, the oldest is dropped.
 const QUEUE_LEN: usize = 64;
-/// Most of what a session holds at once beside what its configuration says, whatever comes: frames that wait for keys,
-/// and initiations that are known again ([`Session::buffered`]).
-pub const CAPACITY: usize = QUEUE_LEN + guard::KNOWN;
-/// Answers a hello.
-const HELLO_ANSWER: &[u8] = &[1];
+/// The maximum of [`Session::buffered`], whatever is received: queued frames and remembered stale
+/// initiations.
+pub const CAPACITY: usize = QUEUE_LEN + guard::MAX_STALE;
+/// The frame that answers a hello.
+const HELLO_REPLY: &[u8] = &[1];
 
-/// One end of a session.
+/// One side of a session.
 pub struct Session {
     limits: Limits,
-    begins: bool,
+    initiates: bool,
     max_datagram: usize,
     reachable: Vec<bool>,
     attempts: Attempts,
     keys: Keyring,
     hellos: Hellos,
-    waiting: VecDeque<(PathId, Bytes)>,
+    queued: VecDeque<(PathId, Bytes)>,
     arena: Arena,
     counters: Counters,
     peer_paths: Option<u8>,
 }
 
 impl Session {
-    /// A session at rest; it begins a handshake as soon as it is woken.
+    /// A session without keys; it initiates a handshake on its first timeout.
     ///
-    /// Paths beyond the first 255 are not used: a path's number has eight bits.
+    /// Paths beyond the first 255 are not used: a path number has eight bits.
     #[must_use]
     pub fn new(mut config: SessionConfig, entropy: BoxedEntropy) -> Self {
         config.reachable.truncate(usize::from(u8::MAX));
         let paths = u8::try_from(config.reachable.len()).unwrap_or(u8::MAX);
         Self {
             limits: config.limits,
-            begins: true,
+            initiates: true,
             max_datagram: config.max_datagram,
             reachable: config.reachable,
             attempts: Attempts::new(
@@ -104,105 +112,111 @@ impl Session {
             ),
             keys: Keyring::default(),
             hellos: Hellos::new(paths),
-            waiting: VecDeque::with_capacity(QUEUE_LEN),
+            queued: VecDeque::with_capacity(QUEUE_LEN),
             arena: Arena::new(),
             counters: Counters::default(),
             peer_paths: None,
         }
     }
 
-    /// A session that begins no handshake: it answers those of the peer, and sends nothing more to one that has answered
-    /// nothing for [`SILENCE_TIMEOUT`] until it is heard again.
+    /// A session that initiates no handshake and only answers the peer's.
+    ///
+    /// After [`SILENCE_TIMEOUT`] without an answer it sends the peer nothing until it receives an
+    /// authentic datagram again.
     #[must_use]
     pub fn responder(config: SessionConfig, entropy: BoxedEntropy) -> Self {
         Self {
-            begins: false,
+            initiates: false,
             ..Self::new(config, entropy)
         }
     }
 
-    /// Whether frames can be sealed now.
+    /// Whether there are keys to seal frames with.
     #[must_use]
     pub fn is_established(&self) -> bool {
         self.keys.current.is_some()
     }
 
-    /// Since when the keys that seal now are in use.
+    /// The time since which the current keys are in use.
     pub(crate) fn established_at(&self) -> Option<Time> {
         self.keys.current.as_ref().map(|pair| pair.established)
     }
 
-    /// Notes that the peer's address on `path` is known; where it was known on none, a handshake follows at once.
-    pub(crate) fn reach(&mut self, now: Time, path: PathId) {
+    /// Records that the peer's address on `path` is known; if it is the first, a handshake is due
+    /// at once.
+    pub(crate) fn set_reachable(&mut self, now: Time, path: PathId) {
         let first = !self.reachable.contains(&true);
         if let Some(reachable) = self.reachable.get_mut(path.index()) {
             *reachable = true;
         }
         if first && !self.is_established() {
-            self.attempts.hasten(now);
+            self.attempts.schedule_now(now);
         }
     }
 
-    /// Nothing comes back any more: keys are renewed at once, since the peer may have started anew and lost them. Until then
-    /// those in use serve on.
+    /// Renews the keys at once, because the peer does not answer and may have lost them in a
+    /// restart. The current keys stay in use until then.
     pub(crate) fn request_rekey(&mut self, now: Time) {
         if self.is_established() {
-            self.attempts.renew(now);
+            self.attempts.schedule_rekey(now);
         }
     }
 
-    /// The wall clock would have shown `at_zero` at time zero ([`SessionConfig::wall_clock`]); heeded where it was set ahead.
+    /// Sets what the wall clock would have shown at time zero ([`SessionConfig::wall_clock`]); an
+    /// earlier value than before has no effect.
     pub(crate) fn set_wall_clock(&mut self, at_zero: u64) {
         self.attempts.set_wall_clock(at_zero);
     }
 
-    /// Whether a frame for `path` would leave now, rather than wait for keys or for the peer's address.
-    pub(crate) fn carries(&self, path: PathId) -> bool {
+    /// Whether a frame for `path` would be sent at once: there are keys, and the peer's address is
+    /// known.
+    pub(crate) fn can_send(&self, path: PathId) -> bool {
         let reachable = self.reachable.get(path.index());
         self.is_established() && reachable.is_some_and(|reachable| *reachable)
     }
 
-    /// By what the peer names the keys that open here, in the bytes 1 to 4 of transport datagrams.
+    /// The receiver indices of the keys that open here, which transport datagrams carry in bytes 1
+    /// to 4.
     pub fn local_indices(&self) -> impl Iterator<Item = u32> {
         self.keys.local_indices()
     }
 
-    /// Whether the peer names keys of this end by `index`.
-    pub(crate) fn knows(&self, index: u32) -> bool {
-        self.keys.knows(index)
+    /// Whether `index` is the receiver index of keys that open here.
+    pub(crate) fn contains_index(&self, index: u32) -> bool {
+        self.keys.contains_index(index)
     }
 
-    /// As if no address of the peer had been configured.
+    /// Forgets the addresses of the peer.
     #[cfg(test)]
     pub(crate) fn forget_addresses(&mut self) {
         self.reachable.fill(false);
     }
 
-    /// How many paths the peer has, as it said in the last handshake; none before the first.
+    /// The number of paths of the peer, as of the last handshake; `None` before the first.
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {
         self.peer_paths
     }
 
-    /// How much is held of what comes and goes: at most [`CAPACITY`].
+    /// The number of queued frames and remembered initiations: at most [`CAPACITY`].
     #[must_use]
     pub fn buffered(&self) -> usize {
-        self.waiting.len() + self.attempts.buffered()
+        self.queued.len() + self.attempts.buffered()
     }
 
-    /// How often what happened.
+    /// The session's counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Counts a frame that opened and yet is none.
+    /// Counts a frame that opened and is malformed.
     pub(crate) fn reject(&mut self, path: PathId, reason: Reject, out: &mut impl FnMut(Output)) {
         self.counters.count_rejected(reason);
         out(Output::Event(SessionEvent::Rejected { path, reason }));
     }
 
-    /// Seals `frame` for `path`, or lets it wait for the session.
+    /// Seals `frame` for `path`, or queues it until the session is established.
     pub(crate) fn seal(
         &mut self,
         now: Time,
@@ -219,19 +233,18 @@ impl Session {
         } else {
             self.discard(out);
         }
-        let spent = |pair: &KeyPair| pair.sent() >= self.limits.rekey_after_count;
-        if self.keys.current.as_ref().is_some_and(spent) {
-            self.attempts.renew(now);
+        let is_exhausted = |pair: &KeyPair| pair.sent() >= self.limits.rekey_after_count;
+        if self.keys.current.as_ref().is_some_and(is_exhausted) {
+            self.attempts.schedule_rekey(now);
         }
     }
 
     fn queue(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) {
-        if self.waiting.len() == QUEUE_LEN {
-            self.waiting.pop_front();
+        if self.queued.len() == QUEUE_LEN {
+            self.queued.pop_front();
             self.discard(out);
         }
-        self.waiting
-            .push_back((path, Bytes::copy_from_slice(frame)));
+        self.queued.push_back((path, Bytes::copy_from_slice(frame)));
     }
 
     /// Counts a frame that is dropped.
@@ -240,7 +253,8 @@ impl Session {
         out(Output::Event(SessionEvent::Discarded));
     }
 
-    /// False where the frame is too long for a datagram, its path unknown or the keys used up.
+    /// Returns false if the frame is too long for a datagram, the path unknown or the counter
+    /// exhausted.
     fn send_sealed(&mut self, path: PathId, frame: &[u8], out: &mut impl FnMut(Output)) -> bool {
         let pair = self.keys.current.as_mut();
         let Some(datagram) = pair.and_then(|pair| pair.seal(path, frame, &mut self.arena)) else {
@@ -250,7 +264,7 @@ impl Session {
         true
     }
 
-    /// Takes a datagram from the network.
+    /// Handles a datagram from the network.
     pub(crate) fn receive(
         &mut self,
         now: Time,
@@ -297,20 +311,20 @@ impl Session {
             .find(datagram.receiver)
             .ok_or(Reject::UnknownIndex)?;
         let frame = pair.open(path, datagram, &mut self.arena)?;
-        self.authenticated(path, out);
+        self.emit_authenticated(path, out);
         if slot == Slot::Next {
             if self.keys.confirm(now, &self.limits) {
                 out(Output::Event(SessionEvent::PeerRestarted));
             }
             self.established(now, false, out);
         }
-        // What old keys open says nothing of the new ones.
+        // A datagram under retired keys does not prove that the peer has the new ones.
         if slot != Slot::Previous {
-            self.hellos.on_heard(path);
+            self.hellos.on_received(path);
         }
         match &frame[..] {
-            [] => self.say_hello(path, HELLO_ANSWER, out),
-            HELLO_ANSWER => {}
+            [] => self.send_hello(path, HELLO_REPLY, out),
+            HELLO_REPLY => {}
             _ => {
                 self.counters.opened += 1;
                 out(Output::Opened { path, frame });
@@ -327,9 +341,9 @@ impl Session {
         message: &Handshake<'_>,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        let (index, agreed) = self.attempts.complete(receiver, message)?;
-        self.authenticated(path, out);
-        let pair = self.pair(now, agreed, index, out);
+        let (index, completed) = self.attempts.complete(receiver, message)?;
+        self.emit_authenticated(path, out);
+        let pair = self.key_pair(now, completed, index, out);
         if self.keys.rotate(now, pair, &self.limits) {
             out(Output::Event(SessionEvent::PeerRestarted));
         }
@@ -337,27 +351,27 @@ impl Session {
         Ok(())
     }
 
-    fn pair(
+    fn key_pair(
         &mut self,
         now: Time,
-        agreed: Agreed,
+        completed: CompletedHandshake,
         index: u32,
         out: &mut impl FnMut(Output),
     ) -> KeyPair {
         let own = u8::try_from(self.reachable.len()).unwrap_or(u8::MAX);
-        let peer = agreed.remote.paths;
+        let peer = completed.remote.paths;
         if self.peer_paths.replace(peer) != Some(peer) && peer != own {
             out(Output::Event(SessionEvent::PathsDiffer { own, peer }));
         }
-        KeyPair::new(agreed, index, now, own)
+        KeyPair::new(completed, index, now, own)
     }
 
-    fn authenticated(&mut self, path: PathId, out: &mut impl FnMut(Output)) {
+    fn emit_authenticated(&mut self, path: PathId, out: &mut impl FnMut(Output)) {
         self.reachable[path.index()] = true;
         out(Output::Authenticated { path });
     }
 
-    /// New keys seal from now on: they are announced, and what waited goes out.
+    /// Puts new keys to use: sends hellos and the queued frames.
     fn established(&mut self, now: Time, initiator: bool, out: &mut impl FnMut(Output)) {
         self.counters.established += 1;
         let grace = if initiator {
@@ -366,35 +380,35 @@ impl Session {
             self.limits.responder_grace
         };
         self.attempts
-            .rest_until(now + self.limits.rekey_after + grace);
+            .schedule_at(now + self.limits.rekey_after + grace);
         out(Output::Event(SessionEvent::Established { initiator }));
         self.hellos.restart(now);
-        self.on_hellos(now, out);
-        for (path, frame) in std::mem::take(&mut self.waiting) {
+        self.send_due_hellos(now, out);
+        for (path, frame) in std::mem::take(&mut self.queued) {
             self.seal(now, path, &frame, out);
         }
     }
 
-    fn on_hellos(&mut self, now: Time, out: &mut impl FnMut(Output)) {
+    fn send_due_hellos(&mut self, now: Time, out: &mut impl FnMut(Output)) {
         let due = self.hellos.take_due(now);
         if due.handshake {
             out(Output::Event(SessionEvent::Silent));
-            if !self.begins {
-                return self.hellos.rest();
+            if !self.initiates {
+                return self.hellos.stop();
             }
-            self.attempts.hasten(now);
+            self.attempts.schedule_now(now);
         }
         if due.hello {
-            let unheard: Vec<PathId> = self.hellos.unheard().collect();
-            for path in unheard {
+            let unconfirmed: Vec<PathId> = self.hellos.unconfirmed().collect();
+            for path in unconfirmed {
                 if self.reachable[path.index()] {
-                    self.say_hello(path, &[], out);
+                    self.send_hello(path, &[], out);
                 }
             }
         }
     }
 
-    fn say_hello(&mut self, path: PathId, hello: &[u8], out: &mut impl FnMut(Output)) {
+    fn send_hello(&mut self, path: PathId, hello: &[u8], out: &mut impl FnMut(Output)) {
         if self.send_sealed(path, hello, out) {
             self.counters.hellos += 1;
         }
@@ -404,28 +418,28 @@ impl Session {
         let Some(attempt) = self.attempts.take_due(now) else {
             return;
         };
-        // Until the peer's address is known on some path, it is the peer that has to begin.
+        // Until the peer's address is known on some path, only the peer can initiate.
         if !self.reachable.contains(&true) {
             return;
         }
-        let taken = |index| self.keys.knows(index);
-        let Some(datagram) = self.attempts.begin(now, taken) else {
+        let is_used = |index| self.keys.contains_index(index);
+        let Some(datagram) = self.attempts.initiate(now, is_used) else {
             return out(Output::Event(SessionEvent::NoEntropy));
         };
         self.counters.initiated += 1;
         out(Output::Event(SessionEvent::Initiated { attempt }));
-        self.send_everywhere(&datagram, None, out);
+        self.send_on_all_paths(&datagram, None, out);
     }
 
-    fn send_everywhere(
+    fn send_on_all_paths(
         &self,
         datagram: &Bytes,
         except: Option<PathId>,
         out: &mut impl FnMut(Output),
     ) {
         let reachable = (0_u8..).map(PathId).zip(&self.reachable);
-        let wanted = reachable.filter(|(path, reachable)| **reachable && except != Some(*path));
-        for (path, _) in wanted {
+        let selected = reachable.filter(|(path, reachable)| **reachable && except != Some(*path));
+        for (path, _) in selected {
             out(Output::Send {
                 path,
                 datagram: datagram.clone(),
@@ -446,12 +460,12 @@ impl Machine for Session {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
-        if self.keys.expire(now, &self.limits) {
-            self.attempts.hasten(now);
+        if self.keys.drop_expired(now, &self.limits) {
+            self.attempts.schedule_now(now);
             out(Output::Event(SessionEvent::Expired));
         }
-        self.on_hellos(now, out);
-        if self.begins {
+        self.send_due_hellos(now, out);
+        if self.initiates {
             self.initiate(now, out);
         }
     }
@@ -459,7 +473,7 @@ impl Machine for Session {
     fn deadline(&self) -> Option<Deadline> {
         let keys = self.keys.deadline(&self.limits);
         let hellos = self.hellos.deadline();
-        let attempts = self.begins.then(|| self.attempts.deadline());
+        let attempts = self.initiates.then(|| self.attempts.deadline());
         Deadline::earlier(attempts, Deadline::earlier(keys, hellos))
     }
 }

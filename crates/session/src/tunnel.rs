@@ -1,16 +1,20 @@
-//! A whole node but for its sockets: an endpoint of `polypath-core` over a [`Session`], as one machine.
+//! A whole node without its sockets: an endpoint of `polypath-core` over a [`Session`], as one
+//! machine.
 //!
-//! Heartbeats leave only where they can reach the peer: they neither wait for a session nor count as sent; once
-//! one stands, the endpoint is told so that it tries all paths at once.
+//! IP packets of applications are on one side, datagrams of paths on the other. The live node
+//! connects a TUN device and UDP sockets; a simulation connects the ports of a network.
 //!
-//! IP packets of applications on one side, datagrams of paths on the other. The live node gives it a TUN
-//! device and UDP sockets; a simulation gives it the ports of a network.
+//! Heartbeats are sent only when they can reach the peer: they are neither queued for a session nor
+//! counted as sent. When the session is established, the endpoint is notified and probes all paths
+//! at once.
 //!
-//! A packet that is longer than any path carries whole ([`polypath_core::pmtu`]) is fragmented, where its sender allows
-//! that, as a router does (RFC 791, 2.3): then it is the application's host that joins it again, and no datagram is
-//! fragmented on its way, which many a network drops. Otherwise its sender is to hear of it ([`Output::PacketTooBig`]).
+//! A packet that exceeds the MTU of every path ([`polypath_core::pmtu`]) is fragmented, if its
+//! sender permits that, as by a router (RFC 791, section 2.3). The application's host reassembles
+//! it, and no datagram is fragmented in transit, which many networks drop. Otherwise its sender is
+//! to be notified ([`Output::PacketTooBig`]).
 //!
-//! A path may go by a [relay](crate::relay): what the session with the peer sends there is sealed once more, for the relay.
+//! On a path through a [relay](crate::relay), datagrams of the session with the peer are sealed
+//! again for the relay.
 
 use bytes::Bytes;
 use polypath_core::endpoint::{self, ConfigError, Endpoint, EndpointConfig};
@@ -29,16 +33,16 @@ use crate::event::{Counters, Reject, SessionEvent};
 use crate::record::{Entry, Recorder, shape_of_output, shape_of_wake};
 use crate::session::{self, Session, SessionConfig};
 pub use io::{Input, Output};
-use relays::Relays;
+use relays::RelaySessions;
 
 mod fragment;
 mod io;
 mod relays;
 
-/// Bytes that a datagram adds to the IP packet in it, IP and UDP headers aside.
+/// Bytes that a datagram adds to the IP packet in it, not counting the outer IP and UDP headers.
 pub const PACKET_OVERHEAD: usize = OVERHEAD + wire::HEADER_LEN;
 
-/// The same on a path that may go by a relay, for which it is sealed, too.
+/// The overhead of a datagram on a path, which is larger if the path may use a relay.
 #[must_use]
 pub const fn packet_overhead(by_relay: bool) -> usize {
     if by_relay {
@@ -52,17 +56,17 @@ pub const fn packet_overhead(by_relay: bool) -> usize {
 pub struct Tunnel {
     endpoint: Endpoint<Bytes>,
     session: Session,
-    relays: Relays,
+    relays: RelaySessions,
     scratch: Vec<u8>,
     recorder: Option<Recorder>,
 }
 
-// The simulator takes the sizes from the core, so that both mean the same deployment.
+// The simulator takes these sizes from the core.
 const _: () = assert!(PACKET_OVERHEAD == (SEAL_LEN + HEADER_LEN) as usize);
 const _: () = assert!(wire::HEADER_LEN == HEADER_LEN as usize);
 
 impl Tunnel {
-    /// A tunnel at rest, or what is wrong with the endpoint's configuration.
+    /// A tunnel without a session yet, or the error in the endpoint's configuration.
     pub fn new(
         endpoint: &EndpointConfig,
         session: SessionConfig,
@@ -70,86 +74,88 @@ impl Tunnel {
     ) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(endpoint)?,
-            relays: Relays::none(session.reachable.len()),
+            relays: RelaySessions::none(session.reachable.len()),
             session: Session::new(session, entropy),
             scratch: Vec::new(),
             recorder: None,
         })
     }
 
-    /// Lets `path` go by a relay, with which `session` is held ([`SessionConfig::with_relay`]).
+    /// Routes `path` through a relay; `session` configures the session with it
+    /// ([`SessionConfig::with_relay`]).
     pub fn add_relay(&mut self, path: PathId, session: SessionConfig, entropy: BoxedEntropy) {
         self.relays.add(path, Session::new(session, entropy));
     }
 
-    /// Has `recorder` take all that comes to the endpoint and all that it decides, from its first wake on.
+    /// Records every wake of the endpoint and its outputs with `recorder`.
     #[must_use]
     pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
 
-    /// Whether packets can cross now.
+    /// Whether the session with the peer is established.
     #[must_use]
     pub fn is_established(&self) -> bool {
         self.session.is_established()
     }
 
-    /// How many paths the peer has, as it said in the last handshake; none before the first.
+    /// The number of paths of the peer, as of the last handshake; `None` before the first.
     #[must_use]
     pub fn peer_paths(&self) -> Option<u8> {
         self.session.peer_paths()
     }
 
-    /// How much is held of what comes and goes, in frames, handshakes, heartbeats, timers and windows: at most
-    /// [`capacity`](Self::capacity), whatever the network brings.
+    /// The number of buffered frames, handshakes, heartbeats, timers and windows: at most
+    /// [`capacity`](Self::capacity), whatever is received.
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.endpoint.buffered() + self.session.buffered() + self.relays.buffered()
     }
 
-    /// The most that [`buffered`](Self::buffered) can be, which depends on how many paths are watched, or go by a relay.
+    /// The maximum of [`buffered`](Self::buffered), which depends on the watched and the relayed
+    /// paths.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.endpoint.capacity() + session::CAPACITY + self.relays.capacity()
     }
 
-    /// The session with the relay of `path`; nothing where it goes by none.
+    /// The session with the relay of `path`; `None` if the path uses no relay.
     #[must_use]
     pub fn relay(&self, path: PathId) -> Option<&Session> {
         self.relays.session(path)
     }
 
-    /// By what datagrams that come on `path` name the keys that open them ([`Session::local_indices`]).
+    /// The receiver indices in datagrams on `path` ([`Session::local_indices`]).
     pub fn local_indices(&self, path: PathId) -> impl Iterator<Item = u32> {
         self.relay(path).unwrap_or(&self.session).local_indices()
     }
 
-    /// What was observed of `path`; nothing where paths are not watched.
+    /// The observed health of `path`; `None` if paths are not watched.
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.endpoint.health(path)
     }
 
-    /// How long a packet `path` carries whole; nothing where that is not found out.
+    /// The discovered MTU of `path`; `None` without path MTU discovery.
     #[must_use]
     pub fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
         self.endpoint.path_mtu(path)
     }
 
-    /// The end of the overlay, for what it tells of itself.
+    /// The endpoint, for its state and statistics.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint<Bytes> {
         &self.endpoint
     }
 
-    /// Since when the keys that seal now are in use; none while there are none.
+    /// The time since which the current keys are in use; `None` without keys.
     #[must_use]
     pub fn established_at(&self) -> Option<Time> {
         self.session.established_at()
     }
 
-    /// What happened in the session, in numbers.
+    /// The counters of the session with the peer.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         self.session.counters()
@@ -169,7 +175,7 @@ impl Tunnel {
         }
     }
 
-    /// Takes back a packet that no path carries whole.
+    /// Fragments a packet that exceeds the MTU of every path, or drops it.
     fn on_refused(&mut self, now: Time, refused: Refused, out: &mut impl FnMut(Output)) {
         let Refused {
             packet,
@@ -186,14 +192,15 @@ impl Tunnel {
             reason: DropReason::TooLong,
             len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
         }));
-        // Hosts go by a limit for minutes: none is told that a search may raise in a moment.
+        // Hosts cache the MTU for minutes: none is reported that discovery may soon raise.
         if is_final {
             let mtu = limit;
             out(Output::PacketTooBig { packet, mtu });
         }
     }
 
-    /// Takes a datagram of the network: the peer's, or on a path by a relay the relay's, in which the peer's may be.
+    /// Handles a datagram from the network: the peer's, or on a relayed path the relay's, which may
+    /// contain one of the peer.
     fn on_datagram(
         &mut self,
         now: Time,
@@ -201,14 +208,14 @@ impl Tunnel {
         datagram: &[u8],
         out: &mut impl FnMut(Output),
     ) {
-        let Some(heard) = self.relays.receive(now, path, datagram, out) else {
+        let Some(received) = self.relays.receive(now, path, datagram, out) else {
             return self.on_sealed(now, path, datagram, out);
         };
-        if heard.is_new && self.session.is_established() {
+        if received.is_new_session && self.session.is_established() {
             let input = endpoint::Input::PathReachable(path);
             self.wake_endpoint(now, Wake::Input(input), out);
         }
-        if let Some(datagram) = heard.datagram {
+        if let Some(datagram) = received.datagram {
             self.on_sealed(now, path, &datagram, out);
         }
     }
@@ -223,17 +230,17 @@ impl Tunnel {
         let mut opened = None;
         let (mut restarted, mut established) = (false, false);
         let (session, relays) = (&mut self.session, &mut self.relays);
-        session.receive(now, path, datagram, &mut |said| {
-            if let session::Output::Event(event) = &said {
+        session.receive(now, path, datagram, &mut |output| {
+            if let session::Output::Event(event) = &output {
                 restarted |= *event == SessionEvent::PeerRestarted;
                 established |= matches!(event, SessionEvent::Established { .. });
             }
-            match said {
+            match output {
                 session::Output::Opened { frame, .. } => opened = Some(frame),
-                said => forward(now, said, relays, out),
+                output => forward(now, output, relays, out),
             }
         });
-        // Before the first frame of the new instance, which may be the one that was opened.
+        // Before the first frame of the new instance, which may be the one just opened.
         if restarted {
             self.wake_endpoint(now, Wake::Input(endpoint::Input::PeerRestarted), out);
         }
@@ -246,8 +253,8 @@ impl Tunnel {
             self.wake_endpoint(now, Wake::Input(input), out);
         } else {
             let (session, relays) = (&mut self.session, &mut self.relays);
-            session.reject(path, Reject::Malformed, &mut |said| {
-                forward(now, said, relays, out);
+            session.reject(path, Reject::Malformed, &mut |output| {
+                forward(now, output, relays, out);
             });
         }
     }
@@ -260,8 +267,8 @@ impl Tunnel {
     ) {
         let (session, scratch) = (&mut self.session, &mut self.scratch);
         let relays = &mut self.relays;
-        let carries = |session: &Session, relays: &Relays, path| {
-            session.carries(path) && relays.carries(path)
+        let carries = |session: &Session, relays: &RelaySessions, path| {
+            session.can_send(path) && relays.can_send(path)
         };
         let mut entry = self.recorder.is_some().then(|| Entry {
             at: now,
@@ -270,11 +277,11 @@ impl Tunnel {
             deadline: None,
         });
         let mut refused = None;
-        let next = step(&mut self.endpoint, now, wake, &mut |said| {
+        let next = step(&mut self.endpoint, now, wake, &mut |output| {
             if let Some(entry) = &mut entry {
-                entry.outputs.push(shape_of_output(&said));
+                entry.outputs.push(shape_of_output(&output));
             }
-            match said {
+            match output {
                 endpoint::Output::Transmit(frame)
                     if is_heartbeat(frame.body.kind()) && !carries(session, relays, frame.path) => {
                 }
@@ -283,8 +290,8 @@ impl Tunnel {
                 endpoint::Output::Transmit(frame) => {
                     scratch.clear();
                     wire::encode(&frame, scratch);
-                    session.seal(now, frame.path, scratch, &mut |said| {
-                        forward(now, said, relays, out);
+                    session.seal(now, frame.path, scratch, &mut |output| {
+                        forward(now, output, relays, out);
                     });
                 }
                 endpoint::Output::Deliver(packet) => out(Output::Packet(packet)),
@@ -317,7 +324,7 @@ impl Tunnel {
     }
 }
 
-/// A packet that the endpoint did not take.
+/// A packet that the endpoint refused, and the longest that it accepts.
 struct Refused {
     packet: Bytes,
     limit: u16,
@@ -328,8 +335,8 @@ const fn is_heartbeat(kind: FrameKind) -> bool {
     matches!(kind, FrameKind::Heartbeat | FrameKind::HeartbeatReply)
 }
 
-/// Reads the peer's frame; its packet shares the memory of `bytes`. The path is the one on which it
-/// came, which the session has checked.
+/// Decodes a frame of the peer, whose packet shares the memory of `bytes`. The session has verified
+/// `path`.
 fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
     let frame = wire::decode(bytes).ok()?;
     let body = match frame.body {
@@ -349,9 +356,14 @@ fn decode(path: PathId, bytes: &Bytes) -> Option<Frame<Bytes>> {
     })
 }
 
-/// What the session with the peer says, of paths by a relay to that.
-fn forward(now: Time, said: session::Output, relays: &mut Relays, out: &mut impl FnMut(Output)) {
-    match said {
+/// Passes on an output of the session with the peer, through the relay if the path uses one.
+fn forward(
+    now: Time,
+    output: session::Output,
+    relays: &mut RelaySessions,
+    out: &mut impl FnMut(Output),
+) {
+    match output {
         session::Output::Send { path, datagram } | session::Output::Reply { path, datagram }
             if relays.has(path) =>
         {
@@ -381,7 +393,7 @@ impl Machine for Tunnel {
                 let input = endpoint::Input::Adjust(to);
                 self.wake_endpoint(now, Wake::Input(input), out);
             }
-            Input::PeerAddressKnown(path) => self.session.reach(now, path),
+            Input::PeerAddressKnown(path) => self.session.set_reachable(now, path),
             Input::WallClock(at_zero) => {
                 self.session.set_wall_clock(at_zero);
                 self.relays.set_wall_clock(at_zero);
@@ -407,17 +419,17 @@ impl Machine for Tunnel {
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
         let due = |deadline: Option<Deadline>| deadline.is_some_and(|d| d.at <= now);
-        // The frames of the endpoint may be those after which a handshake is due at once.
+        // The endpoint first: its frames may exhaust the keys, which makes a handshake due at once.
         if due(self.endpoint.deadline()) {
             self.wake_endpoint(now, Wake::Timeout, out);
         }
         if due(self.session.deadline()) {
             let (session, relays) = (&mut self.session, &mut self.relays);
-            step(session, now, Wake::Timeout, &mut |said| {
-                forward(now, said, relays, out);
+            step(session, now, Wake::Timeout, &mut |output| {
+                forward(now, output, relays, out);
             });
         }
-        // What the others sent may be that after which a handshake with a relay is due at once.
+        // The relays last, for the same reason.
         self.relays.handle_timeout(now, out);
     }
 

@@ -1,4 +1,4 @@
-//! Where a replay parts from its recording.
+//! Differences between a replay and its recording.
 
 use std::fmt;
 
@@ -9,36 +9,36 @@ use serde::Serialize;
 
 use super::Shape;
 
-/// The first decision that differs from what was recorded.
+/// The first decision of a replay that differs from the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "decision", rename_all = "kebab-case")]
 pub enum Difference {
-    /// Something that the endpoint said.
+    /// An output of the endpoint.
     Output {
-        /// When it was woken.
+        /// The time of the wake.
         at: Time,
-        /// Which of the things that it said then, from 1.
+        /// The position of the output in this wake, from 1.
         number: usize,
-        /// What was recorded; nothing where the replay says more.
+        /// The recorded output; `None` if the replay has additional ones.
         recorded: Option<Output<Shape>>,
-        /// What the replay says; nothing where it says less.
+        /// The replayed output; `None` if the replay has fewer.
         replayed: Option<Output<Shape>>,
     },
-    /// When it wants to be woken next.
+    /// The next deadline.
     Deadline {
-        /// When it was woken.
+        /// The time of the wake.
         at: Time,
-        /// What was recorded.
+        /// The recorded time.
         recorded: Option<Time>,
-        /// What the replay wants.
+        /// The replayed time.
         replayed: Option<Time>,
-        /// For what.
+        /// The reason for the replayed deadline.
         why: Option<&'static str>,
     },
 }
 
 impl Difference {
-    /// When the endpoint was woken.
+    /// The time of the wake.
     #[must_use]
     pub const fn at(&self) -> Time {
         match self {
@@ -65,7 +65,8 @@ impl fmt::Display for Difference {
                 replayed,
                 ..
             } => {
-                let (recorded, replayed) = (said(recorded.as_ref()), said(replayed.as_ref()));
+                let (recorded, replayed) =
+                    (describe(recorded.as_ref()), describe(replayed.as_ref()));
                 write!(
                     f,
                     "decision {number}: recorded {recorded}, replayed {replayed}"
@@ -93,8 +94,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// As it stands in a recording.
-fn said(said: Option<&Output<Shape>>) -> String {
-    let text = said.map(|said| serde_json::to_string(said).unwrap_or_else(|e| e.to_string()));
+/// An output in the format of a recording.
+fn describe(output: Option<&Output<Shape>>) -> String {
+    let text = output.map(|output| serde_json::to_string(output).unwrap_or_else(|e| e.to_string()));
     text.unwrap_or_else(|| "nothing".to_owned())
 }

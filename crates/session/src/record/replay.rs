@@ -1,41 +1,41 @@
-//! An endpoint that goes through a recording again.
+//! The replay of a recording.
 
 use polypath_core::endpoint::{ConfigError, Endpoint, EndpointConfig, Output};
 use polypath_core::machine::step;
 
 use super::{Difference, Entry, Shape};
 
-/// An endpoint that goes through a recording again.
+/// An endpoint that replays a recording.
 #[derive(Debug)]
 pub struct Replay {
     endpoint: Endpoint<Shape>,
-    said: Vec<Output<Shape>>,
+    outputs: Vec<Output<Shape>>,
 }
 
 impl Replay {
-    /// An endpoint as it was when its recording began, or what is wrong with its configuration.
+    /// An endpoint in the state at the start of the recording, or the error in its configuration.
     pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             endpoint: Endpoint::new(config)?,
-            said: Vec::new(),
+            outputs: Vec::new(),
         })
     }
 
-    /// Wakes the endpoint as it was woken then; fails at the first decision that differs.
+    /// Wakes the endpoint as recorded; fails at the first decision that differs.
     pub fn check(&mut self, entry: &Entry) -> Result<(), Box<Difference>> {
-        self.said.clear();
-        let said = &mut self.said;
+        self.outputs.clear();
+        let outputs = &mut self.outputs;
         let next = step(&mut self.endpoint, entry.at, entry.wake.clone(), &mut |s| {
-            said.push(s);
+            outputs.push(s);
         });
-        let number = (0..said.len().max(entry.outputs.len()))
-            .find(|&number| said.get(number) != entry.outputs.get(number));
+        let number = (0..outputs.len().max(entry.outputs.len()))
+            .find(|&number| outputs.get(number) != entry.outputs.get(number));
         if let Some(number) = number {
             return Err(Box::new(Difference::Output {
                 at: entry.at,
                 number: number + 1,
                 recorded: entry.outputs.get(number).cloned(),
-                replayed: said.get(number).cloned(),
+                replayed: outputs.get(number).cloned(),
             }));
         }
         if next.map(|deadline| deadline.at) != entry.deadline {

@@ -37,7 +37,7 @@ fn key(name: &str) -> PrivateKey {
     PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
 }
 
-/// A tunnel, and where its entries come out.
+/// A tunnel, and the receiver of its entries.
 fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver<Entry>) {
     let session = SessionConfig {
         private_key: key(own),
@@ -54,24 +54,25 @@ fn recorded(config: &EndpointConfig, own: &str, peer: &str) -> (Tunnel, Receiver
     (tunnel, recording)
 }
 
-/// Two tunnels over a network that loses, delays and reorders, with packets of applications at both.
+/// Two tunnels over a network that loses, delays and reorders, with packets of applications on
+/// both.
 struct Run {
     tunnels: [Tunnel; 2],
-    flying: BTreeMap<(Time, u64), (usize, tunnel::Input)>,
+    in_flight: BTreeMap<(Time, u64), (usize, tunnel::Input)>,
     sent: u64,
     loss: f64,
-    /// The longest datagram that crosses, in bytes.
+    /// The longest datagram that is delivered, in bytes.
     longest: usize,
     stream: Stream,
 }
 
 impl Run {
-    fn go(&mut self) {
+    fn run(&mut self) {
         for who in [0, 1] {
             for _ in 0..self.stream.below(150) {
                 let packet = packet(&mut self.stream);
                 let at = Time(self.stream.below(LEN.0));
-                self.fly(at, who, tunnel::Input::Packet(packet));
+                self.deliver_at(at, who, tunnel::Input::Packet(packet));
             }
             let other = PolicyConfig::DuplicateAcks { path: 1 };
             for path in [0, 1].map(PathId) {
@@ -80,27 +81,27 @@ impl Run {
                     mtu: 1300,
                     rerouted,
                 };
-                self.fly(Time::ZERO, who, interface(false));
+                self.deliver_at(Time::ZERO, who, interface(false));
                 let moved = Time(self.stream.below(LEN.0));
-                self.fly(moved, who, interface(true));
+                self.deliver_at(moved, who, interface(true));
             }
             let to = Adjustment::new(&config(other, self.stream.chance(0.5))).unwrap();
             let adjusted = Time(self.stream.below(LEN.0));
-            self.fly(adjusted, who, tunnel::Input::Adjust(to));
-            self.fly(adjusted, who, tunnel::Input::PathReachable(PathId(1)));
+            self.deliver_at(adjusted, who, tunnel::Input::Adjust(to));
+            self.deliver_at(adjusted, who, tunnel::Input::PathReachable(PathId(1)));
             let late = Time(self.stream.below(LEN.0));
             let input = tunnel::Input::DriverBehind(late + Duration::from_millis(30));
-            self.fly(late, who, input);
+            self.deliver_at(late, who, input);
         }
         loop {
             let due = |who: usize| self.tunnels[who].deadline().map_or(Time::MAX, |d| d.at);
-            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
+            let arrival = self.in_flight.keys().next().map_or(Time::MAX, |key| key.0);
             let next = due(0).min(due(1)).min(arrival);
             if next > Time::ZERO + LEN {
                 return;
             }
             if arrival == next {
-                let (_, (to, input)) = self.flying.pop_first().unwrap();
+                let (_, (to, input)) = self.in_flight.pop_first().unwrap();
                 self.wake(next, to, Wake::Input(input));
             } else {
                 self.wake(next, usize::from(due(1) == next), Wake::Timeout);
@@ -108,22 +109,22 @@ impl Run {
         }
     }
 
-    fn fly(&mut self, at: Time, to: usize, input: tunnel::Input) {
+    fn deliver_at(&mut self, at: Time, to: usize, input: tunnel::Input) {
         self.sent += 1;
-        self.flying.insert((at, self.sent), (to, input));
+        self.in_flight.insert((at, self.sent), (to, input));
     }
 
     fn wake(&mut self, now: Time, who: usize, wake: Wake<tunnel::Input>) {
         let mut datagrams = Vec::new();
-        step(&mut self.tunnels[who], now, wake, &mut |said| {
+        step(&mut self.tunnels[who], now, wake, &mut |output| {
             if let tunnel::Output::Datagram { path, datagram }
-            | tunnel::Output::Reply { path, datagram } = said
+            | tunnel::Output::Reply { path, datagram } = output
             {
                 datagrams.push((path, datagram));
             }
         });
         for (path, datagram) in datagrams {
-            // The second path goes silent halfway.
+            // The second path fails halfway.
             let is_cut = path == PathId(1) && now > Time::ZERO + LEN.scale(1, 2);
             let is_cut = is_cut || datagram.len() > self.longest;
             if is_cut || self.stream.chance(self.loss) {
@@ -131,12 +132,12 @@ impl Run {
             }
             let delay = Duration::from_millis(10) + Duration(self.stream.below(20_000_000));
             let input = tunnel::Input::Datagram { path, datagram };
-            self.fly(now + delay, 1 - who, input);
+            self.deliver_at(now + delay, 1 - who, input);
         }
     }
 }
 
-/// Of TCP, with or without payload, or of UDP; one in two can be marked.
+/// A TCP segment with or without payload, or a UDP packet; half of them are ECN-capable.
 fn packet(stream: &mut Stream) -> Bytes {
     let mut bytes = Vec::new();
     let builder = PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64);
@@ -153,19 +154,19 @@ fn packet(stream: &mut Stream) -> Bytes {
 
 fn record(policy: PolicyConfig, liveness: bool, loss: f64, seed: u64) -> [Vec<Entry>; 2] {
     let config = config(policy, liveness);
-    let (a, of_a) = recorded(&config, "a", "b");
-    let (b, of_b) = recorded(&config, "b", "a");
+    let (a, from_a) = recorded(&config, "a", "b");
+    let (b, from_b) = recorded(&config, "b", "a");
     let mut run = Run {
         tunnels: [a, b],
-        flying: BTreeMap::new(),
+        in_flight: BTreeMap::new(),
         sent: 0,
         loss,
         longest: if seed.is_multiple_of(2) { 1500 } else { 1000 },
         stream: Seed(seed).stream("run"),
     };
-    run.go();
+    run.run();
     drop(run);
-    [of_a, of_b].map(|entries| entries.iter().collect())
+    [from_a, from_b].map(|entries| entries.iter().collect())
 }
 
 fn policies() -> impl Strategy<Value = PolicyConfig> {
@@ -187,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_was_recorded_is_decided_again(
+    fn a_recording_replays(
         policy in policies(),
         liveness in any::<bool>(),
         loss in 0.0_f64..0.3,
@@ -195,7 +196,7 @@ proptest! {
     ) {
         for entries in record(policy, liveness, loss, seed) {
             prop_assert!(!entries.is_empty());
-            // By way of the form in which a file has it.
+            // Through the file format.
             let lines: Vec<String> = entries.iter().map(|e| serde_json::to_string(e).unwrap()).collect();
             let read: Vec<Entry> = lines.iter().map(|l| serde_json::from_str(l).unwrap()).collect();
             prop_assert_eq!(&read, &entries);
@@ -204,15 +205,15 @@ proptest! {
     }
 
     #[test]
-    fn whatever_decision_is_altered_is_found_where_it_is(seed in any::<u64>(), pick in any::<u64>()) {
+    fn an_altered_output_is_found_at_its_position(seed in any::<u64>(), pick in any::<u64>()) {
         let policy = PolicyConfig::SinglePath { path: 0 };
         let [mut entries, _] = record(policy, true, 0.1, seed);
         let decided = (0..entries.len()).filter(|n| !entries[*n].outputs.is_empty());
         let decided: Vec<usize> = decided.collect();
         let altered = decided[usize::try_from(pick).unwrap_or(0) % decided.len()];
-        let said = &mut entries[altered].outputs;
-        let number = usize::try_from(pick >> 32).unwrap() % said.len();
-        match &mut said[number] {
+        let outputs = &mut entries[altered].outputs;
+        let number = usize::try_from(pick >> 32).unwrap() % outputs.len();
+        match &mut outputs[number] {
             Output::Transmit(frame) => frame.path = PathId(1 - frame.path.0),
             Output::Deliver(packet) => packet.len += 1,
             Output::Refused { limit, .. } => *limit += 1,
@@ -225,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_numbers_stand_in_a_recording_they_are_gone_through(
+    fn arbitrary_numbers_in_a_recording_do_not_panic(
         policy in policies(),
         seed in any::<u64>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), number()), 1..20),
@@ -240,17 +241,17 @@ proptest! {
         }
         let mut replay = Replay::new(&config(policy, true)).unwrap();
         for line in lines {
-            // What no entry can have is refused by whoever reads.
+            // Impossible values are refused by the deserializer.
             let Ok(entry) = serde_json::from_value::<Entry>(line) else { continue };
-            // That it differs is as it should be; the endpoint goes on.
+            // A difference is expected; only a panic is an error.
             let _ = replay.check(&entry);
         }
     }
 }
 
-/// Numbers at which arithmetic ends.
+/// Numbers at the boundaries of integer types.
 fn number() -> impl Strategy<Value = u64> {
-    let ends = [
+    let boundaries = [
         0,
         1,
         255,
@@ -261,7 +262,7 @@ fn number() -> impl Strategy<Value = u64> {
         i64::MAX as u64,
         u64::MAX,
     ];
-    prop_oneof![prop::sample::select(ends.to_vec()), any::<u64>()]
+    prop_oneof![prop::sample::select(boundaries.to_vec()), any::<u64>()]
 }
 
 /// All numbers of a line.
@@ -275,13 +276,13 @@ fn numbers(value: &mut Value) -> Vec<&mut Value> {
 }
 
 #[test]
-fn a_wake_at_another_time_and_a_missing_one_are_found() {
+fn a_changed_and_a_missing_wake_are_found() {
     let policy = PolicyConfig::SinglePath { path: 0 };
     let [entries, _] = record(policy, true, 0.0, 1);
     let config = config(policy, true);
     let timeout = |entry: &Entry| entry.wake == Wake::Timeout && !entry.outputs.is_empty();
     let at = entries.iter().position(timeout).unwrap();
-    // What a timer does is done at its own time, however late the wake; a packet leaves when it came.
+    // A timer runs at its own time however late the wake is; a packet is sent when it arrives.
     let is_packet = |entry: &Entry| matches!(entry.wake, Wake::Input(Input::Packet { .. }));
     let packet = entries.iter().position(is_packet).unwrap();
     let mut later = entries.clone();
@@ -303,18 +304,18 @@ fn a_wake_at_another_time_and_a_missing_one_are_found() {
 }
 
 #[test]
-fn another_configuration_decides_otherwise() {
+fn another_configuration_decides_differently() {
     let [entries, _] = record(PolicyConfig::DuplicateAll {}, true, 0.0, 3);
     let other = config(PolicyConfig::SinglePath { path: 0 }, true);
     assert!(replay(&other, &entries).is_err());
 }
 
 #[test]
-fn an_entry_has_nothing_of_a_packet_but_its_shape() {
+fn an_entry_contains_no_addresses_or_payloads() {
     let [_, entries] = record(PolicyConfig::DuplicateAll {}, false, 0.0, 4);
     let text = entries.iter().map(|e| serde_json::to_string(e).unwrap());
     let text: String = text.collect();
-    // The inner addresses, in either notation; and no list of bytes.
+    // The inner addresses, in either notation.
     assert!(
         !text.contains("10.77") && !text.contains("[10,77"),
         "an address"
@@ -323,14 +324,14 @@ fn an_entry_has_nothing_of_a_packet_but_its_shape() {
 }
 
 #[test]
-fn what_is_found_of_sizes_is_recorded_and_decided_again() {
+fn a_recording_of_mtu_discovery_replays() {
     let policy = PolicyConfig::SinglePath { path: 0 };
     let (mut found, mut refused) = (false, false);
     for seed in (1..40).step_by(2) {
         let [entries, _] = record(policy, true, 0.0, seed);
-        let said = || entries.iter().flat_map(|entry| &entry.outputs);
-        found |= said().any(|said| matches!(said, Output::Event(Event::PathMtu { .. })));
-        refused |= said().any(|said| matches!(said, Output::Refused { .. }));
+        let outputs = || entries.iter().flat_map(|entry| &entry.outputs);
+        found |= outputs().any(|output| matches!(output, Output::Event(Event::PathMtu { .. })));
+        refused |= outputs().any(|output| matches!(output, Output::Refused { .. }));
         assert_eq!(replay(&config(policy, true), &entries), Ok(()));
     }
     assert!(found && refused, "{found} {refused}");

@@ -1,4 +1,4 @@
-//! What a relay is given, and what it says.
+//! The inputs, outputs and configuration of a relay.
 
 use bytes::Bytes;
 use polypath_core::units::Rate;
@@ -8,18 +8,18 @@ use crate::event::{Reject, SessionEvent};
 use crate::key::{PrivateKey, PublicKey};
 use crate::session::Limits;
 
-/// How a relay is set up.
+/// The configuration of a relay.
 #[derive(Clone, Debug)]
 pub struct RelayConfig {
     /// The relay's static key.
     pub private_key: PrivateKey,
-    /// The static keys of the two nodes; nobody else is answered.
+    /// The static keys of the two nodes; initiations of any other are ignored.
     pub nodes: [PublicKey; 2],
-    /// The longest datagram that is taken, in bytes.
+    /// The longest accepted datagram, in bytes.
     pub max_datagram: usize,
-    /// What each node may have forwarded, UDP payload as it comes; it is more than zero.
+    /// The rate limit of each node's forwarded traffic, in received UDP payload; more than zero.
     pub rate: Rate,
-    /// When keys are dropped; the nodes renew them.
+    /// When keys are dropped; only the nodes renew them.
     pub limits: Limits,
 }
 
@@ -36,7 +36,7 @@ impl Side {
     /// Both.
     pub const ALL: [Side; 2] = [Side::First, Side::Second];
 
-    /// The node at the other end of the path.
+    /// The other node.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -52,57 +52,57 @@ impl Side {
     }
 }
 
-/// What comes to a relay: a datagram from the network.
+/// The input of a relay: a datagram from the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input<A> {
-    /// Where it came from.
+    /// Its source address.
     pub source: A,
     /// Its bytes.
     pub datagram: Bytes,
 }
 
-/// What a relay says.
+/// An output of a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output<A> {
     /// Send this datagram.
     Send {
-        /// Where.
+        /// The destination address.
         to: A,
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Something happened.
+    /// An event of the relay.
     Event(RelayEvent<A>),
 }
 
-/// What happened at a relay, for logs.
+/// An event of a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayEvent<A> {
-    /// A node proved to be at another address than before, or to be there at all.
+    /// The address of a node became known or changed.
     Located {
-        /// Which.
+        /// The node.
         side: Side,
-        /// Where.
+        /// Its address.
         at: A,
     },
     /// A datagram of a node was not forwarded.
     Undelivered {
-        /// Whose it was.
+        /// The node that sent it.
         side: Side,
-        /// Why.
+        /// The reason.
         reason: Undelivered,
         /// Its length in bytes.
         len: usize,
     },
-    /// Something happened in the session with a node.
+    /// An event of the session with a node.
     Session {
-        /// Which.
+        /// The node.
         side: Side,
-        /// What.
+        /// The event.
         event: SessionEvent,
     },
-    /// A datagram was dropped that belongs to the session of neither.
+    /// A datagram was dropped that belongs to neither session.
     Rejected(Reject),
-    /// The random source failed, so that a handshake could not be read.
+    /// The source of entropy failed, so an initiation could not be decrypted.
     NoEntropy,
 }

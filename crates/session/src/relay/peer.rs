@@ -1,4 +1,4 @@
-//! What a relay has of one of its nodes: a session, an address, and what it may still have forwarded.
+//! One of the two nodes of a relay: its session, its address and its rate limit.
 
 use bytes::Bytes;
 use polypath_core::machine::{Wake, step};
@@ -9,17 +9,17 @@ use super::PATH;
 use crate::address::PeerAddress;
 use crate::event::{Reject, SessionEvent};
 use crate::gcra::Gcra;
-use crate::handshake::Opened;
+use crate::handshake::ReceivedInitiation;
 use crate::session::{Output, Session};
 
-/// Why a datagram of a node was not forwarded.
+/// The reason why a datagram of a node was not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Undelivered {
     /// The other node has no session with the relay.
     NoSession,
-    /// The other node has answered nothing for [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT).
+    /// The other node has not answered for [`SILENCE_TIMEOUT`](crate::session::SILENCE_TIMEOUT).
     Silent,
-    /// The node sent more than it may.
+    /// The node exceeded its rate.
     Rate,
 }
 
@@ -38,18 +38,18 @@ impl Undelivered {
     }
 }
 
-/// What became of the datagrams of a node.
+/// Counters of the forwarded and dropped datagrams of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Datagrams that went on to the other node.
+    /// Datagrams forwarded to the other node.
     pub forwarded: u64,
-    /// Their bytes, as they went.
+    /// Their UDP payload in bytes, as sent.
     pub bytes: u64,
     undelivered: [u64; Undelivered::ALL.len()],
 }
 
 impl Traffic {
-    /// How many were not forwarded for `reason`.
+    /// The number of datagrams not forwarded for `reason`.
     #[must_use]
     pub const fn undelivered(&self, reason: Undelivered) -> u64 {
         self.undelivered[reason as usize]
@@ -65,19 +65,19 @@ impl Traffic {
     }
 }
 
-/// What is said of a node.
+/// An output that concerns one node.
 pub(super) enum PeerOutput<A> {
     Send { to: A, datagram: Bytes },
     Located(A),
     Session(SessionEvent),
 }
 
-/// What became of a datagram.
+/// The result of receiving a datagram.
 #[derive(Default)]
-pub(super) struct Receipt {
-    /// Whether it opened.
+pub(super) struct Received {
+    /// Whether it is authentic.
     pub(super) is_authentic: bool,
-    /// What is in it for the other node.
+    /// The frame for the other node.
     pub(super) frame: Option<Bytes>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct RelayPeer<A> {
     pub(super) address: PeerAddress<A>,
     pub(super) traffic: Traffic,
     is_silent: bool,
-    spent: Gcra,
+    limiter: Gcra,
 }
 
 impl<A: Copy + PartialEq> RelayPeer<A> {
@@ -97,12 +97,12 @@ impl<A: Copy + PartialEq> RelayPeer<A> {
             address: PeerAddress::configured(None),
             traffic: Traffic::default(),
             is_silent: false,
-            spent: Gcra::default(),
+            limiter: Gcra::default(),
         }
     }
 
-    /// Why nothing can be sent to the node now.
-    pub(super) fn obstacle(&self) -> Option<Undelivered> {
+    /// The reason why nothing can be sent to the node, if there is one.
+    pub(super) fn undeliverable(&self) -> Option<Undelivered> {
         if !self.session.is_established() {
             Some(Undelivered::NoSession)
         } else if self.is_silent {
@@ -112,8 +112,9 @@ impl<A: Copy + PartialEq> RelayPeer<A> {
         }
     }
 
-    /// Takes `len` bytes off what the node may have forwarded, if that is not too much.
-    pub(super) fn exceeds(
+    /// Charges `len` bytes to the node's rate limit; returns [`Undelivered::Rate`] if they exceed
+    /// it.
+    pub(super) fn exceeds_rate(
         &mut self,
         now: Time,
         len: usize,
@@ -121,55 +122,55 @@ impl<A: Copy + PartialEq> RelayPeer<A> {
         burst: Duration,
     ) -> Option<Undelivered> {
         let cost = rate.transmission_time(units::Bytes(len as u64));
-        let is_earned = self.spent.spend(now, cost, burst);
-        (!is_earned).then_some(Undelivered::Rate)
+        let conforms = self.limiter.spend(now, cost, burst);
+        (!conforms).then_some(Undelivered::Rate)
     }
 
-    /// Opens a datagram that names keys of this session.
+    /// Opens a datagram with a receiver index of this session.
     pub(super) fn receive(
         &mut self,
         now: Time,
         source: A,
         bytes: &[u8],
         out: &mut impl FnMut(PeerOutput<A>),
-    ) -> Receipt {
-        let mut receipt = Receipt::default();
+    ) -> Received {
+        let mut received = Received::default();
         let Self {
             session,
             address,
             is_silent,
             ..
         } = self;
-        session.receive(now, PATH, bytes, &mut |said| match said {
-            Output::Opened { frame, .. } => receipt.frame = Some(frame),
+        session.receive(now, PATH, bytes, &mut |output| match output {
+            Output::Opened { frame, .. } => received.frame = Some(frame),
             Output::Authenticated { .. } => {
-                receipt.is_authentic = true;
+                received.is_authentic = true;
                 *is_silent = false;
                 if address.update(source) {
                     out(PeerOutput::Located(source));
                 }
             }
-            said => pass(said, *address, is_silent, out),
+            output => forward_output(output, *address, is_silent, out),
         });
-        receipt
+        received
     }
 
-    /// Answers an initiation of this node where it came from.
-    pub(super) fn greet(
+    /// Answers an initiation of this node to its source address.
+    pub(super) fn answer_initiation(
         &mut self,
         now: Time,
         source: A,
-        opened: Opened,
+        initiation: ReceivedInitiation,
         out: &mut impl FnMut(PeerOutput<A>),
     ) -> Result<(), Reject> {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
-        session.take_initiation(now, PATH, opened, &mut |said| match said {
+        session.accept_initiation(now, PATH, initiation, &mut |output| match output {
             Output::Reply { datagram, .. } => {
                 let to = source;
                 out(PeerOutput::Send { to, datagram });
             }
-            said => pass(said, address, is_silent, out),
+            output => forward_output(output, address, is_silent, out),
         })
     }
 
@@ -177,29 +178,29 @@ impl<A: Copy + PartialEq> RelayPeer<A> {
     pub(super) fn seal(&mut self, now: Time, frame: &[u8], out: &mut impl FnMut(PeerOutput<A>)) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
-        session.seal(now, PATH, frame, &mut |said| {
-            pass(said, address, is_silent, out);
+        session.seal(now, PATH, frame, &mut |output| {
+            forward_output(output, address, is_silent, out);
         });
     }
 
-    /// Does what is due in the session.
-    pub(super) fn expire(&mut self, now: Time, out: &mut impl FnMut(PeerOutput<A>)) {
+    /// Runs the timers of the session that are due.
+    pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(PeerOutput<A>)) {
         let (session, address) = (&mut self.session, self.address);
         let is_silent = &mut self.is_silent;
-        step(session, now, Wake::Timeout, &mut |said| {
-            pass(said, address, is_silent, out);
+        step(session, now, Wake::Timeout, &mut |output| {
+            forward_output(output, address, is_silent, out);
         });
     }
 }
 
-/// What a session says, to where the node is.
-fn pass<A: Copy + PartialEq>(
-    said: Output,
+/// Passes on an output of the session, with the node's address.
+fn forward_output<A: Copy + PartialEq>(
+    output: Output,
     address: PeerAddress<A>,
     is_silent: &mut bool,
     out: &mut impl FnMut(PeerOutput<A>),
 ) {
-    match said {
+    match output {
         Output::Send { datagram, .. } => {
             if let Some(to) = address.get() {
                 out(PeerOutput::Send { to, datagram });

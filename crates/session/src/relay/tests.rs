@@ -14,7 +14,7 @@ mod bounds;
 
 /// 2026 in nanoseconds since 1970.
 const WALL: u64 = 1_790_000_000_000_000_000;
-const STRANGER: u32 = 99;
+const ATTACKER: u32 = 99;
 
 fn key(name: &str) -> PrivateKey {
     PrivateKey::generate(&mut Seed(1).stream(name)).unwrap()
@@ -50,12 +50,12 @@ struct Site {
     relay: Relay<u32>,
     nodes: [Session; 2],
     addresses: [u32; 2],
-    /// Whether each node hears.
-    hears: [bool; 2],
+    /// Whether each node receives datagrams.
+    receives: [bool; 2],
     opened: [Vec<Bytes>; 2],
-    /// What came to the relay, and from where.
-    came: Vec<(u32, Bytes)>,
-    /// What it sent, when and to where.
+    /// The datagrams that the relay received, with their sources.
+    received: Vec<(u32, Bytes)>,
+    /// The datagrams that it sent, with time and destination.
     sent: Vec<(Time, u32, Bytes)>,
     events: Vec<RelayEvent<u32>>,
 }
@@ -67,15 +67,15 @@ impl Site {
             relay: relay(rate),
             nodes: [node("a", 1), node("b", 2)],
             addresses: [10, 20],
-            hears: [true; 2],
+            receives: [true; 2],
             opened: Default::default(),
-            came: Vec::new(),
+            received: Vec::new(),
             sent: Vec::new(),
             events: Vec::new(),
         }
     }
 
-    fn joined(rate: Rate) -> Self {
+    fn established(rate: Rate) -> Self {
         let mut site = Self::new(rate);
         site.run(Time::ZERO + Duration::from_millis(1));
         assert!(
@@ -92,7 +92,7 @@ impl Site {
             &mut self.nodes[who],
             self.now,
             wake,
-            &mut |said| match said {
+            &mut |output| match output {
                 session::Output::Send { datagram, .. }
                 | session::Output::Reply { datagram, .. } => {
                     out.push(datagram);
@@ -106,23 +106,28 @@ impl Site {
         }
     }
 
-    /// A datagram comes to the relay, and what that sends to the nodes.
+    /// Delivers a datagram to the relay, and the relay's output to the nodes.
     fn arrive(&mut self, source: u32, datagram: Bytes) {
-        self.came.push((source, datagram.clone()));
+        self.received.push((source, datagram.clone()));
         self.wake_relay(Wake::Input(Input { source, datagram }));
     }
 
     fn wake_relay(&mut self, wake: Wake<Input<u32>>) {
         let mut out = VecDeque::new();
         let events = &mut self.events;
-        step(&mut self.relay, self.now, wake, &mut |said| match said {
-            Output::Send { to, datagram } => out.push_back((to, datagram)),
-            Output::Event(event) => events.push(event),
-        });
+        step(
+            &mut self.relay,
+            self.now,
+            wake,
+            &mut |output| match output {
+                Output::Send { to, datagram } => out.push_back((to, datagram)),
+                Output::Event(event) => events.push(event),
+            },
+        );
         for (to, datagram) in out {
             self.sent.push((self.now, to, datagram.clone()));
             let at = self.addresses.iter().position(|address| *address == to);
-            if let Some(who) = at.filter(|who| self.hears[*who]) {
+            if let Some(who) = at.filter(|who| self.receives[*who]) {
                 let path = PATH;
                 let input = session::Input::Datagram { path, datagram };
                 self.wake(who, Wake::Input(input));
@@ -135,13 +140,13 @@ impl Site {
         self.wake(who, Wake::Input(session::Input::Seal { path, frame }));
     }
 
-    /// Does all that is due up to `until`.
+    /// Runs all timers up to `until`.
     fn run(&mut self, until: Time) {
         loop {
             let due = |deadline: Option<Deadline>| deadline.map_or(Time::MAX, |due| due.at);
             let node = |who: usize| {
                 let deadline = self.nodes[who].deadline();
-                due(deadline.filter(|_| self.hears[who]))
+                due(deadline.filter(|_| self.receives[who]))
             };
             let nodes = [node(0), node(1)];
             let relay = due(self.relay.deadline());
@@ -152,7 +157,7 @@ impl Site {
             self.now = self.now.max(next);
             if relay == next {
                 self.wake_relay(Wake::Timeout);
-                assert!(due(self.relay.deadline()) > next, "the deadline moves on");
+                assert!(due(self.relay.deadline()) > next, "the deadline advances");
             } else {
                 self.wake(usize::from(nodes[1] == next), Wake::Timeout);
             }
@@ -172,13 +177,13 @@ impl Site {
 const FAST: Rate = Rate::from_mbits(100);
 
 #[test]
-fn what_one_node_seals_comes_to_the_other_and_is_no_longer() {
-    let mut site = Site::joined(FAST);
-    let before = (site.came.len(), site.sent.len());
+fn forwarded_datagrams_keep_their_length() {
+    let mut site = Site::established(FAST);
+    let before = (site.received.len(), site.sent.len());
     site.seal(0, "to b");
     site.seal(1, "to a");
     assert_eq!(site.opened, [[Bytes::from("to a")], [Bytes::from("to b")]]);
-    let came: usize = site.came[before.0..]
+    let received: usize = site.received[before.0..]
         .iter()
         .map(|entry| entry.1.len())
         .sum();
@@ -186,42 +191,42 @@ fn what_one_node_seals_comes_to_the_other_and_is_no_longer() {
         .iter()
         .map(|entry| entry.2.len())
         .sum();
-    assert_eq!(came, sent);
+    assert_eq!(received, sent);
     let traffic = site.relay.traffic(Side::First);
     assert_eq!((traffic.forwarded, traffic.bytes), (1, 4 + OVERHEAD as u64));
 }
 
 #[test]
-fn a_relay_to_which_nobody_comes_is_at_rest() {
+fn a_relay_without_sessions_has_no_deadline_and_sends_nothing() {
     let mut site = Site::new(FAST);
     assert_eq!(site.relay.deadline(), None);
-    site.hears = [false; 2];
+    site.receives = [false; 2];
     site.run(Time::ZERO + Duration::from_secs(3600));
     assert_eq!(site.sent, []);
 }
 
 #[test]
-fn strangers_are_not_answered() {
-    let mut site = Site::joined(FAST);
+fn unknown_keys_and_replays_are_not_answered() {
+    let mut site = Site::established(FAST);
     let before = site.sent.len();
-    let came = site.came.clone();
-    let mut stranger = node("c", 5);
-    let mut said = Vec::new();
-    step(&mut stranger, site.now, Wake::Timeout, &mut |output| {
+    let received = site.received.clone();
+    let mut attacker = node("c", 5);
+    let mut outputs = Vec::new();
+    step(&mut attacker, site.now, Wake::Timeout, &mut |output| {
         if let session::Output::Send { datagram, .. } = output {
-            said.push(datagram);
+            outputs.push(datagram);
         }
     });
-    for datagram in said {
-        site.arrive(STRANGER, datagram);
+    for datagram in outputs {
+        site.arrive(ATTACKER, datagram);
     }
-    // A node's own datagrams by another's hand, too, and back at the relay what that sent.
+    // Replays of the nodes' datagrams, and reflections of the relay's own.
     let sent = site.sent.clone();
-    for (_, datagram) in came {
-        site.arrive(STRANGER, datagram);
+    for (_, datagram) in received {
+        site.arrive(ATTACKER, datagram);
     }
     for (_, _, datagram) in sent {
-        site.arrive(STRANGER, datagram);
+        site.arrive(ATTACKER, datagram);
     }
     assert_eq!(site.sent.len(), before);
     assert_eq!(site.relay.rejected(Reject::WrongKey), 1);
@@ -231,20 +236,20 @@ fn strangers_are_not_answered() {
 }
 
 #[test]
-fn nothing_is_forwarded_to_a_node_that_has_not_come() {
+fn nothing_is_forwarded_to_a_node_without_a_session() {
     let mut site = Site::new(FAST);
-    site.hears[1] = false;
+    site.receives[1] = false;
     site.run(Time::ZERO + Duration::from_secs(1));
     site.seal(0, "to b");
     assert_eq!(site.undelivered(Side::First, Undelivered::NoSession), 1);
     assert!(site.sent.iter().all(|(_, to, _)| *to == 10));
 }
 
-/// Nor is anything else sent there, until it is heard again.
+/// The relay sends it nothing at all until it receives an authentic datagram again.
 #[test]
-fn a_node_that_falls_silent_is_left_alone() {
-    let mut site = Site::joined(FAST);
-    site.hears[1] = false;
+fn nothing_is_sent_to_a_silent_node() {
+    let mut site = Site::established(FAST);
+    site.receives[1] = false;
     let start = site.now;
     for _ in 0..300 {
         site.seal(0, vec![7; 100]);
@@ -258,16 +263,16 @@ fn a_node_that_falls_silent_is_left_alone() {
         "{last}"
     );
     assert!(site.undelivered(Side::First, Undelivered::Silent) > 150);
-    site.hears[1] = true;
+    site.receives[1] = true;
     site.opened[1].clear();
-    site.seal(1, "here again");
+    site.seal(1, "back again");
     site.seal(0, "to b");
     assert_eq!(site.opened[1], ["to b"]);
 }
 
 #[test]
-fn a_node_that_moves_is_followed_and_one_that_starts_anew_is_joined_again() {
-    let mut site = Site::joined(FAST);
+fn a_node_that_moves_is_followed_and_a_restarted_one_gets_a_new_session() {
+    let mut site = Site::established(FAST);
     site.addresses[1] = 21;
     site.seal(1, "from elsewhere");
     assert_eq!(site.relay.address(Side::Second), Some(21));
@@ -277,26 +282,27 @@ fn a_node_that_moves_is_followed_and_one_that_starts_anew_is_joined_again() {
     assert_eq!(site.opened[1].last(), Some(&Bytes::from("to b")));
 }
 
-/// The relay knows neither node nor handshake then: an old initiation is answered where it came from, and no more follows.
+/// A restarted relay cannot recognise a replayed initiation: it answers to the source address, and
+/// sends nothing else.
 #[test]
-fn an_old_initiation_tells_a_relay_that_started_anew_no_address() {
-    let mut site = Site::joined(FAST);
+fn a_replayed_initiation_gives_a_restarted_relay_no_address() {
+    let mut site = Site::established(FAST);
     let is_initiation = |entry: &&(u32, Bytes)| entry.1[0] == INITIATION;
-    let old = site.came.iter().find(is_initiation).unwrap().1.clone();
+    let old = site.received.iter().find(is_initiation).unwrap().1.clone();
     site.relay = relay(FAST);
     site.sent.clear();
-    site.arrive(STRANGER, old.clone());
-    site.arrive(STRANGER, old);
+    site.arrive(ATTACKER, old.clone());
+    site.arrive(ATTACKER, old);
     let answers: Vec<_> = site
         .sent
         .iter()
         .map(|(_, to, answer)| (*to, answer.len()))
         .collect();
     assert_eq!(answers.len(), 1);
-    assert!(answers[0].0 == STRANGER && answers[0].1 < INITIATION_LEN);
+    assert!(answers[0].0 == ATTACKER && answers[0].1 < INITIATION_LEN);
     assert_eq!(site.relay.address(Side::First), None);
     assert!(!site.relay.is_established(Side::First));
-    // The nodes notice within the time of a silence, and join again.
+    // The nodes notice after the silence timeout, and establish new sessions.
     for _ in 0..130 {
         site.seal(0, "to b");
         site.seal(1, "to a");

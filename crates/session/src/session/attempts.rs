@@ -1,4 +1,5 @@
-//! Handshakes: when one begins, which initiation is under way, which of the peer's are answered.
+//! The handshakes of a session: when this node initiates one, which initiation is pending, and
+//! which of the peer's initiations are answered.
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
@@ -8,55 +9,65 @@ use polypath_core::time::Time;
 use crate::datagram::Handshake;
 use crate::entropy::{BoxedEntropy, EntropyError};
 use crate::event::Reject;
-use crate::handshake::{Agreed, Initiation, Introduction, Opened};
+use crate::handshake::{CompletedHandshake, HandshakeInfo, Initiation, ReceivedInitiation};
 use crate::hello::backoff;
 use crate::key::{PrivateKey, PublicKey};
-use crate::noise::{Identity, Mac};
+use crate::noise::{Mac, StaticKeys};
 use crate::session::guard::Guard;
 use crate::session::local_identity::LocalIdentity;
 use crate::session::reply_path::ReplyPath;
 
-/// Own tries during which the end with the smaller key ignores the peer's initiations. Later ones are
-/// taken, or two ends would wait for each other where only one of them is heard.
-const STUBBORN_TRIES: u32 = 2;
+/// Attempts during which the node with the smaller key ignores the peer's initiations. It accepts
+/// them during later attempts; otherwise two nodes would block each other when only one direction
+/// works.
+const PRECEDENCE_ATTEMPTS: u32 = 2;
 
-/// Why an initiation is not read.
-pub(crate) enum Refusal {
+/// Why an initiation was not decrypted.
+pub(crate) enum InitiationError {
     Rejected(Reject),
     NoEntropy,
 }
 
+/// A response to the peer's initiation.
+pub(super) struct Response {
+    /// The index by which this node knows the keys.
+    pub(super) index: u32,
+    pub(super) datagram: Bytes,
+    pub(super) completed: CompletedHandshake,
+}
+
 /// The handshakes of a session.
 pub(super) struct Attempts {
-    identity: Identity,
-    mine: Mac,
-    theirs: Mac,
+    static_keys: StaticKeys,
+    local_mac: Mac,
+    peer_mac: Mac,
     local: LocalIdentity,
     clock: WallClock,
-    under_way: Option<Initiation>,
+    pending: Option<Initiation>,
     schedule: Schedule,
     seen: Seen,
     guard: Guard,
     reply_path: ReplyPath,
 }
 
-/// When the next handshake begins, and how many tries went before it.
+/// The time of the next attempt.
 #[derive(Default)]
 struct Schedule {
-    due: Time,
-    tries: u32,
-    /// Until when renewal is left to a handshake of the peer that was answered.
-    answered_until: Time,
+    deadline: Time,
+    /// Attempts since the last completed handshake.
+    attempts: u32,
+    /// Until then a rekey is left to a handshake of the peer that was answered.
+    defer_until: Time,
 }
 
-/// The wall clock, which this end never shows twice.
+/// The wall clock, from which strictly increasing timestamps are taken.
 struct WallClock {
-    /// What it showed at time zero.
+    /// Its value at time zero, in nanoseconds since 1970.
     origin: u64,
-    shown: u64,
+    last: u64,
 }
 
-/// What was taken of the peer: it is not taken again.
+/// The last accepted handshake messages of the peer, which are not accepted again.
 #[derive(Default)]
 struct Seen {
     timestamp: u64,
@@ -72,17 +83,17 @@ impl Attempts {
         paths: u8,
         entropy: BoxedEntropy,
     ) -> Self {
-        let identity = Identity::new(private, peer);
+        let static_keys = StaticKeys::new(private, peer);
         Self {
-            mine: Mac::new(&identity.public),
-            theirs: Mac::new(&identity.peer),
-            identity,
+            local_mac: Mac::new(&static_keys.public),
+            peer_mac: Mac::new(&static_keys.peer),
+            static_keys,
             local: LocalIdentity::new(paths, entropy),
             clock: WallClock {
                 origin: wall_clock,
-                shown: 0,
+                last: 0,
             },
-            under_way: None,
+            pending: None,
             schedule: Schedule::default(),
             seen: Seen::default(),
             guard: Guard::new(usize::from(paths)),
@@ -90,207 +101,235 @@ impl Attempts {
         }
     }
 
-    /// How many of the peer's initiations are known again.
+    /// The number of remembered stale initiations.
     pub(super) fn buffered(&self) -> usize {
         self.guard.buffered()
     }
 
     pub(super) fn deadline(&self) -> Deadline {
         Deadline {
-            at: self.schedule.due,
+            at: self.schedule.deadline,
             why: "handshake",
         }
     }
 
-    /// A handshake is wanted now, unless one is under way.
-    pub(super) fn hasten(&mut self, now: Time) {
-        if self.under_way.is_none() {
-            self.schedule.due = self.schedule.due.min(now);
+    /// Schedules a handshake now, unless one is pending.
+    pub(super) fn schedule_now(&mut self, now: Time) {
+        if self.pending.is_none() {
+            self.schedule.deadline = self.schedule.deadline.min(now);
         }
     }
 
-    /// Keys are spent: a handshake is wanted now, unless one is under way, of this end's own or of the peer's. Spent keys
-    /// serve on meanwhile; a second handshake would only bring further keys into use while the first ends.
-    pub(super) fn renew(&mut self, now: Time) {
-        if now >= self.schedule.answered_until {
-            self.hasten(now);
+    /// Schedules a handshake now, unless one is pending or a handshake of the peer was just
+    /// answered.
+    ///
+    /// The current keys stay in use until it completes; a second concurrent handshake would only
+    /// bring further keys into use.
+    pub(super) fn schedule_rekey(&mut self, now: Time) {
+        if now >= self.schedule.defer_until {
+            self.schedule_now(now);
         }
     }
 
-    /// Goes by a wall clock that was set ahead: at time zero it would have shown `origin`.
+    /// Sets what the wall clock would have shown at time zero; earlier values have no effect.
     pub(super) fn set_wall_clock(&mut self, origin: u64) {
         self.clock.set(origin);
     }
 
-    /// No handshake is wanted before `at`.
-    pub(super) fn rest_until(&mut self, at: Time) {
-        self.under_way = None;
+    /// Drops the pending initiation and schedules the next attempt at `at`.
+    pub(super) fn schedule_at(&mut self, at: Time) {
+        self.pending = None;
         self.schedule = Schedule {
-            due: at,
+            deadline: at,
             ..Schedule::default()
         };
-        self.reply_path.forget();
+        self.reply_path.reset();
     }
 
-    /// The number of tries so far, if one more is due; the clock is then set for the one after.
+    /// The number of earlier attempts, if another one is due; the deadline is then set for the one
+    /// after it.
     pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
         self.schedule.take_due(now)
     }
 
-    /// Begins a handshake under an index that is not `taken`; nothing without entropy.
-    pub(super) fn begin(&mut self, now: Time, taken: impl Fn(u32) -> bool) -> Option<Bytes> {
+    /// Writes an initiation under a new index for which `is_used` is false; `None` without entropy.
+    pub(super) fn initiate(&mut self, now: Time, is_used: impl Fn(u32) -> bool) -> Option<Bytes> {
         let ephemeral = self.local.draw().ok()?;
-        let own = self.introduce(taken).ok()?;
-        let timestamp = self.clock.show(now);
-        let initiation =
-            Initiation::begin(&self.identity, &mut self.theirs, ephemeral, timestamp, own);
-        let initiation = self.under_way.insert(initiation.ok()?);
+        let own = self.handshake_info(is_used).ok()?;
+        let timestamp = self.clock.next_timestamp(now);
+        let initiation = Initiation::write(
+            &self.static_keys,
+            &mut self.peer_mac,
+            ephemeral,
+            timestamp,
+            own,
+        );
+        let initiation = self.pending.insert(initiation.ok()?);
         Some(initiation.datagram.clone())
     }
 
-    /// Reads an initiation, from the cheapest check to the dearest; of whom it is remains to be seen.
-    pub(super) fn read(
+    /// Decrypts an initiation after the cheap checks; its sender is not yet compared with the peer.
+    pub(super) fn read_initiation(
         &mut self,
         now: Time,
         path: PathId,
         message: &Handshake<'_>,
-    ) -> Result<Opened, Refusal> {
-        self.admit(now, path, message).map_err(Refusal::Rejected)?;
-        let ephemeral = self.local.draw().map_err(|_| Refusal::NoEntropy)?;
-        Opened::read(&self.identity, ephemeral, message).map_err(Refusal::Rejected)
+    ) -> Result<ReceivedInitiation, InitiationError> {
+        self.admit(now, path, message)
+            .map_err(InitiationError::Rejected)?;
+        let ephemeral = self.local.draw().map_err(|_| InitiationError::NoEntropy)?;
+        ReceivedInitiation::read(&self.static_keys, ephemeral, message)
+            .map_err(InitiationError::Rejected)
     }
 
-    /// Whether an initiation that came on `path` is the peer's and to be answered.
-    pub(super) fn judge(&mut self, path: PathId, opened: &Opened) -> Result<(), Reject> {
-        if !self.is_with(opened) {
+    /// Whether an initiation received on `path` is the peer's and is to be answered.
+    pub(super) fn validate(
+        &mut self,
+        path: PathId,
+        initiation: &ReceivedInitiation,
+    ) -> Result<(), Reject> {
+        if !self.is_from_peer(initiation) {
             return Err(Reject::WrongKey);
         }
-        if opened.timestamp <= self.seen.timestamp {
+        if initiation.timestamp <= self.seen.timestamp {
             return Err(Reject::StaleTimestamp);
         }
-        let insists = self.insists();
-        if !insists && self.reply_path.passes_over(path, opened.timestamp) {
+        let has_precedence = self.has_precedence();
+        if !has_precedence && self.reply_path.skips(path, initiation.timestamp) {
             return Err(Reject::PassedOver);
         }
-        self.seen.timestamp = opened.timestamp;
-        self.seen.initiation = Some(opened.ephemeral);
-        // It counts as seen, or a replay of it would be answered later.
-        if insists {
+        self.seen.timestamp = initiation.timestamp;
+        self.seen.initiation = Some(initiation.ephemeral);
+        // It counts as seen all the same: otherwise a replay of it would be answered later.
+        if has_precedence {
             return Err(Reject::Simultaneous);
         }
         Ok(())
     }
 
     /// Whether an initiation is the peer's.
-    pub(super) fn is_with(&self, opened: &Opened) -> bool {
-        opened.is_of(&self.identity.peer)
+    pub(super) fn is_from_peer(&self, initiation: &ReceivedInitiation) -> bool {
+        initiation.is_from(&self.static_keys.peer)
     }
 
-    /// Knows an old initiation again from now on.
+    /// Remembers a stale initiation, so that copies of it are rejected before decryption.
     pub(super) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
         self.guard.remember_stale(ephemeral);
     }
 
-    /// Whether this is the initiation that was taken last.
-    pub(super) fn is_copy(&self, message: &Handshake<'_>) -> bool {
+    /// Whether this is a copy of the last accepted initiation.
+    pub(super) fn is_duplicate(&self, message: &Handshake<'_>) -> bool {
         self.seen.initiation == Some(message.ephemeral())
     }
 
-    /// Whether this end's own initiation takes precedence over the peer's.
-    fn insists(&self) -> bool {
-        self.is_first() && self.under_way.is_some() && self.schedule.tries <= STUBBORN_TRIES
+    /// Whether the pending initiation takes precedence over the peer's.
+    fn has_precedence(&self) -> bool {
+        self.has_smaller_key()
+            && self.pending.is_some()
+            && self.schedule.attempts <= PRECEDENCE_ATTEMPTS
     }
 
-    fn is_first(&self) -> bool {
-        self.identity.public < self.identity.peer
+    fn has_smaller_key(&self) -> bool {
+        self.static_keys.public < self.static_keys.peer
     }
 
+    /// The checks before decryption, in the order of their cost.
     fn admit(&mut self, now: Time, path: PathId, message: &Handshake<'_>) -> Result<(), Reject> {
-        if !self.mine.fits(message.covered, message.mac) {
+        if !self.local_mac.verify(message.covered, message.mac) {
             return Err(Reject::BadMac);
         }
-        if self.is_copy(message) {
+        if self.is_duplicate(message) {
             return Err(Reject::HandshakeCopy);
         }
         self.guard.admit(now, path, &message.ephemeral())
     }
 
-    /// Answers an initiation under an index that is not `taken`; nothing without entropy. The end with the
-    /// larger key gives up its own one in favour of the peer's. Were both to do so, neither handshake would
-    /// end.
-    pub(super) fn answer(
+    /// Answers an initiation under a new index for which `is_used` is false; `None` without
+    /// entropy.
+    ///
+    /// The node with the larger key drops its own pending initiation. If both did so, neither
+    /// handshake would complete.
+    pub(super) fn respond(
         &mut self,
         now: Time,
-        opened: Opened,
-        taken: impl Fn(u32) -> bool,
-    ) -> Option<(u32, Bytes, Agreed)> {
-        let own = self.introduce(taken).ok()?;
-        let (response, agreed) = opened.answer(&mut self.theirs, own).ok()?;
+        initiation: ReceivedInitiation,
+        is_used: impl Fn(u32) -> bool,
+    ) -> Option<Response> {
+        let own = self.handshake_info(is_used).ok()?;
+        let (datagram, completed) = initiation.respond(&mut self.peer_mac, own).ok()?;
         let later = now + backoff(u32::MAX);
-        // Were each answer to count, a peer that hears none of them would keep this end from its own handshake.
-        if now >= self.schedule.answered_until {
-            self.schedule.answered_until = later;
+        // If each response extended it, a peer that receives none of them would block this node's
+        // own handshake.
+        if now >= self.schedule.defer_until {
+            self.schedule.defer_until = later;
         }
-        if !self.is_first() {
-            self.under_way = None;
-            self.schedule.due = self.schedule.due.max(later);
+        if !self.has_smaller_key() {
+            self.pending = None;
+            self.schedule.deadline = self.schedule.deadline.max(later);
         }
-        Some((own.index, response, agreed))
+        Some(Response {
+            index: own.index,
+            datagram,
+            completed,
+        })
     }
 
-    /// Reads the response to the initiation under way.
+    /// Completes the pending handshake with its response; returns this node's index and the keys.
     pub(super) fn complete(
         &mut self,
         receiver: u32,
         message: &Handshake<'_>,
-    ) -> Result<(u32, Agreed), Reject> {
-        if !self.mine.fits(message.covered, message.mac) {
+    ) -> Result<(u32, CompletedHandshake), Reject> {
+        if !self.local_mac.verify(message.covered, message.mac) {
             return Err(Reject::BadMac);
         }
         if self.seen.response == Some(message.ephemeral()) {
             return Err(Reject::HandshakeCopy);
         }
         let initiation = self
-            .under_way
+            .pending
             .as_mut()
             .filter(|initiation| initiation.index == receiver)
             .ok_or(Reject::UnknownIndex)?;
-        let remote = initiation.read(message)?;
+        let remote = initiation.read_response(message)?;
         self.seen.response = Some(message.ephemeral());
-        let initiation = self.under_way.take().ok_or(Reject::UnknownIndex)?;
+        let initiation = self.pending.take().ok_or(Reject::UnknownIndex)?;
         let index = initiation.index;
-        let agreed = initiation.into_agreed(remote);
-        Ok((index, agreed.map_err(|_| Reject::Undecryptable)?))
+        let completed = initiation.complete(remote);
+        Ok((index, completed.map_err(|_| Reject::Undecryptable)?))
     }
 
-    /// This end under a new index: neither `taken` nor that of the initiation under way.
-    fn introduce(&mut self, taken: impl Fn(u32) -> bool) -> Result<Introduction, EntropyError> {
-        let under_way = self.under_way.as_ref().map(|initiation| initiation.index);
+    /// Describes this node under a new index: neither used nor that of the pending initiation.
+    fn handshake_info(
+        &mut self,
+        is_used: impl Fn(u32) -> bool,
+    ) -> Result<HandshakeInfo, EntropyError> {
+        let pending = self.pending.as_ref().map(|initiation| initiation.index);
         self.local
-            .introduce(|index| under_way == Some(index) || taken(index))
+            .handshake_info(|index| pending == Some(index) || is_used(index))
     }
 }
 
 impl Schedule {
     fn take_due(&mut self, now: Time) -> Option<u32> {
-        if now < self.due {
+        if now < self.deadline {
             return None;
         }
-        let tries = self.tries;
-        self.due = now + backoff(tries);
-        self.tries = tries.saturating_add(1);
-        Some(tries)
+        let attempts = self.attempts;
+        self.deadline = now + backoff(attempts);
+        self.attempts = attempts.saturating_add(1);
+        Some(attempts)
     }
 }
 
 impl WallClock {
-    /// A clock that was set back is not followed: the peer would take what it shows for a replay.
+    /// A clock that was set back has no effect: the peer would reject its timestamps as replays.
     fn set(&mut self, origin: u64) {
         self.origin = self.origin.max(origin);
     }
 
-    fn show(&mut self, now: Time) -> u64 {
-        self.shown = self.origin.saturating_add(now.0).max(self.shown + 1);
-        self.shown
+    fn next_timestamp(&mut self, now: Time) -> u64 {
+        self.last = self.origin.saturating_add(now.0).max(self.last + 1);
+        self.last
     }
 }

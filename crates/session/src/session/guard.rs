@@ -1,11 +1,11 @@
-//! What bounds the cost of initiations that prove nothing.
+//! Limits on the cost of unauthenticated initiations.
 //!
-//! To read an initiation takes two Diffie-Hellman operations, some 150 us, before it is known whether it is
-//! the peer's and new. Replays of old ones are known again for the cost of a comparison. The rest, which
-//! only those can write who know this end's public key, may cost [`RATE`] readings a second on each path:
-//! ten times what a peer sends there (at most two a second), and 0.3 % of a processor for each path that is
-//! flooded. A flood on one path leaves the others their share, and the answers to one's own initiations
-//! need none.
+//! Decrypting an initiation takes two Diffie-Hellman operations, about 150 us, before it is known
+//! whether it is the peer's and new. Replays of initiations that were found stale are recognised by
+//! a comparison instead. All others, which only a sender that knows this node's public key can
+//! produce, are limited to [`RATE`] per second and path: ten times what a peer sends (at most two
+//! per second), and 0.3 % of a processor for each flooded path. A flood on one path does not affect
+//! the budget of the others, and responses to this node's own initiations need no budget.
 
 use std::collections::VecDeque;
 
@@ -15,40 +15,39 @@ use polypath_core::time::{Duration, Time};
 use crate::event::Reject;
 use crate::gcra::Gcra;
 
-/// Initiations a second that are read on a path.
+/// Initiations per second that are decrypted on each path.
 const RATE: u64 = 20;
-/// How many of them at once.
+/// The largest burst of them.
 const BURST: u64 = 20;
-/// Time that earns the reading of one initiation.
+/// The interval between initiations at [`RATE`].
 const INTERVAL: Duration = Duration(1_000_000_000 / RATE);
-/// Old initiations that are known again: a day's at one in two minutes, less than 24 kB.
-pub(super) const KNOWN: usize = 720;
+/// Remembered stale initiations: those of a day at one every two minutes, less than 24 kB.
+pub(super) const MAX_STALE: usize = 720;
 
-/// An ephemeral key: it names an initiation.
+/// An ephemeral key, which identifies an initiation.
 type Ephemeral = [u8; 32];
 
-/// What initiations may cost on each path, and which need not be read again.
+/// The rate limit of each path, and the initiations known to be stale.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// For each path what it spent.
-    spent: Vec<Gcra>,
+    limiters: Vec<Gcra>,
     stale: VecDeque<Ephemeral>,
 }
 
 impl Guard {
     pub(super) fn new(paths: usize) -> Self {
         Self {
-            spent: vec![Gcra::default(); paths],
+            limiters: vec![Gcra::default(); paths],
             stale: VecDeque::new(),
         }
     }
 
-    /// How many old initiations are known.
+    /// The number of remembered stale initiations.
     pub(super) fn buffered(&self) -> usize {
         self.stale.len()
     }
 
-    /// Lets an initiation be read that came on `path`, or says why not.
+    /// Whether an initiation received on `path` may be decrypted, or why not.
     pub(super) fn admit(
         &mut self,
         now: Time,
@@ -58,18 +57,18 @@ impl Guard {
         if self.stale.contains(ephemeral) {
             return Err(Reject::StaleTimestamp);
         }
-        let path = self.spent.get_mut(path.index());
-        let spent = path.ok_or(Reject::UnknownPath)?;
-        if spent.spend(now, INTERVAL, INTERVAL * BURST) {
+        let limiter = self.limiters.get_mut(path.index());
+        let limiter = limiter.ok_or(Reject::UnknownPath)?;
+        if limiter.spend(now, INTERVAL, INTERVAL * BURST) {
             Ok(())
         } else {
             Err(Reject::Throttled)
         }
     }
 
-    /// Remembers an initiation that was read and is old; the oldest gives way.
+    /// Remembers an initiation that was found stale; the oldest one is forgotten when full.
     pub(super) fn remember_stale(&mut self, ephemeral: Ephemeral) {
-        if self.stale.len() == KNOWN {
+        if self.stale.len() == MAX_STALE {
             self.stale.pop_front();
         }
         self.stale.push_back(ephemeral);
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_read_at_the_rate_and_a_peer_always() {
+    fn a_flood_on_one_path_is_limited_and_the_peer_is_not() {
         let mut guard = Guard::new(2);
         let (mut flood, mut peer) = (0, 0);
         for ms in 0..10_000_u32 {
@@ -99,21 +98,25 @@ mod tests {
                 peer += u64::from(guard.admit(now, PathId(1), &key(ms)).is_ok());
             }
         }
-        assert_eq!(peer, 20, "two a second, each of which is read");
+        assert_eq!(peer, 20, "two per second, all admitted");
         assert!((RATE * 10..=RATE * 10 + BURST).contains(&flood), "{flood}");
         let later = Time::ZERO + Duration::from_secs(20);
-        assert_eq!(guard.admit(later, FLOODED, &key(0)), Ok(()), "it is earned");
+        assert_eq!(
+            guard.admit(later, FLOODED, &key(0)),
+            Ok(()),
+            "the budget recovers"
+        );
     }
 
     #[test]
-    fn what_is_known_to_be_old_costs_nothing() {
+    fn a_stale_initiation_uses_no_budget() {
         let mut guard = Guard::new(1);
-        for n in 0..=KNOWN {
+        for n in 0..=MAX_STALE {
             guard.remember_stale(key(u32::try_from(n).unwrap()));
         }
         for _ in 0..1000 {
-            let again = guard.admit(Time::ZERO, FLOODED, &key(1));
-            assert_eq!(again, Err(Reject::StaleTimestamp));
+            let replay = guard.admit(Time::ZERO, FLOODED, &key(1));
+            assert_eq!(replay, Err(Reject::StaleTimestamp));
         }
         assert_eq!(guard.admit(Time::ZERO, FLOODED, &key(0)), Ok(()));
     }

@@ -1,15 +1,18 @@
-//! Initiations of the peer: read, judged and answered. A relay reads one before it knows whose it is.
+//! Initiations of the peer: decrypted, validated and answered.
+//!
+//! The steps are separate because a relay decrypts an initiation before it knows whose session it
+//! belongs to.
 
 use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 
-use super::{Output, Refusal, Session};
+use super::{InitiationError, Output, Session};
 use crate::datagram::Handshake;
 use crate::event::{Reject, SessionEvent};
-use crate::handshake::Opened;
+use crate::handshake::ReceivedInitiation;
 
 impl Session {
-    /// Takes an initiation, and answers it if it is the peer's and new.
+    /// Handles an initiation, and answers it if it is the peer's and new.
     pub(super) fn on_initiation(
         &mut self,
         now: Time,
@@ -18,64 +21,65 @@ impl Session {
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
         match self.read_initiation(now, path, message) {
-            Ok(opened) => {
-                let ephemeral = opened.ephemeral;
-                let taken = self.take_initiation(now, path, opened, out);
-                if taken == Err(Reject::StaleTimestamp) {
+            Ok(initiation) => {
+                let ephemeral = initiation.ephemeral;
+                let accepted = self.accept_initiation(now, path, initiation, out);
+                if accepted == Err(Reject::StaleTimestamp) {
                     self.remember_stale(ephemeral);
                 }
-                taken
+                accepted
             }
-            Err(Refusal::Rejected(reason)) => Err(reason),
-            Err(Refusal::NoEntropy) => {
+            Err(InitiationError::Rejected(reason)) => Err(reason),
+            Err(InitiationError::NoEntropy) => {
                 out(Output::Event(SessionEvent::NoEntropy));
                 Ok(())
             }
         }
     }
 
-    /// Reads an initiation, of whomever it is.
+    /// Decrypts an initiation, whoever sent it.
     pub(crate) fn read_initiation(
         &mut self,
         now: Time,
         path: PathId,
         message: &Handshake<'_>,
-    ) -> Result<Opened, Refusal> {
-        self.attempts.read(now, path, message)
+    ) -> Result<ReceivedInitiation, InitiationError> {
+        self.attempts.read_initiation(now, path, message)
     }
 
-    /// Whether this is the initiation that was taken last.
-    pub(crate) fn is_copy(&self, message: &Handshake<'_>) -> bool {
-        self.attempts.is_copy(message)
+    /// Whether this is a copy of the last accepted initiation.
+    pub(crate) fn is_duplicate(&self, message: &Handshake<'_>) -> bool {
+        self.attempts.is_duplicate(message)
     }
 
-    /// Knows an old initiation again from now on, before it is read.
+    /// Remembers a stale initiation, so that copies of it are rejected before decryption.
     pub(crate) fn remember_stale(&mut self, ephemeral: [u8; 32]) {
         self.attempts.remember_stale(ephemeral);
     }
 
-    /// Whether an initiation is the peer's.
-    pub(crate) fn is_with(&self, opened: &Opened) -> bool {
-        self.attempts.is_with(opened)
+    /// Whether an initiation is from this session's peer.
+    pub(crate) fn is_from_peer(&self, initiation: &ReceivedInitiation) -> bool {
+        self.attempts.is_from_peer(initiation)
     }
 
     /// Answers an initiation, if it is the peer's and new.
-    pub(crate) fn take_initiation(
+    pub(crate) fn accept_initiation(
         &mut self,
         now: Time,
         path: PathId,
-        opened: Opened,
+        initiation: ReceivedInitiation,
         out: &mut impl FnMut(Output),
     ) -> Result<(), Reject> {
-        self.attempts.judge(path, &opened)?;
-        let taken = |index| self.keys.knows(index);
-        let Some((index, datagram, agreed)) = self.attempts.answer(now, opened, taken) else {
+        self.attempts.validate(path, &initiation)?;
+        let is_used = |index| self.keys.contains_index(index);
+        let Some(response) = self.attempts.respond(now, initiation, is_used) else {
             out(Output::Event(SessionEvent::NoEntropy));
             return Ok(());
         };
-        let pair = self.pair(now, agreed, index, out);
+        let pair = self.key_pair(now, response.completed, response.index, out);
         self.keys.await_confirmation(pair);
-        self.send_everywhere(&datagram, Some(path), out);
+        let datagram = response.datagram;
+        self.send_on_all_paths(&datagram, Some(path), out);
         out(Output::Reply { path, datagram });
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a session is given, and what it says.
+//! The inputs, outputs and configuration of a session.
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
@@ -7,26 +7,29 @@ use crate::event::SessionEvent;
 use crate::key::{PrivateKey, PublicKey};
 use crate::session::Limits;
 
-/// How a session is set up.
+/// The configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// This end's static key.
+    /// This node's static key.
     pub private_key: PrivateKey,
-    /// The peer's static key; nobody else is answered.
+    /// The peer's static key; initiations of any other are ignored.
     pub peer: PublicKey,
-    /// For each path whether the peer's address is known from the start.
+    /// For each path, whether the peer's address is known from the start.
     pub reachable: Vec<bool>,
-    /// The longest datagram that is taken, in bytes.
+    /// The longest accepted datagram, in bytes.
     pub max_datagram: usize,
-    /// The wall clock at [`Time::ZERO`](polypath_core::time::Time::ZERO), in nanoseconds since 1970; the
-    /// peer answers no handshake of an end whose clock went back between runs, and can only begin one itself.
+    /// The wall clock at [`Time::ZERO`](polypath_core::time::Time::ZERO), in nanoseconds since
+    /// 1970.
+    ///
+    /// The peer rejects the initiations of a node whose clock went back between two runs; such a
+    /// node can only answer the peer's.
     pub wall_clock: u64,
     /// When keys are renewed and dropped.
     pub limits: Limits,
 }
 
 impl SessionConfig {
-    /// The same end's session with the relay by which a path goes, whose address is known.
+    /// The configuration of this node's session with a relay of one path, whose address is known.
     #[must_use]
     pub fn with_relay(&self, relay: PublicKey) -> Self {
         Self {
@@ -37,56 +40,60 @@ impl SessionConfig {
     }
 }
 
-/// What comes to a session.
+/// An input of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A datagram from the network.
     Datagram {
-        /// The path on which it came.
+        /// The path on which it was received.
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
     },
     /// A frame for the peer, of at least two bytes.
     Seal {
-        /// The path on which it is to go.
+        /// The path that carries it.
         path: PathId,
         /// Its bytes.
         frame: Bytes,
     },
 }
 
-/// What a session says.
+/// An output of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Send this datagram on this path.
+    /// Send this datagram to the peer on this path.
     Send {
         /// The path.
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is: the
-    /// answer to an initiation, which may be an old one that somebody replays.
+    /// Send this datagram to the source address of the datagram just received.
+    ///
+    /// It is the response to an initiation. The initiation may be a replay, so its source is not
+    /// necessarily the peer's address.
     Reply {
         /// The path.
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
     },
-    /// The datagram just taken was sealed with keys agreed on with the peer, or ends a handshake, and is new: its source is
-    /// the peer's address on this path. It comes before what follows from the datagram.
+    /// The datagram just received is new and opened under agreed keys, or completed a handshake:
+    /// its source is the peer's address on this path.
+    ///
+    /// It precedes the other outputs of that datagram.
     Authenticated {
         /// The path.
         path: PathId,
     },
     /// A frame of the peer.
     Opened {
-        /// The path on which it came.
+        /// The path on which it was received.
         path: PathId,
         /// Its bytes.
         frame: Bytes,
     },
-    /// Something happened.
+    /// An event of the session.
     Event(SessionEvent),
 }

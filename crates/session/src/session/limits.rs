@@ -1,25 +1,25 @@
-//! When keys are renewed and dropped.
+//! The lifetime of keys.
 
 use polypath_core::time::Duration;
 
-/// When keys are renewed and dropped.
+/// The limits at which keys are renewed and dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Age at which the initiator renews keys.
+    /// The age of the keys at which the initiator renews them.
     pub rekey_after: Duration,
-    /// How much later the responder does, if the initiator did not.
+    /// The additional age at which the responder renews them, if the initiator has not.
     pub responder_grace: Duration,
-    /// Datagrams on one path after which keys are renewed.
+    /// The number of datagrams on one path after which keys are renewed.
     pub rekey_after_count: u64,
-    /// Age at which keys are dropped.
+    /// The age at which keys are dropped.
     pub reject_after: Duration,
-    /// How long old keys open datagrams after new ones came into use.
+    /// The time for which retired keys still open datagrams.
     pub retire_after: Duration,
 }
 
 impl Default for Limits {
-    /// As in `WireGuard`: renewed after 120 s, dropped after 180 s; 2^48 datagrams of the 2^56 that a path
-    /// can count.
+    /// As in `WireGuard`: renewed after 120 s, dropped after 180 s; 2^48 datagrams of the 2^56 that
+    /// the counter of a path allows.
     fn default() -> Self {
         Self {
             rekey_after: Duration::from_secs(120),

@@ -1,16 +1,17 @@
-//! How an end introduces itself in a handshake, and what it draws at random for that.
+//! The part of a handshake that describes this node, and the random draws for it.
 
 use crate::entropy::{BoxedEntropy, EntropyError};
-use crate::handshake::Introduction;
+use crate::handshake::HandshakeInfo;
 
-/// Draws of an index that nothing goes by yet; a source that takes more is not random.
-const DRAWS: u32 = 8;
+/// Attempts to draw an unused index; a source that needs more is not random.
+const MAX_DRAWS: u32 = 8;
 
-/// An end that introduces itself.
+/// This node's instance number, path count and source of entropy.
 pub(super) struct LocalIdentity {
     entropy: BoxedEntropy,
     paths: u8,
-    /// Drawn with the first handshake, the same in all that follow. Of 64 bits, so that two starts never have the same.
+    /// Drawn with the first handshake and reused in later ones; 64 bits, so that no two runs of the
+    /// node share it.
     instance: Option<u64>,
 }
 
@@ -23,27 +24,27 @@ impl LocalIdentity {
         }
     }
 
-    /// So many random bytes.
+    /// Draws `N` random bytes.
     pub(super) fn draw<const N: usize>(&mut self) -> Result<[u8; N], EntropyError> {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// This end under a new index that is not `taken`.
-    pub(super) fn introduce(
+    /// Describes this node for a handshake, under a new index for which `is_used` is false.
+    pub(super) fn handshake_info(
         &mut self,
-        taken: impl Fn(u32) -> bool,
-    ) -> Result<Introduction, EntropyError> {
+        is_used: impl Fn(u32) -> bool,
+    ) -> Result<HandshakeInfo, EntropyError> {
         let instance = match self.instance {
             Some(instance) => instance,
             None => u64::from_be_bytes(self.draw()?),
         };
         self.instance = Some(instance);
-        for _ in 0..DRAWS {
+        for _ in 0..MAX_DRAWS {
             let index = u32::from_be_bytes(self.draw()?);
-            if !taken(index) {
-                return Ok(Introduction {
+            if !is_used(index) {
+                return Ok(HandshakeInfo {
                     index,
                     instance,
                     paths: self.paths,

@@ -1,49 +1,51 @@
-//! On which path the peer's initiation is answered.
+//! The path on which the peer's initiation is answered.
 //!
-//! An initiation comes on every path, and its first copy is answered: on the path where it came, and where else the peer's
-//! address is known. If the answer does not get through there, the peer tries again, and the first copy comes the same way
-//! as before. So a path on which an answer was of no use is passed over the next time: a copy on another path is answered.
-//! Where none comes, all paths are taken again with the try after that.
+//! An initiation is sent on every path, and its first copy is answered: to its source on the path
+//! where it was received, and to the peer's address on other paths where that is known. If the
+//! response is lost, the peer tries again, and the first copy probably arrives on the same path as
+//! before. That path is therefore skipped next time, and a copy on another path is answered. If no
+//! other path brings a copy, all paths are eligible again for the following initiation.
 //!
-//! Each initiation is still answered once, and no copy of one that was answered tells an address: whoever replays it
-//! learns nothing.
+//! Each initiation is answered once, and a copy of an answered one never changes an address, so a
+//! replay gains nothing.
 
 use polypath_core::frame::PathId;
 
-/// The paths on which answers were of no use so far.
+/// The paths on which responses have not completed the handshake so far.
 #[derive(Debug)]
 pub(super) struct ReplyPath {
     tried: Vec<bool>,
-    /// The timestamp of an initiation that was passed over, and has not been answered on another path yet.
-    passed: Option<u64>,
+    /// The timestamp of an initiation that was skipped on one path and not yet answered on another.
+    skipped: Option<u64>,
 }
 
 impl ReplyPath {
     pub(super) fn new(paths: u8) -> Self {
         Self {
             tried: vec![false; usize::from(paths)],
-            passed: None,
+            skipped: None,
         }
     }
 
-    /// Whether the initiation of `timestamp` is left to its copies on other paths than `path`; otherwise it is answered.
-    pub(super) fn passes_over(&mut self, path: PathId, timestamp: u64) -> bool {
-        let came_nowhere_else = self.passed.is_some_and(|passed| passed < timestamp);
-        if came_nowhere_else || self.tried.iter().all(|tried| *tried) {
-            self.forget();
+    /// Whether the initiation of `timestamp` is skipped on `path`, so that a copy on another path
+    /// is answered; otherwise the path counts as tried.
+    pub(super) fn skips(&mut self, path: PathId, timestamp: u64) -> bool {
+        let no_other_copy = self.skipped.is_some_and(|skipped| skipped < timestamp);
+        if no_other_copy || self.tried.iter().all(|tried| *tried) {
+            self.reset();
         }
         let Some(tried) = self.tried.get_mut(path.index()) else {
             return false;
         };
         let was_tried = std::mem::replace(tried, true);
-        self.passed = was_tried.then_some(timestamp);
+        self.skipped = was_tried.then_some(timestamp);
         was_tried
     }
 
-    /// An answer got through, or none is wanted.
-    pub(super) fn forget(&mut self) {
+    /// Makes all paths eligible, after a handshake has completed.
+    pub(super) fn reset(&mut self) {
         self.tried.fill(false);
-        self.passed = None;
+        self.skipped = None;
     }
 }
 
@@ -51,35 +53,36 @@ impl ReplyPath {
 mod tests {
     use super::*;
 
-    /// For each try the path on which it is answered, where copies come in the order of `paths`.
-    fn answered(paths: &[u8], of: u8, tries: u64) -> Vec<Option<u8>> {
-        let mut reply_path = ReplyPath::new(of);
+    /// For each of `attempts` initiations, the path on which it is answered when its copies arrive
+    /// in the order of `arrivals`.
+    fn answered(arrivals: &[u8], paths: u8, attempts: u64) -> Vec<Option<u8>> {
+        let mut reply_path = ReplyPath::new(paths);
         let mut answer = |timestamp| {
-            let mut copies = paths.iter().copied();
-            copies.find(|path| !reply_path.passes_over(PathId(*path), timestamp))
+            let mut copies = arrivals.iter().copied();
+            copies.find(|path| !reply_path.skips(PathId(*path), timestamp))
         };
-        (1..=tries).map(&mut answer).collect()
+        (1..=attempts).map(&mut answer).collect()
     }
 
     #[test]
-    fn paths_take_turns_where_no_answer_gets_through() {
+    fn paths_alternate_while_no_response_completes_the_handshake() {
         let turns = [0, 1, 2, 0, 1, 2].map(Some);
         assert_eq!(answered(&[0, 1, 2], 3, 6), turns);
     }
 
     #[test]
-    fn the_only_path_on_which_initiations_come_answers_every_other_one() {
+    fn the_only_path_that_delivers_initiations_answers_every_second_one() {
         let turns = [Some(1), None, Some(1), None, Some(1)];
         assert_eq!(answered(&[1], 2, 5), turns);
-        assert_eq!(answered(&[0], 1, 3), [Some(0); 3], "of one path, each");
+        assert_eq!(answered(&[0], 1, 3), [Some(0); 3], "a single path");
     }
 
     #[test]
-    fn after_an_answer_that_got_through_nothing_is_passed_over() {
+    fn nothing_is_skipped_after_a_completed_handshake() {
         let mut reply_path = ReplyPath::new(2);
-        assert!(!reply_path.passes_over(PathId(0), 1));
-        reply_path.forget();
-        assert!(!reply_path.passes_over(PathId(0), 2));
-        assert!(reply_path.passes_over(PathId(0), 3));
+        assert!(!reply_path.skips(PathId(0), 1));
+        reply_path.reset();
+        assert!(!reply_path.skips(PathId(0), 2));
+        assert!(reply_path.skips(PathId(0), 3));
     }
 }

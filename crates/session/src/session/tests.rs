@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::datagram::{INITIATION, RESPONSE, TRANSPORT};
 use crate::entropy::{Entropy, EntropyError};
-use net::{DELAY, Fate, Net, PATHS, WALL, config, end, faithful};
+use net::{DELAY, Delivery, Net, PATHS, WALL, config, end, lossless};
 
 mod attacks;
 mod clock;
@@ -16,8 +16,8 @@ fn seconds(n: u64) -> Time {
 }
 
 #[test]
-fn both_begin_and_one_session_stands_after_a_round_trip_and_a_half() {
-    let mut net = Net::between_friends();
+fn when_both_initiate_one_session_is_established_after_one_and_a_half_round_trips() {
+    let mut net = Net::configured();
     net.run(Time::ZERO + DELAY * 3);
     assert!(net.established());
     net.offer(0, 0, "to b");
@@ -33,8 +33,8 @@ fn both_begin_and_one_session_stands_after_a_round_trip_and_a_half() {
 }
 
 #[test]
-fn frames_wait_for_the_session_and_the_oldest_give_way() {
-    let mut net = Net::between_friends();
+fn frames_are_queued_for_the_session_and_the_oldest_are_dropped() {
+    let mut net = Net::configured();
     for n in 0..70_u8 {
         net.offer(0, 0, vec![n; 30]);
     }
@@ -45,23 +45,24 @@ fn frames_wait_for_the_session_and_the_oldest_give_way() {
 }
 
 #[test]
-fn the_end_without_addresses_waits_and_learns_every_path() {
-    let mut quiet = config("b", "a", WALL);
-    quiet.reachable = vec![false; usize::from(PATHS)];
-    let mut net = Net::new(config("a", "b", WALL), quiet);
+fn a_node_without_addresses_waits_and_learns_every_path() {
+    let mut passive = config("b", "a", WALL);
+    passive.reachable = vec![false; usize::from(PATHS)];
+    let mut net = Net::new(config("a", "b", WALL), passive);
     net.run(seconds(1));
     assert!(net.established());
     assert_eq!(net.ends[1].session.counters().initiated, 0);
     assert_eq!(net.ends[1].session.reachable, [true, true]);
 }
 
-/// End 1 was only found. Path 0 is the quicker one to it and brings nothing back; path 1 works both ways.
+/// Node 1 has no configured addresses. Path 0 to it is the faster one and loses its responses; path
+/// 1 works in both directions.
 #[test]
-fn a_path_that_brings_no_answer_does_not_hide_one_that_does() {
-    let mut quiet = config("b", "a", WALL);
-    quiet.reachable = vec![false; usize::from(PATHS)];
-    let mut net = Net::new(config("a", "b", WALL), quiet);
-    net.fate = Box::new(|who, path, datagram| match (who, path) {
+fn a_one_way_path_does_not_prevent_a_handshake_on_another() {
+    let mut passive = config("b", "a", WALL);
+    passive.reachable = vec![false; usize::from(PATHS)];
+    let mut net = Net::new(config("a", "b", WALL), passive);
+    net.delivery = Box::new(|who, path, datagram| match (who, path) {
         (1, PathId(0)) => vec![],
         (_, PathId(0)) => vec![(DELAY, datagram.clone())],
         _ => vec![(DELAY * 2, datagram.clone())],
@@ -72,32 +73,32 @@ fn a_path_that_brings_no_answer_does_not_hide_one_that_does() {
 }
 
 #[test]
-fn a_path_that_comes_up_later_is_heard() {
-    let mut net = Net::between_friends();
+fn a_path_that_comes_up_later_is_confirmed() {
+    let mut net = Net::configured();
     net.ends[1].session.reachable = vec![false; usize::from(PATHS)];
-    net.fate = Box::new(|_, path, datagram| match path {
+    net.delivery = Box::new(|_, path, datagram| match path {
         PathId(0) => vec![(DELAY, datagram.clone())],
         _ => vec![],
     });
     net.run(seconds(7));
     assert_eq!(net.ends[1].session.reachable, [true, false]);
-    net.fate = faithful();
+    net.delivery = lossless();
     net.run(seconds(13));
     assert_eq!(net.ends[1].session.reachable, [true, true]);
     let sent = net.ends[0].sent;
     net.run(seconds(60));
     assert_eq!(
         net.ends[0].sent, sent,
-        "nothing is sent once all paths are heard"
+        "nothing is sent once all paths are confirmed"
     );
 }
 
 #[test]
-fn strangers_are_not_answered() {
-    // A stranger who knows the public key of `a`, and one who takes it for somebody else.
+fn initiations_with_unknown_keys_are_not_answered() {
+    // A sender that knows the public key of `a`, and one that uses another key for it.
     let mut net = Net::new(config("a", "b", WALL), config("c", "a", WALL));
     net.run(Time::ZERO);
-    net.fate = Box::new(|who, _, datagram| match who {
+    net.delivery = Box::new(|who, _, datagram| match who {
         1 => vec![(DELAY, datagram.clone())],
         _ => vec![],
     });
@@ -119,7 +120,7 @@ fn strangers_are_not_answered() {
 
 #[test]
 fn replayed_datagrams_of_every_type_are_counted_and_not_answered() {
-    let mut net = Net::between_friends();
+    let mut net = Net::configured();
     net.run(seconds(1));
     net.offer(0, 0, "once");
     net.run(seconds(2));
@@ -153,10 +154,10 @@ fn replayed_datagrams_of_every_type_are_counted_and_not_answered() {
 
 #[test]
 fn an_older_initiation_is_not_answered() {
-    let mut net = Net::between_friends();
+    let mut net = Net::configured();
     net.run(seconds(1));
     let old = [net.last(0, INITIATION), net.last(1, INITIATION)];
-    // Both began; renewal of the keys brings a newer initiation of one end.
+    // Both initiated; the rekey brings a newer initiation of one node.
     net.run(seconds(300));
     for (from, (path, datagram)) in old.into_iter().enumerate() {
         let sent = net.ends[1 - from].sent;
@@ -167,8 +168,8 @@ fn an_older_initiation_is_not_answered() {
 }
 
 #[test]
-fn every_changed_byte_and_every_cut_is_noticed() {
-    let mut net = Net::between_friends();
+fn every_changed_bit_and_every_truncation_is_rejected() {
+    let mut net = Net::configured();
     net.run(seconds(1));
     net.offer(0, 0, "frame");
     let (path, good) = net.last(0, TRANSPORT);
@@ -194,12 +195,12 @@ fn every_changed_byte_and_every_cut_is_noticed() {
     assert_eq!(counters.rejected_total() - before, bad + 3);
     assert!(net.frames(1).is_empty());
     net.run(seconds(2));
-    assert_eq!(net.frames(1), ["frame"], "the good one still opens");
+    assert_eq!(net.frames(1), ["frame"], "the original still opens");
 }
 
 #[test]
 fn keys_are_renewed_under_traffic_without_loss() {
-    let mut net = Net::between_friends();
+    let mut net = Net::configured();
     let frames = 40_000_u32;
     for n in 0..frames {
         net.run(Time::ZERO + Duration::from_millis(10) * u64::from(n));
@@ -239,7 +240,7 @@ fn a_busy_session_renews_its_keys_by_count() {
     assert_eq!(net.frames(1).len(), 1000);
 }
 
-/// Draws indices of three bits, so that they soon collide.
+/// Draws indices of three bits, which collide often.
 struct FewIndices(Stream);
 
 impl Entropy for FewIndices {
@@ -257,7 +258,7 @@ impl Entropy for FewIndices {
 
 #[test]
 fn an_index_in_use_is_drawn_again() {
-    let mut net = Net::between_friends();
+    let mut net = Net::configured();
     for (end, name) in net.ends.iter_mut().zip(["a", "b"]) {
         let config = config(name, if name == "a" { "b" } else { "a" }, WALL);
         let entropy = FewIndices(Seed(5).stream(name));
@@ -274,7 +275,7 @@ fn an_index_in_use_is_drawn_again() {
 }
 
 #[test]
-fn another_number_of_paths_is_told_once_by_both_ends() {
+fn a_different_number_of_paths_is_reported_once_by_both_nodes() {
     let mut three = config("b", "a", WALL);
     three.reachable = vec![true; 3];
     let mut net = Net::new(config("a", "b", WALL), three);
@@ -283,11 +284,15 @@ fn another_number_of_paths_is_told_once_by_both_ends() {
         let end = &net.ends[who];
         assert!(end.session.counters().established > 2);
         assert_eq!(end.session.peer_paths(), Some(peer));
-        let told = SessionEvent::PathsDiffer { own, peer };
-        let count = end.events.iter().filter(|event| **event == told).count();
+        let expected = SessionEvent::PathsDiffer { own, peer };
+        let count = end
+            .events
+            .iter()
+            .filter(|event| **event == expected)
+            .count();
         assert_eq!(count, 1, "{:?}", end.events);
     }
-    let mut net = Net::between_friends();
+    let mut net = Net::configured();
     net.run(seconds(1));
     assert_eq!(net.ends[0].session.peer_paths(), Some(PATHS));
     let differ = |event: &SessionEvent| matches!(event, SessionEvent::PathsDiffer { .. });
@@ -295,10 +300,10 @@ fn another_number_of_paths_is_told_once_by_both_ends() {
 }
 
 #[test]
-fn keys_that_cannot_be_renewed_run_out() {
-    let mut net = Net::between_friends();
+fn keys_that_cannot_be_renewed_expire() {
+    let mut net = Net::configured();
     net.run(seconds(100));
-    net.fate = Box::new(|_, _, _| vec![]);
+    net.delivery = Box::new(|_, _, _| vec![]);
     net.run(seconds(179));
     assert!(net.established());
     net.run(seconds(181));
@@ -308,12 +313,12 @@ fn keys_that_cannot_be_renewed_run_out() {
             .all(|end| end.events.contains(&SessionEvent::Expired))
     );
     assert!(!net.ends[0].session.is_established() && !net.ends[1].session.is_established());
-    net.fate = faithful();
+    net.delivery = lossless();
     net.run(seconds(187));
     assert!(net.established());
 }
 
-/// Restarts end 1 at second 30 and gives the time until it is heard again.
+/// Restarts node 1 after 31 s, and returns the time until a frame reaches it again.
 fn restart(knows_address: bool) -> Duration {
     let mut b = config("b", "a", WALL);
     b.reachable.fill(knows_address);
@@ -322,7 +327,7 @@ fn restart(knows_address: bool) -> Duration {
     net.offer(0, 0, "before");
     net.run(seconds(31));
     assert_eq!(net.frames(1), ["before"]);
-    // Its clock in the new run starts at zero, too; the wall clock went on.
+    // The clock of the new run starts at zero; the wall clock continued.
     b.wall_clock = WALL + 31_000_000_000 - net.now.0;
     net.ends[1] = end(b, 3);
     for n in 0..200_u64 {
@@ -342,21 +347,21 @@ fn restart(knows_address: bool) -> Duration {
 }
 
 #[test]
-fn the_restart_of_an_end_that_knows_the_other_is_over_at_once() {
+fn a_restarted_node_with_configured_addresses_is_reached_at_once() {
     let gap = restart(true);
     assert!(gap <= Duration::from_millis(200), "{gap}");
 }
 
 #[test]
-fn the_restart_of_an_end_that_was_only_found_ends_the_silence() {
+fn a_restarted_node_without_addresses_is_reached_after_the_silence_timeout() {
     let gap = restart(false);
     assert!(gap < Duration::from_secs(13), "{gap}");
 }
 
 #[test]
-fn one_seed_gives_one_stream_of_bytes() {
+fn the_same_seed_gives_the_same_datagrams() {
     let run = || {
-        let mut net = Net::between_friends();
+        let mut net = Net::configured();
         net.offer(0, 1, "frame");
         net.run(seconds(200));
         net.log
@@ -364,8 +369,8 @@ fn one_seed_gives_one_stream_of_bytes() {
     assert_eq!(run(), run());
 }
 
-/// Loses, delays, doubles and changes datagrams.
-fn hostile(mut dice: Stream, loss: f64) -> Fate {
+/// Loses, delays, duplicates and corrupts datagrams.
+fn lossy(mut dice: Stream, loss: f64) -> Delivery {
     Box::new(move |_, _, datagram| {
         let mut copies = Vec::new();
         for _ in 0..=u8::from(dice.chance(0.2)) {
@@ -392,12 +397,12 @@ fn hostile(mut dice: Stream, loss: f64) -> Fate {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Over a network that loses, reorders, doubles, changes and cuts, nothing arrives twice and
-    /// nothing that was not sent; the session comes to stand all the same.
+    /// A network that loses, reorders, duplicates, corrupts and truncates causes neither duplicate
+    /// nor forged frames, and does not prevent the session.
     #[test]
-    fn nothing_twice_nothing_forged(seed: u64, loss in 0.0..0.4_f64) {
-        let mut net = Net::between_friends();
-        net.fate = hostile(Seed(seed).stream("network"), loss);
+    fn no_frame_is_duplicated_or_forged(seed: u64, loss in 0.0..0.4_f64) {
+        let mut net = Net::configured();
+        net.delivery = lossy(Seed(seed).stream("network"), loss);
         net.run(seconds(60));
         prop_assert!(net.established());
         for n in 0..400_u32 {
@@ -417,13 +422,13 @@ proptest! {
         prop_assert!(numbers.iter().all(|n| *n < 400));
     }
 
-    /// Bytes from nowhere neither panic nor get a reply.
+    /// Arbitrary bytes neither panic nor get a reply.
     #[test]
-    fn noise_is_not_answered(
+    fn arbitrary_bytes_are_not_answered(
         kind in 0_u8..5,
         bytes in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let mut net = Net::between_friends();
+        let mut net = Net::configured();
         net.run(seconds(1));
         let sent = net.ends[0].sent;
         let datagram: Bytes = [&[kind][..], &bytes].concat().into();

@@ -1,15 +1,15 @@
-//! Fragments of IPv4 packets (RFC 791, 2.3 and 3.2).
+//! Fragmentation of IPv4 packets (RFC 791, sections 2.3 and 3.2).
 
 use bytes::Bytes;
 use etherparse::{Ipv4Header, Ipv4Options};
 
-/// Offsets of fragments count in units of so many bytes.
-const UNIT: usize = 8;
-/// The bit of an option's type that has it stand in every fragment.
-const COPIED: u8 = 0x80;
+/// The unit of fragment offsets, in bytes.
+const OFFSET_UNIT: usize = 8;
+/// The copied flag of an option type: the option is present in every fragment.
+const COPIED_FLAG: u8 = 0x80;
 
-/// The IPv4 packet `packet` in fragments of at most `limit` bytes; nothing where its sender forbids that, where it is
-/// of another kind, or where the limit leaves no room.
+/// The fragments of an IPv4 packet, each of at most `limit` bytes; `None` if its don't-fragment bit
+/// is set, if it is not IPv4, or if the limit leaves no room for a payload.
 pub(super) fn split(packet: &[u8], limit: u16) -> Option<Vec<Bytes>> {
     let (header, behind) = Ipv4Header::from_slice(packet).ok()?;
     if header.dont_fragment {
@@ -17,7 +17,7 @@ pub(super) fn split(packet: &[u8], limit: u16) -> Option<Vec<Bytes>> {
     }
     let len = usize::from(header.total_len).checked_sub(header.header_len())?;
     let payload = behind.get(..len)?;
-    let room = usize::from(limit).checked_sub(header.header_len())? / UNIT * UNIT;
+    let room = usize::from(limit).checked_sub(header.header_len())? / OFFSET_UNIT * OFFSET_UNIT;
     if room == 0 {
         return None;
     }
@@ -29,12 +29,13 @@ pub(super) fn split(packet: &[u8], limit: u16) -> Option<Vec<Bytes>> {
             let header = if number == 0 { &header } else { &later };
             let at = number * room;
             let is_last = at + piece.len() == payload.len();
-            fragment(header, at / UNIT, piece, is_last)
+            fragment(header, at / OFFSET_UNIT, piece, is_last)
         })
         .collect()
 }
 
-/// One fragment, `units` behind the beginning of what `whole` heads, which may be a fragment itself.
+/// One fragment, `units` after the start of the packet with header `whole`, which may be a fragment
+/// itself.
 fn fragment(whole: &Ipv4Header, units: usize, piece: &[u8], is_last: bool) -> Option<Bytes> {
     let mut header = whole.clone();
     let offset = whole.fragment_offset.value() + u16::try_from(units).ok()?;
@@ -48,7 +49,7 @@ fn fragment(whole: &Ipv4Header, units: usize, piece: &[u8], is_last: bool) -> Op
     Some(bytes.into())
 }
 
-/// The options with those that stand in the first fragment alone made into padding.
+/// The options, with those that belong only in the first fragment replaced by padding.
 fn without_uncopied(options: &Ipv4Options) -> Ipv4Options {
     const END: u8 = 0;
     const NO_OPERATION: u8 = 1;
@@ -63,7 +64,7 @@ fn without_uncopied(options: &Ipv4Options) -> Ipv4Options {
             _ => 1,
         };
         let (option, behind) = rest.split_at_mut(len.min(rest.len()));
-        if kind & COPIED == 0 {
+        if kind & COPIED_FLAG == 0 {
             option.fill(NO_OPERATION);
         }
         rest = behind;
@@ -91,38 +92,41 @@ mod tests {
         (header, bytes)
     }
 
-    /// The payload that a host joins again, checked as it checks.
-    fn join(fragments: &[Bytes], limit: u16) -> Vec<u8> {
-        let mut joined = Vec::new();
+    /// The payload that a host reassembles, with its checks.
+    fn reassemble(fragments: &[Bytes], limit: u16) -> Vec<u8> {
+        let mut payloads = Vec::new();
         for (number, bytes) in fragments.iter().enumerate() {
             assert!(bytes.len() <= usize::from(limit));
             let (header, payload) = Ipv4Header::from_slice(bytes).unwrap();
             assert_eq!(header.header_checksum, header.calc_header_checksum());
             assert_eq!(usize::from(header.total_len), bytes.len());
             assert_eq!((header.identification, header.time_to_live), (7, 64));
-            assert_eq!(header.fragment_offset.byte_offset() as usize, joined.len());
+            assert_eq!(
+                header.fragment_offset.byte_offset() as usize,
+                payloads.len()
+            );
             assert_eq!(header.more_fragments, number + 1 < fragments.len());
-            joined.extend_from_slice(payload);
+            payloads.extend_from_slice(payload);
         }
-        joined
+        payloads
     }
 
     proptest! {
         #[test]
-        fn fragments_fit_and_are_joined_to_what_was_there(
+        fn fragments_fit_and_reassemble_to_the_payload(
             payload in prop::collection::vec(any::<u8>(), 1..3000), limit in 60_u16..1500,
         ) {
             let (_, bytes) = packet(&payload, &[]);
             let fragments = split(&bytes, limit).unwrap();
-            prop_assert_eq!(join(&fragments, limit), &payload[..]);
-            // A narrower path further on fragments the fragments.
+            prop_assert_eq!(reassemble(&fragments, limit), &payload[..]);
+            // A later hop with a smaller MTU fragments the fragments.
             let limit = 52;
             let again: Option<Vec<_>> = fragments.iter().map(|f| split(f, limit)).collect();
-            prop_assert_eq!(join(&again.unwrap().concat(), limit), payload);
+            prop_assert_eq!(reassemble(&again.unwrap().concat(), limit), payload);
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), limit: u16) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), limit: u16) {
             _ = split(&bytes, limit);
             let (mut bytes, tail) = (vec![0x45 + (limit % 11) as u8], bytes);
             bytes.extend_from_slice(&tail);
@@ -131,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn who_forbids_it_is_obeyed_and_others_are_left_alone() {
+    fn packets_that_cannot_be_fragmented_are_refused() {
         let (mut header, bytes) = packet(&[1; 100], &[]);
         assert!(split(&bytes, 60).is_some());
-        assert_eq!(split(&bytes, 27), None, "no room");
-        assert_eq!(split(&bytes[..90], 60), None, "cut off");
+        assert_eq!(split(&bytes, 27), None, "no room for a payload");
+        assert_eq!(split(&bytes[..90], 60), None, "truncated");
         header.dont_fragment = true;
         let forbidden = [&header.to_bytes()[..], &[1; 100]].concat();
         assert_eq!(split(&forbidden, 60), None);
@@ -143,12 +147,12 @@ mod tests {
         header.dont_fragment = false;
         header.fragment_offset = IpFragOffset::try_new(IpFragOffset::MAX_U16).unwrap();
         let beyond = [&header.to_bytes()[..], &[1; 100]].concat();
-        assert_eq!(split(&beyond, 60), None, "an offset that there is not");
+        assert_eq!(split(&beyond, 60), None, "an offset beyond the field");
     }
 
     #[test]
-    fn options_stand_where_they_belong() {
-        // A route to record, which only the first has, and a stream identifier, which all have.
+    fn options_are_copied_only_where_the_flag_is_set() {
+        // A record route option, which is not copied, and a stream identifier, which is.
         let options = [7, 3, 4, 1, 136, 4, 0, 9];
         let (_, bytes) = packet(&[1; 100], &options);
         let fragments = split(&bytes, 100).unwrap();

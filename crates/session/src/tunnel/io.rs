@@ -1,4 +1,4 @@
-//! What comes to a tunnel, and what it says.
+//! The inputs and outputs of a tunnel.
 
 use bytes::Bytes;
 use polypath_core::endpoint::Adjustment;
@@ -8,47 +8,51 @@ use polypath_core::time::Time;
 
 use crate::event::SessionEvent;
 
-/// What comes to a tunnel.
+/// An input of a tunnel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// An IP packet of an application.
     Packet(Bytes),
     /// A datagram from the network.
     Datagram {
-        /// The path on which it came.
+        /// The path on which it was received.
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
     },
-    /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
-    /// their outputs leave at this time at the earliest.
+    /// The driver is behind, and the present is this time: timers that were due before it run at
+    /// their own times, and their outputs leave at this time at the earliest.
     DriverBehind(Time),
-    /// A new configuration of the endpoint; the session is not affected.
+    /// A new configuration of the endpoint; the session continues unchanged.
     Adjust(Adjustment),
     /// The peer's address on this path has become known.
     PeerAddressKnown(PathId),
-    /// The wall clock would have shown this at [`Time::ZERO`], in nanoseconds since 1970
-    /// ([`SessionConfig::wall_clock`](crate::session::SessionConfig)): a machine without a clock of its own is to be told
-    /// where it was set, or a node that began with a clock that was behind would be taken for a replay though it no longer is.
+    /// The wall clock was set: it would have shown this at [`Time::ZERO`], in nanoseconds since
+    /// 1970 ([`SessionConfig::wall_clock`](crate::session::SessionConfig)).
+    ///
+    /// Without it, the handshakes of a node that started with a clock that was behind would be
+    /// rejected as replays even after the clock was corrected.
     WallClock(u64),
-    /// A local obstacle on this path is gone, such as a missing interface: if the path is not live, it is probed at once.
+    /// A local undeliverable on this path is gone, such as a missing interface: if the path is not
+    /// live, it is probed at once.
     PathReachable(PathId),
-    /// The MTU of a path's interface, from which path MTU discovery starts ([`polypath_core::pmtu`]) where paths are
-    /// watched.
+    /// The MTU of a path's interface, from which path MTU discovery starts
+    /// ([`polypath_core::pmtu`]) if paths are watched.
     InterfaceMtu {
         /// The path.
         path: PathId,
         /// The longest packet that the interface accepts, in bytes; 0 disables discovery.
         mtu: u16,
-        /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
+        /// Whether the route of the path has changed, so that what is known of its MTU no longer
+        /// holds.
         rerouted: bool,
     },
 }
 
-/// What a tunnel says.
+/// An output of a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Hand this IP packet to the applications.
+    /// Deliver this IP packet to the applications.
     Packet(Bytes),
     /// Send this datagram on this path.
     Datagram {
@@ -57,40 +61,42 @@ pub enum Output {
         /// Its bytes.
         datagram: Bytes,
     },
-    /// Send this datagram to where the datagram just taken came from, which says nothing of where the peer is.
+    /// Send this datagram to the source address of the datagram just received, which is not
+    /// necessarily the peer's.
     Reply {
         /// The path.
         path: PathId,
         /// Its bytes.
         datagram: Bytes,
     },
-    /// The datagram just taken is the peer's own and new; its source is the peer's address on this path, or its relay's.
+    /// The datagram just received is an authentic, new one of the peer; its source is the address
+    /// of the peer, or of the relay, on this path.
     Authenticated {
         /// The path.
         path: PathId,
     },
-    /// The datagram just taken is of the relay by which this path goes, and new.
+    /// The datagram just received is an authentic, new one of this path's relay.
     RelayAuthenticated {
         /// The path.
         path: PathId,
     },
-    /// A packet of an application was dropped because it exceeds the MTU of every path; its sender is to be notified
-    /// (ICMP: RFC 1191, RFC 8201).
+    /// A packet of an application was dropped because it exceeds the MTU of every path; its sender
+    /// is to be notified by ICMP (RFC 1191, RFC 8201).
     PacketTooBig {
         /// The packet.
         packet: Bytes,
         /// The longest packet that a path carries, in bytes.
         mtu: u16,
     },
-    /// Something happened at the endpoint.
+    /// An event of the endpoint.
     Event(Event),
-    /// Something happened in the session.
+    /// An event of the session with the peer.
     Session(SessionEvent),
-    /// Something happened in the session with the relay of a path.
+    /// An event of the session with the relay of a path.
     Relay {
         /// The path.
         path: PathId,
-        /// What.
+        /// The event.
         event: SessionEvent,
     },
 }

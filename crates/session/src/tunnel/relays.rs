@@ -1,4 +1,4 @@
-//! The sessions with the relays of those paths that go by one.
+//! The sessions with the relays of relayed paths.
 
 use bytes::Bytes;
 use polypath_core::frame::PathId;
@@ -10,90 +10,90 @@ use crate::datagram::INITIATION;
 use crate::event::SessionEvent;
 use crate::session::{self, Session};
 
-/// The path of a session with a relay.
+/// The only path of a session with a relay.
 const PATH: PathId = PathId(0);
 
-/// For each path the session with its relay, if it goes by one.
-pub(super) struct Relays(Vec<Option<Relayed>>);
+/// For each path, the session with its relay, if it uses one.
+pub(super) struct RelaySessions(Vec<Option<RelaySession>>);
 
-/// A path by a relay.
-struct Relayed {
+/// The session with the relay of one path.
+struct RelaySession {
     session: Session,
-    /// The newest initiation to the peer that came before the relay's session stood. Nothing else waits: a handshake with the
-    /// peer comes first, and frames wait for that.
+    /// The newest initiation to the peer from before the session with the relay was established.
+    /// Nothing else is queued here: frames wait for the handshake with the peer.
     initiation: Option<Bytes>,
 }
 
-/// What a datagram of a relay brought.
-pub(super) struct Heard {
-    /// Whether the relay's session stands anew.
-    pub(super) is_new: bool,
-    /// A datagram of the peer.
+/// The result of receiving a datagram of a relay.
+pub(super) struct Received {
+    /// Whether it established a new session with the relay.
+    pub(super) is_new_session: bool,
+    /// The datagram of the peer in it.
     pub(super) datagram: Option<Bytes>,
 }
 
-impl Relays {
+impl RelaySessions {
     pub(super) fn none(paths: usize) -> Self {
         Self((0..paths).map(|_| None).collect())
     }
 
     pub(super) fn add(&mut self, path: PathId, session: Session) {
-        if let Some(relayed) = self.0.get_mut(path.index()) {
-            *relayed = Some(Relayed {
+        if let Some(relay) = self.0.get_mut(path.index()) {
+            *relay = Some(RelaySession {
                 session,
                 initiation: None,
             });
         }
     }
 
-    fn get(&self, path: PathId) -> Option<&Relayed> {
+    fn get(&self, path: PathId) -> Option<&RelaySession> {
         self.0.get(path.index())?.as_ref()
     }
 
-    fn get_mut(&mut self, path: PathId) -> Option<&mut Relayed> {
+    fn get_mut(&mut self, path: PathId) -> Option<&mut RelaySession> {
         self.0.get_mut(path.index())?.as_mut()
     }
 
-    /// Whether `path` goes by a relay.
+    /// Whether `path` uses a relay.
     pub(super) fn has(&self, path: PathId) -> bool {
         self.get(path).is_some()
     }
 
     pub(super) fn session(&self, path: PathId) -> Option<&Session> {
-        self.get(path).map(|relayed| &relayed.session)
+        self.get(path).map(|relay| &relay.session)
     }
 
-    /// Nothing comes back by the relay of `path`, if it goes by one.
+    /// Renews the keys of the relay of `path`, if the path uses one, because it does not answer.
     pub(super) fn request_rekey(&mut self, now: Time, path: PathId) {
-        if let Some(relayed) = self.get_mut(path) {
-            relayed.session.request_rekey(now);
+        if let Some(relay) = self.get_mut(path) {
+            relay.session.request_rekey(now);
         }
     }
 
-    /// The wall clock was set ([`Session::set_wall_clock`]).
+    /// Sets the wall clock of all sessions ([`Session::set_wall_clock`]).
     pub(super) fn set_wall_clock(&mut self, at_zero: u64) {
         let all = self.0.iter_mut().flatten();
-        all.for_each(|relayed| relayed.session.set_wall_clock(at_zero));
+        all.for_each(|relay| relay.session.set_wall_clock(at_zero));
     }
 
-    /// Whether what is sent on `path` leaves now.
-    pub(super) fn carries(&self, path: PathId) -> bool {
-        let relayed = self.get(path);
-        relayed.is_none_or(|relayed| relayed.session.is_established())
+    /// Whether a datagram on `path` would be sent at once.
+    pub(super) fn can_send(&self, path: PathId) -> bool {
+        let relay = self.get(path);
+        relay.is_none_or(|relay| relay.session.is_established())
     }
 
     pub(super) fn buffered(&self) -> usize {
-        let held = |relayed: &Relayed| {
-            relayed.session.buffered() + usize::from(relayed.initiation.is_some())
+        let buffered = |relay: &RelaySession| {
+            relay.session.buffered() + usize::from(relay.initiation.is_some())
         };
-        self.0.iter().flatten().map(held).sum()
+        self.0.iter().flatten().map(buffered).sum()
     }
 
     pub(super) fn capacity(&self) -> usize {
         self.0.iter().flatten().count() * (session::CAPACITY + 1)
     }
 
-    /// Sends a datagram to the peer by the relay of `path`.
+    /// Sends a datagram to the peer through the relay of `path`.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -101,30 +101,30 @@ impl Relays {
         datagram: &Bytes,
         out: &mut impl FnMut(Output),
     ) {
-        if let Some(relayed) = self.get_mut(path) {
-            relayed.send(now, datagram, &mut |said| tell(path, said, out));
+        if let Some(relay) = self.get_mut(path) {
+            relay.send(now, datagram, &mut |output| forward(path, output, out));
         }
     }
 
-    /// Takes a datagram that came on `path`; nothing where that goes by no relay.
+    /// Handles a datagram received on `path`; `None` if the path uses no relay.
     pub(super) fn receive(
         &mut self,
         now: Time,
         path: PathId,
         datagram: &[u8],
         out: &mut impl FnMut(Output),
-    ) -> Option<Heard> {
-        let relayed = self.get_mut(path)?;
-        Some(relayed.receive(now, datagram, &mut |said| tell(path, said, out)))
+    ) -> Option<Received> {
+        let relay = self.get_mut(path)?;
+        Some(relay.receive(now, datagram, &mut |output| forward(path, output, out)))
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output)) {
-        for (path, relayed) in (0..).map(PathId).zip(&mut self.0) {
-            let session = relayed.as_mut().map(|relayed| &mut relayed.session);
+        for (path, relay) in (0..).map(PathId).zip(&mut self.0) {
+            let session = relay.as_mut().map(|relay| &mut relay.session);
             let is_due = |session: &&mut Session| session.deadline().is_some_and(|d| d.at <= now);
             if let Some(session) = session.filter(is_due) {
-                step(session, now, Wake::Timeout, &mut |said| {
-                    tell(path, said, out);
+                step(session, now, Wake::Timeout, &mut |output| {
+                    forward(path, output, out);
                 });
             }
         }
@@ -132,12 +132,12 @@ impl Relays {
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let all = self.0.iter().flatten();
-        let deadlines = all.map(|relayed| relayed.session.deadline());
+        let deadlines = all.map(|relay| relay.session.deadline());
         deadlines.fold(None, Deadline::earlier)
     }
 }
 
-impl Relayed {
+impl RelaySession {
     fn send(&mut self, now: Time, datagram: &Bytes, out: &mut impl FnMut(session::Output)) {
         if self.session.is_established() {
             self.session.seal(now, PATH, datagram, out);
@@ -153,34 +153,34 @@ impl Relayed {
         now: Time,
         datagram: &[u8],
         out: &mut impl FnMut(session::Output),
-    ) -> Heard {
-        let mut heard = Heard {
-            is_new: false,
+    ) -> Received {
+        let mut received = Received {
+            is_new_session: false,
             datagram: None,
         };
         self.session
-            .receive(now, PATH, datagram, &mut |said| match said {
-                session::Output::Opened { frame, .. } => heard.datagram = Some(frame),
-                said => {
+            .receive(now, PATH, datagram, &mut |output| match output {
+                session::Output::Opened { frame, .. } => received.datagram = Some(frame),
+                output => {
                     let established = SessionEvent::Established { initiator: true };
-                    heard.is_new |= said == session::Output::Event(established);
-                    out(said);
+                    received.is_new_session |= output == session::Output::Event(established);
+                    out(output);
                 }
             });
-        if heard.is_new
+        if received.is_new_session
             && let Some(initiation) = self.initiation.take()
         {
             self.session.seal(now, PATH, &initiation, out);
         }
-        heard
+        received
     }
 }
 
-/// What the session with the relay of `path` says.
-fn tell(path: PathId, said: session::Output, out: &mut impl FnMut(Output)) {
+/// Passes on an output of the session with the relay of `path`.
+fn forward(path: PathId, output: session::Output, out: &mut impl FnMut(Output)) {
     use session::Output::{Authenticated, Event, Opened, Reply, Send};
-    match said {
-        // A relay begins no handshake, so that there is nothing to answer.
+    match output {
+        // A relay initiates no handshake, so there is no `Reply`.
         Send { datagram, .. } | Reply { datagram, .. } => out(Output::Datagram { path, datagram }),
         Authenticated { .. } => out(Output::RelayAuthenticated { path }),
         Event(SessionEvent::Rejected { reason, .. }) => {

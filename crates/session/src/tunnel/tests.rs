@@ -18,16 +18,16 @@ mod sizes;
 
 const DELAY: Duration = Duration::from_millis(10);
 
-/// Datagrams between two nodes in the order of their arrival: to whom each goes, on which path.
-type Flying = std::collections::BTreeMap<(Time, u64), (usize, PathId, Bytes)>;
+/// Datagrams between two nodes in the order of their arrival: destination, path and bytes.
+type InFlight = std::collections::BTreeMap<(Time, u64), (usize, PathId, Bytes)>;
 
-/// When one of two nodes, which want to be woken when they are due, is woken next until `until`, which of them, and for what.
-fn next_wake(
+/// The next event until `until`: its time, the node that it wakes, and how.
+fn next_event(
     due: [Time; 2],
-    flying: &mut Flying,
+    in_flight: &mut InFlight,
     until: Time,
 ) -> Option<(Time, usize, Wake<Input>)> {
-    let arrival = flying.keys().next().map_or(Time::MAX, |key| key.0);
+    let arrival = in_flight.keys().next().map_or(Time::MAX, |key| key.0);
     let next = due[0].min(due[1]).min(arrival);
     if next > until {
         return None;
@@ -35,7 +35,7 @@ fn next_wake(
     if arrival > next {
         return Some((next, usize::from(due[1] == next), Wake::Timeout));
     }
-    let (_, (to, path, datagram)) = flying.pop_first()?;
+    let (_, (to, path, datagram)) = in_flight.pop_first()?;
     Some((next, to, Wake::Input(Input::Datagram { path, datagram })))
 }
 
@@ -105,10 +105,10 @@ fn node_with(
 }
 
 impl Node {
-    /// Wakes it, keeps what it delivers and tells, and returns the datagrams that it sends.
+    /// Wakes it, keeps its packets and events, and returns the datagrams that it sends.
     fn wake(&mut self, now: Time, wake: Wake<Input>) -> Vec<(PathId, Bytes)> {
         let mut datagrams = Vec::new();
-        step(&mut self.tunnel, now, wake, &mut |said| match said {
+        step(&mut self.tunnel, now, wake, &mut |output| match output {
             Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
                 datagrams.push((path, datagram));
             }
@@ -124,7 +124,7 @@ impl Node {
     }
 }
 
-/// Wakes `nodes[who]` and carries what it says to the other end, `DELAY` later each way.
+/// Wakes `nodes[who]` and delivers its datagrams to the other node after `DELAY`, recursively.
 fn exchange(nodes: &mut [Node; 2], now: Time, who: usize, wake: Wake<Input>) {
     let datagrams = nodes[who].wake(now, wake);
     for (path, datagram) in datagrams {
@@ -142,7 +142,7 @@ fn udp_packet(number: u8) -> Bytes {
 }
 
 #[test]
-fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
+fn packets_are_delivered_once_and_events_report_their_size_on_the_wire() {
     let mut nodes = [node("a", "b"), node("b", "a")];
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     assert!(nodes.iter().all(|node| node.tunnel.is_established()));
@@ -155,7 +155,7 @@ fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
     }
     let expected: Vec<Bytes> = (0..20).map(udp_packet).collect();
     assert_eq!(nodes[1].packets, expected);
-    let told: u64 = nodes[0]
+    let reported: u64 = nodes[0]
         .events
         .iter()
         .map(|event| match event {
@@ -163,7 +163,7 @@ fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
             _ => 0,
         })
         .sum();
-    assert_eq!(told, nodes[0].wire - before);
+    assert_eq!(reported, nodes[0].wire - before);
     let duplicates = nodes[1].events.iter().filter(|event| {
         matches!(
             event,
@@ -176,9 +176,9 @@ fn packets_cross_once_and_the_events_tell_their_size_on_the_wire() {
     assert_eq!(duplicates.count(), 20);
 }
 
-/// Packet pairs that are due use up what the keys may seal: the handshake that follows is begun in the same wake.
+/// Due packet pairs reach the datagram limit of the keys: the handshake starts in the same wake.
 #[test]
-fn a_deadline_moves_on_where_frames_that_are_due_use_up_the_keys() {
+fn the_deadline_advances_when_due_frames_exhaust_the_keys() {
     let limits = Limits {
         rekey_after_count: 2,
         ..Limits::default()
@@ -201,7 +201,7 @@ fn a_deadline_moves_on_where_frames_that_are_due_use_up_the_keys() {
 }
 
 #[test]
-fn what_is_not_ip_is_counted() {
+fn packets_other_than_ip_are_counted() {
     let mut node = [node("a", "b"), node("b", "a")];
     let packet = Wake::Input(Input::Packet(Bytes::from_static(b"no packet")));
     exchange(&mut node, Time::ZERO, 0, packet);
@@ -210,7 +210,7 @@ fn what_is_not_ip_is_counted() {
 }
 
 #[test]
-fn what_opens_and_is_no_frame_is_counted() {
+fn malformed_frames_are_counted() {
     let mut nodes = [node("a", "b"), node("b", "a")];
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     let mut sealed = None;
@@ -218,8 +218,8 @@ fn what_opens_and_is_no_frame_is_counted() {
     nodes[0]
         .tunnel
         .session
-        .seal(now, PathId(0), b"no frame", &mut |said| {
-            if let session::Output::Send { datagram, .. } = said {
+        .seal(now, PathId(0), b"no frame", &mut |output| {
+            if let session::Output::Send { datagram, .. } = output {
                 sealed = Some(datagram);
             }
         });

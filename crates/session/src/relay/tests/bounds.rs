@@ -1,20 +1,21 @@
-//! What holds of a relay whatever comes.
+//! Invariants of a relay under arbitrary input.
 
 use super::*;
 
-/// What is done to a relay.
+/// An action on a relay.
 #[derive(Clone, Debug)]
 enum Act {
     /// A node seals a frame of this length for the other.
     Frame(usize, usize),
     /// A node moves.
     Move(usize, u32),
-    /// Time goes on, in milliseconds.
+    /// Time passes, in milliseconds.
     Wait(u64),
-    /// Somebody sends bytes with this type.
+    /// An attacker sends bytes with this type.
     Junk(u8, Vec<u8>),
-    /// Somebody sends what came before once more: which, from where, and which bit of it is changed.
-    Again(usize, bool, Option<usize>),
+    /// An attacker replays a datagram: which, whether from the original source, and which bit is
+    /// flipped.
+    Replay(usize, bool, Option<usize>),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -25,7 +26,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (7_000..200_000_u64).prop_map(Act::Wait),
         1 => (0..5_u8, prop::collection::vec(any::<u8>(), 0..200)).prop_map(|(t, b)| Act::Junk(t, b)),
         3 => (any::<usize>(), any::<bool>(), prop::option::of(any::<usize>()))
-            .prop_map(|(which, spoofed, bit)| Act::Again(which, spoofed, bit)),
+            .prop_map(|(which, spoofed, bit)| Act::Replay(which, spoofed, bit)),
     ]
 }
 
@@ -37,10 +38,11 @@ impl Site {
             Act::Wait(ms) => self.pass(Duration::from_millis(*ms)),
             Act::Junk(kind, bytes) => {
                 let bytes = std::iter::once(kind).chain(bytes).copied();
-                self.attack(STRANGER, bytes.collect());
+                self.attack(ATTACKER, bytes.collect());
             }
-            Act::Again(which, is_spoofed, bit) => {
-                let Some((from, datagram)) = self.came.get(which % self.came.len().max(1)) else {
+            Act::Replay(which, is_spoofed, bit) => {
+                let Some((from, datagram)) = self.received.get(which % self.received.len().max(1))
+                else {
                     return;
                 };
                 let mut bytes = datagram.to_vec();
@@ -48,18 +50,18 @@ impl Site {
                 if let Some(bit) = bit.filter(|_| len > 0) {
                     bytes[(bit / 8) % len] ^= 1 << (bit % 8);
                 }
-                let source = if *is_spoofed { *from } else { STRANGER };
+                let source = if *is_spoofed { *from } else { ATTACKER };
                 self.attack(source, bytes.into());
             }
         }
     }
 
-    /// Somebody who has no key sends: nothing follows.
+    /// Delivers a datagram of an attacker without keys, which must have no effect.
     fn attack(&mut self, source: u32, datagram: Bytes) {
         let (sent, traffic) = (self.sent.len(), self.forwarded());
         let addresses = Side::ALL.map(|side| self.relay.address(side));
         self.arrive(source, datagram);
-        assert_eq!(self.sent.len(), sent, "an answer");
+        assert_eq!(self.sent.len(), sent, "a reply");
         assert_eq!(self.forwarded(), traffic);
         assert_eq!(Side::ALL.map(|side| self.relay.address(side)), addresses);
     }
@@ -71,43 +73,43 @@ impl Site {
         })
     }
 
-    /// Datagrams that carry frames for the other node.
-    fn carries(datagram: &Bytes) -> bool {
+    /// Whether a datagram contains a frame of the other node.
+    fn is_forwarded(datagram: &Bytes) -> bool {
         datagram[0] == TRANSPORT && datagram.len() > OVERHEAD + 1
     }
 }
 
 proptest! {
     #[test]
-    fn what_leaves_has_come_and_goes_to_nodes_only(acts in prop::collection::vec(act(), 1..80)) {
+    fn only_authentic_frames_are_forwarded_and_only_to_the_nodes(acts in prop::collection::vec(act(), 1..80)) {
         let mut site = Site::new(FAST);
         for act in &acts {
             site.act(act);
             prop_assert!(site.relay.buffered() <= CAPACITY);
         }
-        let carried: Vec<&Bytes> = site.sent.iter().map(|entry| &entry.2).filter(|d| Site::carries(d)).collect();
+        let carried: Vec<&Bytes> = site.sent.iter().map(|entry| &entry.2).filter(|d| Site::is_forwarded(d)).collect();
         let (count, bytes) = site.forwarded();
         prop_assert_eq!(carried.len() as u64, count);
         prop_assert_eq!(carried.iter().map(|d| d.len() as u64).sum::<u64>(), bytes);
         let authentic: u64 = Side::ALL.iter().map(|side| site.relay.counters(*side).opened).sum();
         prop_assert!(count <= authentic, "{} of {}", count, authentic);
-        prop_assert!(site.sent.iter().all(|(_, to, _)| *to != STRANGER));
+        prop_assert!(site.sent.iter().all(|(_, to, _)| *to != ATTACKER));
         let received: usize = site.opened.iter().map(Vec::len).sum();
         prop_assert!(received as u64 <= count);
-        let came: usize = site.came.iter().map(|entry| entry.1.len()).sum();
+        let received: usize = site.received.iter().map(|entry| entry.1.len()).sum();
         let sent: usize = site.sent.iter().map(|entry| entry.2.len()).sum();
-        // Hellos of either end are as long, and an answer one byte longer than what asks for it.
-        prop_assert!(sent <= came + came / OVERHEAD, "{} B for {} B", sent, came);
+        // Hellos of both sides have the same length, and an answer is one byte longer than a hello.
+        prop_assert!(sent <= received + received / OVERHEAD, "{} B for {} B", sent, received);
     }
 
-    /// Over any time, beside the burst: a node that sends more has it dropped.
+    /// Over any interval, a node's forwarded traffic is at most its rate plus the burst.
     #[test]
     fn the_rate_of_a_node_is_bounded(
         mbits in 1..20_u64,
         gaps in prop::collection::vec((0..3_000_u64, 2..1400_usize), 300),
     ) {
         let rate = Rate::from_mbits(mbits);
-        let mut site = Site::joined(rate);
+        let mut site = Site::established(rate);
         let start = site.sent.len();
         for (us, len) in gaps {
             site.pass(Duration::from_micros(us));
@@ -115,7 +117,7 @@ proptest! {
         }
         let sent: Vec<(Time, u64)> = site.sent[start..]
             .iter()
-            .filter(|(_, to, datagram)| *to == 20 && Site::carries(datagram))
+            .filter(|(_, to, datagram)| *to == 20 && Site::is_forwarded(datagram))
             .map(|(at, _, datagram)| (*at, datagram.len() as u64 * 8))
             .collect();
         let burst = BURST.max(rate.transmission_time(MIN_BURST));
@@ -131,17 +133,17 @@ proptest! {
         let dropped = site.undelivered(Side::First, Undelivered::Rate);
         let count = sent.len() as u64;
         prop_assert_eq!(count + dropped, 300);
-        // What came within the burst is never dropped.
+        // Datagrams within the burst are never dropped.
         prop_assert!(count >= 16);
     }
 }
 
 #[test]
-fn a_node_that_keeps_to_its_rate_loses_nothing_and_a_flood_takes_nothing_off_the_other() {
-    let mut site = Site::joined(Rate::from_mbits(1));
+fn a_flood_of_one_node_does_not_reduce_the_rate_of_the_other() {
+    let mut site = Site::established(Rate::from_mbits(1));
     let mut own = Stream::clone(&Seed(5).stream("lengths"));
     for _ in 0..2000 {
-        // Ten times the rate one way, less than the rate the other.
+        // Ten times the rate in one direction, less than the rate in the other.
         for _ in 0..10 {
             site.seal(0, vec![7; 100]);
         }

@@ -1,25 +1,27 @@
-//! Ends that begin with a wall clock that is behind.
+//! Nodes that start with a wall clock that is behind.
 
 use super::*;
 
-/// By how much: a machine without a clock of its own begins where it was shut down, or in 1970.
+/// The lag of the clock in nanoseconds: a machine without a battery-backed clock starts at the time
+/// of its shutdown, or in 1970.
 const BEHIND: u64 = 3600 * 1_000_000_000;
 
-/// Restarts end 0, whose clock is behind; end 1 does not know where it is, and begins nothing.
+/// Restarts node 0 with a clock that is behind; node 1 knows no address of it and does not
+/// initiate.
 fn restarted_behind() -> Net {
-    let mut quiet = config("b", "a", WALL);
-    quiet.reachable.fill(false);
-    let mut net = Net::new(config("a", "b", WALL), quiet);
+    let mut passive = config("b", "a", WALL);
+    passive.reachable.fill(false);
+    let mut net = Net::new(config("a", "b", WALL), passive);
     net.run(seconds(30));
     assert!(net.established());
-    // An end that has lost the peer's keys and its address waits to be found, and remembers what it saw.
+    // Node 1 has lost the keys and the address of the peer, but not its last timestamp.
     net.ends[1].session.forget_addresses();
     net.ends[0] = end(config("a", "b", WALL - BEHIND - net.now.0), 3);
     net
 }
 
 #[test]
-fn an_end_whose_clock_is_set_ahead_after_its_start_is_answered() {
+fn a_node_whose_clock_is_set_ahead_after_its_start_is_answered() {
     let mut net = restarted_behind();
     net.run(seconds(60));
     assert!(!net.ends[0].session.is_established());
@@ -32,14 +34,14 @@ fn an_end_whose_clock_is_set_ahead_after_its_start_is_answered() {
     assert_eq!(net.frames(1), ["to b"]);
 }
 
-/// It would be taken for a replay of what it showed before.
+/// Its timestamps would be rejected as replays.
 #[test]
-fn a_clock_that_is_set_back_is_not_followed() {
-    let mut net = Net::between_friends();
+fn a_clock_that_is_set_back_has_no_effect() {
+    let mut net = Net::configured();
     net.run(seconds(30));
     net.ends[0].session.set_wall_clock(WALL - BEHIND);
     net.ends[1].session.set_wall_clock(WALL - BEHIND);
-    // Renewals by either end.
+    // Rekeys by either node.
     for n in 0..400 {
         net.run(seconds(30 + n));
         net.offer(0, 0, "frame");

@@ -17,27 +17,27 @@ pub(super) const DELAY: Duration = Duration::from_millis(20);
 /// 2026 in nanoseconds since 1970.
 pub(super) const WALL: u64 = 1_790_000_000_000_000_000;
 
-/// One end and what it said.
+/// One node and its outputs.
 pub(super) struct End {
     pub(super) session: Session,
     pub(super) opened: Vec<(PathId, Bytes)>,
     pub(super) events: Vec<SessionEvent>,
-    /// The paths on which the peer's address was told, as often as it was.
-    pub(super) located: Vec<PathId>,
+    /// The path of each [`Output::Authenticated`].
+    pub(super) authenticated: Vec<PathId>,
     pub(super) sent: usize,
 }
 
-/// What the network does to a datagram: the delays of the copies that arrive, and their bytes.
-pub(super) type Fate = Box<dyn FnMut(usize, PathId, &Bytes) -> Vec<(Duration, Bytes)>>;
+/// The delays and bytes of the copies of a datagram that arrive.
+pub(super) type Delivery = Box<dyn FnMut(usize, PathId, &Bytes) -> Vec<(Duration, Bytes)>>;
 
-/// Two ends, a network between them, and the clock.
+/// Two nodes, a network between them, and the clock.
 pub(super) struct Net {
     pub(super) now: Time,
     pub(super) ends: [End; 2],
     pub(super) in_flight: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
     pub(super) number: u64,
-    pub(super) fate: Fate,
-    /// Every datagram that was sent, with its sender.
+    pub(super) delivery: Delivery,
+    /// Every datagram sent, with its sender.
     pub(super) log: Vec<(usize, PathId, Bytes)>,
 }
 
@@ -61,12 +61,12 @@ pub(super) fn end(config: SessionConfig, seed: u64) -> End {
         session: Session::new(config, Box::new(Seed(seed).stream("entropy"))),
         opened: Vec::new(),
         events: Vec::new(),
-        located: Vec::new(),
+        authenticated: Vec::new(),
         sent: 0,
     }
 }
 
-pub(super) fn faithful() -> Fate {
+pub(super) fn lossless() -> Delivery {
     Box::new(|_, _, datagram| vec![(DELAY, datagram.clone())])
 }
 
@@ -77,12 +77,12 @@ impl Net {
             ends: [end(a, 1), end(b, 2)],
             in_flight: BTreeMap::new(),
             number: 0,
-            fate: faithful(),
+            delivery: lossless(),
             log: Vec::new(),
         }
     }
 
-    pub(super) fn between_friends() -> Self {
+    pub(super) fn configured() -> Self {
         Self::new(config("a", "b", WALL), config("b", "a", WALL))
     }
 
@@ -92,21 +92,21 @@ impl Net {
             session,
             opened,
             events,
-            located,
+            authenticated,
             ..
         } = end;
         let mut sent = Vec::new();
-        step(session, self.now, wake, &mut |said| match said {
+        step(session, self.now, wake, &mut |output| match output {
             Output::Send { path, datagram } | Output::Reply { path, datagram } => {
                 sent.push((path, datagram));
             }
             Output::Opened { path, frame } => opened.push((path, frame)),
             Output::Event(event) => events.push(event),
-            Output::Authenticated { path } => located.push(path),
+            Output::Authenticated { path } => authenticated.push(path),
         });
         end.sent += sent.len();
         for (path, datagram) in sent {
-            for (delay, bytes) in (self.fate)(who, path, &datagram) {
+            for (delay, bytes) in (self.delivery)(who, path, &datagram) {
                 self.number += 1;
                 let when = (self.now + delay, self.number);
                 self.in_flight.insert(when, (1 - who, path, bytes));

@@ -1,4 +1,4 @@
-//! Tunnels whose configuration changes under way.
+//! Tunnels whose configuration changes at run time.
 
 use polypath_core::endpoint::Adjustment;
 
@@ -10,13 +10,13 @@ fn packet(nodes: &mut [Node; 2], now: Time, number: u8) {
 }
 
 #[test]
-fn the_session_goes_on_under_another_policy() {
+fn the_session_continues_under_another_policy() {
     let mut nodes = [node("a", "b"), node("b", "a")];
     exchange(&mut nodes, Time::ZERO, 0, Wake::Timeout);
     let now = Time::ZERO + Duration::from_secs(1);
     packet(&mut nodes, now, 0);
-    let begun = nodes[0].tunnel.established_at();
-    assert!(begun.is_some());
+    let established = nodes[0].tunnel.established_at();
+    assert!(established.is_some());
     let to = EndpointConfig {
         paths: 2,
         policy: PolicyConfig::SinglePath { path: 1 },
@@ -34,13 +34,13 @@ fn the_session_goes_on_under_another_policy() {
     assert_eq!(nodes[1].packets, [udp_packet(0), udp_packet(1)]);
     let length = udp_packet(1).len() + PACKET_OVERHEAD + OVER_IPV4 as usize;
     assert_eq!(nodes[0].wire - before, length as u64, "one copy");
-    assert_eq!(nodes[0].tunnel.established_at(), begun);
+    assert_eq!(nodes[0].tunnel.established_at(), established);
     assert_eq!(nodes[0].tunnel.counters().established, 1);
     assert_eq!(nodes[0].tunnel.endpoint().policy().name(), "single-path");
 }
 
 #[test]
-fn a_peer_whose_address_becomes_known_is_called_at_once() {
+fn a_handshake_starts_when_the_peer_address_becomes_known() {
     let mut nodes = [node("a", "b"), node("b", "a")];
     nodes[0].tunnel.session.forget_addresses();
     let now = Time::ZERO + Duration::from_millis(1);

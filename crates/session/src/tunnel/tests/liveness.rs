@@ -9,9 +9,9 @@ const FIRST: PathId = PathId(0);
 /// Two nodes, and the datagrams between them.
 struct Pair {
     nodes: [Node; 2],
-    flying: Flying,
+    in_flight: InFlight,
     sent: u64,
-    /// Whether the second node is there.
+    /// Whether the second node runs.
     present: bool,
     /// Whether the first path is cut.
     cut: bool,
@@ -22,7 +22,7 @@ impl Pair {
         let liveness = Some(LivenessConfig::default());
         Self {
             nodes: [watched("a", "b", liveness), watched("b", "a", liveness)],
-            flying: Flying::new(),
+            in_flight: InFlight::new(),
             sent: 0,
             present: false,
             cut: false,
@@ -35,7 +35,8 @@ impl Pair {
                 Some(due) if who == 0 || self.present => due.at,
                 _ => Time::MAX,
             };
-            let Some((at, who, wake)) = next_wake([0, 1].map(due), &mut self.flying, until) else {
+            let Some((at, who, wake)) = next_event([0, 1].map(due), &mut self.in_flight, until)
+            else {
                 return;
             };
             self.wake(at, who, wake);
@@ -48,7 +49,7 @@ impl Pair {
             self.sent += 1;
             if self.present && !(self.cut && path == FIRST) {
                 let key = (now + DELAY, self.sent);
-                self.flying.insert(key, (1 - who, path, datagram));
+                self.in_flight.insert(key, (1 - who, path, datagram));
             }
         }
     }
@@ -63,10 +64,10 @@ fn at(ms: u64) -> Time {
 }
 
 #[test]
-fn no_heartbeat_leaves_before_there_is_a_session_and_then_they_do_at_once() {
+fn heartbeats_start_as_soon_as_the_session_is_established() {
     let mut pair = Pair::new();
     pair.run(at(60_000));
-    // Initiations alone, and nothing waits: the queue is for packets.
+    // Initiations only, and nothing is queued: the queue is for packets.
     let initiated = pair.nodes[0].tunnel.counters().initiated;
     assert_eq!(pair.sent, 2 * initiated);
     assert_eq!(pair.nodes[0].events, []);
@@ -82,7 +83,7 @@ fn no_heartbeat_leaves_before_there_is_a_session_and_then_they_do_at_once() {
 }
 
 #[test]
-fn a_path_that_is_cut_is_left_while_the_session_stands_and_used_again() {
+fn a_path_that_fails_is_avoided_within_the_session_and_used_again_later() {
     let mut pair = Pair::new();
     pair.present = true;
     pair.run(at(10_000));
@@ -103,5 +104,5 @@ fn a_path_that_is_cut_is_left_while_the_session_stands_and_used_again() {
     pair.run(at(30_000));
     assert_eq!(pair.state(FIRST), PathState::Live);
     let established = pair.nodes[0].tunnel.counters().established;
-    assert_eq!(established, 1, "no handshake was needed");
+    assert_eq!(established, 1, "no further handshake");
 }

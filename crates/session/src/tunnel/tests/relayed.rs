@@ -1,4 +1,4 @@
-//! Two nodes whose second path, or only one, goes by a relay.
+//! Two nodes whose second path uses a relay.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::*;
 use crate::relay::{self, Relay, RelayConfig, Side};
 
 const DIRECT: PathId = PathId(0);
-const BY_RELAY: PathId = PathId(1);
+const RELAYED: PathId = PathId(1);
 
-/// Who sends and takes datagrams.
+/// A sender or receiver of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Node(usize),
@@ -21,15 +21,15 @@ enum Who {
 struct Site {
     nodes: [Node; 2],
     relay: Relay<usize>,
-    flying: BTreeMap<(Time, u64), (Who, Who, PathId, Bytes)>,
+    in_flight: BTreeMap<(Time, u64), (Who, Who, PathId, Bytes)>,
     sent: u64,
     is_direct_cut: bool,
-    is_relay_away: bool,
-    /// What the relay opened and sent on, as it is between them.
-    by_relay: Vec<Bytes>,
+    is_relay_unreachable: bool,
+    /// The datagrams that the relay sent.
+    relayed_datagrams: Vec<Bytes>,
 }
 
-fn relayed(own: &str, peer: &str, seed: u64) -> Node {
+fn relayed_node(own: &str, peer: &str, seed: u64) -> Node {
     let mut node = watched(own, peer, Some(LivenessConfig::default()));
     let session = SessionConfig {
         private_key: key(own),
@@ -41,25 +41,26 @@ fn relayed(own: &str, peer: &str, seed: u64) -> Node {
     };
     let session = session.with_relay(key("relay").public());
     let entropy = Box::new(Seed(3 + seed).stream(own));
-    node.tunnel.add_relay(BY_RELAY, session, entropy);
+    node.tunnel.add_relay(RELAYED, session, entropy);
     node
 }
 
-/// A relay begins no handshake: it waits for a node whose clock is behind, until that is set.
+/// A relay initiates no handshake, so a node whose clock is behind has no session with it until the
+/// clock is set.
 #[test]
-fn a_node_whose_clock_is_set_ahead_joins_the_relay() {
+fn a_node_whose_clock_is_set_ahead_gets_a_session_with_the_relay() {
     let hour = 3600 * 1_000_000_000;
     let mut site = Site::new();
     site.is_direct_cut = true;
-    site.nodes[0] = relayed("a", "b", hour);
+    site.nodes[0] = relayed_node("a", "b", hour);
     site.run(at(10_000));
-    let joined = |site: &Site| site.relay.is_established(Side::First);
+    let has_session = |site: &Site| site.relay.is_established(Side::First);
     let is_answered = |site: &Site| {
-        let session = site.nodes[0].tunnel.relay(BY_RELAY);
+        let session = site.nodes[0].tunnel.relay(RELAYED);
         session.is_some_and(Session::is_established)
     };
-    assert!(joined(&site) && is_answered(&site));
-    site.nodes[0] = relayed("a", "b", 1);
+    assert!(has_session(&site) && is_answered(&site));
+    site.nodes[0] = relayed_node("a", "b", 1);
     site.run(at(40_000));
     assert!(!is_answered(&site));
     site.wake_node(at(40_000), 0, Wake::Input(Input::WallClock(2 * hour)));
@@ -83,25 +84,25 @@ fn fresh_relay(seed: u64) -> Relay<usize> {
 impl Site {
     fn new() -> Self {
         Self {
-            nodes: [relayed("a", "b", 0), relayed("b", "a", 0)],
+            nodes: [relayed_node("a", "b", 0), relayed_node("b", "a", 0)],
             relay: fresh_relay(10),
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             sent: 0,
             is_direct_cut: false,
-            is_relay_away: false,
-            by_relay: Vec::new(),
+            is_relay_unreachable: false,
+            relayed_datagrams: Vec::new(),
         }
     }
 
     fn send(&mut self, now: Time, from: Who, to: Who, path: PathId, datagram: Bytes) {
         let is_lost = match path {
             DIRECT => self.is_direct_cut,
-            _ => self.is_relay_away,
+            _ => self.is_relay_unreachable,
         };
         self.sent += 1;
         if !is_lost {
             let key = (now + DELAY, self.sent);
-            self.flying.insert(key, (from, to, path, datagram));
+            self.in_flight.insert(key, (from, to, path, datagram));
         }
     }
 
@@ -118,14 +119,14 @@ impl Site {
 
     fn wake_relay(&mut self, now: Time, wake: Wake<relay::Input<usize>>) {
         let mut out = Vec::new();
-        step(&mut self.relay, now, wake, &mut |said| {
-            if let relay::Output::Send { to, datagram } = said {
+        step(&mut self.relay, now, wake, &mut |output| {
+            if let relay::Output::Send { to, datagram } = output {
                 out.push((to, datagram));
             }
         });
         for (to, datagram) in out {
-            self.by_relay.push(datagram.clone());
-            self.send(now, Who::Relay, Who::Node(to), BY_RELAY, datagram);
+            self.relayed_datagrams.push(datagram.clone());
+            self.send(now, Who::Relay, Who::Node(to), RELAYED, datagram);
         }
     }
 
@@ -134,13 +135,13 @@ impl Site {
             let due = |deadline: Option<Deadline>| deadline.map_or(Time::MAX, |due| due.at);
             let nodes = [0, 1].map(|who| due(self.nodes[who].tunnel.deadline()));
             let relay = due(self.relay.deadline());
-            let arrival = self.flying.keys().next().map_or(Time::MAX, |key| key.0);
+            let arrival = self.in_flight.keys().next().map_or(Time::MAX, |key| key.0);
             let next = nodes[0].min(nodes[1]).min(relay).min(arrival);
             if next > until {
                 return;
             }
             if arrival == next {
-                let (_, (from, to, path, datagram)) = self.flying.pop_first().unwrap();
+                let (_, (from, to, path, datagram)) = self.in_flight.pop_first().unwrap();
                 match (from, to) {
                     (_, Who::Node(who)) => {
                         let input = Input::Datagram { path, datagram };
@@ -166,7 +167,7 @@ impl Site {
         self.wake_node(now, 0, Wake::Input(packet));
     }
 
-    /// Sends packets from `now` on, one in 50 ms, and gives those that arrived.
+    /// Sends packets from `now` on, one every 50 ms, and returns those that arrived.
     fn offer_many(&mut self, now: Time, count: u8) -> Vec<Bytes> {
         self.nodes[1].packets.clear();
         for number in 0..count {
@@ -186,36 +187,36 @@ fn packets(count: u8) -> Vec<Bytes> {
 }
 
 #[test]
-fn packets_cross_by_the_relay_where_there_is_no_other_way() {
+fn packets_cross_through_the_relay_if_there_is_no_direct_path() {
     let mut site = Site::new();
     site.is_direct_cut = true;
-    // The first tries meet at the relay, and one node's may come there before the other has joined.
+    // One node's first initiation may reach the relay before the other node has a session with it.
     site.run(at(900));
     let is_established = |node: &Node| node.tunnel.is_established();
     assert!(site.nodes.iter().all(is_established));
-    let before = site.by_relay.len();
+    let before = site.relayed_datagrams.len();
     assert_eq!(site.offer_many(at(1_000), 20), packets(20));
-    assert!(site.by_relay.len() > before + 20);
+    assert!(site.relayed_datagrams.len() > before + 20);
     let forwarded = site.relay.traffic(Side::First).forwarded;
     assert!(forwarded > 20, "{forwarded}");
-    let health = site.nodes[0].tunnel.health(BY_RELAY).unwrap();
+    let health = site.nodes[0].tunnel.health(RELAYED).unwrap();
     assert_eq!(health.rtt, Some(DELAY * 4), "two hops each way");
 }
 
 #[test]
-fn a_path_by_a_relay_carries_copies_like_any_other() {
+fn a_relayed_path_carries_copies_like_any_other() {
     let mut site = Site::new();
     site.run(at(1_000));
     assert_eq!(site.offer_many(at(1_000), 20), packets(20));
     site.is_direct_cut = true;
     assert_eq!(site.offer_many(at(5_000), 20), packets(20), "none is lost");
     site.is_direct_cut = false;
-    site.is_relay_away = true;
+    site.is_relay_unreachable = true;
     assert_eq!(site.offer_many(at(9_000), 20), packets(20), "none is lost");
 }
 
 #[test]
-fn a_relay_that_starts_anew_is_joined_again() {
+fn a_restarted_relay_gets_new_sessions() {
     let mut site = Site::new();
     site.is_direct_cut = true;
     site.run(at(1_000));
@@ -230,13 +231,13 @@ fn a_relay_that_starts_anew_is_joined_again() {
     let established = site.nodes[0].tunnel.counters().established;
     assert!(
         established <= 2,
-        "the session with the peer outlives it: {established}"
+        "the session with the peer survives: {established}"
     );
 }
 
-/// Heartbeats tell sooner than the session with the relay that nothing comes back.
+/// Heartbeats detect the silence sooner than the session with the relay.
 #[test]
-fn a_relay_that_starts_anew_is_joined_as_soon_as_the_path_is_silent() {
+fn a_restarted_relay_gets_new_sessions_as_soon_as_the_path_is_silent() {
     let mut site = Site::new();
     site.is_direct_cut = true;
     site.run(at(1_000));
@@ -245,49 +246,49 @@ fn a_relay_that_starts_anew_is_joined_as_soon_as_the_path_is_silent() {
     let arrived = site.offer_many(at(5_000), 60);
     assert!(arrived.len() >= 50, "{} of 60", arrived.len());
     assert_eq!(site.offer_many(at(10_000), 20), packets(20));
-    // One that is merely cut off is not asked without end.
+    // An unreachable relay is retried with backoff.
     let before = site.nodes[0]
         .tunnel
-        .relay(BY_RELAY)
+        .relay(RELAYED)
         .unwrap()
         .counters()
         .initiated;
-    site.is_relay_away = true;
+    site.is_relay_unreachable = true;
     site.offer_many(at(12_000), 200);
-    let tries = site.nodes[0]
+    let attempts = site.nodes[0]
         .tunnel
-        .relay(BY_RELAY)
+        .relay(RELAYED)
         .unwrap()
         .counters()
         .initiated
         - before;
-    assert!((1..=6).contains(&tries), "{tries} in 11 s");
+    assert!((1..=6).contains(&attempts), "{attempts} in 11 s");
 }
 
-/// A relay has a session with each node, and sees what they send to each other only as it is sealed.
+/// A relay receives the datagrams of the nodes' session only sealed.
 #[test]
-fn a_relay_neither_reads_nor_makes_nor_repeats_what_nodes_say() {
+fn a_relay_can_neither_read_nor_forge_nor_replay() {
     let mut site = Site::new();
     site.is_direct_cut = true;
     assert_eq!(site.offer_many(at(1_000), 5), packets(5));
     let clear = udp_packet(3);
     let is_in = |datagram: &Bytes| datagram.windows(40).any(|part| part == &clear[40..80]);
-    assert!(!site.by_relay.iter().any(is_in));
-    // A relay that is bad hands over what it has made up, and what it has handed over before.
+    assert!(!site.relayed_datagrams.iter().any(is_in));
+    // A malicious relay forwards forged datagrams and replays.
     let now = at(20_000);
     let (mut sealed, session) = (None, &mut site.nodes[0].tunnel.session);
-    session.seal(now, BY_RELAY, b"frame", &mut |said| {
-        if let session::Output::Send { datagram, .. } = said {
+    session.seal(now, RELAYED, b"frame", &mut |output| {
+        if let session::Output::Send { datagram, .. } = output {
             sealed = Some(datagram);
         }
     });
     let sealed = sealed.unwrap();
     let tunnel = &mut site.nodes[1].tunnel;
     let mut hand_over = |datagram: &[u8]| {
-        let mut said = Vec::new();
-        tunnel.on_sealed(now, BY_RELAY, datagram, &mut |output| said.push(output));
+        let mut outputs = Vec::new();
+        tunnel.on_sealed(now, RELAYED, datagram, &mut |output| outputs.push(output));
         let is_new = |output: &Output| matches!(output, Output::Authenticated { .. });
-        said.iter().any(is_new)
+        outputs.iter().any(is_new)
     };
     assert!(hand_over(&sealed));
     for bad in [&sealed[..], &sealed[1..], b"forged", &[3; 60], &[1; 126]] {
@@ -296,9 +297,9 @@ fn a_relay_neither_reads_nor_makes_nor_repeats_what_nodes_say() {
 }
 
 #[test]
-fn what_a_tunnel_holds_for_relays_is_bounded() {
+fn the_memory_for_relays_is_bounded() {
     let mut site = Site::new();
-    (site.is_direct_cut, site.is_relay_away) = (true, true);
+    (site.is_direct_cut, site.is_relay_unreachable) = (true, true);
     for number in 0..200 {
         site.offer(at(1_000 * u64::from(number)), number);
         let tunnel = &site.nodes[0].tunnel;

@@ -1,21 +1,22 @@
-//! A node that starts anew, and numbers its packets from the first again.
+//! A node that restarts, and numbers its packets from the first again.
 
 use std::sync::mpsc::channel;
 
 use super::*;
 use crate::record::Replay;
 
-/// By how much the clock of a node may be behind: one without a clock of its own begins in 1970.
+/// The lag of a node's clock in nanoseconds: a machine without a battery-backed clock starts in
+/// 1970.
 const BEHIND: u64 = 1_790_000_000_000_000_000;
-/// How much longer than the first the second path is.
+/// The additional delay of the second path.
 const LAG: Duration = Duration::from_millis(300);
 const MS: Duration = Duration::from_millis(1);
 
-/// Two nodes, what is under way between them, and what each has got.
+/// Two nodes, and the datagrams in flight between them.
 struct Pair {
     now: Time,
     nodes: [Node; 2],
-    flying: Flying,
+    in_flight: InFlight,
     sent: u64,
 }
 
@@ -32,7 +33,7 @@ fn config(first_sequence: u64) -> EndpointConfig {
     }
 }
 
-/// Node `who`, whose wall clock shows `wall` at time zero, with random numbers of its own.
+/// Node `who`, whose wall clock shows `wall` at time zero, with its own random stream.
 fn start(who: usize, wall: u64, first_sequence: u64) -> Node {
     let name = |who: usize| ["a", "b"][who];
     let session = SessionConfig {
@@ -53,12 +54,12 @@ fn start(who: usize, wall: u64, first_sequence: u64) -> Node {
 }
 
 impl Pair {
-    /// Both nodes, which number their packets from `first_sequence`.
+    /// Two nodes that number their packets from `first_sequence`.
     fn new(first_sequence: u64) -> Self {
         Self {
             now: Time::ZERO,
             nodes: [0, 1].map(|who| start(who, BEHIND, first_sequence)),
-            flying: Flying::new(),
+            in_flight: InFlight::new(),
             sent: 0,
         }
     }
@@ -67,7 +68,7 @@ impl Pair {
         for (path, datagram) in self.nodes[who].wake(self.now, wake) {
             self.sent += 1;
             let at = self.now + DELAY + LAG * u64::from(path.0);
-            self.flying
+            self.in_flight
                 .insert((at, self.sent), (1 - who, path, datagram));
         }
     }
@@ -79,7 +80,7 @@ impl Pair {
                 let due = self.nodes[who].tunnel.deadline();
                 due.map_or(Time::MAX, |due| due.at)
             });
-            let Some((at, who, wake)) = next_wake(due, &mut self.flying, until) else {
+            let Some((at, who, wake)) = next_event(due, &mut self.in_flight, until) else {
                 self.now = until;
                 return;
             };
@@ -88,8 +89,8 @@ impl Pair {
         }
     }
 
-    /// Both ends send `count` packets, one each 100 ms, that begin with `first`.
-    fn talk(&mut self, first: u8, count: u8) {
+    /// Both nodes send `count` packets, one every 100 ms, numbered from `first`.
+    fn exchange_packets(&mut self, first: u8, count: u8) {
         for number in first..first + count {
             for who in [0, 1] {
                 self.wake(who, Wake::Input(Input::Packet(udp_packet(number))));
@@ -98,7 +99,7 @@ impl Pair {
         }
     }
 
-    /// Node 0 ends without a word and starts anew, with packet 0; gives what was delivered to it before.
+    /// Node 0 crashes and restarts, with packet 0; returns the packets delivered to it before.
     fn restart(&mut self, wall: u64) -> Vec<Bytes> {
         std::mem::replace(&mut self.nodes[0], start(0, wall, 0)).packets
     }
@@ -108,39 +109,40 @@ fn packets(first: u8, count: u8) -> Vec<Bytes> {
     (first..first + count).map(udp_packet).collect()
 }
 
-/// Its handshakes count as replays; the peer, which hears nothing, begins one.
+/// Its initiations are rejected as replays, until the peer initiates after the silence timeout.
 #[test]
-fn a_node_whose_clock_is_behind_is_heard_once_the_peer_has_begun() {
+fn a_restarted_node_whose_clock_is_behind_answers_the_peers_initiation() {
     let mut pair = Pair::new(1 << 40);
     pair.run(MS * 1000);
-    pair.talk(0, 40);
+    pair.exchange_packets(0, 40);
     assert_eq!(pair.nodes[1].packets, packets(0, 40));
     let before = pair.restart(1);
     assert_eq!(before, packets(0, 40));
-    // Until the peer takes the keys for lost, and a handshake.
-    pair.talk(40, 110);
+    // Until the silence timeout of the peer, and a handshake.
+    pair.exchange_packets(40, 110);
     let stale = pair.nodes[1]
         .tunnel
         .counters()
         .rejected(Reject::StaleTimestamp);
     assert!(stale > 0, "the clock is behind");
-    let got = [0, 1].map(|who| pair.nodes[who].packets.len());
-    pair.talk(150, 50);
+    let before = [0, 1].map(|who| pair.nodes[who].packets.len());
+    pair.exchange_packets(150, 50);
     pair.run(MS * 1000);
     for who in [0, 1] {
-        let after = &pair.nodes[who].packets[got[who]..];
+        let after = &pair.nodes[who].packets[before[who]..];
         assert_eq!(after, packets(150, 50), "node {who}");
     }
 }
 
-/// Its first packets come under new keys while the last copies of the one before are still on the longer path.
+/// Its first packets arrive under new keys while copies of its previous instance are still on the
+/// longer path.
 #[test]
-fn no_copy_of_before_a_restart_is_delivered_again_after_it() {
+fn no_copy_from_before_a_restart_is_delivered_after_it() {
     let mut pair = Pair::new(0);
     pair.run(MS * 1000);
-    pair.talk(0, 20);
+    pair.exchange_packets(0, 20);
     pair.restart(2 * BEHIND);
-    pair.talk(20, 20);
+    pair.exchange_packets(20, 20);
     pair.run(MS * 1000);
     assert_eq!(pair.nodes[1].packets, packets(0, 40));
     let late = pair.nodes[1].tunnel.counters();
@@ -148,13 +150,13 @@ fn no_copy_of_before_a_restart_is_delivered_again_after_it() {
 }
 
 #[test]
-fn both_nodes_may_start_anew_at_once() {
+fn both_nodes_may_restart_at_once() {
     let mut pair = Pair::new(0);
     pair.run(MS * 1000);
-    pair.talk(0, 20);
+    pair.exchange_packets(0, 20);
     pair.nodes = [1, 2].map(|wall| start(usize::from(wall == 2), wall, 0));
     pair.run(MS * 1000);
-    pair.talk(20, 20);
+    pair.exchange_packets(20, 20);
     pair.run(MS * 1000);
     for who in [0, 1] {
         assert_eq!(pair.nodes[who].packets, packets(20, 20), "node {who}");
@@ -162,20 +164,23 @@ fn both_nodes_may_start_anew_at_once() {
 }
 
 #[test]
-fn what_the_other_node_decides_then_is_recorded_and_decided_again() {
+fn a_recording_of_a_peer_restart_replays() {
     let mut pair = Pair::new(0);
     let (entries, recording) = channel();
     let recorder = Box::new(move |entry| entries.send(entry).unwrap());
     pair.nodes[1].tunnel.recorder = Some(recorder);
     pair.run(MS * 1000);
-    pair.talk(0, 20);
+    pair.exchange_packets(0, 20);
     pair.restart(2 * BEHIND);
-    pair.talk(20, 20);
+    pair.exchange_packets(20, 20);
     drop(pair);
     let entries: Vec<Entry> = recording.iter().collect();
-    let told = Wake::Input(endpoint::Input::PeerRestarted);
-    let times = entries.iter().filter(|entry| entry.wake == told).count();
-    assert_eq!(times, 1, "only of the restart");
+    let restarted = Wake::Input(endpoint::Input::PeerRestarted);
+    let times = entries
+        .iter()
+        .filter(|entry| entry.wake == restarted)
+        .count();
+    assert_eq!(times, 1, "once per restart");
     let mut replay = Replay::new(&config(0)).unwrap();
     for entry in entries {
         let read = serde_json::to_string(&entry).unwrap();

@@ -1,22 +1,23 @@
-//! Two nodes between which the paths are narrower than their interfaces.
+//! Two nodes with paths whose MTU is smaller than that of their interfaces.
 
 use polypath_core::pmtu::{MtuState, STEP};
 
 use super::*;
 
-/// What the interfaces let through, in bytes.
-const ROOM: u16 = 1421;
+/// The longest packet that the interfaces accept, in bytes.
+const INTERFACE_MTU: u16 = 1421;
 
 /// Two nodes, and the datagrams between them.
 struct Pair {
     nodes: [Node; 2],
-    flying: Flying,
+    in_flight: InFlight,
     sent: u64,
     /// The longest datagram that crosses on each path, in bytes.
     longest: [usize; 2],
-    /// How long a datagram is under way on each path.
+    /// The one-way delay of each path.
     delays: [Duration; 2],
-    too_long: Vec<(Bytes, u16)>,
+    /// Packets reported as too big, with the reported MTU.
+    too_big: Vec<(Bytes, u16)>,
 }
 
 impl Pair {
@@ -29,11 +30,11 @@ impl Pair {
         let node = |own, peer| node_with(own, peer, policy, Limits::default(), liveness);
         let mut pair = Self {
             nodes: [node("a", "b"), node("b", "a")],
-            flying: Flying::new(),
+            in_flight: InFlight::new(),
             sent: 0,
             longest,
             delays,
-            too_long: Vec::new(),
+            too_big: Vec::new(),
         };
         for path in [0, 1].map(PathId) {
             pair.wake(Time::ZERO, 0, Wake::Input(interface_mtu(path, false)));
@@ -49,7 +50,8 @@ impl Pair {
                     .deadline()
                     .map_or(Time::MAX, |d| d.at)
             };
-            let Some((at, who, wake)) = next_wake([0, 1].map(due), &mut self.flying, until) else {
+            let Some((at, who, wake)) = next_event([0, 1].map(due), &mut self.in_flight, until)
+            else {
                 return;
             };
             self.wake(at, who, wake);
@@ -59,20 +61,20 @@ impl Pair {
     fn wake(&mut self, now: Time, who: usize, wake: Wake<Input>) {
         let node = &mut self.nodes[who];
         let mut datagrams = Vec::new();
-        step(&mut node.tunnel, now, wake, &mut |said| match said {
+        step(&mut node.tunnel, now, wake, &mut |output| match output {
             Output::Datagram { path, datagram } | Output::Reply { path, datagram } => {
                 datagrams.push((path, datagram));
             }
             Output::Packet(packet) => node.packets.push(packet),
             Output::Event(event) => node.events.push(event),
-            Output::PacketTooBig { packet, mtu } => self.too_long.push((packet, mtu)),
+            Output::PacketTooBig { packet, mtu } => self.too_big.push((packet, mtu)),
             _ => {}
         });
         for (path, datagram) in datagrams {
             self.sent += 1;
             if datagram.len() <= self.longest[path.index()] {
                 let key = (now + self.delays[path.index()], self.sent);
-                self.flying.insert(key, (1 - who, path, datagram));
+                self.in_flight.insert(key, (1 - who, path, datagram));
             }
         }
     }
@@ -83,13 +85,13 @@ impl Pair {
         self.run(now + DELAY);
     }
 
-    /// The paths on which data left since the last packet was sent.
+    /// The paths that carried data since the last packet was sent.
     fn used(&self) -> Vec<PathId> {
-        self.left(FrameKind::Data)
+        self.paths_of(FrameKind::Data)
     }
 
-    /// The paths on which frames of a kind left since the last packet was sent.
-    fn left(&self, of: FrameKind) -> Vec<PathId> {
+    /// The paths that carried frames of a kind since the last packet was sent.
+    fn paths_of(&self, of: FrameKind) -> Vec<PathId> {
         let on = |event: &Event| match event {
             Event::FrameOut { path, kind, .. } if *kind == of => Some(*path),
             _ => None,
@@ -101,7 +103,7 @@ impl Pair {
 fn interface_mtu(path: PathId, rerouted: bool) -> Input {
     Input::InterfaceMtu {
         path,
-        mtu: ROOM,
+        mtu: INTERFACE_MTU,
         rerouted,
     }
 }
@@ -126,14 +128,14 @@ fn sizes(packets: &[Bytes]) -> Vec<usize> {
 }
 
 #[test]
-fn a_packet_goes_where_it_fits_and_its_sender_hears_where_it_does_not() {
+fn a_packet_uses_the_paths_where_it_fits_and_its_sender_is_notified_if_none_does() {
     let mut pair = Pair::new([1472, 1272]);
     pair.run(at(10_000));
     let of = |pair: &Pair, path| pair.nodes[0].tunnel.path_mtu(PathId(path)).unwrap();
     let [wide, narrow] = [0, 1].map(|path| of(&pair, path));
     assert_eq!(
         (wide.state, wide.confirmed),
-        (MtuState::Complete, Some(ROOM))
+        (MtuState::Complete, Some(INTERFACE_MTU))
     );
     let found = usize::from(narrow.confirmed.unwrap());
     assert!(
@@ -143,21 +145,21 @@ fn a_packet_goes_where_it_fits_and_its_sender_hears_where_it_does_not() {
     pair.send(at(10_000), &packet(found, false));
     assert_eq!(pair.used(), [PathId(1), PathId(0)]);
     pair.send(at(10_100), &packet(found + 1, false));
-    assert_eq!(pair.used(), [PathId(0)], "the narrow path is left out");
+    assert_eq!(pair.used(), [PathId(0)], "not on the narrow path");
     assert_eq!(sizes(&pair.nodes[1].packets), [found, found + 1]);
     let long = packet(1430, false);
     pair.send(at(10_200), &long);
     assert_eq!(pair.used(), []);
-    assert_eq!(pair.too_long, [(long, ROOM)]);
+    assert_eq!(pair.too_big, [(long, INTERFACE_MTU)]);
     let reason = DropReason::TooLong;
     let dropped = Event::Dropped { reason, len: 1430 };
     assert!(pair.nodes[0].events.contains(&dropped));
-    // The other end was told no room, and asks for nothing.
+    // The other node has no interface MTU, and discovers nothing.
     assert_eq!(pair.nodes[1].tunnel.path_mtu(PathId(0)), None);
 }
 
 #[test]
-fn long_packets_take_another_path_than_the_active_one_and_short_ones_stay_on_it() {
+fn packets_too_long_for_the_active_path_use_another_one() {
     let (narrow, wide) = (PathId(0), PathId(1));
     let probing = PolicyConfig::ProbeAndSwitch { path: 0 };
     let mut pair = Pair::with(probing, [1272, 1472], [DELAY, DELAY * 4]);
@@ -169,7 +171,7 @@ fn long_packets_take_another_path_than_the_active_one_and_short_ones_stay_on_it(
         let expected = if is_long { wide } else { narrow };
         assert_eq!(pair.used(), [expected], "at {ms} ms");
         if number == 0 {
-            let pairs = pair.left(FrameKind::Pair);
+            let pairs = pair.paths_of(FrameKind::Pair);
             assert_eq!(pairs, [narrow, narrow, wide, wide]);
         }
         pair.run(at(ms + 49));
@@ -182,7 +184,7 @@ fn long_packets_take_another_path_than_the_active_one_and_short_ones_stay_on_it(
 }
 
 #[test]
-fn what_may_be_fragmented_is_and_nobody_hears_of_it() {
+fn fragmentable_packets_are_fragmented_without_notification() {
     let mut pair = Pair::new([1272, 1272]);
     pair.run(at(10_000));
     pair.nodes[1].packets.clear();
@@ -198,24 +200,24 @@ fn what_may_be_fragmented_is_and_nobody_hears_of_it() {
     let first = (limit - 20) / 8 * 8 + 20;
     let arrived = sizes(&pair.nodes[1].packets);
     assert_eq!(arrived, [first, 1400 - first + 20]);
-    assert_eq!(pair.too_long, []);
+    assert_eq!(pair.too_big, []);
 }
 
 #[test]
-fn nobody_is_told_a_limit_that_a_search_may_raise() {
+fn no_mtu_is_reported_while_discovery_may_raise_it() {
     let mut pair = Pair::new([1472, 1472]);
     pair.run(at(2_000));
     pair.longest = [1272, 1272];
     let long = packet(1400, false);
     let mut now = at(2_000);
-    let is_known = |pair: &Pair| !pair.too_long.is_empty();
+    let is_known = |pair: &Pair| !pair.too_big.is_empty();
     while !is_known(&pair) {
         assert!(now < at(60_000));
         now += Duration::from_millis(50);
         pair.run(now);
         pair.send(now, &long);
     }
-    let limit = usize::from(pair.too_long[0].1);
+    let limit = usize::from(pair.too_big[0].1);
     assert!(
         (1221 - usize::from(STEP)..=1221).contains(&limit),
         "{limit}"
@@ -223,18 +225,18 @@ fn nobody_is_told_a_limit_that_a_search_may_raise() {
 }
 
 #[test]
-fn a_path_that_goes_by_another_way_carries_what_that_does_at_once() {
+fn a_rerouted_path_restarts_mtu_discovery() {
     let mut pair = Pair::new([1272, 1272]);
     pair.run(at(10_000));
     let of = |pair: &Pair| pair.nodes[0].tunnel.path_mtu(PathId(1)).unwrap();
     assert!(of(&pair).confirmed.unwrap() <= 1221);
     pair.longest[1] = 1472;
-    // The room is the same, and what is under way to an answer is of the old way.
+    // The interface MTU is unchanged, so the discovered MTU is kept.
     pair.wake(at(10_000), 0, Wake::Input(interface_mtu(PathId(1), false)));
     pair.run(at(15_000));
     assert!(of(&pair).confirmed.unwrap() <= 1221);
     pair.wake(at(15_000), 0, Wake::Input(interface_mtu(PathId(1), true)));
     pair.run(at(16_000));
     let found = (of(&pair).state, of(&pair).confirmed);
-    assert_eq!(found, (MtuState::Complete, Some(ROOM)));
+    assert_eq!(found, (MtuState::Complete, Some(INTERFACE_MTU)));
 }
