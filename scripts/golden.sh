@@ -40,8 +40,8 @@ trace() { # PROGRAM FOLDER
 
 # The names of today for what is in the folder $1: keys and values of JSON, and columns of CSV files.
 rename_keys() { # FOLDER
-  awk -F'\t' '!/^#/ && NF == 3 { printf "s/\"%s\"/\"%s\"/g\n", $2, $3 }' "$renamed" >"$here/json.sed"
-  awk -F'\t' '!/^#/ && NF == 3 { printf "1s/(^|,)%s(,|$)/\\1%s\\2/g\n", $2, $3 }' "$renamed" >"$here/csv.sed"
+  awk -F'\t' '$1 == "report" || $1 == "events" { printf "s/\"%s\"/\"%s\"/g\n", $2, $3 }' "$renamed" >"$here/json.sed"
+  awk -F'\t' '$1 == "csv" { printf "1s/(^|,)%s(,|$)/\\1%s\\2/g\n", $2, $3 }' "$renamed" >"$here/csv.sed"
   find "$1" -name '*.csv' -exec sed -E -i -f "$here/csv.sed" {} +
   find "$1" \( -name '*.json' -o -name '*.events' \) -exec sed -i -f "$here/json.sed" {} +
 }
