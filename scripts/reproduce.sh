@@ -5,7 +5,7 @@ set -euo pipefail
 program=$1 out=$2
 "$program" reproduce --quick --fresh --out "$out" | tail -n 2
 open=$(jq -r '.[] | select(.figure != null)
-  | select(.verdict == "not run" or (.verdict == "differs" and .reason == "why is not known"))
+  | select(.verdict == "not run" or (.verdict == "differs" and .reason == "the reason is not known"))
   | "\(.claim): \(.verdict), \(.reason)"' "$out/claims.json")
 if [ -n "$open" ]; then
   printf 'reproduce: claims without an answer:\n%s\n' "$open" >&2

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use polypath_batch::PARTS;
+use polypath_claims::Progress;
 use polypath_core::time::Time;
-use polypath_papers::Progress;
 
 /// Redraws a second.
 const REDRAW_HZ: u8 = 5;

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use polypath_document::nearest;
-use polypath_papers::ledger::{CLAIMS, Ledger};
-use polypath_papers::{
-    Answer, Attempt, Figure, Findings, JOBS, MakeError, Measurement, OutputError, PAPERS, Scale,
-    answer, json, make, put, render, select, summary, write, write_book,
+use polypath_claims::ledger::{CLAIMS, Ledger};
+use polypath_claims::{
+    Answer, Attempt, BookOptions, FailedFigure, Figure, JOBS, MadeFigure, MakeError, MakeOptions,
+    Outcome, OutputError, Scale, answer, json, make, put, render, select, summary, write,
+    write_book,
 };
+use polypath_document::nearest;
+use polypath_papers::{PAPERS, SOURCES};
 
 use crate::failure::Failure;
 use crate::output::print;
@@ -67,39 +69,55 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .unwrap_or_else(|| folder(scale, &args.names));
     // Without `--out` the finished runs of a scale are one store, whatever is asked for.
     let store = args.out.clone().unwrap_or_else(|| folder(scale, &[]));
-    let kept = store.join(JOBS);
     if let Some(file) = [&out, &store].into_iter().find(|folder| folder.is_file()) {
         let file = file.display();
         return Err(Failure::input(format!(
             "{file} is a file; --out wants a folder"
         )));
     }
-    let attempts = make_all(&figures, (&ledger, scale), (kept, args.fresh), args.jobs)?;
+    let options = MakeOptions {
+        ledger: &ledger,
+        scale,
+        folder: store.join(JOBS),
+        fresh: args.fresh,
+        threads: args.jobs,
+        sources: SOURCES,
+    };
+    let attempts = make_all(&figures, &options)?;
     let made = written(&out, &figures, &attempts)?;
-    let unmade = unmade(&figures, &attempts);
-    let answers = answer(&ledger, &all, &made, &unmade, &args.names);
+    let failed = failed(&figures, &attempts);
+    let outcome = Outcome {
+        made: &made,
+        failed: &failed,
+    };
+    let answers = answer(&ledger, &all, outcome, &args.names);
     let text = json(&answers).context("writing the answers")?;
     put(&out, "claims.json", text.as_bytes())?;
     let ledger_name = match &args.ledger {
         Some(file) => format!("the ledger {}", file.display()),
         None => "its own ledger".to_owned(),
     };
-    let book = write_book(&out, (scale, &ledger_name), &made, &answers)?;
+    let book = BookOptions {
+        scale,
+        ledger: &ledger_name,
+        papers: &PAPERS,
+    };
+    let book = write_book(&out, book, &made, &answers)?;
     print(&match args.format {
         Format::Json => text,
         Format::Table => told(&answers, &book),
     })?;
-    Failure::combine(all_made(&unmade), all_answerable(&answers))
+    Failure::combine(all_made(&failed), all_answerable(&answers))
 }
 
 /// Fails where figures could not be made.
-fn all_made(unmade: &[(&Figure, &str)]) -> Result<(), Failure> {
-    if unmade.is_empty() {
+fn all_made(failed: &[FailedFigure<'_>]) -> Result<(), Failure> {
+    if failed.is_empty() {
         return Ok(());
     }
-    let lines = unmade.iter().map(|(figure, why)| {
-        let id = figure.id;
-        format!("{id} could not be made: {why}")
+    let lines = failed.iter().map(|failed| {
+        let FailedFigure { figure, error } = failed;
+        format!("{} could not be made: {error}", figure.id)
     });
     Err(Failure::run(lines.collect::<Vec<_>>().join("\n")))
 }
@@ -142,7 +160,7 @@ fn selected<'a>(
         let papers = ledger
             .claims
             .iter()
-            .map(polypath_papers::ledger::Claim::paper);
+            .map(polypath_claims::ledger::Claim::paper);
         let papers: BTreeSet<&str> = papers.collect();
         let figures = all.iter().map(|figure| figure.id);
         let others = claims.iter().chain(&papers).copied();
@@ -229,15 +247,10 @@ fn folder(scale: Scale, names: &[String]) -> PathBuf {
     PathBuf::from(words.fold(base.to_owned(), |folder, word| folder + &word))
 }
 
-fn make_all(
-    figures: &[&Figure],
-    what: (&Ledger, Scale),
-    kept: (PathBuf, bool),
-    jobs: Option<u16>,
-) -> Result<Vec<Attempt>, Failure> {
+fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();
     let interrupts = Interrupts::register().context("watching for signals")?;
-    let attempts = make(figures, what, kept, jobs, &mut |progress| {
+    let attempts = make(figures, options, &mut |progress| {
         interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
     });
@@ -245,26 +258,33 @@ fn make_all(
     Ok(attempts?)
 }
 
-type Made<'a> = (&'a Figure, &'a Findings, Vec<Measurement>);
-
-/// Writes the figures that were made, and gives each with its measurements as they were written.
+/// Writes the figures that were made and reads their measurements back.
 fn written<'a>(
     out: &Path,
     figures: &[&'a Figure],
     attempts: &'a [Attempt],
-) -> Result<Vec<Made<'a>>, Failure> {
+) -> Result<Vec<MadeFigure<'a>>, Failure> {
     let all = figures.iter().zip(attempts);
     let made = all.filter_map(|(figure, attempt)| Some((*figure, attempt.as_ref().ok()?)));
-    let made = made.map(|(figure, findings)| Ok((figure, findings, write(out, figure, findings)?)));
+    let made = made.map(|(figure, findings)| {
+        Ok(MadeFigure {
+            figure,
+            findings,
+            measurements: write(out, figure, findings)?,
+        })
+    });
     made.collect::<Result<Vec<_>, OutputError>>()
         .map_err(Failure::from)
 }
 
-/// The figures that could not be made, with why.
-fn unmade<'a>(figures: &[&'a Figure], attempts: &'a [Attempt]) -> Vec<(&'a Figure, &'a str)> {
+/// The figures that could not be made, with their errors.
+fn failed<'a>(figures: &[&'a Figure], attempts: &'a [Attempt]) -> Vec<FailedFigure<'a>> {
     let all = figures.iter().zip(attempts);
-    let unmade = all.filter_map(|(figure, attempt)| Some((*figure, attempt.as_ref().err()?)));
-    unmade.map(|(figure, why)| (figure, why.as_str())).collect()
+    let failed = all.filter_map(|(figure, attempt)| {
+        let error = attempt.as_ref().err()?;
+        Some(FailedFigure { figure, error })
+    });
+    failed.collect()
 }
 
 /// What a person is told.

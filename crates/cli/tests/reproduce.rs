@@ -15,7 +15,7 @@ use files::{content, written};
 use serde_json::Value;
 
 /// The ledger of the project.
-const LEDGER: &str = include_str!("../../papers/claims.toml");
+const LEDGER: &str = include_str!("../../claims/claims.toml");
 
 /// Figures that take no time.
 const CHEAP: [&str; 2] = ["ppd.overhead", "ppd.eq1"];

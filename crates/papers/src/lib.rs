@@ -1,34 +1,90 @@
-//! The papers that polypath implements: one module a paper, one function a figure or table, and the ledger of what
-//! they claim.
+//! The five papers that polypath implements: the figures that reproduce theirs, and the simulations behind them.
 //!
-//! A [`Figure`] is a function from a [`Study`] to [`Findings`]. It asks the study for [`Job`]s, pieces of simulation
-//! that are pure functions of their parameters; those that are not known yet are run, on several threads, and the
-//! function is called again until nothing is missing. What it finds are pictures, tables, and [`Measurement`]s, under
-//! the names that the rules of the ledger use.
+//! A [`Figure`](polypath_claims::Figure) is a function from a [`Study`](polypath_claims::Study) to
+//! [`Findings`](polypath_claims::Findings). The folder `jobs` has the simulations, the folder `figures` the functions
+//! that request them, draw their results and name the measurements that the ledger's rules use.
 
-mod answer;
-pub mod book;
-pub mod delay_centric;
-pub mod diversity;
-mod engine;
-mod estimates;
-mod figure;
-mod judge;
-pub mod ledger;
-mod measurement;
-pub mod multitcp;
-mod output;
-mod paper;
-mod pictures;
-pub mod ppd;
-pub mod psp;
-mod study;
+mod figures;
+mod jobs;
 
-pub use answer::{Answer, answer, json, render, summary};
-pub use engine::{Attempt, JOBS, MakeError, Progress, make, select};
-pub use figure::{Figure, Findings, Reason, Sheet};
-pub use judge::{JudgeError, Judgement, Ours, PartJudgement, Test, Verdict, judge};
-pub use measurement::{Measurement, Position, Sample, from_csv, to_csv};
-pub use output::{OutputError, put, write, write_book};
-pub use paper::{PAPERS, Paper};
-pub use study::{Job, JobError, Pending, SEED, Scale, Study};
+use polypath_claims::Paper;
+
+use crate::figures::{delay_centric, diversity, multitcp, ppd, psp};
+pub use crate::jobs::SOURCES;
+
+/// The papers and their figures.
+pub const PAPERS: [Paper; 5] = [
+    Paper {
+        id: "ppd",
+        title: "A Simulation Study of Packet Path Diversity for TCP File Transfer and Media Transport on the Internet",
+        authors: "E. Steinbach, Y. Liang and B. Girod",
+        figures: ppd::FIGURES,
+    },
+    Paper {
+        id: "multitcp",
+        title: "Multimedia Streaming Using Multiple TCP Connections",
+        authors: "S. Tullimas, T. Nguyen, R. Edgecombe and S. Cheung",
+        figures: multitcp::FIGURES,
+    },
+    Paper {
+        id: "diversity",
+        title: "Failure of TCP Congestion Control under Diversity Routing",
+        authors: "Y. Zhang, J. Chapin and V. W. S. Chan",
+        figures: diversity::FIGURES,
+    },
+    Paper {
+        id: "delay_centric",
+        title: "On the stability of multiple delay-centric multi-homed transmissions",
+        authors: "P. Mantovani Antunes, G. de Souza Miguel, C. M. Pedroso and E. Parente Ribeiro",
+        figures: delay_centric::FIGURES,
+    },
+    Paper {
+        id: "psp",
+        title: "Packet Spacing: An Enabling Mechanism for Delivering Multimedia Content in Computational Grids",
+        authors: "A. Feng, W. Feng and G. Belford, LACSI Symposium 2001",
+        figures: psp::FIGURES,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use polypath_claims::Figure;
+    use polypath_claims::ledger::{CLAIMS, Ledger};
+
+    use super::*;
+
+    fn figures() -> impl Iterator<Item = &'static Figure> {
+        PAPERS.iter().flat_map(|paper| paper.figures)
+    }
+
+    #[test]
+    fn every_claim_of_these_papers_is_answered_by_one_figure() {
+        let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+        let papers: BTreeSet<&str> = PAPERS.iter().map(|paper| paper.id).collect();
+        let claims = ledger.claims.iter();
+        let claims = claims.filter(|claim| papers.contains(claim.paper()));
+        let mut wanted: Vec<&str> = claims.map(|claim| claim.id.as_str()).collect();
+        let mut answered: Vec<&str> = figures()
+            .flat_map(|figure| figure.claims)
+            .copied()
+            .collect();
+        wanted.sort_unstable();
+        answered.sort_unstable();
+        assert_eq!(answered, wanted);
+    }
+
+    #[test]
+    fn every_figure_is_of_its_paper_and_in_the_guide() {
+        let guide = include_str!("../../../docs/reproduce.md");
+        for paper in &PAPERS {
+            for figure in paper.figures {
+                assert_eq!(figure.paper(), paper.id);
+                assert!(guide.contains(&format!("`{}`", figure.id)), "{}", figure.id);
+            }
+        }
+        let names: BTreeSet<&str> = figures().map(|figure| figure.id).collect();
+        assert_eq!(names.len(), figures().count(), "no two of one name");
+    }
+}

@@ -1,0 +1,239 @@
+//! The engine that makes figures: it collects the jobs they request, runs them on several threads and stores the results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_batch::{FileError, Lookup, PARTS, ResultCache, digest, parallel_map};
+
+use crate::figure::{Figure, Findings};
+use crate::ledger::Ledger;
+use crate::study::{JobError, Known, Missing, Pending, Scale, Study, Wanted};
+
+/// The name of the folder of job results, next to the book.
+pub const JOBS: &str = "jobs";
+
+/// How figures are made.
+#[derive(Clone, Debug)]
+pub struct MakeOptions<'a> {
+    /// The ledger, for values that papers state.
+    pub ledger: &'a Ledger,
+    /// How much is simulated.
+    pub scale: Scale,
+    /// The folder of job results.
+    pub folder: PathBuf,
+    /// Runs all jobs again instead of using stored results.
+    pub fresh: bool,
+    /// The number of threads; one per core by default.
+    pub threads: Option<u16>,
+    /// The digest of the sources of all jobs. Results that were stored with another digest are not used.
+    pub sources: &'a str,
+}
+
+/// The progress of a round of jobs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// The number of the round, from 1. Jobs of a later round need the results of earlier ones.
+    pub round: u32,
+    /// The finished jobs of this round.
+    pub finished: usize,
+    /// All jobs of this round.
+    pub jobs: usize,
+    /// The finished share of this round's work, from 0 to 1.
+    pub share: f64,
+}
+
+/// An error that stops all figures.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// A result cannot be read or stored.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A result does not have the type that the figure expects.
+    #[error("the result of {0} has no number where one is needed")]
+    Unreadable(String),
+}
+
+/// The findings of a figure, or the error of one of its jobs.
+pub type Attempt = Result<Findings, String>;
+
+/// Makes figures and returns an attempt for each, in their order. A failed job fails only the figures that need it.
+/// `on_progress` is called at least every 100 ms while jobs run.
+///
+/// # Errors
+/// If the folder cannot be read or written. Finished results stay stored.
+pub fn make(
+    figures: &[&Figure],
+    options: &MakeOptions<'_>,
+    on_progress: &mut impl FnMut(Progress),
+) -> Result<Vec<Attempt>, MakeError> {
+    let engine = Engine {
+        cache: ResultCache::open(options.folder.clone())?,
+        options,
+    };
+    let mut known = Known::new();
+    let mut outdated = BTreeSet::new();
+    let mut completed = BTreeSet::new();
+    let mut round = 0;
+    loop {
+        round += 1;
+        let (attempts, wanted) = engine.attempt(figures, &known);
+        if wanted.is_empty() {
+            engine.cache.remove_abandoned();
+            return Ok(attempts);
+        }
+        // A known result that is requested again could not be read: an earlier version stored it, so the job runs again.
+        for key in wanted.keys().filter(|key| known.contains_key(*key)) {
+            if completed.contains(key) {
+                return Err(MakeError::Unreadable(key.clone()));
+            }
+            outdated.insert(key.clone());
+        }
+        let is_usable = |key: &String| !options.fresh && !outdated.contains(key);
+        let missing = engine.load(wanted, &is_usable, &mut known)?;
+        if !missing.is_empty() {
+            let results = engine.run(&missing, &mut |progress| {
+                on_progress(Progress { round, ..progress });
+            })?;
+            completed.extend(results.keys().cloned());
+            known.extend(results);
+        }
+    }
+}
+
+struct Engine<'a> {
+    cache: ResultCache,
+    options: &'a MakeOptions<'a>,
+}
+
+impl Engine<'_> {
+    /// Calls every figure. Returns the attempts of those that completed or failed, and the jobs that the others need.
+    fn attempt(
+        &self,
+        figures: &[&Figure],
+        known: &Known,
+    ) -> (Vec<Attempt>, BTreeMap<String, Wanted>) {
+        let mut all_wanted = BTreeMap::new();
+        let mut attempts = Vec::new();
+        for figure in figures {
+            let mut study = Study::new(self.options.ledger, self.options.scale, known);
+            match (figure.make)(&mut study) {
+                Ok(findings) => attempts.push(Ok(findings)),
+                Err(Pending) => match study.into_missing() {
+                    Missing::Failed(error) => attempts.push(Err(error)),
+                    Missing::Wanted(wanted) => all_wanted.extend(wanted),
+                },
+            }
+        }
+        (attempts, all_wanted)
+    }
+
+    /// Loads stored results into `known`. Returns the other jobs, the longest first, so that the threads finish together.
+    fn load(
+        &self,
+        wanted: BTreeMap<String, Wanted>,
+        is_usable: &dyn Fn(&String) -> bool,
+        known: &mut Known,
+    ) -> Result<Vec<Wanted>, MakeError> {
+        let mut missing = Vec::new();
+        for (key, job) in wanted {
+            match self.cache.lookup(&digest(&key), &self.label(&key))? {
+                Lookup::Result(text) if is_usable(&key) => {
+                    known.insert(key, Ok(text));
+                }
+                _ => missing.push(job),
+            }
+        }
+        missing.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        Ok(missing)
+    }
+
+    /// Runs jobs and stores each result as soon as it is there. Errors are not stored, so failed jobs run again next time.
+    fn run(
+        &self,
+        wanted: &[Wanted],
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Known, MakeError> {
+        let parts: Vec<AtomicU64> = wanted.iter().map(|_| AtomicU64::new(0)).collect();
+        let work = |index: usize| {
+            let (job, parts) = (&wanted[index], &parts[index]);
+            let result = match (job.work)(parts) {
+                Ok(result) => {
+                    let (name, label) = (digest(&job.key), self.label(&job.key));
+                    Ok(self.cache.store(&name, &label, &result)?)
+                }
+                Err(error) => Err(failure(&job.key, &error)),
+            };
+            parts.store(PARTS, Ordering::Relaxed);
+            Ok::<_, FileError>((job.key.clone(), result))
+        };
+        let results = parallel_map(wanted.len(), self.options.threads, &work, &mut || {
+            on_progress(progress(wanted, &parts));
+        })?;
+        Ok(results.into_iter().collect())
+    }
+
+    /// The label of a stored result: the job and the sources that ran it.
+    fn label(&self, key: &str) -> String {
+        label(key, self.options.sources)
+    }
+}
+
+fn label(key: &str, sources: &str) -> String {
+    format!("{key} by {sources}")
+}
+
+/// The error of a job with its kind and parameters.
+fn failure(key: &str, error: &JobError) -> String {
+    let (kind, parameters) = key.split_once(' ').unwrap_or((key, ""));
+    format!("{kind}: {error} (its parameters: {parameters})")
+}
+
+fn progress(wanted: &[Wanted], parts: &[AtomicU64]) -> Progress {
+    let (mut done, mut all, mut finished) = (0.0, 0.0, 0);
+    for (job, parts) in wanted.iter().zip(parts) {
+        let parts = parts.load(Ordering::Relaxed).min(PARTS);
+        done += job.cost * parts as f64 / PARTS as f64;
+        all += job.cost;
+        finished += usize::from(parts == PARTS);
+    }
+    Progress {
+        round: 0,
+        finished,
+        jobs: wanted.len(),
+        share: if all > 0.0 { done / all } else { 0.0 },
+    }
+}
+
+/// Selects figures by the names of papers, figures and claims, in the order of `all`; without names, all of them.
+///
+/// # Errors
+/// The unknown names.
+pub fn select<'a>(
+    all: &[&'a Figure],
+    claims: &BTreeSet<&str>,
+    names: &[String],
+) -> Result<Vec<&'a Figure>, Vec<String>> {
+    let matches = |name: &str, figure: &Figure| {
+        figure.paper() == name || figure.id == name || figure.claims.contains(&name)
+    };
+    let is_paper = |name: &str| {
+        claims
+            .iter()
+            .any(|claim| claim.split('.').next() == Some(name))
+    };
+    let unknown = names.iter().filter(|name| {
+        let known = all.iter().any(|figure| matches(name, figure));
+        !known && !claims.contains(name.as_str()) && !is_paper(name)
+    });
+    let unknown: Vec<String> = unknown.cloned().collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    let is_selected =
+        |figure: &&&Figure| names.is_empty() || names.iter().any(|name| matches(name, figure));
+    Ok(all.iter().filter(is_selected).copied().collect())
+}
+
+#[cfg(test)]
+mod tests;

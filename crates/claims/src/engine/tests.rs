@@ -1,0 +1,194 @@
+use std::sync::atomic::AtomicU32;
+
+use serde::Serialize;
+
+use super::*;
+use crate::ledger::CLAIMS;
+use crate::measurement::Measurement;
+use crate::study::{Job, Pending};
+
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+const SOURCES: &str = "0123";
+
+fn options(ledger: &Ledger, folder: PathBuf) -> MakeOptions<'_> {
+    MakeOptions {
+        ledger,
+        scale: Scale::Quick,
+        folder,
+        fresh: false,
+        threads: Some(1),
+        sources: SOURCES,
+    }
+}
+
+/// Doubles a number.
+#[derive(Clone, Debug, Serialize)]
+struct Double(f64);
+
+impl Job for Double {
+    type Output = f64;
+
+    const KIND: &'static str = "double";
+
+    fn cost(&self) -> f64 {
+        self.0
+    }
+
+    fn run(&self, _: &AtomicU64) -> Result<f64, JobError> {
+        if self.0 < 0.0 {
+            return Err(JobError::Other("it is negative".to_owned()));
+        }
+        RUNS.fetch_add(1, Ordering::Relaxed);
+        Ok(2.0 * self.0)
+    }
+}
+
+fn of(value: f64) -> Findings {
+    let measurement = Measurement::exact("p.c", "x", "1", value);
+    Findings {
+        measurements: vec![measurement],
+        ..Findings::default()
+    }
+}
+
+/// Requests a third job that depends on the results of two.
+fn twice(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let halves = study.ask_all([Double(1.0), Double(2.0)])?;
+    study.ask(&Double(halves[0] + halves[1])).map(of)
+}
+
+fn negative(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    study.ask_all([Double(3.0), Double(-1.0)]).map(|_| of(0.0))
+}
+
+/// Fails before its second job.
+fn stopped(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let none = study.ask(&Double(-2.0))?;
+    study.ask(&Double(none)).map(of)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of figures")]
+fn ready(_: &mut Study<'_>) -> Result<Findings, Pending> {
+    Ok(of(12.0))
+}
+
+fn infinite(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    study.ask(&Double(f64::MAX)).map(of)
+}
+
+const fn figure(make: fn(&mut Study<'_>) -> Result<Findings, Pending>) -> Figure {
+    Figure {
+        id: "p.fig1",
+        title: "",
+        claims: &["p.c"],
+        make,
+    }
+}
+
+/// A single test, because it counts runs in a static.
+#[test]
+fn jobs_run_once_and_their_results_are_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = || dir.path().join(JOBS);
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let mut rounds = Vec::new();
+    let fresh = std::cell::Cell::new(false);
+    let mut run = |figure: &Figure, threads| {
+        make(
+            &[figure, figure],
+            &MakeOptions {
+                fresh: fresh.get(),
+                threads: Some(threads),
+                ..options(&ledger, folder())
+            },
+            &mut |progress| {
+                rounds.push((progress.round, progress.jobs));
+            },
+        )
+    };
+    let count = || RUNS.swap(0, Ordering::Relaxed);
+    let figure_of_three = figure(twice);
+    assert_eq!(
+        run(&figure_of_three, 2).unwrap(),
+        [Ok(of(12.0)), Ok(of(12.0))]
+    );
+    assert_eq!(count(), 3, "both figures share the jobs");
+    assert_eq!(
+        run(&figure_of_three, 1).unwrap(),
+        [Ok(of(12.0)), Ok(of(12.0))]
+    );
+    assert_eq!(count(), 0, "all results are stored");
+    let key = r"double 6.0";
+    let file = folder().join(format!("{}.json", digest(key)));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("12.0", "13.0")).unwrap();
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
+    assert_eq!(count(), 1, "the job of a changed result runs again");
+    let stale = ResultCache::open(folder()).unwrap();
+    stale
+        .store(&digest(key), &label(key, SOURCES), &"text".into())
+        .unwrap();
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
+    assert_eq!(count(), 1, "the job of an unreadable result runs again");
+    let mine = folder().join("mine.json");
+    std::fs::write(&mine, "{}").unwrap();
+    fresh.set(true);
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
+    assert_eq!(count(), 3, "all jobs run again");
+    fresh.set(false);
+    assert_eq!(run(&figure_of_three, 1).unwrap()[0], Ok(of(12.0)));
+    assert_eq!(count(), 0, "and the results are stored");
+    assert!(mine.exists(), "other files stay");
+    let made = run(&figure(negative), 1).unwrap();
+    let why = made[0].as_ref().unwrap_err();
+    assert_eq!(why, "double: it is negative (its parameters: -1.0)");
+    assert_eq!(
+        count(),
+        1,
+        "the others of the figure are done and the results are stored"
+    );
+    let error = run(&figure(infinite), 1).unwrap_err();
+    assert!(matches!(error, MakeError::Unreadable(_)), "{error}");
+    assert!(
+        rounds.contains(&(1, 2)) && rounds.contains(&(2, 1)),
+        "{rounds:?}"
+    );
+}
+
+#[test]
+fn a_failed_job_fails_only_the_figures_that_need_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
+    let made = make(
+        &[&figure(stopped), &figure(ready)],
+        &options(&ledger, dir.path().join(JOBS)),
+        &mut |_| {},
+    );
+    let made = made.unwrap();
+    let why = made[0].as_ref().unwrap_err();
+    assert!(why.contains("it is negative"), "{why}");
+    assert_eq!(made[1], Ok(of(12.0)));
+}
+
+#[test]
+fn figures_are_selected_by_paper_figure_and_claim() {
+    let one = figure(twice);
+    let other = Figure {
+        id: "q.fig1",
+        claims: &["q.c"],
+        ..one
+    };
+    let all = [&one, &other];
+    let claims = BTreeSet::from(["p.c", "q.c", "r.c"]);
+    let ids = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let selected = select(&all, &claims, &names);
+        selected.map(|figures| figures.iter().map(|f| f.id).collect::<Vec<_>>())
+    };
+    assert_eq!(ids(&[]), Ok(vec!["p.fig1", "q.fig1"]));
+    assert_eq!(ids(&["q"]), Ok(vec!["q.fig1"]));
+    assert_eq!(ids(&["q.c", "p.fig1"]), Ok(vec!["p.fig1", "q.fig1"]));
+    assert_eq!(ids(&["r.c"]), Ok(vec![]), "a claim without a figure");
+    assert_eq!(ids(&["p", "s"]), Err(vec!["s".to_owned()]));
+}

@@ -1,0 +1,192 @@
+//! Studies: what figures request, and the jobs that compute it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+
+use polypath_sim::RunError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::ledger::Ledger;
+
+/// The root of all seeds.
+pub const SEED: u64 = 1;
+
+/// A simulation that is a pure function of its parameters, all of which are in its serialised form.
+pub trait Job: Serialize + fmt::Debug + Clone + Send + Sync + 'static {
+    /// The result.
+    type Output: Serialize + DeserializeOwned;
+
+    /// The name of this kind of job.
+    const KIND: &'static str;
+
+    /// The approximate run time in seconds of one core. It affects only the order of jobs and the progress.
+    fn cost(&self) -> f64;
+
+    /// Runs the job and adds its progress to `parts`, [`PARTS`](polypath_batch::PARTS) in total.
+    ///
+    /// # Errors
+    /// If a run fails.
+    fn run(&self, parts: &AtomicU64) -> Result<Self::Output, JobError>;
+}
+
+/// The error of a job.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A generated scenario is invalid.
+    #[error(transparent)]
+    Scenario(#[from] polypath_document::Errors),
+    /// Any other error.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scale {
+    /// A few runs of each figure: minutes for all papers.
+    Quick,
+    /// The papers' sample sizes where a claim names them, and enough for 5 % elsewhere.
+    Full,
+}
+
+impl Scale {
+    /// Returns `quick` or `full`.
+    #[must_use]
+    pub fn pick<T>(self, quick: T, full: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// A figure needs a result that is not known, or that a failed job does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending;
+
+/// Runs a job and returns its result.
+type Work = Box<dyn Fn(&AtomicU64) -> Result<Value, JobError> + Send + Sync>;
+
+/// A requested job without a result.
+pub(crate) struct Wanted {
+    /// The kind and the parameters.
+    pub(crate) key: String,
+    pub(crate) cost: f64,
+    pub(crate) work: Work,
+}
+
+/// The results or errors of jobs by key.
+pub(crate) type Known = BTreeMap<String, Result<String, String>>;
+
+/// The reason why a figure is pending.
+pub(crate) enum Missing {
+    /// These jobs have to run first.
+    Wanted(BTreeMap<String, Wanted>),
+    /// The error of a job that the figure needs.
+    Failed(String),
+}
+
+/// The interface by which a figure requests the results of jobs.
+pub struct Study<'a> {
+    ledger: &'a Ledger,
+    scale: Scale,
+    known: &'a Known,
+    wanted: BTreeMap<String, Wanted>,
+    /// The error of the first failed job.
+    failed: Option<String>,
+}
+
+impl<'a> Study<'a> {
+    pub(crate) fn new(ledger: &'a Ledger, scale: Scale, known: &'a Known) -> Self {
+        Self {
+            ledger,
+            scale,
+            known,
+            wanted: BTreeMap::new(),
+            failed: None,
+        }
+    }
+
+    /// The value `index` that the paper states according to the ledger, such as a point of its figure.
+    #[must_use]
+    pub fn stated(&self, claim: &str, index: usize) -> Option<f64> {
+        self.ledger.value(claim, index)
+    }
+
+    /// How much is simulated.
+    #[must_use]
+    pub const fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Returns `quick` or `full` according to the scale.
+    #[must_use]
+    pub fn pick<T>(&self, quick: T, full: T) -> T {
+        self.scale.pick(quick, full)
+    }
+
+    /// Returns the result of a job.
+    ///
+    /// # Errors
+    /// If the result is not known yet, or the job failed.
+    pub fn ask<J: Job>(&mut self, job: &J) -> Result<J::Output, Pending> {
+        let key = key(job);
+        match self.known.get(&key) {
+            Some(Ok(text)) => {
+                if let Ok(result) = serde_json::from_str(text) {
+                    return Ok(result);
+                }
+            }
+            Some(Err(error)) => {
+                self.failed.get_or_insert_with(|| error.clone());
+                return Err(Pending);
+            }
+            None => {}
+        }
+        let job = job.clone();
+        let wanted = Wanted {
+            key: key.clone(),
+            cost: job.cost(),
+            work: Box::new(move |parts| to_value(&job.run(parts)?)),
+        };
+        self.wanted.insert(key, wanted);
+        Err(Pending)
+    }
+
+    /// Returns the results of several jobs, which run in parallel.
+    ///
+    /// # Errors
+    /// If one of the results is not known yet, as in [`ask`](Self::ask).
+    pub fn ask_all<J: Job>(
+        &mut self,
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Result<Vec<J::Output>, Pending> {
+        let results: Vec<_> = jobs.into_iter().map(|job| self.ask(&job)).collect();
+        results.into_iter().collect()
+    }
+
+    /// Returns why the figure is pending.
+    pub(crate) fn into_missing(self) -> Missing {
+        match self.failed {
+            Some(error) => Missing::Failed(error),
+            None => Missing::Wanted(self.wanted),
+        }
+    }
+}
+
+/// The kind and the parameters of a job on one line.
+fn key<J: Job>(job: &J) -> String {
+    // Parameters are plain data, which always serialises.
+    let parameters = serde_json::to_string(job).unwrap_or_else(|error| error.to_string());
+    format!("{} {parameters}", J::KIND)
+}
+
+fn to_value(output: &impl Serialize) -> Result<Value, JobError> {
+    serde_json::to_value(output).map_err(|error| JobError::Other(error.to_string()))
+}

@@ -1,0 +1,306 @@
+//! The mechanisms beside background (Figs. 6, 7).
+
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
+use polypath_report::plot::Plot;
+
+use super::homogeneous::tables::starts;
+use super::modes::{Threshold, WHAT};
+use super::pictures::{mean_of, milliseconds, utilisation};
+use super::sweep::{ALONE, BESIDE, IN_ALL, Load, Sweep, delays, only, ratio, share};
+use super::variants::{Compared, compared_beside, told};
+use crate::figures::estimates::text;
+use crate::figures::pictures::figure_table;
+use crate::jobs::delay_centric::mechanism::{
+    MECHANISMS, Mechanism, ORIGINAL, ORIGINAL_GUARD, PREDICTIVE, PREDICTIVE_GUARD, PURE,
+};
+use crate::jobs::delay_centric::runs::Run;
+use crate::jobs::delay_centric::testbed::{Bed, SOURCES};
+
+pub(super) const BACKGROUND_FIGURE: Figure = Figure {
+    id: "delay_centric.fig6",
+    title: "All mechanisms beside 40 % of background",
+    claims: &[LOWEST, STABILISES],
+    make: background,
+};
+pub(super) const TREND_FIGURE: Figure = Figure {
+    id: "delay_centric.fig7",
+    title: "The original and the modified trend rule beside background",
+    claims: &[TREND],
+    make: trends,
+};
+const LOWEST: &str = "delay_centric.fig6.background";
+const STABILISES: &str = "delay_centric.fig6.background_stabilises";
+const TREND: &str = "delay_centric.fig7.modified_trend";
+
+/// Mechanisms by the names that the claim on trends has.
+const TRENDS: [(Mechanism, &str); 4] = [
+    (PREDICTIVE, "delay.modified"),
+    (ORIGINAL, "delay.original"),
+    (PREDICTIVE_GUARD, "delay.modified_guard"),
+    (ORIGINAL_GUARD, "delay.original_guard"),
+];
+/// The mechanisms of which the paper says that background makes them more stable (III: i and iv).
+const STABILISED: [Mechanism; 2] = [PURE, PREDICTIVE_GUARD];
+
+fn sweeps(
+    study: &mut Study<'_>,
+    mechanisms: &[Mechanism],
+    load: Load,
+) -> Result<Vec<Sweep>, Pending> {
+    let asked: Vec<_> = mechanisms
+        .iter()
+        .map(|&mechanism| Sweep::of(study, mechanism, load))
+        .collect();
+    asked.into_iter().collect()
+}
+
+fn in_all() -> Load {
+    Load {
+        packets: IN_ALL,
+        ..BESIDE
+    }
+}
+
+fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let beside = sweeps(study, &MECHANISMS, BESIDE);
+    let short = sweeps(study, &MECHANISMS, in_all());
+    let alone = sweeps(study, &STABILISED, ALONE);
+    let (threshold, variants) = (Threshold::of(study), compared_beside(study));
+    let (beside, short, alone) = (beside?, short?, alone?);
+    let (threshold, variants) = (threshold?, variants?);
+    let mut tables = vec![means(&beside, "means", "3000 packets a source")];
+    tables.push(means(&short, "means-in-all", "3000 packets in all"));
+    tables.push(stability(&alone, &beside, threshold));
+    tables.push(starts(&beside[0], threshold));
+    Ok(Findings {
+        plots: vec![
+            picture(&beside, "fig6", "Mean delay beside 40 % of background"),
+            picture(&short, "fig6-in-all", "The same with 3000 packets in all"),
+        ],
+        tables,
+        measurements: [lowest(&beside), shares(&alone, &beside, threshold)].concat(),
+        reasons: vec![
+            reason(LOWEST, lowest_differs(&beside, &variants)),
+            reason(STABILISES, stabilises_differs(&alone, &beside, threshold)),
+        ],
+        caveats: caveats(&short, threshold),
+        parameters: Bed::parameters(BESIDE),
+        notes: vec![format!("{WHAT} It is {}.", threshold.text())],
+    })
+}
+
+fn picture(sweeps: &[Sweep], id: &str, title: &str) -> Plot {
+    let curve = |sweep: &Sweep| mean_of(sweep, sweep.mechanism.title());
+    Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        x: utilisation(),
+        y: milliseconds(),
+        series: sweeps.iter().map(curve).collect(),
+        ..Plot::default()
+    }
+}
+
+/// Mean delays of each mechanism, by utilisation.
+fn means(sweeps: &[Sweep], id: &str, title: &str) -> FigureTable {
+    let heads = sweeps
+        .iter()
+        .map(|sweep| format!("{} ms", sweep.mechanism.title()));
+    let heads: Vec<String> = std::iter::once("utilisation".to_owned())
+        .chain(heads)
+        .collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let utilisations = sweeps.first().map_or(&[][..], |sweep| &sweep.utilisations);
+    let row = |&at: &u32| {
+        let cells = sweeps.iter().map(|sweep| text(&delays(sweep.at(at)), 1));
+        std::iter::once(ratio(at).to_string())
+            .chain(cells)
+            .collect()
+    };
+    let title = format!("Mean delays beside 40 % of background, {title}");
+    figure_table(id, &title, &heads, utilisations.iter().map(row).collect())
+}
+
+fn lowest(beside: &[Sweep]) -> Vec<Measurement> {
+    let curve = |sweep: &Sweep| {
+        let name = format!("delay.{}", sweep.mechanism.name());
+        sweep.curve((LOWEST, &name, "ms"), 0, delays)
+    };
+    beside.iter().flat_map(curve).collect()
+}
+
+fn of(sweeps: &[Sweep], mechanism: Mechanism) -> &Sweep {
+    let found = sweeps.iter().find(|sweep| sweep.mechanism == mechanism);
+    found.expect("all mechanisms are run")
+}
+
+/// The share of unstable runs above the critical utilisation, alone and beside background.
+fn shares(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for mechanism in STABILISED {
+        for (sweeps, kind) in [(alone, "alone"), (beside, "background")] {
+            let samples = of(sweeps, mechanism).share_above(|run| threshold.is_upper(run));
+            let name = format!("unstable_share.{}.{kind}", mechanism.name());
+            all.push(Measurement::of(STABILISES, &name, "", "runs", &samples));
+        }
+    }
+    all
+}
+
+/// Shares of unstable runs by how they begin, alone and beside background.
+fn stability(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> FigureTable {
+    let mut rows = Vec::new();
+    for mechanism in STABILISED {
+        let (alone, beside) = (of(alone, mechanism), of(beside, mechanism));
+        for &at in &alone.utilisations {
+            let pair = [alone, beside].map(|sweep| by_start(sweep, at, threshold));
+            let cells = pair.concat();
+            let head = [mechanism.title().to_owned(), ratio(at).to_string()];
+            rows.push(head.into_iter().chain(cells).collect());
+        }
+    }
+    let columns = [
+        "mechanism",
+        "utilisation",
+        "alone, begun three and three",
+        "alone, begun otherwise",
+        "background, begun three and three",
+        "background, begun otherwise",
+    ];
+    figure_table(
+        "stability",
+        "Shares of runs in the upper mode, by their start",
+        &columns,
+        rows,
+    )
+}
+
+fn by_start(sweep: &Sweep, at: u32, threshold: Threshold) -> [String; 2] {
+    [true, false].map(|even| {
+        let runs = only(sweep.at(at), |run| (run.began_left == SOURCES / 2) == even);
+        text(&share(&runs, |run| threshold.is_upper(run)), 2)
+    })
+}
+
+/// The mean delays of all mechanisms in ms, in words.
+fn means_at(sweeps: &[Sweep], utilisation: u32) -> String {
+    let each = sweeps.iter().map(|sweep| {
+        let mean = text(&delays(sweep.at(utilisation)), 0);
+        format!("{} {mean}", sweep.mechanism.title())
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    format!("at {}: {each}", ratio(utilisation))
+}
+
+fn reason(claim: &'static str, text: String) -> Reason {
+    Reason { claim, text }
+}
+
+fn lowest_differs(beside: &[Sweep], variants: &[Compared]) -> String {
+    let pair = [PREDICTIVE, PREDICTIVE_GUARD];
+    format!(
+        "Mean delays in ms {}. Most of what a guard time costs is the load of its heartbeats, 250 B every 20 ms on the path that is to be \
+         relieved or entered; the rest is the wait. Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
+        [90, 95, 99].map(|at| means_at(beside, at)).join("; "),
+        told(variants, pair, 90),
+        told(variants, pair, 99)
+    )
+}
+
+fn stabilises_differs(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -> String {
+    let start = |mechanism: Mechanism, utilisation: u32| {
+        let alone = by_start(of(alone, mechanism), utilisation, threshold);
+        let beside = by_start(of(beside, mechanism), utilisation, threshold);
+        format!(
+            "{} at {}: alone {} of those that begin three and three and {} of the others, beside background {} and {}",
+            mechanism.title(),
+            ratio(utilisation),
+            alone[0],
+            alone[1],
+            beside[0],
+            beside[1]
+        )
+    };
+    let told = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
+    let still = STABILISED.map(|mechanism| {
+        let is = |run: &Run| threshold.is_upper(run) && run.switches == 0;
+        let shares = share(of(beside, mechanism).at(99), is);
+        format!("{} {}", mechanism.title(), text(&shares, 2))
+    });
+    format!(
+        "Sources of constant rate that begin three and three hardly ever queue, so that nothing moves them; beside background their \
+         queues vary at random, at high utilisation by more than the hysteresis and the threshold, and some leave. So background takes \
+         from the shares what comes from an even start. It also fills queues by itself: at .99 runs are in the upper mode without a single \
+         switch, of all runs beside background {}. Shares in the upper mode, {}.",
+        still.join(", "),
+        told.join("; ")
+    )
+}
+
+fn caveats(short: &[Sweep], threshold: Threshold) -> Vec<Reason> {
+    let each = short.iter().map(|sweep| {
+        format!(
+            "{} {}",
+            sweep.mechanism.title(),
+            text(&delays(sweep.at(99)), 0)
+        )
+    });
+    let shorter = format!(
+        "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms are at .99: {}.",
+        each.collect::<Vec<_>>().join(", ")
+    );
+    let shares = format!(
+        "Judged are the shares of all runs above a utilisation of .75, with a threshold of {} that comes from runs without background.",
+        threshold.text()
+    );
+    vec![reason(LOWEST, shorter), reason(STABILISES, shares)]
+}
+
+fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let mechanisms = TRENDS.map(|(mechanism, _)| mechanism);
+    let [beside, short] = [BESIDE, in_all()].map(|load| sweeps(study, &mechanisms, load));
+    let (beside, short) = (beside?, short?);
+    let curve = |(mechanism, name): (Mechanism, &str)| {
+        of(&beside, mechanism).curve((TREND, name, "ms"), 0, delays)
+    };
+    Ok(Findings {
+        plots: vec![
+            picture(&beside, "fig7", "Trend rules beside 40 % of background"),
+            picture(&short, "fig7-in-all", "The same with 3000 packets in all"),
+        ],
+        tables: vec![
+            means(&beside, "means", "3000 packets a source"),
+            means(&short, "means-in-all", "3000 packets in all"),
+        ],
+        measurements: TRENDS.into_iter().flat_map(curve).collect(),
+        reasons: vec![reason(
+            TREND,
+            format!(
+                "Mean delays in ms with the modified and the original rule: {}.",
+                rules(&beside)
+            ),
+        )],
+        caveats: vec![reason(
+            TREND,
+            format!(
+                "Judged is the reading that each source sends 3000 packets. With 3000 in all mean delays in ms with the modified and the original rule are: {}.",
+                rules(&short)
+            ),
+        )],
+        parameters: Bed::parameters(BESIDE),
+        ..Findings::default()
+    })
+}
+
+/// The mean delays of both trend rules in ms, in words.
+fn rules(sweeps: &[Sweep]) -> String {
+    let at = |at: u32| {
+        let each = TRENDS.map(|(mechanism, _)| text(&delays(of(sweeps, mechanism).at(at)), 1));
+        let [a, b, c, d] = each;
+        format!(
+            "at {} without guard time {a} and {b}, with it {c} and {d}",
+            ratio(at)
+        )
+    };
+    [90, 95, 99].map(at).join("; ")
+}

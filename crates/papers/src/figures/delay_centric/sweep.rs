@@ -1,0 +1,179 @@
+//! Runs of a mechanism over the utilisation.
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{Measurement, Pending, SEED, Sample, Study};
+use polypath_report::plot::Series;
+
+use crate::figures::estimates::point;
+use crate::jobs::delay_centric::mechanism::Mechanism;
+use crate::jobs::delay_centric::runs::{Run, Runs};
+use crate::jobs::delay_centric::testbed::{Bed, Choices};
+
+/// Utilisations in percent (III: .66 to .99).
+const UTILISATIONS: &[u32] = &[66, 70, 74, 78, 82, 86, 90, 93, 95, 97, 99];
+const FEW_UTILISATIONS: &[u32] = &[66, 82, 90, 95, 99];
+/// Above this one path carries no four of six sources (IV.A).
+pub(super) const CRITICAL: u32 = 75;
+/// The datagrams of each source, and of each where 3000 are those of all six.
+pub(super) const EACH: u32 = 3000;
+pub(super) const IN_ALL: u32 = 500;
+/// Runs of a job.
+const CHUNK: usize = 50;
+const MS: f64 = 1e3;
+
+/// What all runs of a sweep have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) background: u32,
+    pub(super) packets: u32,
+    pub(super) choices: Choices,
+}
+
+/// The sources alone, as the figures have them.
+pub(super) const ALONE: Load = Load {
+    background: 0,
+    packets: EACH,
+    choices: Choices::OURS,
+};
+/// Beside 40 % of background (III).
+pub(super) const BESIDE: Load = Load {
+    background: 40,
+    ..ALONE
+};
+
+/// The runs of a mechanism: those of each utilisation, with the same seeds.
+#[derive(Clone, Debug)]
+pub(super) struct Sweep {
+    pub(super) mechanism: Mechanism,
+    pub(super) utilisations: Vec<u32>,
+    pub(super) runs: Vec<Vec<Run>>,
+}
+
+impl Sweep {
+    /// The runs over all utilisations; the paper's 200 of each (III), if all are run.
+    ///
+    /// # Errors
+    /// Where runs are missing.
+    pub(super) fn of(
+        study: &mut Study<'_>,
+        mechanism: Mechanism,
+        load: Load,
+    ) -> Result<Self, Pending> {
+        let seeds = replica_seeds(SEED, study.pick(40, 200));
+        let utilisations = study.pick(FEW_UTILISATIONS, UTILISATIONS);
+        Self::over(study, utilisations, &seeds, (mechanism, load))
+    }
+
+    /// The runs over other utilisations and with other seeds.
+    ///
+    /// # Errors
+    /// Where runs are missing.
+    pub(super) fn over(
+        study: &mut Study<'_>,
+        utilisations: &[u32],
+        seeds: &[u64],
+        (mechanism, load): (Mechanism, Load),
+    ) -> Result<Self, Pending> {
+        let jobs = utilisations.iter().flat_map(|&utilisation| {
+            let bed = Bed {
+                mechanism,
+                utilisation,
+                background: load.background,
+                packets: load.packets,
+                choices: load.choices,
+            };
+            seeds.chunks(CHUNK).map(move |seeds| Runs {
+                bed,
+                seeds: seeds.to_vec(),
+            })
+        });
+        let done = study.ask_all(jobs)?;
+        let each = done.chunks(seeds.len().div_ceil(CHUNK));
+        Ok(Self {
+            mechanism,
+            utilisations: utilisations.to_vec(),
+            runs: each.map(<[Vec<Run>]>::concat).collect(),
+        })
+    }
+
+    /// The runs at a utilisation, if there are any.
+    pub(super) fn at(&self, utilisation: u32) -> &[Run] {
+        let mut all = self.utilisations.iter().zip(&self.runs);
+        let found = all.find(|(known, _)| **known == utilisation);
+        found.map_or(&[], |(_, runs)| runs)
+    }
+
+    /// The curve of what `of` makes of the runs, where it makes anything.
+    pub(super) fn series(&self, name: &str, of: impl Fn(&[Run]) -> Vec<Sample>) -> Series {
+        let points = self.utilisations.iter().zip(&self.runs);
+        let points = points.filter_map(|(&at, runs)| point(ratio(at), &of(runs)));
+        Series {
+            name: name.to_owned(),
+            points: points.collect(),
+            ..Series::default()
+        }
+    }
+
+    /// The curve of `quantity` in `unit` from utilisation `from` on, with all runs of a seed in one group.
+    pub(super) fn curve(
+        &self,
+        (claim, quantity, unit): (&str, &str, &str),
+        from: u32,
+        of: impl Fn(&[Run]) -> Vec<Sample>,
+    ) -> Vec<Measurement> {
+        let points = self.utilisations.iter().zip(&self.runs);
+        let points = points.filter(|(at, _)| **at >= from);
+        let measured = points.map(|(&at, runs)| {
+            let measured = Measurement::of(claim, quantity, unit, "runs", &of(runs));
+            measured.over("rho", "", ratio(at))
+        });
+        measured.collect()
+    }
+
+    /// A sample for each seed: the share of its runs above the critical utilisation of which `is` is true.
+    pub(super) fn share_above(&self, is: impl Fn(&Run) -> bool) -> Vec<Sample> {
+        let above = self.utilisations.iter().zip(&self.runs);
+        let above: Vec<&Vec<Run>> = above
+            .filter(|(at, _)| **at > CRITICAL)
+            .map(|(_, runs)| runs)
+            .collect();
+        let first = above.first().map_or(&[][..], |runs| &runs[..]);
+        let sample = |(position, run): (usize, &Run)| {
+            let of_seed = above.iter().filter(|runs| is(&runs[position]));
+            Sample {
+                seed: run.seed,
+                value: of_seed.count() as f64 / above.len() as f64,
+            }
+        };
+        first.iter().enumerate().map(sample).collect()
+    }
+}
+
+/// A value of each run.
+pub(super) fn samples(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<Sample> {
+    let sample = |run: &Run| Sample {
+        seed: run.seed,
+        value: of(run),
+    };
+    runs.iter().map(sample).collect()
+}
+
+/// The mean delays of runs in ms.
+pub(super) fn delays(runs: &[Run]) -> Vec<Sample> {
+    samples(runs, |run| run.delay * MS)
+}
+
+/// 1 for each run of which `is` is true, else 0.
+pub(super) fn share(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Sample> {
+    samples(runs, |run| f64::from(u8::from(is(run))))
+}
+
+/// The runs of which `is` is true.
+pub(super) fn only(runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<Run> {
+    runs.iter().copied().filter(|run| is(run)).collect()
+}
+
+/// Percent as a share.
+pub(super) fn ratio(percent: u32) -> f64 {
+    f64::from(percent) / 100.0
+}

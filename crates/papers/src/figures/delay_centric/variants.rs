@@ -1,0 +1,244 @@
+//! What the paper leaves open, and what of it matters.
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{Figure, FigureTable, Findings, Pending, SEED, Study};
+
+use super::sweep::{ALONE, BESIDE, EACH, IN_ALL, Load, Sweep, delays, ratio};
+use crate::figures::estimates::{estimate, text};
+use crate::figures::pictures::figure_table;
+use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
+use crate::jobs::delay_centric::testbed::{Bed, Choices, First};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "delay_centric.sensitivity",
+    title: "What the paper leaves open: queue, start, heartbeats, guard time",
+    claims: &[],
+    make,
+};
+
+/// The utilisations in percent at which variants are compared.
+pub(super) const COMPARED: [u32; 2] = [90, 99];
+
+/// A setting that differs from that of the figures in one thing.
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    load: Load,
+}
+
+/// A variant with its runs, by mechanism.
+pub(super) struct Compared {
+    name: &'static str,
+    sweeps: Vec<Sweep>,
+}
+
+const fn with(name: &'static str, choices: Choices) -> Variant {
+    Variant {
+        name,
+        load: Load { choices, ..ALONE },
+    }
+}
+
+const fn beside(name: &'static str, choices: Choices) -> Variant {
+    Variant {
+        name,
+        load: Load { choices, ..BESIDE },
+    }
+}
+
+const fn of(name: &'static str, packets: u32) -> Variant {
+    Variant {
+        name,
+        load: Load { packets, ..ALONE },
+    }
+}
+
+const OURS: Choices = Choices::OURS;
+
+/// The first is that of the figures.
+#[rustfmt::skip]
+const VARIANTS: &[Variant] = &[
+    of("as in the figures", EACH),
+    of("3000 packets in all", IN_ALL),
+    of("9000 packets a source", 3 * EACH),
+    with("queue of 50 packets", Choices { queue: 50, ..OURS }),
+    with("queue of 50 packets, heartbeats of 40 B", Choices { queue: 50, heartbeat: 40, ..OURS }),
+    with("queue of 100 packets", Choices { queue: 100, ..OURS }),
+    with("queue of 400 packets", Choices { queue: 400, ..OURS }),
+    with("all begin on one path", Choices { first: First::Listed, ..OURS }),
+    with("guard time .1 to .4 s", Choices { guard: [100, 400], ..OURS }),
+    with("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    with("heartbeats every 100 ms in guard time", Choices { fast: 100, ..OURS }),
+    with("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+    with("hysteresis 0 ms", Choices { hysteresis: 0, ..OURS }),
+    with("hysteresis 50 ms", Choices { hysteresis: 50, ..OURS }),
+    with("time-out 1 s", Choices { timeout: 1000, ..OURS }),
+    with("intervals within 50 %", Choices { jitter: 50, ..OURS }),
+    with("guard time after a switch", Choices { holds: true, ..OURS }),
+    with("guard time after a switch, heartbeats of 40 B", Choices { holds: true, heartbeat: 40, ..OURS }),
+    with("guard time after a switch, heartbeats every 1 s in it", Choices { holds: true, fast: 1000, ..OURS }),
+    with("three and three at first, intervals within 80 %", EVEN),
+    with("three and three at first, intervals within 80 %, heartbeats of 40 B", Choices { heartbeat: 40, ..EVEN }),
+];
+
+/// No run begins unstable, and what varies makes queues that pass.
+const EVEN: Choices = Choices {
+    first: First::Even,
+    jitter: 80,
+    ..OURS
+};
+
+/// Those beside background: what heartbeats in guard time cost there.
+#[rustfmt::skip]
+const VARIANTS_BESIDE: &[Variant] = &[
+    beside("as in the figures", OURS),
+    beside("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
+    beside("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
+];
+
+/// The runs of all variants without background.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    runs_of(study, VARIANTS)
+}
+
+/// The runs of the variants beside background.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn compared_beside(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
+    runs_of(study, VARIANTS_BESIDE)
+}
+
+fn runs_of(study: &mut Study<'_>, variants: &[Variant]) -> Result<Vec<Compared>, Pending> {
+    let seeds = replica_seeds(SEED, study.pick(16, 100));
+    let mut asked = Vec::new();
+    for variant in variants {
+        let of = |mechanism| (mechanism, variant.load);
+        let sweeps = MECHANISMS.map(|m| Sweep::over(study, &COMPARED, &seeds, of(m)));
+        asked.push((variant.name, sweeps));
+    }
+    let done = asked.into_iter().map(|(name, sweeps)| {
+        let sweeps = sweeps.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Compared { name, sweeps })
+    });
+    done.collect()
+}
+
+impl Compared {
+    fn of(&self, mechanism: Mechanism) -> Option<&Sweep> {
+        let mut sweeps = self.sweeps.iter();
+        sweeps.find(|sweep| sweep.mechanism == mechanism)
+    }
+
+    fn mean(&self, mechanism: Mechanism, utilisation: u32) -> Option<f64> {
+        let runs = delays(self.of(mechanism)?.at(utilisation));
+        estimate(&runs).map(|found| found.mean)
+    }
+
+    fn cell(&self, mechanism: Mechanism, utilisation: u32) -> String {
+        let sweep = self.of(mechanism);
+        sweep.map_or_else(String::new, |sweep| text(&delays(sweep.at(utilisation)), 0))
+    }
+}
+
+/// The mean delays of two mechanisms in each variant, in words; variants of the guard time where they have one.
+pub(super) fn told(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
+    let told = relevant(all, pair).map(|compared| {
+        let [a, b] = pair.map(|mechanism| compared.cell(mechanism, utilisation));
+        format!("{}: {a}, {b}", compared.name)
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// The mean delays of two mechanisms in the variant of this name, at each utilisation, in words.
+pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> String {
+    let found = all.iter().find(|compared| compared.name == name);
+    let compared = found.expect("the variant is one of the list");
+    let at = |at| {
+        let [a, b] = pair.map(|mechanism| compared.cell(mechanism, at));
+        format!("{a} and {b} at {}", ratio(at))
+    };
+    COMPARED.map(at).join(", ")
+}
+
+/// In how many variants and utilisations the second of two mechanisms has the lower mean, and how many there are.
+pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
+    let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
+    let is_lower = |(compared, at): &(&Compared, u32)| {
+        let [first, second] = pair.map(|mechanism| compared.mean(mechanism, *at));
+        second < first
+    };
+    (each().filter(is_lower).count(), each().count())
+}
+
+/// The least and the greatest ratio of the second's mean to that of the first over all variants, in words.
+pub(super) fn extremes(all: &[Compared], pair: [Mechanism; 2]) -> Option<String> {
+    let mut ratios = Vec::new();
+    for compared in relevant(all, pair) {
+        for at in COMPARED {
+            let [first, second] = pair.map(|mechanism| compared.mean(mechanism, at));
+            if let (Some(first), Some(second)) = (first, second) {
+                ratios.push((second / first, compared.name, at));
+            }
+        }
+    }
+    let by_ratio = |a: &&(f64, _, _), b: &&(f64, _, _)| a.0.total_cmp(&b.0);
+    let (least, most) = (
+        ratios.iter().min_by(by_ratio)?,
+        ratios.iter().max_by(by_ratio)?,
+    );
+    let [least, most] =
+        [least, most].map(|(value, name, at)| format!("{value:.2} ({name}, at {})", ratio(*at)));
+    Some(format!("{least} to {most}"))
+}
+
+/// Those that change anything for one of the two: without a guard time, or with the predictive rule, some are the same runs
+/// again.
+fn relevant(all: &[Compared], pair: [Mechanism; 2]) -> impl Iterator<Item = &Compared> {
+    let has_guard = pair.iter().any(|mechanism| mechanism.guard);
+    let has_hysteresis = pair.iter().any(|of| of.rule == Rule::Reactive);
+    all.iter().filter(move |compared| {
+        let is_of = |what: &str| compared.name.contains(what);
+        (has_guard || !is_of("guard time")) && (has_hysteresis || !is_of("hysteresis"))
+    })
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let (all, beside) = (compared(study), compared_beside(study));
+    let (all, beside) = (all?, beside?);
+    let alone = COMPARED.map(|at| table(("mean-delays", ""), &all, at));
+    let beside = COMPARED.map(|at| table(("beside", " beside 40 % of background"), &beside, at));
+    Ok(Findings {
+        tables: alone.into_iter().chain(beside).collect(),
+        notes: NOTES.iter().map(ToString::to_string).collect(),
+        parameters: Bed::parameters(ALONE),
+        ..Findings::default()
+    })
+}
+
+const NOTES: &[&str] = &[
+    "A guard time after a switch lets the first wish pass at once and holds the next one back; all paths without data have fast heartbeats in it. The paper's text has it before the switch (II.B).",
+    "Each row differs from the first in what it names alone, and has the same seeds. Delays are means over runs, with 95 % intervals.",
+    "A queue of 1000 packets lasts 2 s; nothing is lost in it unless a path has had twice its rate for as long.",
+];
+
+fn table((id, beside): (&str, &str), all: &[Compared], utilisation: u32) -> FigureTable {
+    let row = |compared: &Compared| {
+        let cells = MECHANISMS.map(|mechanism| compared.cell(mechanism, utilisation));
+        let name = compared.name.to_owned();
+        std::iter::once(name).chain(cells).collect()
+    };
+    let heads = MECHANISMS.map(|mechanism| format!("{} ms", mechanism.title()));
+    let heads = std::iter::once("setting").chain(heads.iter().map(String::as_str));
+    figure_table(
+        &format!("{id}-{utilisation}"),
+        &format!(
+            "Mean delay at a utilisation of {}{beside}",
+            ratio(utilisation)
+        ),
+        &heads.collect::<Vec<&str>>(),
+        all.iter().map(row).collect(),
+    )
+}

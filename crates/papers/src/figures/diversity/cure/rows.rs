@@ -1,0 +1,162 @@
+//! What is compared with the cure.
+
+use polypath_claims::{Pending, Study};
+use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
+use polypath_sim::round_model::{Cure, RoundModelConfig};
+
+use crate::jobs::diversity::latecomer::{Late, Latecomer};
+use crate::jobs::diversity::run::{Ran, Runs};
+use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
+
+/// The round in which the late flow begins.
+pub(super) const LATE: u32 = 1000;
+/// For how long it is observed.
+const SPAN: u32 = 500;
+
+/// How flows are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Member {
+    /// Over one link that does not fade.
+    Unfaded,
+    /// Over one link that fades.
+    Single,
+    /// Copies on four links that fade.
+    Naive,
+    /// The same with ECN on the default signature.
+    Cured,
+    /// The same with ECN on the paper's rule.
+    Plain,
+}
+
+impl Member {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Unfaded,
+        Self::Single,
+        Self::Naive,
+        Self::Cured,
+        Self::Plain,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Unfaded => "single link, no fades",
+            Self::Single => "single link",
+            Self::Naive => "naive",
+            Self::Cured => "cured",
+            Self::Plain => "cured by the paper's rule",
+        }
+    }
+
+    fn config(self, flows: u32, share: u32, nu: f64) -> RoundModelConfig {
+        let several = paper(flows, LINKS, share, nu);
+        let with = |signature| RoundModelConfig {
+            cure: Some(Cure {
+                signature,
+                acts: true,
+            }),
+            ..several.clone()
+        };
+        match self {
+            Self::Unfaded => RoundModelConfig::paper(flows, 1, share * flows),
+            Self::Single => paper(flows, 1, share, nu),
+            Self::Naive => several,
+            Self::Cured => with(SignatureConfig::default()),
+            Self::Plain => with(SignatureConfig::SameLinks(SameLinksConfig::default())),
+        }
+    }
+}
+
+/// All ways to carry so many flows.
+pub(super) struct Group {
+    pub(super) flows: u32,
+    pub(super) share: u32,
+    pub(super) nu: f64,
+    runs: Vec<Vec<Ran>>,
+    late: Vec<Vec<Latecomer>>,
+}
+
+impl Group {
+    fn ask(study: &mut Study<'_>, (flows, share, nu): (u32, u32, f64)) -> Result<Self, Pending> {
+        // A crowd with many packets is slow to run; fades, which all flows share, need many runs.
+        let many = flows * share >= 100 * SHARE * 4;
+        let seeds = if many {
+            study.pick(4, 20)
+        } else {
+            study.pick(12, 60)
+        };
+        let seeds_of_late = study.pick(20, 200);
+        let mut asked = Vec::new();
+        for member in Member::ALL {
+            let config = member.config(flows, share, nu);
+            let runs = Runs {
+                shows: shows(flows, share, nu),
+                ..Runs::new(config.clone(), seeds)
+            };
+            let late = RoundModelConfig {
+                late: LATE,
+                ..config
+            };
+            // The share of a hundred flows over more packets is slow to run, and that of few flows varies more.
+            let seeds = (seeds_of_late * SHARE * 5 / (share * flows)).max(seeds);
+            let late = Late::new(late, SPAN, seeds).ask(study);
+            asked.push((runs.ask(study), late));
+        }
+        let (mut runs, mut late) = (Vec::new(), Vec::new());
+        for (ran, latecomers) in asked {
+            runs.push(ran?);
+            late.push(latecomers?);
+        }
+        Ok(Self {
+            flows,
+            share,
+            nu,
+            runs,
+            late,
+        })
+    }
+
+    pub(super) fn runs(&self, member: Member) -> &[Ran] {
+        &self.runs[member as usize]
+    }
+
+    pub(super) fn late(&self, member: Member) -> &[Latecomer] {
+        &self.late[member as usize]
+    }
+
+    /// Its name in rules.
+    pub(super) fn id(&self) -> String {
+        format!("flows{}_nu{}", self.flows, self.nu)
+    }
+
+    /// Its name among runs.
+    pub(super) fn name(&self) -> String {
+        format!("{}, {} packets a flow", self.id(), self.share)
+    }
+
+    /// Whether the picture of runs is of it.
+    pub(super) fn is_shown(&self) -> bool {
+        shows(self.flows, self.share, self.nu)
+    }
+
+    /// Whether the picture of means has it.
+    pub(super) fn is_compared(&self) -> bool {
+        self.share == SHARE && self.nu < SHORT
+    }
+}
+
+fn shows(flows: u32, share: u32, nu: f64) -> bool {
+    flows == 20 && share == SHARE && nu < SHORT
+}
+
+/// The paper's numbers of flows, with short and long fades, and few and many packets for each flow.
+pub(super) fn groups(study: &mut Study<'_>) -> Result<Vec<Group>, Pending> {
+    let mut asked = Vec::new();
+    for share in [SHARE, 4 * SHARE] {
+        for nu in [LONG, SHORT] {
+            for flows in [5, 20, 100] {
+                asked.push(Group::ask(study, (flows, share, nu)));
+            }
+        }
+    }
+    asked.into_iter().collect()
+}

@@ -1,0 +1,213 @@
+//! Early discard on one link and on several, packet by packet (section II), and the cure there.
+
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_report::plot::{Axis, Plot, Point, Series};
+
+use crate::figures::estimates::text;
+use crate::figures::pictures::{axis, figure_table, thin};
+use crate::jobs::diversity::downloads::{Downloaded, Downloads, INTERVAL, Queue};
+use crate::jobs::diversity::setting::LINKS;
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "diversity.red",
+    title: "Five TCP downloads packet by packet: drop-tail and RED, one link and four, naive and cured",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "diversity.red_is_masked";
+
+/// What is run, and its quantity in the rule.
+fn settings() -> [(&'static str, &'static str, Downloads); 10] {
+    let [tail, red] = [Queue::DropTail, Queue::Red];
+    let one = |queue| Downloads::new(1, queue);
+    let four = |queue| Downloads::new(LINKS, queue);
+    let ns2 = Queue::RedOfNs2;
+    [
+        ("overflow.droptail.single_link", ONE_TAIL, one(tail)),
+        ("overflow.red.single_link", ONE_RED, one(red)),
+        ("overflow.droptail", FOUR_TAIL, four(tail)),
+        ("overflow.red", FOUR_RED, four(red)),
+        ("", "four links, drop-tail, cured", four(tail).cured()),
+        ("", "four links, RED, cured", four(red).cured()),
+        ("", "one link, RED of ns-2's thresholds", one(ns2)),
+        ("", "four links, RED of ns-2's thresholds", four(ns2)),
+        ("", ALIKE_TAIL, four(tail).alike()),
+        ("", "four links of equal rates, RED", four(red).alike()),
+    ]
+}
+
+const ONE_TAIL: &str = "one link, drop-tail";
+const ONE_RED: &str = "one link, RED";
+const FOUR_TAIL: &str = "four links, drop-tail";
+const FOUR_RED: &str = "four links, RED";
+const ALIKE_TAIL: &str = "four links of equal rates, drop-tail";
+
+struct Row {
+    quantity: &'static str,
+    says: &'static str,
+    runs: Vec<Downloaded>,
+}
+
+impl Row {
+    fn samples(&self, of: impl Fn(&Downloaded) -> f64) -> Vec<Sample> {
+        let sample = |run: &Downloaded| Sample {
+            seed: run.seed,
+            value: of(run),
+        };
+        self.runs.iter().map(sample).collect()
+    }
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let seeds = study.pick(4, 20);
+    let mut asked = Vec::new();
+    for (quantity, says, downloads) in settings() {
+        asked.push((quantity, says, downloads.ask(study, seeds)));
+    }
+    let mut rows = Vec::new();
+    for (quantity, says, runs) in asked {
+        rows.push(Row {
+            quantity,
+            says,
+            runs: runs?,
+        });
+    }
+    let measured = rows.iter().filter(|row| !row.quantity.is_empty());
+    let measured = measured.map(|row| {
+        let samples = row.samples(|run| run.overflow);
+        Measurement::of(CLAIM, row.quantity, "ratio", "runs", &samples)
+    });
+    Ok(Findings {
+        plots: vec![windows(&rows)],
+        measurements: measured.collect(),
+        tables: vec![table(&rows)],
+        caveats: vec![caveat(&rows)],
+        reasons: vec![reason(&rows)],
+        parameters: Downloads::parameters(),
+        ..Findings::default()
+    })
+}
+
+/// A measure of a setting, as tables show it.
+fn measured(rows: &[Row], says: &str, of: fn(&Downloaded) -> f64, digits: usize) -> String {
+    let row = rows.iter().find(|row| row.says == says);
+    row.map_or_else(String::new, |row| text(&row.samples(of), digits))
+}
+
+fn caveat(rows: &[Row]) -> Reason {
+    let of = |of, digits| measured(rows, ALIKE_TAIL, of, digits);
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "Overflow is the mean sum of all congestion windows over what a link carries in a round trip without queues: \
+             what is sent in a round trip, against the capacity. The links' rates differ by a tenth of a percent each. Where \
+             they are equal, drop-tail queues drop {} of what they are offered, but the same packet on all four hardly \
+             ever ({} of what is sent).",
+            of(|run| run.dropped, 5),
+            of(Downloaded::lost, 5),
+        ),
+    }
+}
+
+fn reason(rows: &[Row]) -> Reason {
+    let each = |of: fn(&Downloaded) -> f64, digits| {
+        let told = [ONE_TAIL, ONE_RED, FOUR_TAIL, FOUR_RED]
+            .map(|says| format!("{says} {}", measured(rows, says, of, digits)));
+        told.join(", ")
+    };
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "What RED discards on one of four links is masked as the paper says: of what senders send they repeat because \
+             all copies were lost {}. But discards do not have to lose a packet to have an effect. The copy that takes the \
+             place of a discarded one comes out of another queue; where three later packets overtake it, TCP takes it for \
+             lost and halves its window (RFC 5681, 3.2). Though a copy had come, they repeat {}. With four links nearly all \
+             repetitions are of this kind, with drop-tail as with RED; what differs is how full the queues are by then. A \
+             window falls, in 100 s, so often: {}; when the sum of windows over the capacity is {}. No order is \
+             restored before TCP; whether RED were masked if it were was not run.",
+            each(Downloaded::lost, 5),
+            each(|run| run.spurious, 5),
+            each(|run| run.falls, 1),
+            each(|run| run.before, 2),
+        ),
+    }
+}
+
+/// The sum of the windows over time, drop-tail and RED beside each other.
+fn windows(rows: &[Row]) -> Plot {
+    let series = |row: &Row| {
+        let run = row.runs.first()?;
+        let point = |(number, &sum): (usize, &f64)| Point {
+            x: (number + 1) as f64 * INTERVAL.as_secs_f64(),
+            y: sum,
+            ci95: None,
+        };
+        Some(thin(Series {
+            name: row.says.to_owned(),
+            points: run.course.iter().enumerate().map(point).collect(),
+            ..Series::default()
+        }))
+    };
+    let shown = &rows[..6];
+    let runs = shown.iter().filter_map(|row| row.runs.first());
+    let most = runs
+        .flat_map(|run| &run.course)
+        .copied()
+        .fold(0.0, f64::max);
+    let panel = |(title, both): (&str, &[Row])| Plot {
+        title: title.to_owned(),
+        x: axis("time", "s"),
+        y: Axis {
+            range: Some([0.0, 1.05 * most]),
+            ..axis("sum of windows over capacity", "")
+        },
+        series: both.iter().filter_map(series).collect(),
+        ..Plot::default()
+    };
+    let titles = ["One link", "Four links", "Four links, cured"];
+    Plot {
+        id: "windows".to_owned(),
+        title: "Sum of five congestion windows over the capacity of a round trip".to_owned(),
+        panels: titles.into_iter().zip(shown.chunks(2)).map(panel).collect(),
+        ..Plot::default()
+    }
+}
+
+fn table(rows: &[Row]) -> FigureTable {
+    let row = |row: &Row| {
+        let of = |of: fn(&Downloaded) -> f64, digits| text(&row.samples(of), digits);
+        vec![
+            row.says.to_owned(),
+            of(|run| run.overflow, 3),
+            of(|run| run.offered, 3),
+            of(|run| run.dropped, 4),
+            of(|run| run.repeated, 5),
+            of(Downloaded::lost, 5),
+            of(|run| run.spurious, 5),
+            of(|run| run.falls, 1),
+            of(|run| run.before, 2),
+            of(|run| run.goodput, 3),
+            of(|run| run.jain, 3),
+            of(|run| run.late, 2),
+        ]
+    };
+    figure_table(
+        "downloads",
+        "Five downloads packet by packet",
+        &[
+            "setting",
+            "windows over capacity",
+            "offered to a link over its rate",
+            "dropped there",
+            "sent again",
+            "because all copies were lost",
+            "though a copy had come",
+            "halvings of a flow's window in 100 s",
+            "windows over capacity before one",
+            "goodput over the rate of a link",
+            "Jain's index",
+            "the last one's share in its first 50 s",
+        ],
+        rows.iter().map(row).collect(),
+    )
+}

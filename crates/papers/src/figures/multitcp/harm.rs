@@ -1,0 +1,84 @@
+//! What the other transfers lose to the stream, beside what as many plain ones would take.
+
+use polypath_claims::{Figure, FigureTable, Findings, Pending, Study};
+
+use super::fig4::{LATE, MID, schemes, setting};
+use super::runs::{Runs, Scheme, seeds};
+use crate::figures::estimates::text;
+use crate::figures::pictures::figure_table;
+use crate::jobs::multitcp::parameters::{chosen, varied};
+use crate::jobs::multitcp::setting::{By, Stream};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "multitcp.harm",
+    title: "What the transfers of Fig. 4 have beside the stream and beside plain transfers",
+    claims: &[],
+    make,
+};
+
+fn all_schemes() -> Vec<Scheme> {
+    let [one, two, five] = schemes();
+    let by = |by| Stream { by, ..one.1 };
+    let plain = |count| by(By::Transfers(count));
+    vec![
+        ("nothing", by(By::Nothing)),
+        ("1 connection, window 8", one.1),
+        ("1 plain transfer", plain(1)),
+        ("2 connections", two.1),
+        ("2 plain transfers", plain(2)),
+        ("5 connections", five.1),
+        ("5 plain transfers", plain(5)),
+        (
+            "varied connections, Table III",
+            by(By::Controller(varied(chosen()))),
+        ),
+    ]
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let schemes = all_schemes();
+    let seeds = seeds(study);
+    let runs = Runs::of(study, &schemes, &seeds, |stream, seed| {
+        setting(20, stream, seed)
+    })?;
+    Ok(Findings {
+        tables: vec![table(&runs, &schemes)],
+        notes: vec![
+            "Plain transfers are Reno without end and with a window of 20 segments in the place of the stream: what they take beyond the \
+             target is what the controller leaves to others."
+                .to_owned(),
+        ],
+        ..Findings::default()
+    })
+}
+
+fn table(runs: &Runs, schemes: &[Scheme]) -> FigureTable {
+    let row = |(name, _): &Scheme| {
+        let mut row = vec![(*name).to_owned()];
+        for (period, count) in [(MID, 15.0), (LATE, 20.0)] {
+            let each = runs.samples(name, |course| {
+                let (from, to) = period;
+                crate::jobs::multitcp::time_series::Course::mean(&course.cross, from, to)
+                    .map(|all| all / count)
+            });
+            row.push(text(&runs.throughput(name, period), 0));
+            row.push(text(&runs.cross(name, period), 0));
+            row.push(text(&each, 1));
+        }
+        row
+    };
+    figure_table(
+        "harm",
+        "Throughput in kb/s of the stream and of the other transfers",
+        &[
+            "in the place of the stream",
+            "it has, 15 TCPs",
+            "15 TCPs have together",
+            "each",
+            "it has, 20 TCPs",
+            "20 TCPs have together",
+            "each",
+        ],
+        schemes.iter().map(row).collect(),
+    )
+}

@@ -1,0 +1,237 @@
+//! The experiments over the Internet, on modelled access links (Figs. 6, 7, 8).
+//!
+//! The paper says neither rates nor delays. The rate of each link is that of which an equal share is what the paper's single
+//! connection has left beside the transfers; all else is not fitted.
+
+mod fixed;
+mod varied;
+
+use polypath_claims::{FigureTable, Pending, Reason, Study};
+use polypath_core::connections::ControllerConfig;
+use polypath_report::plot::Plot;
+
+use super::runs::{Period, Runs, Scheme, seeds};
+use crate::figures::estimates::text;
+use crate::figures::pictures::{axis, figure_table, seconds};
+use crate::jobs::multitcp::parameters::SEGMENT;
+use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
+
+pub(super) use fixed::FIG_6;
+pub(super) use varied::{FIG_7, FIG_8};
+
+/// Curves over time are in means over so many seconds.
+const STEP: usize = 10;
+
+/// An experiment.
+#[derive(Clone, Copy)]
+struct Experiment {
+    /// The rate of the media, of the access link, and the server's limit for a connection, in kb/s.
+    target: u32,
+    access: u32,
+    limit: Option<u32>,
+    /// The transfers that begin with each period, and the periods in seconds.
+    transfers: [u32; 2],
+    periods: [Period; 2],
+    /// The round-trip time in ms and the queue of the access link in packets.
+    rtt: u32,
+    queue: u32,
+}
+
+impl Experiment {
+    fn setting(self, stream: Stream, seed: u64) -> Setting {
+        // The access link has a seventh of the way.
+        let delay = self.rtt / 2;
+        let far = Wire {
+            kbits: 100_000,
+            delay: delay - delay / 7,
+        };
+        let [(from, _), (next, end)] = self.periods;
+        let cross = |count, from: usize| Cross {
+            what: What::Tcp(count),
+            from: u32::try_from(from * 1000).unwrap_or(u32::MAX),
+            to: u32::try_from(end * 1000).unwrap_or(u32::MAX),
+        };
+        Setting {
+            links: Links {
+                sender: far,
+                generator: far,
+                receiver: Wire {
+                    kbits: self.access,
+                    delay: delay / 7,
+                },
+                queue: Queue::DropTail(self.queue),
+            },
+            stream,
+            cross: vec![
+                cross(self.transfers[0], from),
+                cross(self.transfers[1], next),
+            ],
+            hosts: Hosts::reno(self.access),
+            seconds: 1000,
+            seed,
+        }
+    }
+
+    fn stream(self, controller: ControllerConfig) -> Stream {
+        Stream {
+            kbits: self.target,
+            by: By::Controller(controller),
+            limit: self.limit,
+            play: None,
+        }
+    }
+
+    /// From the first transfers on.
+    fn congested(self) -> Period {
+        (self.periods[0].0, self.periods[1].1)
+    }
+
+    fn runs(self, study: &mut Study<'_>, schemes: &[Scheme]) -> Result<Runs, Pending> {
+        let seeds = seeds(study);
+        Runs::of(study, schemes, &seeds, |stream, seed| {
+            self.setting(stream, seed)
+        })
+    }
+
+    /// The same in other settings, each by what differs.
+    fn others(self) -> Vec<(&'static str, Self)> {
+        let change = |rate: u32| self.access * rate / 100;
+        vec![
+            ("as chosen", self),
+            (
+                "access link of 0.8 times its rate",
+                Self {
+                    access: change(80),
+                    ..self
+                },
+            ),
+            (
+                "access link of 1.25 times its rate",
+                Self {
+                    access: change(125),
+                    ..self
+                },
+            ),
+            (
+                "access link of twice its rate",
+                Self {
+                    access: change(200),
+                    ..self
+                },
+            ),
+            ("round-trip time of 40 ms", Self { rtt: 40, ..self }),
+            ("round-trip time of 150 ms", Self { rtt: 150, ..self }),
+            ("queue of 20 packets", Self { queue: 20, ..self }),
+            ("queue of 100 packets", Self { queue: 100, ..self }),
+        ]
+    }
+
+    fn parameters(self, control: &str) -> Vec<[String; 2]> {
+        let limit = self.limit.map_or("none".to_owned(), |limit| {
+            format!("{limit} kb/s for a connection; stated (5.2.1, footnote)")
+        });
+        [
+            ("access link", format!("{} kb/s: the rate of which an equal share is what the paper's single connection has left; fitted", self.access)),
+            ("round-trip time", format!("{} ms without queues, for the stream and for the transfers; chosen", self.rtt)),
+            ("queues", format!("drop-tail, {} packets; chosen", self.queue)),
+            ("transfers", format!("{} from {} s on, {} more from {} s on; stated", self.transfers[0], self.periods[0].0, self.transfers[1], self.periods[1].0)),
+            ("server's limit", limit),
+            ("target", format!("{} kb/s; stated", self.target)),
+            ("controller", control.to_owned()),
+            ("segment", format!("{SEGMENT} B; stated (4.1)")),
+            ("TCP", "Reno as in ns-2, window of the transfers 20 segments, send overhead up to the time of a packet on the access link; chosen".to_owned()),
+        ]
+        .map(|(name, value)| [name.to_owned(), value])
+        .to_vec()
+    }
+}
+
+const FITTED: &str = "The rate of the access link is fitted to what the paper's single connection has beside the transfers.";
+
+fn caveat(claim: &'static str, more: &str) -> Reason {
+    Reason {
+        claim,
+        text: format!("{FITTED}{more}"),
+    }
+}
+
+/// The runs in other settings.
+type Others = Vec<(&'static str, Runs)>;
+
+fn in_others(
+    study: &mut Study<'_>,
+    experiment: Experiment,
+    schemes: &[Scheme],
+) -> Result<Others, Pending> {
+    let others = experiment.others().into_iter();
+    let asked: Vec<_> = others
+        .map(|(name, other)| (name, other.runs(study, schemes)))
+        .collect();
+    asked
+        .into_iter()
+        .map(|(name, runs)| Ok((name, runs?)))
+        .collect()
+}
+
+fn rates(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
+    let series = names.iter();
+    let series = series.map(|name| runs.series(*name, STEP, |course| &course.throughput));
+    Plot {
+        id: id.to_owned(),
+        title: "Throughput of the stream, means over 10 s".to_owned(),
+        x: seconds(),
+        y: axis("throughput", "kb/s"),
+        series: series.collect(),
+        ..Plot::default()
+    }
+}
+
+fn sums_of(id: &str, runs: &Runs, names: &[(&str, &str)]) -> Plot {
+    let series = names.iter();
+    let series = series.map(|name| runs.series(*name, STEP, |course| &course.windows));
+    Plot {
+        id: id.to_owned(),
+        title: "Sum of the receiver windows, means over 10 s".to_owned(),
+        x: seconds(),
+        y: axis("sum of windows", "segments"),
+        series: series.collect(),
+        ..Plot::default()
+    }
+}
+
+/// Throughput in both periods in all settings, and what the transfers had.
+fn settings(others: &Others, names: &[(&str, &str)], [mid, late]: [Period; 2]) -> FigureTable {
+    let row = |what: &str, runs: &Runs, (scheme, name): (&str, &str)| {
+        let mean = |samples: &[_]| text(samples, 0);
+        vec![
+            what.to_owned(),
+            name.to_owned(),
+            mean(&runs.throughput(scheme, (20, mid.0))),
+            mean(&runs.throughput(scheme, mid)),
+            mean(&runs.throughput(scheme, late)),
+            text(&runs.windows(scheme, mid), 1),
+            text(&runs.windows(scheme, late), 1),
+            mean(&runs.cross(scheme, mid)),
+            mean(&runs.cross(scheme, late)),
+        ]
+    };
+    let rows = others
+        .iter()
+        .flat_map(|(what, runs)| names.iter().map(move |name| row(what, runs, *name)));
+    figure_table(
+        "settings",
+        "Throughput, windows and what all transfers together had, by setting",
+        &[
+            "setting",
+            "connections",
+            "alone kb/s",
+            "first transfers kb/s",
+            "all transfers kb/s",
+            "windows, first transfers",
+            "windows, all transfers",
+            "transfers have, first, kb/s",
+            "transfers have, all, kb/s",
+        ],
+        rows.collect(),
+    )
+}

@@ -1,0 +1,120 @@
+//! Numbers of connections that stay (Fig. 6).
+
+use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Study};
+
+use super::super::runs::{Period, Runs, kbits, segments};
+use super::{Experiment, Others, caveat, in_others, rates, settings, sums_of};
+use crate::figures::estimates::{estimate, text};
+use crate::jobs::multitcp::parameters::{adjust, table_2};
+
+pub(in crate::figures::multitcp) const FIG_6: Figure = Figure {
+    id: "multitcp.fig6",
+    title: "1, 4 and 8 connections towards 480 kb/s over a modelled access link",
+    claims: &[HELD, SUMS],
+    make: fig6,
+};
+const HELD: &str = "multitcp.fig6.internet_480k";
+const SUMS: &str = "multitcp.fig6b.windows";
+
+/// Two transfers leave a third of it: 280 kb/s.
+pub(super) const SIX: Experiment = Experiment {
+    target: 480,
+    access: 840,
+    limit: None,
+    transfers: [2, 2],
+    periods: [(401, 601), (601, 1000)],
+    rtt: 70,
+    queue: 50,
+};
+const NAMES: [(&str, &str); 3] = [
+    ("c1", "1 connection"),
+    ("c4", "4 connections"),
+    ("c8", "8 connections"),
+];
+
+fn fig6(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let schemes = [("c1", 1), ("c4", 4), ("c8", 8)]
+        .map(|(name, count)| (name, SIX.stream(adjust(count, table_2()))));
+    let others = in_others(study, SIX, &schemes)?;
+    let runs = &others[0].1;
+    Ok(Findings {
+        plots: vec![
+            rates("fig6a", runs, &NAMES),
+            sums_of("fig6b", runs, &NAMES),
+        ],
+        tables: vec![settings(&others, &NAMES, SIX.periods)],
+        measurements: measurements(runs),
+        reasons: reasons(runs, &others),
+        caveats: vec![caveat(HELD, "")],
+        parameters: SIX.parameters(
+            "Algorithm 1 with 1, 4 and 8 connections; delta 6 RTT, alpha .9, lambda 3000 B/s, f 10: stated (Table II)",
+        ),
+        ..Findings::default()
+    })
+}
+
+fn measurements(runs: &Runs) -> Vec<Measurement> {
+    let [mid, late] = SIX.periods;
+    let congested = SIX.congested();
+    let rate =
+        |quantity: &str, scheme, period| kbits(HELD, quantity, &runs.throughput(scheme, period));
+    let sum =
+        |quantity: &str, scheme, period| segments(SUMS, quantity, &runs.windows(scheme, period));
+    vec![
+        rate("throughput.c8", "c8", congested),
+        rate("throughput.c4.mid", "c4", mid),
+        rate("throughput.c4.late", "c4", late),
+        rate("throughput.c8.late", "c8", late),
+        rate("throughput.c1.late", "c1", late),
+        sum("windows.c1.congested", "c1", congested),
+        sum("windows.c4.congested", "c4", congested),
+        sum("windows.c8.late", "c8", late),
+        sum("windows.c8.mid", "c8", mid),
+    ]
+}
+
+fn reasons(runs: &Runs, others: &Others) -> Vec<Reason> {
+    let [mid, late] = SIX.periods;
+    let congested = SIX.congested();
+    let said = |scheme, period| text(&runs.throughput(scheme, period), 0);
+    let sums = |scheme, period| text(&runs.windows(scheme, period), 1);
+    vec![
+        Reason {
+            claim: HELD,
+            text: format!(
+                "Against 2 transfers 1, 4 and 8 connections have {}, {} and {} kb/s, against 4 they have {}, {} and {}. Equal shares of the fitted link \
+                 are 280, 560 and 672 kb/s, and 168, 420 and 560. Over the rows of table `settings` four connections have {} kb/s against 2 transfers, and eight \
+                 have {} against 4.",
+                said("c1", mid),
+                said("c4", mid),
+                said("c8", mid),
+                said("c1", late),
+                said("c4", late),
+                said("c8", late),
+                range(others, "c4", mid),
+                range(others, "c8", late),
+            ),
+        },
+        Reason {
+            claim: SUMS,
+            text: format!(
+                "From 401 s on the sum is {} with one connection and {} with four; with eight it is {} against 2 transfers and {} against 4.",
+                sums("c1", congested),
+                sums("c4", congested),
+                sums("c8", mid),
+                sums("c8", late),
+            ),
+        },
+    ]
+}
+
+/// The least and the greatest mean throughput of a scheme over all settings.
+fn range(others: &Others, scheme: &str, period: Period) -> String {
+    let means = others
+        .iter()
+        .filter_map(|(_, runs)| estimate(&runs.throughput(scheme, period)));
+    let means: Vec<f64> = means.map(|mean| mean.mean).collect();
+    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = means.iter().copied().fold(0.0, f64::max);
+    format!("{least:.0} to {most:.0}")
+}

@@ -1,0 +1,130 @@
+//! Runs of several schemes with the same seeds.
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{Measurement, Pending, SEED, Sample, Study};
+use polypath_report::plot::{Look, Series};
+
+use crate::figures::estimates::point;
+use crate::jobs::multitcp::setting::{Setting, Stream};
+use crate::jobs::multitcp::time_series::{Course, Streaming};
+
+/// A way to bring the stream, by its name in rules, such as `c2`.
+pub(super) type Scheme = (&'static str, Stream);
+
+/// From one second to another.
+pub(super) type Period = (usize, usize);
+
+/// Seeds for several runs of each scheme.
+pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
+    replica_seeds(SEED, study.pick(3, 10))
+}
+
+/// What came out, by scheme and seed.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    seeds: Vec<u64>,
+    schemes: Vec<(&'static str, Vec<Course>)>,
+}
+
+impl Runs {
+    /// Runs every scheme with every seed.
+    ///
+    /// # Errors
+    /// Where runs are missing.
+    pub(super) fn of(
+        study: &mut Study<'_>,
+        schemes: &[Scheme],
+        seeds: &[u64],
+        setting: impl Fn(Stream, u64) -> Setting,
+    ) -> Result<Self, Pending> {
+        let pairs = schemes
+            .iter()
+            .flat_map(|(_, stream)| seeds.iter().map(move |&seed| (*stream, seed)));
+        let jobs = pairs.map(|(stream, seed)| Streaming(setting(stream, seed)));
+        let courses = study.ask_all(jobs)?;
+        let names = schemes.iter().map(|(name, _)| *name);
+        let courses = courses.chunks(seeds.len().max(1)).map(<[Course]>::to_vec);
+        Ok(Self {
+            seeds: seeds.to_vec(),
+            schemes: names.zip(courses).collect(),
+        })
+    }
+
+    /// The runs of a scheme.
+    pub(super) fn courses(&self, scheme: &str) -> &[Course] {
+        let found = self.schemes.iter().find(|(name, _)| *name == scheme);
+        found.map_or(&[], |(_, courses)| courses)
+    }
+
+    /// A value from each run of a scheme; runs without one are left out.
+    pub(super) fn samples(
+        &self,
+        scheme: &str,
+        mut of: impl FnMut(&Course) -> Option<f64>,
+    ) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(self.courses(scheme));
+        runs.filter_map(|(&seed, course)| {
+            let value = of(course)?;
+            Some(Sample { seed, value })
+        })
+        .collect()
+    }
+
+    /// The throughput of a scheme over a period, in kb/s.
+    pub(super) fn throughput(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
+        self.samples(scheme, |course| Course::mean(&course.throughput, from, to))
+    }
+
+    /// The sum of windows of a scheme over a period, in segments.
+    pub(super) fn windows(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
+        self.samples(scheme, |course| Course::mean(&course.windows, from, to))
+    }
+
+    /// The number of connections of a scheme over a period.
+    pub(super) fn connections(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
+        self.samples(scheme, |course| Course::mean(&course.connections, from, to))
+    }
+
+    /// What the other transfers got over a period, in kb/s.
+    pub(super) fn cross(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
+        self.samples(scheme, |course| Course::mean(&course.cross, from, to))
+    }
+
+    /// The course of a scheme in means over `step` seconds and all runs.
+    pub(super) fn series(
+        &self,
+        (scheme, name): (&str, &str),
+        step: usize,
+        of: impl Fn(&Course) -> &[f64],
+    ) -> Series {
+        let end = self
+            .courses(scheme)
+            .iter()
+            .map(|course| of(course).len())
+            .max();
+        let starts = (0..end.unwrap_or(0)).step_by(step);
+        let points = starts.filter_map(|from| {
+            let mean = |course: &Course| Course::mean(of(course), from, from + step);
+            let middle = from as f64 + step as f64 / 2.0;
+            point(middle, &self.samples(scheme, mean))
+        });
+        Series {
+            name: name.to_owned(),
+            points: points.collect(),
+            look: Look::Trace,
+        }
+    }
+}
+
+/// A quantity of a claim, in kb/s.
+pub(super) fn kbits(claim: &str, quantity: &str, samples: &[Sample]) -> Measurement {
+    Measurement::of(claim, quantity, "kb/s", GROUP, samples)
+}
+
+/// A quantity of a claim, in segments.
+pub(super) fn segments(claim: &str, quantity: &str, samples: &[Sample]) -> Measurement {
+    Measurement::of(claim, quantity, "segments", GROUP, samples)
+}
+
+/// All schemes run with the same seeds.
+pub(super) const GROUP: &str = "runs";

@@ -1,0 +1,251 @@
+//! How Fig. 4 moves with what the paper does not state.
+
+use polypath_claims::{Figure, FigureTable, Findings, Pending, Sample, Study};
+use polypath_core::connections::{ControlConfig, ControllerConfig};
+
+use super::fig4::{BURST, LATE, MID, in_bursts, schemes, setting};
+use super::runs::{Runs, Scheme, seeds};
+use crate::figures::estimates::{estimate, text};
+use crate::figures::pictures::figure_table;
+use crate::jobs::multitcp::parameters::fixed;
+use crate::jobs::multitcp::setting::{By, Hosts, Queue, Setting, Stream};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "multitcp.sensitivity",
+    title: "Fig. 4 in other settings",
+    claims: &[],
+    make,
+};
+
+/// What differs from Fig. 4.
+type Change = fn(&mut Setting);
+
+const CHANGES: [(&str, Change); 20] = [
+    ("as in Fig. 4", |_| {}),
+    ("queues of 20 packets", |setting| {
+        setting.links.queue = Queue::Red(20);
+    }),
+    ("queues of 100 packets", |setting| {
+        setting.links.queue = Queue::Red(100);
+    }),
+    ("send overhead up to 0.2 ms", |setting| {
+        setting.hosts.overhead = 200;
+    }),
+    ("send overhead up to 10 ms", |setting| {
+        setting.hosts.overhead = 10_000;
+    }),
+    (DROP_TAIL, |setting| drop_tail(setting, 50)),
+    ("the same, and queues of 20 packets", |setting| {
+        drop_tail(setting, 20);
+    }),
+    ("the same, and queues of 100 packets", |setting| {
+        drop_tail(setting, 100);
+    }),
+    (NO_OVERHEAD, |setting| {
+        setting.links.queue = Queue::DropTail(50);
+    }),
+    ("drop-tail, generator's link of 6.1 Mb/s", |setting| {
+        drop_tail(setting, 50);
+        setting.links.generator.kbits = 6100;
+    }),
+    (FAST_GENERATOR, |setting| {
+        drop_tail(setting, 50);
+        setting.links.generator.kbits = 100_000;
+    }),
+    ("intervals between datagrams vary by half", |setting| {
+        setting.hosts.jitter = 0.5;
+    }),
+    ("TCP Tahoe", |setting| setting.hosts.variant = "tahoe"),
+    ("TCP NewReno", |setting| setting.hosts.variant = "newreno"),
+    ("TCP SACK", |setting| setting.hosts.variant = "sack"),
+    ("window of other transfers 1000", |setting| {
+        setting.hosts.window = 1000;
+    }),
+    ("alpha .1: the weight of what is new is .9", |setting| {
+        control(setting, |control| control.smoothing = 0.1);
+    }),
+    ("f = 2", |setting| {
+        control(setting, |control| control.spike = 2.0);
+    }),
+    ("f = 12", |setting| {
+        control(setting, |control| control.spike = 12.0);
+    }),
+    ("delta 900 ms", |setting| {
+        let long = polypath_core::time::Duration::from_millis(900);
+        control(setting, |control| control.interval = Some(long));
+    }),
+];
+
+/// Drop-tail queues, whose phases the hosts break as far as they can.
+pub(super) fn drop_tail(setting: &mut Setting, limit: u32) {
+    setting.links.queue = Queue::DropTail(limit);
+    setting.hosts.overhead = Hosts::reno(6000).overhead;
+}
+
+/// Changes the controller, where there is one that follows the throughput.
+fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
+    if let By::Controller(
+        ControllerConfig::AdjustWindow { control, .. }
+        | ControllerConfig::VariedConnections { control, .. },
+    ) = &mut setting.stream.by
+    {
+        change(control);
+    }
+}
+
+/// A setting, and in it the throughput in kb/s of 1, 2 and 5 connections in bursts, against 15 and against 20 transfers.
+pub(super) struct Row {
+    name: &'static str,
+    columns: Vec<Vec<Sample>>,
+}
+
+impl Row {
+    fn of(name: &'static str, runs: &Runs) -> Self {
+        let schemes = ["c1", "c2", "c5"];
+        let bursts = schemes.map(|scheme| runs.samples(scheme, |run| in_bursts(&run.throughput)));
+        let [mid, late] = [MID, LATE].map(|period| {
+            schemes
+                .map(|scheme| runs.throughput(scheme, period))
+                .to_vec()
+        });
+        Self {
+            name,
+            columns: [bursts.to_vec(), mid, late].concat(),
+        }
+    }
+}
+
+/// Fig. 4 in all settings.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+    // Rows beside the figure have fewer seeds.
+    let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
+    let asked: Vec<_> = CHANGES
+        .iter()
+        .map(|(name, change)| {
+            let changed = |stream, seed| {
+                let mut changed = setting(20, stream, seed);
+                change(&mut changed);
+                changed
+            };
+            (*name, Runs::of(study, &schemes(), &few, changed))
+        })
+        .collect();
+    let all = asked.into_iter();
+    all.map(|(name, runs)| Ok(Row::of(name, &runs?))).collect()
+}
+
+/// The setting in which phases decide as far as a random time before a packet is sent lets them.
+pub(super) const DROP_TAIL: &str = "drop-tail queues, send overhead up to 1.333 ms";
+/// The setting in which phases alone decide.
+pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
+/// The setting in which the generator's link is not the bottleneck's equal.
+pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
+
+/// What one, two and five connections have in a setting, from a column on.
+pub(super) fn row(rows: &[Row], name: &str, first: usize) -> String {
+    let found = rows.iter().find(|row| row.name == name);
+    let columns = found.and_then(|row| row.columns.get(first..first + 3));
+    let Some([one, two, five]) = columns else {
+        return "-".to_owned();
+    };
+    let [one, two, five] = [one, two, five].map(|samples| text(samples, 0));
+    format!("{one}, {two} and {five} kb/s")
+}
+
+/// The least and the greatest mean of a column over all settings, in kb/s.
+pub(super) fn range(rows: &[Row], column: usize) -> String {
+    let means = rows
+        .iter()
+        .filter_map(|row| estimate(row.columns.get(column)?));
+    let means: Vec<f64> = means.map(|mean| mean.mean).collect();
+    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = means.iter().copied().fold(0.0, f64::max);
+    format!("{least:.0} to {most:.0}")
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let rows = rows(study);
+    let split = split(study);
+    Ok(Findings {
+        tables: vec![table(&rows?), split?],
+        ..Findings::default()
+    })
+}
+
+fn table(rows: &[Row]) -> FigureTable {
+    let line = |row: &Row| {
+        let cells = row.columns.iter().map(|samples| text(samples, 0));
+        std::iter::once(row.name.to_owned()).chain(cells).collect()
+    };
+    figure_table(
+        "settings",
+        "Throughput in kb/s with 1, 2 and 5 connections in the bursts and against transfers",
+        &[
+            "setting",
+            "1 in bursts",
+            "2 in bursts",
+            "5 in bursts",
+            "1, 15 TCPs",
+            "2, 15 TCPs",
+            "5, 15 TCPs",
+            "1, 20 TCPs",
+            "2, 20 TCPs",
+            "5, 20 TCPs",
+        ],
+        rows.iter().map(line).collect(),
+    )
+}
+
+/// Windows of eight segments together.
+fn split_schemes() -> [Scheme; 3] {
+    let stream = |connections, window| Stream {
+        by: By::Controller(fixed(connections, window)),
+        ..schemes()[0].1
+    };
+    [
+        ("1 x 8", stream(1, 8)),
+        ("2 x 4", stream(2, 4)),
+        ("4 x 2", stream(4, 2)),
+    ]
+}
+
+/// Windows that stay, split over several connections, for three limits of drop-tail queues.
+fn split(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
+    let seeds = seeds(study);
+    let schemes = split_schemes();
+    let asked = [20, 50, 100].map(|queue| {
+        let with_queue = |stream, seed| {
+            let mut setting = setting(20, stream, seed);
+            drop_tail(&mut setting, queue);
+            setting
+        };
+        (queue, Runs::of(study, &schemes, &seeds, with_queue))
+    });
+    let mut rows = Vec::new();
+    for (queue, runs) in asked {
+        let runs = runs?;
+        for (name, _) in schemes {
+            let each = |period| text(&runs.throughput(name, period), 0);
+            let mut row = vec![queue.to_string(), name.to_owned()];
+            row.extend(BURST.map(each));
+            row.extend([MID, LATE].map(each));
+            rows.push(row);
+        }
+    }
+    Ok(figure_table(
+        "split",
+        "Throughput in kb/s of windows that stay, split over connections, with drop-tail queues; ns-2 gives a single one 510 to 600 in the bursts",
+        &[
+            "queues in packets",
+            "connections x window",
+            "200 to 220 s",
+            "300 to 340 s",
+            "15 TCPs",
+            "20 TCPs",
+        ],
+        rows,
+    ))
+}

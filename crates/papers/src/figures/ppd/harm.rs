@@ -1,0 +1,79 @@
+//! What the background loses to the measured transfers.
+
+use polypath_claims::FigureTable;
+use polypath_report::statistics::Estimate;
+use polypath_scenario::Scheme;
+
+use super::plan::{Row, title};
+use super::playout::Runs;
+use crate::figures::estimates::shown;
+use crate::jobs::ppd::transfers::Carried;
+
+/// Schemes that ran in lock-step, and where; the first is the one beside which the others are put.
+pub(super) struct Together<'a> {
+    at: String,
+    schemes: Vec<(Scheme, Vec<&'a Carried>)>,
+}
+
+impl<'a> Together<'a> {
+    /// Those of a row; nothing where they did not run in lock-step.
+    pub(super) fn of_row(row: &'a Row) -> Option<Self> {
+        let schemes = row.schemes.iter();
+        let schemes = schemes.map(|(scheme, runs)| (*scheme, runs.iter().collect()));
+        row.in_lock_step.then(|| Self {
+            at: format!("{:.3}", row.load),
+            schemes: schemes.collect(),
+        })
+    }
+
+    /// Those of files that are played, of which plain TCP runs by itself.
+    pub(super) fn of_runs(at: &str, runs: &'a Runs) -> Self {
+        let others = runs.schemes.iter();
+        let others = others.filter(|(scheme, _)| *scheme != Scheme::Tcp);
+        let carried = others.map(|(scheme, runs)| {
+            let runs = runs.iter().map(|run| &run.carried);
+            (*scheme, runs.collect())
+        });
+        Self {
+            at: at.to_owned(),
+            schemes: carried.collect(),
+        }
+    }
+
+    fn lines(&self) -> Vec<Vec<String>> {
+        let Some(((base, plain), others)) = self.schemes.split_first() else {
+            return Vec::new();
+        };
+        let line = |(scheme, runs): &(Scheme, Vec<&Carried>)| {
+            let harm = harm(plain, runs);
+            vec![
+                self.at.clone(),
+                title(*scheme).to_owned(),
+                title(*base).to_owned(),
+                shown(harm, 5),
+                harm.map_or(0, |harm| harm.n).to_string(),
+            ]
+        };
+        others.iter().map(line).collect()
+    }
+}
+
+/// What the background delivered beside each scheme over what it delivered beside another in the same rounds.
+pub(super) fn harm_table<'a>(id: &str, all: impl IntoIterator<Item = Together<'a>>) -> FigureTable {
+    let columns = ["load", "scheme", "beside", "ratio", "replicas"];
+    FigureTable {
+        id: id.to_owned(),
+        title: "What the background delivered over what it delivered beside another scheme in the same rounds".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: all.into_iter().flat_map(|one| one.lines()).collect(),
+    }
+}
+
+/// The ratio over all rounds. Those of one replica go on from one network and are not independent: its interval is that of
+/// the sums of replicas.
+fn harm(plain: &[&Carried], runs: &[&Carried]) -> Option<Estimate> {
+    let sum = |run: &Carried| run.background.iter().sum::<f64>();
+    let pairs = plain.iter().zip(runs);
+    let pairs: Vec<(f64, f64)> = pairs.map(|(plain, run)| (sum(run), sum(plain))).collect();
+    Estimate::of_ratio(&pairs)
+}

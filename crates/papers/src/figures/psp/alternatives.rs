@@ -1,0 +1,159 @@
+//! What a TCP with a large window gets in other settings than those of Fig. 14.
+
+use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
+
+use super::sweep::{extremes, mean, seeds, span};
+use crate::figures::estimates::{estimate, text};
+use crate::figures::pictures::figure_table;
+use crate::jobs::psp::merge::{Merge, SHARED, Starts, Transfers};
+use crate::jobs::psp::steady::{Flow, Flows, Steady};
+
+/// The spacing at which the paper states rates, in microseconds (3.2.3).
+pub(super) const SPACING: u32 = 5000;
+/// Senders, and as many TCPs.
+const EACH: u32 = 16;
+/// The window in packets.
+const WINDOW: u32 = 800;
+
+/// The rates at [`SPACING`] in one setting.
+pub(super) struct Setting {
+    name: String,
+    media: Vec<Sample>,
+    tcp: Vec<Sample>,
+    least: Vec<Sample>,
+    most: Vec<Sample>,
+}
+
+fn settings() -> Vec<(String, Merge)> {
+    let span = crate::jobs::psp::merge::Span {
+        seconds: 0,
+        warm_up: 0,
+    };
+    let base = Merge::fixed(EACH, SPACING, span, 0).beside(EACH, WINDOW);
+    let mut settings = vec![("as in the figure, Reno".to_owned(), base.clone())];
+    for variant in ["tahoe", "newreno", "sack"] {
+        let tcp = base.tcp.map(|tcp| Transfers { variant, ..tcp });
+        settings.push((
+            variant.to_owned(),
+            Merge {
+                tcp,
+                ..base.clone()
+            },
+        ));
+    }
+    for buffer in [20, 50, 100] {
+        settings.push((
+            format!("buffer {buffer}"),
+            Merge {
+                buffer,
+                ..base.clone()
+            },
+        ));
+    }
+    for packet in [1000, 1400, 1500] {
+        settings.push((
+            format!("packet {packet} B"),
+            Merge {
+                packet,
+                ..base.clone()
+            },
+        ));
+    }
+    for starts in [Starts::Simul, Starts::Rand, Starts::Jitter] {
+        let name = format!("start phases {}", starts.name());
+        settings.push((name, base.clone().starting(starts)));
+    }
+    settings
+}
+
+/// The rates in each setting, that of the figure first.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
+    let (seeds, span) = (seeds(study), span(study));
+    let asked: Vec<_> = settings()
+        .into_iter()
+        .map(|(name, merge)| {
+            let job = |&seed: &u64| {
+                Steady(Merge {
+                    span,
+                    seed,
+                    ..merge.clone()
+                })
+            };
+            (name, study.ask_all(seeds.iter().map(job)))
+        })
+        .collect();
+    let row = |(name, runs): (String, Result<Vec<Flows>, Pending>)| {
+        let runs = runs?;
+        let samples = |of: &dyn Fn(&Flows) -> Option<f64>| -> Vec<Sample> {
+            let runs = seeds.iter().zip(&runs);
+            let known = runs.filter_map(|(&seed, run)| {
+                Some(Sample {
+                    seed,
+                    value: of(run)?,
+                })
+            });
+            known.collect()
+        };
+        let rate = |flow: &Flow| flow.received;
+        Ok(Setting {
+            name,
+            media: samples(&|run| mean(&run.media, rate)),
+            tcp: samples(&|run| mean(&run.tcp, rate)),
+            least: samples(&|run| Some(extremes(&run.tcp)?[0])),
+            most: samples(&|run| Some(extremes(&run.tcp)?[1])),
+        })
+    };
+    asked.into_iter().map(row).collect()
+}
+
+pub(super) fn table_of(rows: &[Setting]) -> FigureTable {
+    let row = |setting: &Setting| {
+        let cells = [&setting.media, &setting.tcp, &setting.least, &setting.most];
+        let cells = cells.map(|samples| text(samples, 2));
+        [setting.name.clone()].into_iter().chain(cells).collect()
+    };
+    figure_table(
+        "settings",
+        "Spacing 5000 us and TCPs with window 800, in other settings",
+        &[
+            "setting",
+            "sender Mb/s",
+            "TCP Mb/s, mean of 16",
+            "least of 16",
+            "greatest of 16",
+        ],
+        rows.iter().map(row).collect(),
+    )
+}
+
+/// Why the mean over the TCPs is not what the paper states of one; it states the rates of a sender and of a TCP in Mb/s.
+pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[Setting]) -> Reason {
+    let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
+    let near = |setting: &&Setting| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
+    let named = |setting: &Setting| format!("{} ({} Mb/s)", setting.name, text(&setting.tcp, 2));
+    let found: Vec<String> = rows.iter().filter(near).map(named).collect();
+    let found = match found.as_slice() {
+        [] => "none".to_owned(),
+        known => known.join("; "),
+    };
+    let own = &rows[0];
+    let filled = |media: f64, tcp: f64| f64::from(EACH) * (media + tcp) / f64::from(SHARED) * 100.0;
+    Reason {
+        claim,
+        text: format!(
+            "The paper shows one TCP of 16; the claim is held against their mean, {} Mb/s, and single ones have from {} to \
+             {} Mb/s. A sender gets {} Mb/s, and {sender} Mb/s in the paper. {EACH} pairs with the \
+             paper's rates would fill {:.0} % of the link; ours fill {:.0} %. \
+             Settings that come within 15 % of {stated}: {found}.",
+            text(&own.tcp, 2),
+            text(&own.least, 2),
+            text(&own.most, 2),
+            text(&own.media, 2),
+            filled(sender, stated),
+            filled(value(&own.media), value(&own.tcp)),
+        ),
+    }
+}

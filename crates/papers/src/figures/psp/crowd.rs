@@ -1,0 +1,309 @@
+//! Sixteen senders of equal spacing (Figs. 8, 9).
+
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Sample, Study};
+use polypath_report::plot::{Plot, Series};
+
+use super::parameters::STARTS;
+use super::sweep::microseconds;
+use super::sweep::{
+    Column, Sweep, TIME, best, extremes, largest_undiminished, least_lossless, mean, seeds, span,
+};
+use super::{ns2, packets};
+use crate::figures::estimates::text;
+use crate::figures::pictures::{figure_table, mbits, share, stated, thin};
+use crate::jobs::psp::merge::{Merge, PACKET, Starts};
+use crate::jobs::psp::steady::{Flow, Flows, loss};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.fig8_9",
+    title: "One of sixteen senders: throughput and loss over the spacing",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "psp.fig8_9.sixteen";
+const SENDERS: u32 = 16;
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let sweeps = Starts::ALL.map(|starts| (starts, sweep_of(study, starts)));
+    let jitter = jitter_of(study);
+    let packets = packets::rows(study);
+    let mut modes = Vec::new();
+    for (starts, sweep) in sweeps {
+        modes.push((starts, sweep?));
+    }
+    let (jitter, packets) = (jitter?, packets?);
+    let (_, chosen) = &modes[chosen(&modes)];
+    let known = |index| study.stated(CLAIM, index);
+    Ok(Findings {
+        plots: vec![
+            throughput(chosen, [0, 1].map(known)),
+            losses(chosen, known(2)),
+            one_sender_by_mode(&modes),
+            loss_by_mode(&modes),
+        ],
+        tables: vec![
+            curve(chosen),
+            best_spacings(&modes),
+            starts_table(&modes, &jitter),
+        ],
+        measurements: measurements(chosen),
+        notes: NOTES.iter().map(ToString::to_string).collect(),
+        caveats: vec![packets::spacing_caveat(CLAIM, &packets)],
+        parameters: Merge::fixed(SENDERS, 0, span(study), 0).parameters(TIME),
+        ..Findings::default()
+    })
+}
+
+const NOTES: &[&str] = &[
+    STARTS,
+    "The figures show `drift`: the paper has all sixteen senders alike and no loss at its best spacing. In `simul` and `rand` phases never change, and the drop-tail queue picks the same victims for ever (columns of the least and the greatest of 16 in table `starts`); in `jitter` gaps at a receiver scatter many times more than in 3.2.4 (table `gaps` of psp.survives).",
+    "A sixteenth of 155 Mb/s is 9.69 Mb/s: as long as the senders offer more than the link carries, their mean receive rate is that, at any spacing. It has no peak; what falls up to the best spacing is the loss alone. ns-2 gives the same.",
+    "At 0 us a sender whose clock is fast offers more than its access link carries; what waits there is neither lost nor received, and so loss is less there than what is missing at the receiver.",
+    "Best spacing: where the mean receive rate, times the share that is not lost, is greatest; the paper speaks of the optimum with respect to throughput and loss (3.2.3). The table of best spacings has two other definitions.",
+];
+
+/// Where the mode that the figures show stands.
+fn chosen(modes: &[(Starts, Sweep)]) -> usize {
+    let drift = |(starts, _): &(Starts, _)| *starts == Starts::Drift;
+    modes.iter().position(drift).unwrap_or(0)
+}
+
+/// Spacings at which the modes of starting are compared, in microseconds.
+const COMPARED: &[u32] = &[0, 500, 1000, 1500];
+
+/// ns-2 ran `jitter` with packets of this size in bytes only.
+const JITTER_PACKET: u32 = 1400;
+
+fn jitter_of(study: &mut Study<'_>) -> Result<Sweep, Pending> {
+    let (span, seeds) = (span(study), seeds(study));
+    Sweep::over(study, COMPARED, seeds, |spacing, seed| {
+        let merge = Merge::fixed(SENDERS, spacing, span, seed).starting(Starts::Jitter);
+        Merge {
+            packet: JITTER_PACKET,
+            ..merge
+        }
+    })
+}
+
+fn sweep_of(study: &mut Study<'_>, starts: Starts) -> Result<Sweep, Pending> {
+    let span = span(study);
+    let mut seeds = seeds(study);
+    if starts == Starts::Simul {
+        // Nothing is drawn.
+        seeds.truncate(1);
+    }
+    Sweep::of(study, seeds, |spacing, seed| {
+        Merge::fixed(SENDERS, spacing, span, seed).starting(starts)
+    })
+}
+
+pub(super) fn sent(flows: &Flows) -> Option<f64> {
+    mean(&flows.media, |flow| flow.sent)
+}
+
+pub(super) fn received(flows: &Flows) -> Option<f64> {
+    mean(&flows.media, |flow| flow.received)
+}
+
+pub(super) fn lost(flows: &Flows) -> Option<f64> {
+    loss(&flows.media)
+}
+
+fn measurements(sweep: &Sweep) -> Vec<Measurement> {
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, unit, "sixteen", samples)
+    };
+    vec![
+        of("sent", "Mb/s", &sweep.at(0, sent)),
+        of("received", "Mb/s", &sweep.at(0, received)),
+        of("loss", "ratio", &sweep.at(0, lost)),
+        of("best spacing", "us", &best_spacing(sweep)),
+    ]
+}
+
+/// The best spacing of each seed.
+pub(super) fn best_spacing(sweep: &Sweep) -> Vec<Sample> {
+    let product = |flows: &Flows| Some(received(flows)? * (1.0 - lost(flows)?));
+    sweep.samples(product, |products| best(&sweep.spacings, products))
+}
+
+/// The best spacings of each seed by other definitions: by the rate alone, and by the loss alone.
+pub(super) fn other_spacings(sweep: &Sweep) -> [Vec<Sample>; 2] {
+    [
+        sweep.samples(received, |rates| {
+            largest_undiminished(&sweep.spacings, rates)
+        }),
+        sweep.samples(lost, |losses| least_lossless(&sweep.spacings, losses)),
+    ]
+}
+
+/// The rate of the first sender: the paper's "one of".
+fn first(flows: &Flows) -> Option<&Flow> {
+    flows.media.first()
+}
+
+fn throughput(sweep: &Sweep, [sent_at_0, received_at_0]: [Option<f64>; 2]) -> Plot {
+    let extreme = |which: usize| move |flows: &Flows| Some(extremes(&flows.media)?[which]);
+    Plot {
+        id: "fig8".to_owned(),
+        title: "Throughput for one of the 16 senders".to_owned(),
+        x: microseconds(),
+        y: mbits("throughput"),
+        series: vec![
+            sweep.series("sent", sent),
+            sweep.series("received, mean of 16", received),
+            thin(sweep.series("received, least of 16", extreme(0))),
+            thin(sweep.series("received, greatest of 16", extreme(1))),
+            ns2::series((SENDERS, PACKET, "drift"), "received in ns-2", |row| {
+                row.received
+            }),
+        ],
+        stated: [
+            sent_at_0.map(|y| stated("sent", 0.0, y)),
+            received_at_0.map(|y| stated("received, mean of 16", 0.0, y)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        ..Plot::default()
+    }
+}
+
+fn losses(sweep: &Sweep, at_0: Option<f64>) -> Plot {
+    Plot {
+        id: "fig9".to_owned(),
+        title: "Packet loss for one of 16 senders".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: vec![
+            sweep.series("mean of 16", lost),
+            ns2::series((SENDERS, PACKET, "drift"), "ns-2", |row| row.loss / 100.0),
+        ],
+        stated: at_0
+            .map(|y| stated("mean of 16", 0.0, y))
+            .into_iter()
+            .collect(),
+        ..Plot::default()
+    }
+}
+
+fn one_sender_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
+    let series = |(starts, sweep): &(Starts, Sweep)| {
+        sweep.series(starts.name(), |flows| Some(first(flows)?.received))
+    };
+    Plot {
+        id: "fig8-starts".to_owned(),
+        title: "Received by the first of 16 senders, in four modes of starting".to_owned(),
+        x: microseconds(),
+        y: mbits("received"),
+        series: modes.iter().map(series).collect(),
+        ..Plot::default()
+    }
+}
+
+fn loss_by_mode(modes: &[(Starts, Sweep)]) -> Plot {
+    let series =
+        |(starts, sweep): &(Starts, Sweep)| -> Series { sweep.series(starts.name(), lost) };
+    Plot {
+        id: "fig9-starts".to_owned(),
+        title: "Loss of 16 senders, in four modes of starting".to_owned(),
+        x: microseconds(),
+        y: share("loss"),
+        series: modes.iter().map(series).collect(),
+        ..Plot::default()
+    }
+}
+
+/// The curve in numbers.
+fn curve(sweep: &Sweep) -> FigureTable {
+    let columns: [Column<'_>; 5] = [
+        ("sent Mb/s", &sent, 2),
+        ("received Mb/s, mean of 16", &received, 3),
+        ("least of 16", &|flows| Some(extremes(&flows.media)?[0]), 2),
+        (
+            "greatest of 16",
+            &|flows| Some(extremes(&flows.media)?[1]),
+            2,
+        ),
+        ("loss", &lost, 4),
+    ];
+    sweep.table("16 senders (drift) by their spacing", &columns)
+}
+
+fn best_spacings(modes: &[(Starts, Sweep)]) -> FigureTable {
+    let row = |(starts, sweep): &(Starts, Sweep)| best_row(starts.name(), sweep);
+    best_table(modes.iter().map(row).collect())
+}
+
+/// The best spacings of runs by three definitions.
+pub(super) fn best_row(name: &str, sweep: &Sweep) -> Vec<String> {
+    let [by_rate, by_loss] = other_spacings(sweep);
+    let known = [best_spacing(sweep), by_rate, by_loss];
+    let texts = known.iter().map(|samples| text(samples, 0));
+    [name.to_owned()].into_iter().chain(texts).collect()
+}
+
+pub(super) fn best_table(rows: Vec<Vec<String>>) -> FigureTable {
+    figure_table(
+        "best",
+        "The best spacing by three definitions",
+        &[
+            "runs",
+            "greatest product of rate and share not lost, us",
+            "largest that delivers the greatest rate within 0.5 %, us",
+            "least from which on less than 0.1 % is lost, us",
+        ],
+        rows,
+    )
+}
+
+/// What each mode gives at some spacings, beside ns-2.
+fn starts_table(modes: &[(Starts, Sweep)], jitter: &Sweep) -> FigureTable {
+    let modes = modes.iter().map(|(starts, sweep)| (*starts, PACKET, sweep));
+    let modes = modes.chain([(Starts::Jitter, JITTER_PACKET, jitter)]);
+    let rows = modes.flat_map(|mode| COMPARED.iter().map(move |&spacing| (mode, spacing)));
+    figure_table(
+        "starts",
+        "Four modes of starting, beside ns-2",
+        &[
+            "starts",
+            "packet B",
+            "spacing us",
+            "least of 16, Mb/s",
+            "mean, Mb/s",
+            "greatest, Mb/s",
+            "loss",
+            "ns-2: least, Mb/s",
+            "ns-2: mean, Mb/s",
+            "ns-2: greatest, Mb/s",
+            "ns-2: loss",
+        ],
+        rows.filter_map(|(mode, spacing)| starts_row(mode, spacing))
+            .collect(),
+    )
+}
+
+fn starts_row((starts, packet, sweep): (Starts, u32, &Sweep), spacing: u32) -> Option<Vec<String>> {
+    let position = sweep.position(spacing)?;
+    let at = |of: &dyn Fn(&Flows) -> Option<f64>, digits| text(&sweep.at(position, of), digits);
+    let mut row = vec![
+        starts.name().to_owned(),
+        packet.to_string(),
+        spacing.to_string(),
+        at(&|flows| Some(extremes(&flows.media)?[0]), 2),
+        at(&received, 2),
+        at(&|flows| Some(extremes(&flows.media)?[1]), 2),
+        at(&lost, 4),
+    ];
+    let known = ns2::rows((SENDERS, packet, starts.name()));
+    row.extend(match known.iter().find(|row| row.spacing == spacing) {
+        Some(row) => vec![
+            format!("{:.2}", row.least),
+            format!("{:.2}", row.received),
+            format!("{:.2}", row.most),
+            format!("{:.4}", row.loss / 100.0),
+        ],
+        None => vec!["-".to_owned(); 4],
+    });
+    Some(row)
+}

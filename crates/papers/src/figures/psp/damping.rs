@@ -1,0 +1,242 @@
+//! What damping does (Fig. 5).
+
+pub(super) mod growth;
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{
+    Figure, FigureTable, Findings, Measurement, Pending, Reason, SEED, Sample, Study,
+};
+use polypath_core::spacing::{Attribution, Counting};
+use polypath_report::plot::{Plot, Point, Series};
+use polypath_scenario::network::traffic::spaced::Control;
+
+use super::parameters;
+use crate::figures::estimates::text;
+use crate::figures::pictures::{figure_table, mbits, seconds, thin};
+use crate::jobs::psp::merge::{Merge, Protocol, Span, name_of};
+use crate::jobs::psp::trace::{BIN, Course, Trace};
+
+pub(super) const DAMPING: Figure = Figure {
+    id: "psp.fig5",
+    title: "Damping: throughput and oscillation",
+    claims: &["psp.fig5.damping", "psp.fig5.oscillation"],
+    make: damping,
+};
+/// The paper's time for Fig. 5, all of which is measured.
+const SPAN: Span = Span {
+    seconds: 100,
+    warm_up: 0,
+};
+const CONTROLS: [Control; 2] = [Control::AdHoc, Control::Damped];
+/// Two as in Fig. 16, since a lone sender never loses on this topology, and sixteen as elsewhere.
+const SENDERS: [u32; 2] = [2, 16];
+
+/// Every reading of what the paper leaves open, the project's own first.
+pub(super) const READINGS: [(Attribution, Counting); 4] = [
+    (Attribution::WhenSent, Counting::Range),
+    (Attribution::Latest, Counting::Range),
+    (Attribution::WhenSent, Counting::Clock),
+    (Attribution::Latest, Counting::Clock),
+];
+
+/// The damped protocol as the project reads it.
+pub(super) const DAMPED: Protocol = Protocol {
+    control: Control::Damped,
+    attribution: READINGS[0].0,
+    counting: READINGS[0].1,
+};
+
+/// The runs of one protocol with so many senders, by seed.
+struct Runs {
+    senders: u32,
+    protocol: Protocol,
+    seeds: Vec<u64>,
+    courses: Vec<Vec<Course>>,
+}
+
+impl Runs {
+    fn samples(&self, of: impl Fn(&[Course]) -> f64) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(&self.courses);
+        let sample = |(&seed, courses): (&u64, &Vec<Course>)| Sample {
+            seed,
+            value: of(courses),
+        };
+        runs.map(sample).collect()
+    }
+}
+
+impl Runs {
+    /// Senders and readings.
+    fn name(&self) -> String {
+        let readings = [
+            name_of(self.protocol.attribution),
+            name_of(self.protocol.counting),
+        ];
+        let [attribution, counting] = readings.map(|name| name.replace('"', ""));
+        format!("{} senders, {attribution}, {counting}", self.senders)
+    }
+}
+
+/// The mean over senders.
+pub(super) fn mean_of(courses: &[Course], of: impl Fn(&Course) -> f64) -> f64 {
+    courses.iter().map(of).sum::<f64>() / courses.len().max(1) as f64
+}
+
+fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
+    let seeds = replica_seeds(SEED, study.pick(4, 10));
+    let mut asked = Vec::new();
+    for senders in SENDERS {
+        for (attribution, counting) in READINGS {
+            for control in CONTROLS {
+                let protocol = Protocol {
+                    control,
+                    attribution,
+                    counting,
+                };
+                let job = |&seed: &u64| Trace(Merge::adaptive(senders, protocol, SPAN, seed));
+                asked.push((senders, protocol, study.ask_all(seeds.iter().map(job))));
+            }
+        }
+    }
+    let runs = asked.into_iter().map(|(senders, protocol, courses)| {
+        Ok(Runs {
+            senders,
+            protocol,
+            seeds: seeds.clone(),
+            courses: courses?,
+        })
+    });
+    runs.collect()
+}
+
+fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let runs = all_runs(study)?;
+    let pairs: Vec<(&Runs, &Runs)> = runs.chunks(2).map(|pair| (&pair[0], &pair[1])).collect();
+    let (ad_hoc, damped) = pairs[0];
+    let of = |claim: &str, quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(claim, quantity, unit, "two senders", samples)
+    };
+    let deviation = |runs: &Runs| runs.samples(|courses| mean_of(courses, |c| c.deviation));
+    let name = "psp.fig5.oscillation";
+    Ok(Findings {
+        plots: vec![picture(ad_hoc, damped)],
+        tables: vec![readings_table(&pairs)],
+        measurements: vec![
+            of("psp.fig5.damping", "gain", "ratio", &gains(ad_hoc, damped)),
+            of(name, "deviation.ad_hoc", "Mb/s", &deviation(ad_hoc)),
+            of(name, "deviation.damped", "Mb/s", &deviation(damped)),
+        ],
+        caveats: readings_judged(&pairs),
+        notes: vec![parameters::READINGS.to_owned()],
+        parameters: Merge::adaptive(SENDERS[0], DAMPED, SPAN, 0)
+            .parameters("stated (Fig. 5); both controls are run"),
+        ..Findings::default()
+    })
+}
+
+/// Which of the readings is judged, and what the others give.
+fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
+    let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
+    let told = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
+        let others = pairs[1..].iter();
+        let told = others.map(|pair| format!("{}: {}", pair.0.name(), of(pair)));
+        told.collect::<Vec<_>>().join("; ")
+    };
+    let judged = format!(
+        "Judged are {}: the paper does not say how many send, a lone sender never loses on this topology, and two are what it \
+         shows next (Fig. 16). The others give",
+        pairs[0].0.name()
+    );
+    let gain = told(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
+    let swings = told(&|(ad_hoc, damped)| format!("{}, {}", swing(ad_hoc), swing(damped)));
+    vec![
+        Reason {
+            claim: "psp.fig5.damping",
+            text: format!("{judged} these gains: {gain}."),
+        },
+        Reason {
+            claim: "psp.fig5.oscillation",
+            text: format!("{judged} these deviations in Mb/s, ad hoc and damped: {swings}."),
+        },
+    ]
+}
+
+fn received(courses: &[Course]) -> f64 {
+    mean_of(courses, |course| course.received)
+}
+
+/// By which share more is received with damping, seed by seed.
+fn gains(ad_hoc: &Runs, damped: &Runs) -> Vec<Sample> {
+    let without = ad_hoc.samples(received);
+    let with = damped.samples(received);
+    let gain = |(without, with): (&Sample, &Sample)| Sample {
+        seed: with.seed,
+        value: with.value / without.value.max(f64::MIN_POSITIVE) - 1.0,
+    };
+    without.iter().zip(&with).map(gain).collect()
+}
+
+fn readings_table(pairs: &[(&Runs, &Runs)]) -> FigureTable {
+    let row = |(ad_hoc, damped): &(&Runs, &Runs)| {
+        let mut row = vec![
+            ad_hoc.senders.to_string(),
+            name_of(ad_hoc.protocol.attribution).replace('"', ""),
+            name_of(ad_hoc.protocol.counting).replace('"', ""),
+        ];
+        for runs in [ad_hoc, damped] {
+            row.push(text(&runs.samples(received), 2));
+            row.push(text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2));
+            row.push(text(&runs.samples(|c| mean_of(c, |c| c.loss)), 4));
+        }
+        row.push(text(&gains(ad_hoc, damped), 3));
+        row
+    };
+    figure_table(
+        "readings",
+        "Ad hoc and damped senders over 100 s, for each reading of what the paper leaves open",
+        &[
+            "senders",
+            "a loss belongs to",
+            "packets sent by",
+            "ad hoc: received Mb/s",
+            "ad hoc: deviation of the sending rate Mb/s",
+            "ad hoc: loss",
+            "damped: received Mb/s",
+            "damped: deviation of the sending rate Mb/s",
+            "damped: loss",
+            "gain of throughput",
+        ],
+        pairs.iter().map(row).collect(),
+    )
+}
+
+fn picture(ad_hoc: &Runs, damped: &Runs) -> Plot {
+    let first = |runs: &Runs, name: &str| {
+        let course = runs.courses.first().and_then(|courses| courses.first());
+        course.map(|course| over_time(course, name))
+    };
+    let series = [first(ad_hoc, "ad hoc"), first(damped, "damped")];
+    Plot {
+        id: "fig5".to_owned(),
+        title: "Sending rate of one of two senders, ad hoc and damped".to_owned(),
+        x: seconds(),
+        y: mbits("sending rate"),
+        series: series.into_iter().flatten().collect(),
+        ..Plot::default()
+    }
+}
+
+/// The sending rate over time.
+pub(super) fn over_time(course: &Course, name: &str) -> Series {
+    let bin = BIN.as_secs_f64();
+    let point = |(number, &rate): (usize, &f64)| Point {
+        x: (number as f64 + 0.5) * bin,
+        y: rate,
+        ci95: None,
+    };
+    thin(Series {
+        name: name.to_owned(),
+        points: course.rates.iter().enumerate().map(point).collect(),
+        ..Series::default()
+    })
+}

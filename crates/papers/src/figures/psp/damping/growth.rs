@@ -1,0 +1,159 @@
+//! How fast the spacing grows (2.1).
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, SEED, Study};
+use polypath_core::spacing::{Attribution, Counting};
+use polypath_scenario::network::traffic::spaced::Control;
+
+use super::super::parameters::READINGS;
+use super::Runs;
+use crate::figures::estimates::text;
+use crate::figures::pictures::figure_table;
+use crate::jobs::psp::merge::{Merge, Protocol, Span, name_of};
+use crate::jobs::psp::trace::{Course, Trace};
+
+pub(in crate::figures::psp) const FIGURE: Figure = Figure {
+    id: "psp.seven_rtts",
+    title: "How many round-trip times of loss take the spacing from 0 beyond 2000 us",
+    claims: &[CLAIM],
+    make: growth,
+};
+
+const CLAIM: &str = "psp.seven_rtts";
+/// So many senders lose still when each has a spacing of 2000 us.
+const MANY: u32 = 64;
+/// How long a run lasts.
+const SECONDS: u32 = 4;
+/// The greatest of the spacings among which the paper's ideal one lies, in microseconds.
+const BOUND: f64 = 2000.0;
+
+fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let seeds = replica_seeds(SEED, study.pick(2, 5));
+    let span = Span {
+        seconds: SECONDS,
+        warm_up: 0,
+    };
+    let asked = [Attribution::Latest, Attribution::WhenSent].map(|attribution| {
+        let protocol = Protocol {
+            control: Control::AdHoc,
+            attribution,
+            counting: Counting::Range,
+        };
+        let job = |&seed: &u64| Trace(Merge::adaptive(MANY, protocol, span, seed));
+        (protocol, study.ask_all(seeds.iter().map(job)))
+    });
+    let mut readings = Vec::new();
+    for (protocol, courses) in asked {
+        let seeds = seeds.clone();
+        readings.push(Runs {
+            senders: MANY,
+            protocol,
+            seeds,
+            courses: courses?,
+        });
+    }
+    let rows = readings.iter().map(growth_row).collect();
+    Ok(Findings {
+        tables: vec![figure_table(
+            "growth",
+            "Feedbacks that tell of loss, one each round-trip time, until the spacing is above 2000 us",
+            &[
+                "a loss belongs to",
+                "least of the senders that passed",
+                "greatest of them",
+                "all feedbacks since the first loss, greatest of them",
+                "passed",
+                "did not pass",
+                "greatest spacing of those us",
+            ],
+            rows,
+        )],
+        measurements: vec![Measurement::of(
+            CLAIM,
+            "feedbacks",
+            "RTT",
+            "latest",
+            &readings[0].samples(|courses| feedbacks(courses).fold(0.0, f64::max)),
+        )],
+        caveats: vec![growth_caveat(&readings)],
+        notes: vec![
+            READINGS.to_owned(),
+            "The number is that of the slowest of the senders that passed. Where a loss belongs to the spacing that its packet was sent with, a reaction shows two round-trip times later, and it takes twice as long.".to_owned(),
+        ],
+        parameters: Merge::adaptive(MANY, readings[0].protocol, span, 0).parameters("chosen"),
+        ..Findings::default()
+    })
+}
+
+/// What counts as a round-trip time of loss, and what the other reading gives.
+fn growth_caveat(readings: &[Runs]) -> Reason {
+    let most = |runs: &Runs| text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1);
+    let elapsed = |runs: &Runs| text(&runs.samples(longest), 1);
+    let never = |runs: &Runs| {
+        let [passed, not] = passed(runs);
+        format!("{not} of {}", passed + not)
+    };
+    let [latest, when_sent] = readings else {
+        return Reason {
+            claim: CLAIM,
+            text: String::new(),
+        };
+    };
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "This is arithmetic of Fig. 4, read literally (`latest`): each feedback that tells of loss doubles the spacing, and \
+             50 us doubled six times exceed 2000 us, whatever the network does. The runs show that it comes about. A round-trip time \
+             of loss is a feedback that tells of loss; with those between that tell of none, the slowest sender takes {}. \
+             `when-sent`, which the other figures have, takes {}, and {} with those. Senders for which loss ends before they \
+             pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table `growth` has where they stay.",
+            elapsed(latest),
+            most(when_sent),
+            elapsed(when_sent),
+            never(latest),
+            never(when_sent),
+        ),
+    }
+}
+
+/// How many feedbacks each sender took; none of one that never got there.
+fn feedbacks(courses: &[Course]) -> impl Iterator<Item = f64> {
+    let known = courses
+        .iter()
+        .filter_map(|course| course.feedbacks_to(BOUND));
+    known.map(|number| number as f64)
+}
+
+/// The most feedbacks, of loss or not, that a sender took from its first loss on.
+fn longest(courses: &[Course]) -> f64 {
+    let known = courses.iter().filter_map(|course| course.rounds_to(BOUND));
+    known.map(|number| number as f64).fold(0.0, f64::max)
+}
+
+/// How many senders passed the bound in all runs, and how many did not.
+fn passed(runs: &Runs) -> [usize; 2] {
+    let all: usize = runs.courses.iter().map(Vec::len).sum();
+    let passed = runs.courses.iter().map(|c| feedbacks(c).count()).sum();
+    [passed, all - passed]
+}
+
+/// The greatest spacing that a sender which did not pass came to, in microseconds.
+fn where_they_stay(runs: &Runs) -> Option<f64> {
+    let all = runs.courses.iter().flatten();
+    let others = all.filter(|course| course.feedbacks_to(BOUND).is_none());
+    let spacings = others.flat_map(|course| course.first.iter().map(|(_, spacing)| *spacing));
+    spacings.reduce(f64::max)
+}
+
+fn growth_row(runs: &Runs) -> Vec<String> {
+    let [passed, not] = passed(runs);
+    vec![
+        name_of(runs.protocol.attribution).replace('"', ""),
+        text(&runs.samples(|c| feedbacks(c).fold(f64::MAX, f64::min)), 1),
+        text(&runs.samples(|c| feedbacks(c).fold(0.0, f64::max)), 1),
+        text(&runs.samples(longest), 1),
+        passed.to_string(),
+        not.to_string(),
+        where_they_stay(runs).map_or("-".to_owned(), |spacing| format!("{spacing:.0}")),
+    ]
+}

@@ -1,0 +1,195 @@
+//! Two damped senders: whether they share (Figs. 16 to 19).
+
+pub(super) mod late;
+pub(super) mod with_tcp;
+
+use polypath_batch::replica_seeds;
+use polypath_claims::{Figure, Findings, Measurement, Pending, SEED, Sample, Study};
+use polypath_report::network::jain_index;
+use polypath_report::plot::{Look, Plot, Point, Series};
+
+use super::damping::{DAMPED, mean_of, over_time};
+use super::parameters::READINGS;
+use super::sensitivity::{fair_rows, fair_table, fairness_reason};
+use crate::figures::pictures::{figure_table, mbits, seconds, thin};
+use crate::jobs::psp::merge::{Merge, SHARED, Span};
+use crate::jobs::psp::trace::{Course, Trace};
+
+pub(super) const TOGETHER: Figure = Figure {
+    id: "psp.fig16_17",
+    title: "Two damped senders that start together",
+    claims: &["psp.fig16_17.adaptive_fair"],
+    make: together,
+};
+
+/// What is measured of two senders: long after the start.
+pub(super) const SPAN: Span = Span {
+    seconds: 120,
+    warm_up: 20,
+};
+
+/// What its length comes from.
+pub(super) const TIME: &str =
+    "chosen: the first seconds are left out, in which the senders find their rates";
+
+/// Runs of two senders by their seeds.
+pub(super) struct Pairs(Vec<(u64, Vec<Course>)>);
+
+impl Pairs {
+    /// Runs `merge` with every seed.
+    ///
+    /// # Errors
+    /// Where runs are missing.
+    pub(super) fn of(study: &mut Study<'_>, merge: impl Fn(u64) -> Merge) -> Result<Self, Pending> {
+        let seeds = replica_seeds(SEED, study.pick(4, 10));
+        let courses = study.ask_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
+        Ok(Self(seeds.into_iter().zip(courses).collect()))
+    }
+
+    pub(super) fn samples(&self, of: impl Fn(&[Course]) -> f64) -> Vec<Sample> {
+        let sample = |(seed, courses): &(u64, Vec<Course>)| Sample {
+            seed: *seed,
+            value: of(courses),
+        };
+        self.0.iter().map(sample).collect()
+    }
+
+    /// What is known of each run.
+    fn known(&self, of: impl Fn(&[Course]) -> Option<f64>) -> Vec<Sample> {
+        let sample = |(seed, courses): &(u64, Vec<Course>)| {
+            Some(Sample {
+                seed: *seed,
+                value: of(courses)?,
+            })
+        };
+        self.0.iter().filter_map(sample).collect()
+    }
+
+    fn first(&self) -> &[Course] {
+        self.0.first().map_or(&[], |(_, courses)| courses)
+    }
+}
+
+/// Jain's index of the mean sending rates.
+pub(super) fn jain(courses: &[Course]) -> f64 {
+    let rates: Vec<f64> = courses.iter().map(|course| course.mean).collect();
+    jain_index(&rates).unwrap_or(0.0)
+}
+
+pub(super) fn mean(courses: &[Course]) -> f64 {
+    mean_of(courses, |course| course.mean)
+}
+
+pub(super) fn deviation(courses: &[Course]) -> f64 {
+    mean_of(courses, |course| course.deviation)
+}
+
+fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    const CLAIM: &str = "psp.fig16_17.adaptive_fair";
+    let pairs = Pairs::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed));
+    let rows = fair_rows(study);
+    let (pairs, rows) = (pairs?, rows?);
+    let of = |quantity: &str, unit: &str, of: fn(&[Course]) -> f64| {
+        Measurement::of(CLAIM, quantity, unit, "pairs", &pairs.samples(of))
+    };
+    let course = pairs.first();
+    let names = ["first sender", "second sender"];
+    let series = course.iter().zip(names);
+    Ok(Findings {
+        plots: vec![
+            Plot {
+                id: "fig16".to_owned(),
+                title: "Sending rate of two damped senders".to_owned(),
+                x: seconds(),
+                y: mbits("sending rate"),
+                series: series
+                    .map(|(course, name)| over_time(course, name))
+                    .collect(),
+                ..Plot::default()
+            },
+            fairness("fig17", "Fairness: both start together", course),
+        ],
+        measurements: vec![
+            of("jain", "ratio", jain),
+            of("deviation", "Mb/s", deviation),
+            of("mean", "Mb/s", mean),
+        ],
+        tables: vec![
+            each_pair(&pairs),
+            fair_table("fairness", "Two damped senders in other settings", &rows),
+        ],
+        reasons: vec![fairness_reason(CLAIM, &rows)],
+        parameters: Merge::adaptive(2, DAMPED, SPAN, 0).parameters(TIME),
+        notes: vec![READINGS.to_owned()],
+        ..Findings::default()
+    })
+}
+
+fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
+    let row = |(seed, courses): &(u64, Vec<Course>)| {
+        let of = |of: fn(&Course) -> f64| {
+            let values = courses.iter().map(of).map(|value| format!("{value:.2}"));
+            values.collect::<Vec<_>>().join(", ")
+        };
+        vec![
+            seed.to_string(),
+            of(|course| course.mean),
+            of(|course| course.deviation),
+            of(|course| course.received),
+            of(|course| course.loss * 100.0),
+            format!("{:.3}", jain(courses)),
+        ]
+    };
+    figure_table(
+        "pairs",
+        "Both senders, run by run",
+        &[
+            "seed",
+            "sending rates Mb/s",
+            "their deviations Mb/s",
+            "received Mb/s",
+            "lost %",
+            "Jain's index",
+        ],
+        pairs.0.iter().map(row).collect(),
+    )
+}
+
+/// The rate of one over that of the other, beside the fairness line.
+fn fairness(id: &str, title: &str, courses: &[Course]) -> Plot {
+    let dot = |x: f64, y: f64| Point { x, y, ci95: None };
+    let [first, second] = courses else {
+        return Plot::default();
+    };
+    let rates = first.rates.iter().zip(&second.rates);
+    let both = f64::from(SHARED) / 2.0;
+    let line = |name: &str, points: [Point; 2]| {
+        thin(Series {
+            name: name.to_owned(),
+            points: points.to_vec(),
+            ..Series::default()
+        })
+    };
+    Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        x: mbits("sending rate of the first"),
+        y: mbits("sending rate of the second"),
+        series: vec![
+            Series {
+                name: "mean of half a second".to_owned(),
+                points: rates.map(|(&x, &y)| dot(x, y)).collect(),
+                look: Look::Dots,
+            },
+            line("fairness line", [dot(0.0, 0.0), dot(100.0, 100.0)]),
+            line(
+                "the link is full",
+                [
+                    dot(2.0 * both - 100.0, 100.0),
+                    dot(100.0, 2.0 * both - 100.0),
+                ],
+            ),
+        ],
+        ..Plot::default()
+    }
+}

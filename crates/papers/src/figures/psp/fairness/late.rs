@@ -1,0 +1,172 @@
+//! Two damped senders of which one starts later (Fig. 18).
+
+use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_report::plot::{Plot, Series};
+
+use super::super::damping::DAMPED;
+use super::{Pairs, SPAN, TIME, deviation, each_pair, fairness, mean};
+use crate::figures::estimates::{point, text};
+use crate::figures::pictures::{axis, seconds};
+use crate::jobs::psp::merge::{Media, Merge, Span};
+use crate::jobs::psp::trace::{BIN, Course};
+
+pub(in crate::figures::psp) const FIGURE: Figure = Figure {
+    id: "psp.fig18",
+    title: "Two damped senders, the second 10 s later",
+    claims: &[CLAIM],
+    make: late,
+};
+
+const CLAIM: &str = "psp.fig18.late_start";
+/// When the second sender starts, in seconds.
+const DELAY: u32 = 10;
+/// The distance to the fairness line is a mean over so many seconds.
+const WINDOW: f64 = 10.0;
+/// Means and deviations are over the last so many seconds.
+const MEASURED: u32 = 40;
+
+fn late(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let pairs = Pairs::of(study, late_merge)?;
+    let curve = curve(&pairs);
+    let of = |quantity: &str, unit: &str, samples: &[Sample]| {
+        Measurement::of(CLAIM, quantity, unit, "pairs", samples)
+    };
+    let mut measurements: Vec<Measurement> = curve
+        .iter()
+        .map(|(at, samples)| of("distance_to_fairness", "ratio", samples).over("time", "s", *at))
+        .collect();
+    measurements.push(of("deviation", "Mb/s", &pairs.samples(deviation)));
+    measurements.push(of("mean", "Mb/s", &pairs.samples(mean)));
+    Ok(Findings {
+        plots: vec![
+            fairness(
+                "fig18",
+                "Fairness: the second starts 10 s later",
+                pairs.first(),
+            ),
+            approach(&curve),
+        ],
+        tables: vec![each_pair(&pairs)],
+        measurements,
+        reasons: vec![reason(&pairs, &curve)],
+        parameters: late_merge(0).parameters(TIME),
+        ..Findings::default()
+    })
+}
+
+/// The distance to the fairness line by the middle of each window, in seconds since the second sender's start.
+fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
+    let positions = (DELAY..SPAN.seconds).step_by(10);
+    positions
+        .map(|from| {
+            let from = f64::from(from);
+            let middle = from + WINDOW / 2.0 - f64::from(DELAY);
+            (middle, pairs.known(|courses| distance(courses, from)))
+        })
+        .collect()
+}
+
+/// Why the two do not come nearer.
+fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
+    let said = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
+    let later_is_faster = pairs.samples(|courses| match courses {
+        [first, second] => f64::from(u8::from(second.mean > first.mean)),
+        _ => 0.0,
+    });
+    let faster = later_is_faster.iter().filter(|run| run.value > 0.0);
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "It is {} in the first whole half second after the second sender's first feedback, {} over its first \
+             {WINDOW} s and {} over the last {WINDOW} s (0 on the fairness line, 1 on an axis). Both send at full rate until that \
+             feedback, so that they set out together. Over the last {MEASURED} s the later sender is the faster one in {} of {} \
+             runs. The rule's test is whether a straight line through the distances falls.",
+            text(&pairs.known(at_first), 3),
+            said(curve.first()),
+            said(curve.last()),
+            faster.count(),
+            later_is_faster.len(),
+        ),
+    }
+}
+
+fn approach(curve: &[(f64, Vec<Sample>)]) -> Plot {
+    let points = curve.iter().filter_map(|(at, samples)| point(*at, samples));
+    Plot {
+        id: "fig18-distance".to_owned(),
+        title: "Distance to the fairness line after the second sender's start".to_owned(),
+        x: seconds(),
+        y: axis("difference of the rates over their sum", ""),
+        series: vec![Series {
+            name: "mean over the runs".to_owned(),
+            points: points.collect(),
+            ..Series::default()
+        }],
+        ..Plot::default()
+    }
+}
+
+fn late_merge(seed: u64) -> Merge {
+    let span = Span {
+        warm_up: SPAN.seconds - MEASURED,
+        ..SPAN
+    };
+    Merge {
+        media: Media::Adaptive {
+            senders: 2,
+            protocol: DAMPED,
+            late: DELAY,
+            spread: 100_000,
+        },
+        ..Merge::adaptive(2, DAMPED, span, seed)
+    }
+}
+
+/// How far two rates are from each other in each bin that lies after both senders' first feedback, as a share of their sum: 0
+/// on the fairness line, 1 on an axis; with the middle of the bin in seconds.
+fn distances(courses: &[Course]) -> Vec<(f64, f64)> {
+    let [first, second] = courses else {
+        return Vec::new();
+    };
+    let bin = BIN.as_secs_f64();
+    let rates = first.rates.iter().zip(&second.rates).enumerate();
+    // Before the first feedback a rate is not known, and in its bin only in part.
+    let known = rates.skip_while(|(_, (a, b))| **a <= 0.0 || **b <= 0.0);
+    known
+        .skip(1)
+        .map(|(number, (a, b))| ((number as f64 + 0.5) * bin, (a - b).abs() / (a + b)))
+        .collect()
+}
+
+/// The distance in the first bin in which it is known.
+fn at_first(courses: &[Course]) -> Option<f64> {
+    Some(distances(courses).first()?.1)
+}
+
+/// The mean distance over a window from `from` seconds on; nothing where it is not known.
+fn distance(courses: &[Course], from: f64) -> Option<f64> {
+    let known = distances(courses).into_iter();
+    let within = known.filter(|(at, _)| (from..from + WINDOW).contains(at));
+    let within: Vec<f64> = within.map(|(_, distance)| distance).collect();
+    (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_begins_after_the_later_senders_first_feedback() {
+        let course = |rates: &[f64]| Course {
+            rates: rates.to_vec(),
+            ..Course::default()
+        };
+        let pair = [
+            course(&[50.0, 100.0, 100.0, 60.0]),
+            course(&[0.0, 10.0, 50.0, 60.0]),
+        ];
+        assert_eq!(distances(&pair), [(1.25, 1.0 / 3.0), (1.75, 0.0)]);
+        assert!((at_first(&pair).unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert!((distance(&pair, 0.0).unwrap() - 1.0 / 6.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,201 @@
+//! What follows from the choices that the paper leaves open.
+
+use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
+
+use super::damping::{DAMPED, READINGS};
+use super::fairness::{Pairs, SPAN, deviation, jain, mean};
+use crate::figures::estimates::{estimate, text};
+use crate::figures::pictures::figure_table;
+use crate::jobs::psp::merge::{ACCESS, Media, Merge, Protocol, SHARED, name_of};
+use crate::jobs::psp::trace::Course;
+
+/// Two damped senders in one setting.
+pub(super) struct Setting {
+    name: String,
+    jain: Vec<Sample>,
+    least: Vec<Sample>,
+    most: Vec<Sample>,
+    /// The deviation of the sending rate over its mean.
+    swing: Vec<Sample>,
+    loss: Vec<Sample>,
+}
+
+/// Two damped senders over links, buffers, packets and readings other than those of the figures, which come first.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
+    let base = Merge::adaptive(2, DAMPED, SPAN, 0);
+    let own = [("as in the figures".to_owned(), base.clone())];
+    let all = own
+        .into_iter()
+        .chain(readings())
+        .chain(starts(&base))
+        .chain(links(&base));
+    rows(study, all)
+}
+
+/// Two damped senders in each of some settings.
+///
+/// # Errors
+/// Where runs are missing.
+pub(super) fn rows(
+    study: &mut Study<'_>,
+    settings: impl Iterator<Item = (String, Merge)>,
+) -> Result<Vec<Setting>, Pending> {
+    let mut asked = Vec::new();
+    for (name, merge) in settings {
+        let pairs = Pairs::of(study, |seed| Merge {
+            seed,
+            ..merge.clone()
+        });
+        asked.push((name, pairs));
+    }
+    let rows = asked
+        .into_iter()
+        .map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
+    rows.collect()
+}
+
+/// The other readings of the protocol.
+fn readings() -> impl Iterator<Item = (String, Merge)> {
+    READINGS[1..].iter().map(|&(attribution, counting)| {
+        let protocol = Protocol {
+            attribution,
+            counting,
+            ..DAMPED
+        };
+        let names = format!("{}, {}", name_of(attribution), name_of(counting));
+        let merge = Merge::adaptive(2, protocol, SPAN, 0);
+        (names.replace('"', ""), merge)
+    })
+}
+
+/// Other starts, and more senders.
+fn starts(base: &Merge) -> impl Iterator<Item = (String, Merge)> {
+    let spread = |spread| {
+        let media = Media::Adaptive {
+            senders: 2,
+            protocol: DAMPED,
+            late: 0,
+            spread,
+        };
+        let merge = Merge {
+            media,
+            ..base.clone()
+        };
+        (format!("both start within {spread} us"), merge)
+    };
+    let senders = |senders| {
+        let merge = Merge::adaptive(senders, DAMPED, SPAN, 0);
+        (format!("{senders} senders"), merge)
+    };
+    [0, 1, 1000]
+        .map(spread)
+        .into_iter()
+        .chain([4, 8, 16].map(senders))
+}
+
+/// Other buffers, packets and rates of the shared link.
+fn links(base: &Merge) -> impl Iterator<Item = (String, Merge)> {
+    let base = || base.clone();
+    let buffers = [5, 20, 50, 100, 500];
+    let buffers = buffers.map(|buffer| (format!("buffer {buffer}"), Merge { buffer, ..base() }));
+    let packets = [500, 1000, 1400, 1500];
+    let packets = packets.map(|packet| (format!("packet {packet} B"), Merge { packet, ..base() }));
+    let rates = [45, 100, 120, 190];
+    let rates = rates.map(|shared| {
+        (
+            format!("shared link {shared} Mb/s"),
+            Merge { shared, ..base() },
+        )
+    });
+    buffers.into_iter().chain(packets).chain(rates)
+}
+
+impl Setting {
+    fn of(name: String, pairs: &Pairs) -> Self {
+        let rate = |from: f64, choose: fn(f64, f64) -> f64| {
+            pairs.samples(|courses| courses.iter().map(|c| c.mean).fold(from, choose))
+        };
+        Self {
+            name,
+            jain: pairs.samples(jain),
+            least: rate(f64::MAX, f64::min),
+            most: rate(0.0, f64::max),
+            swing: pairs.samples(|courses: &[Course]| deviation(courses) / mean(courses)),
+            loss: pairs.samples(|courses| super::damping::mean_of(courses, |c| c.loss)),
+        }
+    }
+}
+
+pub(super) fn fair_table(id: &str, title: &str, rows: &[Setting]) -> FigureTable {
+    let row = |setting: &Setting| {
+        vec![
+            setting.name.clone(),
+            text(&setting.jain, 3),
+            text(&setting.least, 1),
+            text(&setting.most, 1),
+            text(&setting.swing, 3),
+            text(&setting.loss, 4),
+        ]
+    };
+    figure_table(
+        id,
+        title,
+        &[
+            "setting",
+            "Jain's index",
+            "slower one Mb/s",
+            "faster one Mb/s",
+            "deviation / mean",
+            "loss",
+        ],
+        rows.iter().map(row).collect(),
+    )
+}
+
+/// Why two damped senders do not share.
+pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
+    let (own, others) = (&rows[0], &rows[1..]);
+    let fair = others.iter().filter(|setting| setting.is_fair());
+    let fair: Vec<String> = fair.map(Setting::told).collect();
+    let fair = match fair.as_slice() {
+        [] => "none".to_owned(),
+        known => known.join("; "),
+    };
+    Reason {
+        claim,
+        text: format!(
+            "No rule of the protocol favours the slower sender: a step of 2 us raises a rate r by r^2 x 2 us over the bits of \
+             a packet, so that the faster one gains more, and a doubling keeps the ratio of the spacings. Of {SHARED} Mb/s one \
+             comes to send {} of the {ACCESS} Mb/s of its access link, and the other {} Mb/s: Jain's index {}. Of {} other \
+             settings (table `fairness` of psp.fig16_17) the mean of the index reaches {FAIR} in: {fair}.",
+            text(&own.most, 1),
+            text(&own.least, 1),
+            text(&own.jain, 3),
+            others.len(),
+        ),
+    }
+}
+
+/// Jain's index on the fairness line, as the claim has it.
+const FAIR: f64 = 0.99;
+
+impl Setting {
+    /// Whether the mean of the index reaches [`FAIR`].
+    fn is_fair(&self) -> bool {
+        estimate(&self.jain).is_some_and(|known| known.mean >= FAIR)
+    }
+
+    /// Its index and rates in words.
+    pub(super) fn told(&self) -> String {
+        format!(
+            "{} ({}: {} and {} Mb/s)",
+            self.name,
+            text(&self.jain, 3),
+            text(&self.least, 1),
+            text(&self.most, 1),
+        )
+    }
+}

@@ -1,0 +1,87 @@
+//! A sender alone (Fig. 7).
+
+use polypath_claims::{Figure, Findings, Measurement, Pending, Study};
+use polypath_report::plot::{Axis, Plot};
+
+use super::ns2;
+use super::sweep::microseconds;
+use super::sweep::{Sweep, mean, seeds, span};
+use crate::figures::pictures::{axis, mbits};
+use crate::jobs::psp::merge::{Merge, PACKET, Span, Starts};
+use crate::jobs::psp::steady::{Flows, loss};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.fig7",
+    title: "A sender alone: what it sends arrives",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "psp.fig7.single";
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    // One run a point: all of the paper's 500 s.
+    let span = Span {
+        seconds: study.pick(15, 505),
+        ..span(study)
+    };
+    let seed = seeds(study)[0];
+    // A clock that differs would only offer more than the link takes at a spacing of 0.
+    let sweep = Sweep::of(study, vec![seed], |spacing, seed| {
+        Merge::fixed(1, spacing, span, seed).starting(Starts::Simul)
+    })?;
+    let worst = sweep.samples(ratio, |ratios| {
+        let ratios = ratios.iter().flatten().copied();
+        ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
+    });
+    let lost = sweep.samples(
+        |flows| loss(&flows.media),
+        |losses| losses.iter().flatten().copied().reduce(f64::max),
+    );
+    let lost = lost.first().map_or(0.0, |sample| sample.value);
+    Ok(Findings {
+        plots: vec![picture(&sweep), ratios(&sweep)],
+        measurements: vec![Measurement::of(CLAIM, "ratio", "ratio", "alone", &worst)],
+        notes: vec![format!(
+            "The ratio is that at the spacing where it is furthest from 1; the greatest loss at any spacing is {lost}."
+        )],
+        parameters: Merge::fixed(1, 0, span, seed)
+            .starting(Starts::Simul)
+            .parameters("chosen; one run a point, in which nothing is drawn"),
+        ..Findings::default()
+    })
+}
+
+fn ratio(flows: &Flows) -> Option<f64> {
+    let flow = flows.media.first()?;
+    (flow.sent > 0.0).then(|| flow.received / flow.sent)
+}
+
+/// What of the sent rate arrives, which the paper's two curves show by lying on each other.
+fn ratios(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig7-ratio".to_owned(),
+        title: "Received over sent, of one sender alone".to_owned(),
+        x: microseconds(),
+        y: Axis {
+            range: Some([0.99, 1.01]),
+            ..axis("received over sent", "")
+        },
+        series: vec![sweep.series("received over sent", ratio)],
+        ..Plot::default()
+    }
+}
+
+fn picture(sweep: &Sweep) -> Plot {
+    Plot {
+        id: "fig7".to_owned(),
+        title: "Throughput of one sender alone".to_owned(),
+        x: microseconds(),
+        y: mbits("throughput"),
+        series: vec![
+            sweep.series("sent", |flows| mean(&flows.media, |flow| flow.sent)),
+            sweep.series("received", |flows| mean(&flows.media, |flow| flow.received)),
+            ns2::series((1, PACKET, "simul"), "received in ns-2", |row| row.received),
+        ],
+        ..Plot::default()
+    }
+}

@@ -1,0 +1,244 @@
+//! Whether spaced packets arrive spaced (3.2.4).
+
+use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Sample, Study};
+use polypath_report::plot::{Plot, Point, Series};
+
+use super::packets::window_rate;
+use super::parameters::STARTS;
+use super::sweep::{TIME, seeds, span};
+use crate::figures::estimates::text;
+use crate::figures::pictures::{axis, figure_table, stated, thin};
+use crate::jobs::psp::arrivals::{Arrivals, CLASS, CLASSES, Gaps};
+use crate::jobs::psp::merge::{Merge, PACKET, SHARED, Span, Starts};
+
+pub(super) const FIGURE: Figure = Figure {
+    id: "psp.survives",
+    title: "The spacing of packets at the receiver",
+    claims: &[CLAIM],
+    make,
+};
+const CLAIM: &str = "psp.spacing_survives";
+/// The senders' spacing in microseconds (3.2.4).
+const SPACING: u32 = 1500;
+/// Senders, and as many TCPs.
+const EACH: u32 = 16;
+/// A setting by its name: start phases, packet in bytes, and the window of the TCPs, if any.
+type Setting = (&'static str, Starts, u32, Option<u32>);
+
+/// The setting of the figure first, and right after it that without TCP and that of the packet of 507 B.
+const SETTINGS: [Setting; 8] = [
+    (
+        "paper's set-up, 16 TCPs with window 20",
+        Starts::Drift,
+        PACKET,
+        Some(20),
+    ),
+    ("no TCP", Starts::Drift, PACKET, None),
+    ("packets of 507 B", Starts::Drift, 507, Some(20)),
+    ("packets of 1000 B", Starts::Drift, 1000, Some(20)),
+    ("packets of 1400 B", Starts::Drift, 1400, Some(20)),
+    ("TCPs with window 800", Starts::Drift, PACKET, Some(800)),
+    ("start phases `rand`", Starts::Rand, PACKET, Some(20)),
+    ("start phases `jitter`", Starts::Jitter, PACKET, Some(20)),
+];
+
+/// The gaps of a setting, run by run.
+struct Known {
+    setting: Setting,
+    seeds: Vec<u64>,
+    gaps: Vec<Gaps>,
+}
+
+type Of = fn(&Gaps) -> Option<f64>;
+
+fn mean(gaps: &Gaps) -> Option<f64> {
+    Some(gaps.all?.mean)
+}
+
+fn deviation(gaps: &Gaps) -> Option<f64> {
+    Some(gaps.all?.deviation)
+}
+
+fn unbroken_mean(gaps: &Gaps) -> Option<f64> {
+    Some(gaps.unbroken?.mean)
+}
+
+fn unbroken_deviation(gaps: &Gaps) -> Option<f64> {
+    Some(gaps.unbroken?.deviation)
+}
+
+impl Known {
+    fn samples(&self, of: Of) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(&self.gaps);
+        let sample = |(&seed, gaps): (&u64, &Gaps)| {
+            Some(Sample {
+                seed,
+                value: of(gaps)?,
+            })
+        };
+        runs.filter_map(sample).collect()
+    }
+
+    fn text(&self, of: Of) -> String {
+        text(&self.samples(of), 1)
+    }
+
+    /// What the senders offer, and the TCPs would with full windows and no queue, in Mb/s.
+    fn offered(&self) -> f64 {
+        let (_, _, packet, window) = self.setting;
+        let still = Span {
+            seconds: 0,
+            warm_up: 0,
+        };
+        let merge = Merge {
+            packet,
+            ..Merge::fixed(EACH, SPACING, still, 0)
+        };
+        let tcp = window.map_or(0.0, |window| {
+            window_rate(f64::from(window), f64::from(packet))
+        });
+        f64::from(EACH) * (merge.rate_at(f64::from(SPACING)) + tcp)
+    }
+
+    fn row(&self) -> Vec<String> {
+        let cells = [mean, deviation, unbroken_mean, unbroken_deviation].map(|of| self.text(of));
+        [self.setting.0.to_owned(), format!("{:.1}", self.offered())]
+            .into_iter()
+            .chain(cells)
+            .collect()
+    }
+}
+
+fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
+    let (seeds, span) = (seeds(study), span(study));
+    let asked = SETTINGS.map(|setting| {
+        let (_, starts, packet, window) = setting;
+        let job = |&seed: &u64| {
+            let merge = Merge::fixed(EACH, SPACING, span, seed).starting(starts);
+            let merge = Merge { packet, ..merge };
+            Arrivals(window.map_or(merge.clone(), |window| merge.beside(EACH, window)))
+        };
+        (setting, study.ask_all(seeds.iter().map(job)))
+    });
+    let known = asked.into_iter().map(|(setting, gaps)| {
+        Ok(Known {
+            setting,
+            seeds: seeds.clone(),
+            gaps: gaps?,
+        })
+    });
+    known.collect()
+}
+
+fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
+    let known = known(study)?;
+    let own = &known[0];
+    let of = |quantity: &str, of: Of| {
+        Measurement::of(CLAIM, quantity, "us", "receiver", &own.samples(of))
+    };
+    Ok(Findings {
+        plots: vec![histogram(&own.gaps, study.stated(CLAIM, 0))],
+        tables: vec![table(&known)],
+        measurements: vec![of("mean", mean), of("deviation", deviation)],
+        reasons: vec![scatter(&known)],
+        caveats: vec![packet_or_loss(&known)],
+        parameters: Merge::fixed(EACH, SPACING, span(study), 0)
+            .beside(EACH, 20)
+            .parameters(TIME),
+        notes: vec![STARTS.to_owned()],
+    })
+}
+
+fn table(known: &[Known]) -> FigureTable {
+    figure_table(
+        "gaps",
+        "Gaps between the packets of one sender at its receiver, from end to start; sent 1500 us apart",
+        &[
+            "setting",
+            "senders and full TCP windows Mb/s",
+            "mean us",
+            "standard deviation us",
+            "mean us, nothing lost between",
+            "standard deviation us, nothing lost between",
+        ],
+        known.iter().map(Known::row).collect(),
+    )
+}
+
+/// Whether the mean comes from the size of the packet or from loss.
+fn packet_or_loss(known: &[Known]) -> Reason {
+    let (own, small) = (&known[0], &known[2]);
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "The mean exceeds {SPACING} us by the packet, and little by loss: from the end of a packet to the start of the next \
+             (Fig. 3) a gap grows by the time that a packet needs less on the shared link than on its own. It is {} us where \
+             nothing was lost between, {} us over all gaps, and {} us without TCP. The packet of {PACKET} B is one that this \
+             very number gives by that reading. From start to start a packet of 507 B would give it; from end to start that \
+             one gives {} us. Which of the two the authors had, this number alone does not tell: Figs. 8, 12 and 14 speak \
+             against 507 B (table `implied` of psp.sensitivity). An interval holds the sender's own clock, which differs by up to 0.5 %.",
+            own.text(unbroken_mean),
+            own.text(mean),
+            known[1].text(mean),
+            small.text(mean),
+        ),
+    }
+}
+
+/// Why the deviation is not the paper's, with that in the other settings.
+fn scatter(known: &[Known]) -> Reason {
+    let others = known[1..].iter().map(|known| {
+        format!(
+            "{} ({:.1} Mb/s): {} us",
+            known.setting.0,
+            known.offered(),
+            known.text(deviation)
+        )
+    });
+    let own = &known[0];
+    Reason {
+        claim: CLAIM,
+        text: format!(
+            "The deviation is {} us, and {} us where nothing was lost between. Start modes apart, among TCPs it grows with what senders and their full windows \
+             come to, which is {:.1} Mb/s here on a link of {SHARED} Mb/s. In other settings: {}.",
+            own.text(deviation),
+            own.text(unbroken_deviation),
+            own.offered(),
+            others.collect::<Vec<_>>().join("; "),
+        ),
+    }
+}
+
+/// The gaps of all runs, from the least to the greatest, beside the mean that the paper states, in microseconds.
+fn histogram(runs: &[Gaps], paper: Option<f64>) -> Plot {
+    let in_class = |class: usize| runs.iter().map(|gaps| gaps.classes[class]).sum::<u64>();
+    let counts: Vec<u64> = (0..CLASSES).map(in_class).collect();
+    let beyond: u64 = runs.iter().map(|gaps| gaps.beyond).sum();
+    let total = (counts.iter().sum::<u64>() + beyond).max(1) as f64;
+    let filled = |count: &u64| *count > 0;
+    let first = counts.iter().position(filled).unwrap_or(0);
+    let last = counts.iter().rposition(filled).unwrap_or(0);
+    let point = |class: usize| Point {
+        x: (class as f64 + 0.5) * CLASS,
+        y: counts[class] as f64 / total,
+        ci95: None,
+    };
+    Plot {
+        id: "histogram".to_owned(),
+        title: format!(
+            "Gaps between the packets of one sender at its receiver, {beyond} of {total} beyond 4 ms"
+        ),
+        x: axis("gap", "us"),
+        y: axis("share of gaps in a class of 20 us", ""),
+        series: vec![thin(Series {
+            name: "16 senders of 1500 us and 16 TCPs".to_owned(),
+            points: (first..=last).map(point).collect(),
+            ..Series::default()
+        })],
+        stated: paper
+            .map(|mean| stated("", mean, 0.0))
+            .into_iter()
+            .collect(),
+        ..Plot::default()
+    }
+}

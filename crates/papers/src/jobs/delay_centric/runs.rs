@@ -1,0 +1,101 @@
+//! Runs on the test bed, and what came of each.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polypath_batch::PARTS;
+use polypath_claims::{Job, JobError};
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_scenario::Network;
+use polypath_sim::{Detail, FlowCounters, NetworkEvent, NetworkObserver, run_network};
+use serde::{Deserialize, Serialize};
+
+use super::testbed::{Bed, SOURCES};
+
+/// About how long a datagram takes with all that it brings about, in seconds of one core.
+const SECONDS_OF_PACKET: f64 = 1e-6;
+
+/// Runs that differ in their seeds alone.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Runs {
+    pub(crate) bed: Bed,
+    pub(crate) seeds: Vec<u64>,
+}
+
+/// What came of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    /// The mean delay of the datagrams that arrived, from the sending to the arrival, in seconds.
+    pub(crate) delay: f64,
+    /// The share of the datagrams that did not.
+    pub(crate) lost: f64,
+    /// How many of the sources began on the first path of their list.
+    pub(crate) began_left: u32,
+    /// Switches of all sources together.
+    pub(crate) switches: u32,
+}
+
+impl Job for Runs {
+    type Output = Vec<Run>;
+
+    const KIND: &'static str = "delay_centric.runs";
+
+    fn cost(&self) -> f64 {
+        let packets = self.bed.packets * SOURCES * 100 / (100 - self.bed.background);
+        self.seeds.len() as f64 * f64::from(packets) * SECONDS_OF_PACKET
+    }
+
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<Run>, JobError> {
+        let network = self.bed.network()?;
+        let share = PARTS / self.seeds.len().max(1) as u64;
+        let mut runs = Vec::with_capacity(self.seeds.len());
+        for &seed in &self.seeds {
+            runs.push(run(&network, seed)?);
+            parts.fetch_add(share, Ordering::Relaxed);
+        }
+        Ok(runs)
+    }
+}
+
+fn run(network: &Network, seed: u64) -> Result<Run, JobError> {
+    let mut paths = Paths::default();
+    let outcome = run_network(network, Seed(seed), &mut paths)?;
+    let sources = outcome.flows.iter().take(SOURCES as usize);
+    let total: FlowCounters = sources.flat_map(|flow| flow.spans.iter().copied()).sum();
+    let nothing = || JobError::Other(format!("seed {seed}: no datagram arrived"));
+    Ok(Run {
+        seed,
+        delay: total.delays.mean().ok_or_else(nothing)?,
+        lost: 1.0 - total.delays.count as f64 / total.sender.sent as f64,
+        began_left: paths.began_left,
+        switches: paths.switches,
+    })
+}
+
+/// Counts on which path sources begin, and how often they change it.
+#[derive(Default)]
+struct Paths {
+    began_left: u32,
+    switches: u32,
+}
+
+impl NetworkObserver for Paths {
+    fn on_progress(&mut self, _: Time) {}
+
+    fn detail(&self) -> Detail {
+        Detail {
+            tcp: true,
+            packets: false,
+        }
+    }
+
+    fn on_event(&mut self, _: Time, event: &NetworkEvent) {
+        if let NetworkEvent::Path { change, .. } = event {
+            match change.from {
+                None => self.began_left += u32::from(change.to.0 == 0),
+                Some(_) => self.switches += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What is noted of downloads while they run.
+
+use polypath_core::time::{Duration, Time};
+use polypath_report::network::jain_index;
+use polypath_sim::tcp::SenderStats;
+use polypath_sim::{DownloadsSample, Side};
+
+use super::{CAPACITY, Downloaded, Downloads, FLOWS, INTERVAL, LATE, MEASURED, WARM_UP};
+
+/// What is noted of a run.
+#[derive(Default)]
+pub(crate) struct Seen {
+    course: Vec<f64>,
+    /// The windows at the last sample.
+    windows: Vec<f64>,
+    /// How many windows fell while it was measured, and the sums of all windows before each.
+    falls: (u32, f64),
+    /// Arrivals and queue drops at the bottlenecks towards the clients, what senders sent, and what arrived of each
+    /// download: when measuring begins, when it ends, and in the end.
+    notes: Vec<Note>,
+}
+
+#[derive(Clone)]
+struct Note {
+    offered: f64,
+    dropped: f64,
+    sent: f64,
+    repeated: f64,
+    spurious: f64,
+    arrived: Vec<f64>,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, sample: &DownloadsSample<'_>) {
+        let capacity = f64::from(CAPACITY);
+        self.course
+            .push(sample.windows.iter().sum::<f64>() / capacity);
+        let after = sample.at.since(Time::ZERO);
+        if after > WARM_UP && after <= WARM_UP + MEASURED {
+            self.count_falls(&sample.windows);
+        }
+        self.windows.clone_from(&sample.windows);
+        if [WARM_UP, WARM_UP + MEASURED, WARM_UP + MEASURED + LATE].contains(&after) {
+            self.notes.push(Note::of(sample));
+        }
+    }
+
+    /// Counts the windows that are halved or less: in a round trip they grow by no more than 1.
+    fn count_falls(&mut self, windows: &[f64]) {
+        let before = self.windows.iter().sum::<f64>() / f64::from(CAPACITY);
+        for (window, last) in windows.iter().zip(&self.windows) {
+            if *window < 0.75 * last {
+                self.falls = (self.falls.0 + 1, self.falls.1 + before);
+            }
+        }
+    }
+
+    pub(crate) fn downloaded(self, of: &Downloads) -> Downloaded {
+        let [begin, end, late] = &self.notes[..] else {
+            unreachable!("a run has three notes");
+        };
+        let number = |span: Duration| {
+            usize::try_from(span.as_nanos() / INTERVAL.as_nanos()).unwrap_or(usize::MAX)
+        };
+        let measured = &self.course[number(WARM_UP)..number(WARM_UP + MEASURED)];
+        let packets = f64::from(CAPACITY) * number(MEASURED) as f64;
+        let offered = end.offered - begin.offered;
+        let sent = (end.sent - begin.sent).max(1.0);
+        let flows = FLOWS as usize;
+        let shares = since(&begin.arrived[..flows], &end.arrived[..flows]);
+        let after = since(&end.arrived, &late.arrived);
+        let others = after[..flows].iter().sum::<f64>() / f64::from(FLOWS);
+        Downloaded {
+            seed: of.seed,
+            overflow: measured.iter().sum::<f64>() / measured.len() as f64,
+            offered: offered / f64::from(of.links) / packets,
+            dropped: (end.dropped - begin.dropped) / offered.max(1.0),
+            repeated: (end.repeated - begin.repeated) / sent,
+            spurious: (end.spurious - begin.spurious) / sent,
+            falls: f64::from(self.falls.0) / f64::from(FLOWS),
+            before: self.falls.1 / f64::from(self.falls.0.max(1)),
+            goodput: shares.iter().sum::<f64>() / packets,
+            jain: jain_index(&shares).unwrap_or(0.0),
+            late: after[flows] / others.max(1.0),
+            course: self.course,
+        }
+    }
+}
+
+fn since(before: &[f64], after: &[f64]) -> Vec<f64> {
+    let both = before.iter().zip(after);
+    both.map(|(before, after)| after - before).collect()
+}
+
+impl Note {
+    fn of(sample: &DownloadsSample<'_>) -> Self {
+        let cores = sample.links.iter().filter(|link| {
+            link.name.towards == Some(Side::Client) && link.name.name.contains("/core.")
+        });
+        let (mut offered, mut dropped) = (0, 0);
+        for link in cores {
+            offered += link.counters.packets_in;
+            dropped += link.counters.drops.queue();
+        }
+        let sum = |of: fn(&SenderStats) -> u64| sample.senders.iter().map(of).sum::<u64>() as f64;
+        Self {
+            offered: offered as f64,
+            dropped: dropped as f64,
+            sent: sum(|sender| sender.sent),
+            repeated: sum(|sender| sender.retransmitted),
+            spurious: sample.spurious.iter().sum::<u64>() as f64,
+            arrived: sample.arrived.iter().map(|&n| f64::from(n)).collect(),
+        }
+    }
+}

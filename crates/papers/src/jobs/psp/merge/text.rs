@@ -1,0 +1,105 @@
+//! The network of a run over Fig. 6, as a file has it.
+
+use super::{Media, Merge, Protocol, Starts, name_of};
+
+const SPREAD: &str = "start_spread = \"100 ms\"\n";
+
+impl Starts {
+    /// What stands in the table of the traffic, and of the flow.
+    const fn keys(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Simul => ("", ""),
+            Self::Rand => ("", SPREAD),
+            Self::Drift => (", drift = 0.005", SPREAD),
+            Self::Jitter => (", jitter = 0.5", SPREAD),
+        }
+    }
+}
+
+impl Merge {
+    pub(crate) fn text(&self) -> String {
+        let Self { packet, span, .. } = self;
+        let nodes = self.senders() + self.tcp.map_or(0, |tcp| tcp.count);
+        let (window, variant) = self
+            .tcp
+            .map_or((20, "reno"), |tcp| (tcp.window, tcp.variant));
+        format!(
+            "schema = 1\nname = \"packet-spacing\"\n\
+             [run]\nduration = \"{} s\"\nwarm_up = \"{} s\"\nbatches = 2\n\
+             [topology]\npreset = \"merge\"\nsenders = {nodes}\n\
+             access = {{ rate = \"100 Mbit/s\", delay = \"2 ms\", queue = \"1000000 packets\" }}\n\
+             bottleneck = {{ rate = \"{} Mbit/s\", delay = \"40 ms\", queue = \"{} packets\" }}\n\
+             [tcp]\nvariant = \"{variant}\"\nsegment = \"{packet} B\"\nreceiver_window = {window}\n{}{}",
+            span.seconds,
+            span.warm_up,
+            self.shared,
+            self.buffer,
+            self.media_text(),
+            self.tcp_text(),
+        )
+    }
+
+    fn media_text(&self) -> String {
+        match self.media {
+            Media::Fixed {
+                senders,
+                spacing,
+                starts,
+            } => {
+                let interval = self.interval(f64::from(spacing)) * 1e3;
+                let (traffic, flow) = starts.keys();
+                let packet = self.packet;
+                format!(
+                    "[[flow]]\nname = \"media\"\ncount = {senders}\nfrom = \"sender{{}}\"\nto = \"sink\"\n{flow}\
+                     traffic = {{ kind = \"cbr\", packet = \"{packet} B\", interval = \"{interval:.0} ns\"{traffic} }}\n"
+                )
+            }
+            Media::Adaptive {
+                senders,
+                protocol,
+                late: 0,
+                spread,
+            } => self.adaptive_text(protocol, spread, ("media", senders, "sender{}", 0)),
+            Media::Adaptive {
+                protocol,
+                late,
+                spread,
+                ..
+            } => {
+                let first = self.adaptive_text(protocol, spread, ("first", 1, "sender0", 0));
+                first + &self.adaptive_text(protocol, spread, ("late", 1, "sender1", late))
+            }
+        }
+    }
+
+    fn adaptive_text(
+        &self,
+        protocol: Protocol,
+        spread: u32,
+        (name, count, from, start): (&str, u32, &str, u32),
+    ) -> String {
+        let packet = self.packet;
+        let (control, attribution, counting) = (
+            name_of(protocol.control),
+            name_of(protocol.attribution),
+            name_of(protocol.counting),
+        );
+        format!(
+            "[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"{from}\"\nto = \"sink\"\n\
+             start = \"{start} s\"\nstart_spread = \"{spread} us\"\n\
+             traffic = {{ kind = \"spaced\", packet = \"{packet} B\", control = {control}, \
+             feedback = {{ attribution = {attribution}, counting = {counting} }} }}\n"
+        )
+    }
+
+    fn tcp_text(&self) -> String {
+        let Some(tcp) = self.tcp else {
+            return String::new();
+        };
+        let (count, first) = (tcp.count, self.senders());
+        format!(
+            "[[flow]]\nname = \"tcp\"\ncount = {count}\nfrom = \"sender{{+{first}}}\"\nto = \"sink\"\n\
+             start_spread = \"1 s\"\ntraffic = {{ kind = \"ftp\" }}\n"
+        )
+    }
+}
