@@ -1,7 +1,11 @@
 //! The agents that live inside a network, in typed arrays.
 
+pub(crate) mod agent;
 pub mod datagrams;
+pub mod event;
+mod host;
 pub mod multihomed;
+pub(crate) mod setup;
 pub mod spaced;
 pub mod striped;
 pub mod tcp;
@@ -14,28 +18,20 @@ use crate::fabric::Fabric;
 use crate::flow::{BackgroundBytes, Delays, FlowCounters, FlowKind, SpanFiles};
 use crate::packet::{Packet, PacketKind};
 use crate::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
-use crate::route::Cursor;
+use crate::route::{Cursor, FlowEnd};
 use crate::tcp::{Receiver, Segment, SenderStats, TcpConfig, TcpOutput};
-use crate::timer::Timer;
+use agent::{Agent, Context};
 use datagrams::DatagramSource;
+use event::Report;
+pub use event::{AgentEvent, PathChange, SpacingEvent, StreamEvent};
+use host::FlowHost;
 use multihomed::Multihomed;
 pub(crate) use multihomed::MultihomedFrame;
-pub use multihomed::PathChange;
-use spaced::SpacedFlows;
-pub use spaced::SpacingEvent;
+pub use striped::StreamState;
 pub(crate) use striped::Streamed;
 use striped::StripedFlow;
-pub use striped::{StreamEvent, StreamState};
 use tcp::Sink;
 use tcp::TcpSource;
-
-/// A machine, the route of what it sends, and its calendar entry.
-#[derive(Clone, Debug)]
-struct Host<M> {
-    machine: M,
-    route: Cursor,
-    timer: Timer,
-}
 
 /// What arrived of datagrams, and what their source sent.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +45,12 @@ struct DatagramSink {
 /// All traffic that lives inside a network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
-    sources: Vec<Host<TcpSource>>,
+    sources: Vec<FlowHost<TcpSource>>,
     sinks: Vec<Sink>,
-    datagram_sources: Vec<Host<DatagramSource>>,
+    datagram_sources: Vec<FlowHost<DatagramSource>>,
     datagram_sinks: Vec<DatagramSink>,
-    spaced: SpacedFlows,
+    agents: Vec<AgentSlot>,
+    reports: Vec<Report>,
     multihomed: Vec<Multihomed>,
     striped: Vec<StripedFlow>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
@@ -82,9 +79,9 @@ impl Agents {
         fabric: &mut Fabric,
     ) {
         let number = self.next_tcp();
-        let source = Host::new(source, there, Event::Source(number), fabric);
+        let source = FlowHost::started(source, there, Event::Source(number), fabric);
         self.sources.push(source);
-        let receiver = Host::new(Receiver::new(tcp), back, Event::Sink(number), fabric);
+        let receiver = FlowHost::started(Receiver::new(tcp), back, Event::Sink(number), fabric);
         self.sinks.push(Sink::new(receiver, tcp));
     }
 
@@ -96,7 +93,7 @@ impl Agents {
         fabric: &mut Fabric,
     ) {
         let number = self.next_datagrams();
-        let source = Host::new(source, route, Event::Datagrams(number), fabric);
+        let source = FlowHost::started(source, route, Event::Datagrams(number), fabric);
         self.datagram_sources.push(source);
         self.datagram_sinks.push(DatagramSink::new(NO_GROUP));
     }
@@ -109,6 +106,9 @@ impl Agents {
         }
         for flow in &mut self.striped {
             flow.observe(observed);
+        }
+        for slot in &mut self.agents {
+            slot.agent.observe(observed);
         }
     }
 
@@ -123,9 +123,7 @@ impl Agents {
             match flow {
                 FlowKind::Tcp(number) => self.sinks[number as usize].delivered.group = group,
                 FlowKind::Datagrams(number) => self.datagram_sinks[number as usize].group = group,
-                FlowKind::Spaced(number) => {
-                    self.spaced.flows[number as usize].sink.group = group;
-                }
+                FlowKind::Agent(number) => self.agents[number as usize].delay_group = group,
                 FlowKind::Multihomed(number) => {
                     self.multihomed[number as usize].sink.group = group;
                 }
@@ -150,9 +148,10 @@ impl Agents {
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
             tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum::<u64>()
-                + self.striped.iter().map(StripedFlow::delivered).sum::<u64>(),
+                + self.striped.iter().map(StripedFlow::delivered).sum::<u64>()
+                + self.agent_bytes(true),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>()
-                + self.spaced.flows.iter().map(|s| s.sink.bytes).sum::<u64>()
+                + self.agent_bytes(false)
                 + self.multihomed.iter().map(|s| s.sink.bytes).sum::<u64>(),
         }
     }
@@ -168,10 +167,6 @@ impl Agents {
 
     pub(crate) fn datagram_counters(&self, number: u32) -> FlowCounters {
         self.datagram_sinks[number as usize].counters()
-    }
-
-    pub(crate) fn spaced_counters(&self, number: u32) -> FlowCounters {
-        self.spaced.flows[number as usize].sink.counters()
     }
 
     pub(crate) fn multihomed_counters(&self, number: u32) -> FlowCounters {
@@ -217,7 +212,7 @@ impl Agents {
                 take_output::<WATCHED>(at, (number, route), output, fabric);
             });
         }
-        source.rearm(number, fabric, Event::Source);
+        source.rearm(fabric, Event::Source(number));
     }
 
     #[inline]
@@ -233,7 +228,7 @@ impl Agents {
         source.machine.handle_input(at, ack, &mut |output| {
             take_output::<WATCHED>(at, (number, route), output, fabric);
         });
-        source.rearm(number, fabric, Event::Source);
+        source.rearm(fabric, Event::Source(number));
     }
 
     #[inline]
@@ -263,7 +258,105 @@ impl Agents {
             };
             fabric.send(at, packet);
         });
-        source.rearm(number, fabric, Event::Datagrams);
+        source.rearm(fabric, Event::Datagrams(number));
+    }
+}
+
+/// An agent, and the group of flows in which its delays are measured.
+#[derive(Clone, Debug)]
+struct AgentSlot {
+    agent: Box<dyn Agent>,
+    delay_group: u32,
+}
+
+impl Agents {
+    /// The number of the next agent.
+    pub(crate) fn next_agent(&self) -> u32 {
+        u32::try_from(self.agents.len()).expect("fewer than 2^32 agents")
+    }
+
+    /// Adds an agent and starts it.
+    pub(crate) fn add_agent(&mut self, agent: Box<dyn Agent>, fabric: &mut Fabric) {
+        let number = self.next_agent();
+        self.agents.push(AgentSlot {
+            agent,
+            delay_group: NO_GROUP,
+        });
+        self.with_agent(Time::ZERO, number, fabric, false, |agent, context| {
+            agent.start(context)
+        });
+    }
+
+    // Agents stay out of the loop that TCP and datagrams share.
+    #[inline(never)]
+    pub(crate) fn wake_agent<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        end: FlowEnd,
+        number: u32,
+        fabric: &mut Fabric,
+    ) {
+        self.with_agent(at, number, fabric, WATCHED, |agent, context| {
+            agent.wake(end, context)
+        });
+    }
+
+    #[inline(never)]
+    pub(crate) fn receive<const WATCHED: bool>(
+        &mut self,
+        at: Time,
+        end: FlowEnd,
+        number: u32,
+        packet: &Packet,
+        fabric: &mut Fabric,
+    ) {
+        let receive = |agent: &mut dyn Agent, context: &mut Context<'_>| {
+            agent.receive(end, packet, context);
+        };
+        self.with_agent(at, number, fabric, WATCHED, receive);
+    }
+
+    /// Forgets the payload of a packet of an agent that a link dropped.
+    #[inline(never)]
+    pub(crate) fn forget(&mut self, number: u32, payload: u32) {
+        self.agents[number as usize].agent.forget(payload);
+    }
+
+    /// The agent of this number.
+    pub(crate) fn agent(&self, number: u32) -> &dyn Agent {
+        &*self.agents[number as usize].agent
+    }
+
+    /// The events since this was last called.
+    pub(crate) fn take_reports(&mut self) -> impl Iterator<Item = Report> {
+        self.reports.drain(..)
+    }
+
+    fn agent_bytes(&self, tcp: bool) -> u64 {
+        let agents = self.agents.iter().map(|slot| &slot.agent);
+        let agents = agents.filter(|agent| agent.is_tcp() == tcp);
+        agents.map(|agent| agent.counters().goodput).sum()
+    }
+
+    fn with_agent(
+        &mut self,
+        now: Time,
+        number: u32,
+        fabric: &mut Fabric,
+        watched: bool,
+        act: impl FnOnce(&mut dyn Agent, &mut Context<'_>),
+    ) {
+        let slot = &mut self.agents[number as usize];
+        let mut context = Context {
+            now,
+            number,
+            delay_group: slot.delay_group,
+            is_observed: watched && self.observed,
+            fabric,
+            delays: &mut self.delays,
+            reports: &mut self.reports,
+        };
+        act(&mut *slot.agent, &mut context);
     }
 }
 
@@ -286,25 +379,6 @@ impl DatagramSink {
             goodput: self.bytes,
             delays: self.delays,
         }
-    }
-}
-
-impl<M: Machine> Host<M> {
-    fn new(machine: M, route: Cursor, event: Event, fabric: &mut Fabric) -> Self {
-        let mut timer = Timer::default();
-        timer.arm(machine.deadline(), &mut fabric.calendar, event);
-        Self {
-            machine,
-            route,
-            timer,
-        }
-    }
-
-    #[inline]
-    fn rearm(&mut self, number: u32, fabric: &mut Fabric, event: fn(u32) -> Event) {
-        let deadline = self.machine.deadline();
-        self.timer
-            .arm(deadline, &mut fabric.calendar, event(number));
     }
 }
 

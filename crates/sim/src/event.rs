@@ -1,5 +1,7 @@
 //! Events of the calendar.
 
+use crate::route::FlowEnd;
+
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -13,10 +15,8 @@ pub(crate) enum Event {
     Sink(u32),
     /// A background UDP source wants to be woken.
     Datagrams(u32),
-    /// A source of spaced packets wants to be woken.
-    SpacedSource(u32),
-    /// A receiver of spaced packets wants to be woken.
-    SpacedReceiver(u32),
+    /// A timer of one end of an agent expires.
+    Agent(FlowEnd, u32),
     /// A source over several ways wants to be woken.
     Multihomed(u32),
     /// The source of a stream over several connections wants to be woken.

@@ -10,7 +10,8 @@ use crate::tcp::SenderStats;
 pub(crate) enum FlowKind {
     Tcp(u32),
     Datagrams(u32),
-    Spaced(u32),
+    /// An agent, by its number.
+    Agent(u32),
     Multihomed(u32),
     Striped(u32),
 }

@@ -56,7 +56,7 @@ pub mod tcp;
 mod timer;
 pub mod world;
 
-pub use agents::{PathChange, SpacingEvent, StreamEvent, StreamState};
+pub use agents::{AgentEvent, PathChange, SpacingEvent, StreamEvent, StreamState};
 pub use concurrent_downloads::{ConcurrentDownloads, DownloadsSample, run_concurrent_downloads};
 pub use error::RunError;
 pub use flow::{BackgroundBytes, Delays, FlowCounters, SpanFiles};

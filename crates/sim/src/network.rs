@@ -16,7 +16,6 @@ mod convert;
 mod destinations;
 mod graph;
 mod multihomed;
-mod spaced;
 mod striped;
 
 use std::collections::BTreeMap;

@@ -14,8 +14,8 @@ pub(crate) enum PacketKind {
     Segment(Segment),
     /// A datagram, by its number within its flow from 1.
     Datagram(u32),
-    /// A message of a spaced flow, by its number among those under way.
-    Spaced(u32),
+    /// A packet of an agent, with a payload that the agent understands.
+    Agent(u32),
     /// A datagram over one of several ways, or its answer.
     Multihomed(MultihomedFrame),
     /// The payload of an external packet, by its number, and the ECN field of its header.
@@ -27,7 +27,7 @@ impl PacketKind {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => Ecn::NotEct,
+            Self::Datagram(_) | Self::Agent(_) | Self::Multihomed(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -40,7 +40,7 @@ impl PacketKind {
     pub(crate) fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) | Self::Spaced(_) | Self::Multihomed(_) => {}
+            Self::Datagram(_) | Self::Agent(_) | Self::Multihomed(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }

@@ -1,5 +1,14 @@
 //! Source routes: every packet carries its position in a list of hops that all packets of a flow share.
 
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowEnd {
+    /// The end that sends data.
+    Sender,
+    /// The end that receives data.
+    Receiver,
+}
+
 /// Where a route ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
@@ -9,10 +18,8 @@ pub(crate) enum Terminal {
     Sink(u32),
     /// The sink of a background UDP flow takes a datagram.
     DatagramSink(u32),
-    /// The source of spaced packets takes feedback.
-    SpacedSource(u32),
-    /// The receiver of spaced packets takes one.
-    SpacedReceiver(u32),
+    /// One end of an agent.
+    Agent(FlowEnd, u32),
     /// The source over several ways takes an answer.
     MultihomedSource(u32),
     /// The receiver over several ways takes a datagram or a heartbeat.

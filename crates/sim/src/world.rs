@@ -187,8 +187,7 @@ impl<X: Payload> World<X> {
             Event::Source(source) => agents.wake_source::<WATCHED>(at, source, fabric),
             Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
-            Event::SpacedSource(source) => agents.wake_spaced_source::<WATCHED>(at, source, fabric),
-            Event::SpacedReceiver(receiver) => agents.wake_spaced_receiver(at, receiver, fabric),
+            Event::Agent(end, number) => agents.wake_agent::<WATCHED>(at, end, number, fabric),
             Event::Multihomed(source) => agents.wake_multihomed::<WATCHED>(at, source, fabric),
             Event::StripedSource(source) => {
                 agents.wake_striped_source::<WATCHED>(at, source, fabric);
@@ -218,13 +217,9 @@ impl<X: Payload> World<X> {
                     .take_data::<WATCHED>(at, sink, (data, sent), &mut self.fabric);
             }
             (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
-            (Terminal::SpacedReceiver(number), PacketKind::Spaced(message)) => {
-                let came = (message, packet.size);
-                self.agents.take_spaced(at, number, came, &mut self.fabric);
-            }
-            (Terminal::SpacedSource(number), PacketKind::Spaced(message)) => {
+            (Terminal::Agent(end, number), _) => {
                 self.agents
-                    .take_feedback::<WATCHED>(at, number, message, &mut self.fabric);
+                    .receive::<WATCHED>(at, end, number, &packet, &mut self.fabric);
             }
             (Terminal::MultihomedReceiver(number), PacketKind::Multihomed(frame)) => {
                 let came = (frame, &packet);
@@ -274,8 +269,10 @@ impl<X: Payload> World<X> {
                 at: now,
             });
         }
-        if let PacketKind::Spaced(message) = lost.packet.kind {
-            self.agents.lose_spaced(message);
+        if let PacketKind::Agent(payload) = lost.packet.kind
+            && let Terminal::Agent(_, number) = self.fabric.routes.end(lost.packet.cursor)
+        {
+            self.agents.forget(number, payload);
         }
         if let PacketKind::External(number, _) = lost.packet.kind
             && let Some(payload) = self.take_external(number)

@@ -55,7 +55,7 @@ impl NetworkObserver for Counts {
         match event {
             NetworkEvent::Arrived { .. } => self.arrived += 1,
             NetworkEvent::Dropped { .. } => self.dropped += 1,
-            NetworkEvent::Spacing { .. }
+            NetworkEvent::Agent { .. }
             | NetworkEvent::Path { .. }
             | NetworkEvent::Stream { .. } => {}
             NetworkEvent::Tcp { event, .. } => match event {

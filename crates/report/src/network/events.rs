@@ -31,11 +31,12 @@
 use std::io::{self, Write};
 
 use polypath_core::connections::PlayOutEvent;
-use polypath_core::spacing::{FeedbackCounts, SpacingChange};
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
-use polypath_sim::{Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver, StreamEvent};
+use polypath_sim::{
+    AgentEvent, Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver, StreamEvent,
+};
 use serde::Serialize;
 
 /// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without `packet` was a
@@ -78,14 +79,10 @@ enum What<'a> {
         #[serde(flatten)]
         keys: TcpKeys,
     },
-    Spacing {
+    Agent {
         flow: &'a str,
-        spacing: u64,
-        adjustment: SpacingChange,
-        sent: u64,
-        received: u64,
-        sent_by_clock: u64,
-        received_by_clock: u64,
+        #[serde(flatten)]
+        event: AgentEvent,
     },
     Path {
         flow: &'a str,
@@ -267,18 +264,16 @@ impl<'a> Names<'a> {
                 let (event, keys) = describe_tcp(*event);
                 (event, What::Tcp { sender, keys })
             }
-            NetworkEvent::Spacing { flow, event } => {
-                let FeedbackCounts { range, clock } = event.readings;
-                let what = What::Spacing {
-                    flow: self.flow(*flow),
-                    spacing: event.spacing.as_nanos(),
-                    adjustment: event.adjustment,
-                    sent: range.sent,
-                    received: range.received,
-                    sent_by_clock: clock.sent,
-                    received_by_clock: clock.received,
-                };
-                ("spacing", what)
+            NetworkEvent::Agent { flow, event } => {
+                let flow = self.flow(*flow);
+                let name = event.name();
+                (
+                    name,
+                    What::Agent {
+                        flow,
+                        event: *event,
+                    },
+                )
             }
             NetworkEvent::Path { flow, change } => {
                 let what = What::Path {

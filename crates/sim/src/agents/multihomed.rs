@@ -7,6 +7,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::policy::Feedback;
 use polypath_core::time::Time;
 
+use super::event::PathChange;
 use super::{Agents, DatagramSink};
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -53,15 +54,6 @@ pub(crate) struct MultihomedSizes {
     pub(crate) heartbeat: u32,
     /// Of what answers either of them.
     pub(crate) ack: u32,
-}
-
-/// Another path carries the data of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathChange {
-    /// The path before, by its position in the list of ways; nothing at the start.
-    pub from: Option<PathId>,
-    /// The path now.
-    pub to: PathId,
 }
 
 /// A source over several ways, and what its receiver got.

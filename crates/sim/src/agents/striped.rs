@@ -9,7 +9,9 @@ mod tests;
 use polypath_core::machine::{Wake, step};
 use polypath_core::time::{Duration, Time};
 
-use super::{Agents, Host, send_segment};
+use super::event::StreamEvent;
+use super::host::FlowHost;
+use super::{Agents, send_segment};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::flow::{Delays, FlowCounters};
@@ -17,14 +19,14 @@ use crate::percentiles::NO_GROUP;
 use crate::route::Cursor;
 use crate::tcp::{Segment, SegmentKind, TcpEvent, TcpOutput};
 use crate::world::NetworkEvent;
-pub use sink::{StreamEvent, StreamState, StripedSink, StripedSinkConfig, StripedSinkOutput};
+pub use sink::{StreamState, StripedSink, StripedSinkConfig, StripedSinkOutput};
 pub use source::{StripedConfig, StripedOutput, StripedSource};
 
 /// A source and its receiver.
 #[derive(Clone, Debug)]
 pub(super) struct StripedFlow {
-    source: Host<StripedSource>,
-    sink: Host<StripedSink>,
+    source: FlowHost<StripedSource>,
+    sink: FlowHost<StripedSink>,
     /// The group of flows in which its delays are measured.
     pub(super) group: u32,
     delays: Delays,
@@ -88,7 +90,7 @@ impl StripedFlow {
             StripedOutput::Tcp(TcpOutput::Event { .. }) => {}
         });
         self.source
-            .rearm(way.number, way.fabric, Event::StripedSource);
+            .rearm(way.fabric, Event::StripedSource(way.number));
     }
 
     fn wake_sink(&mut self, at: Time, wake: Wake<Segment>, way: &mut Way<'_>) {
@@ -103,7 +105,7 @@ impl StripedFlow {
             }
             StripedSinkOutput::Event(_) => {}
         });
-        self.sink.rearm(way.number, way.fabric, Event::StripedSink);
+        self.sink.rearm(way.fabric, Event::StripedSink(way.number));
     }
 }
 
@@ -122,8 +124,8 @@ impl Agents {
     ) {
         let number = self.next_striped();
         self.striped.push(StripedFlow {
-            source: Host::new(source, there, Event::StripedSource(number), fabric),
-            sink: Host::new(sink, back, Event::StripedSink(number), fabric),
+            source: FlowHost::started(source, there, Event::StripedSource(number), fabric),
+            sink: FlowHost::started(sink, back, Event::StripedSink(number), fabric),
             group: NO_GROUP,
             delays: Delays::default(),
         });

@@ -9,10 +9,12 @@ use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
 use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Stop, Traffic};
 
-use super::{BuildError, Network, convert, multihomed, spaced};
+use super::{BuildError, Network, convert, multihomed};
 use crate::agents::datagrams::{
     Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson, Sojourn,
 };
+use crate::agents::setup::{FlowSetup, Span};
+use crate::agents::spaced::SpacedFlow;
 use crate::agents::tcp::{Bulk, SessionConfig, Sessions, TcpSource};
 use crate::flow::FlowKind;
 use crate::route::Terminal;
@@ -63,13 +65,6 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
     Ok(built.finish())
 }
 
-/// When a flow starts and stops.
-#[derive(Clone, Copy)]
-pub(super) struct Span {
-    pub(super) start: Time,
-    pub(super) stop: Time,
-}
-
 /// The stops of these names.
 fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, BuildError> {
     let find = |stop: String| graph.stop(&stop).ok_or(BuildError::UnknownStop(stop));
@@ -111,8 +106,28 @@ impl Network {
             let ways = (&as_links(&there)[..], &as_links(&back)[..]);
             self.add_tcp_flow(name, source, tcp, ways);
         } else if let Traffic::Spaced(spaced) = &flow.traffic {
-            let ways = spaced::ways(spaced, &stops, router).map_err(route)?;
-            self.add_spaced_flow(name, spaced, span, &ways, graph);
+            let way = if flow.traffic.needs_way_back() {
+                router.round_trip(&stops)
+            } else {
+                let there = router.route(&stops);
+                let back = Vec::new();
+                there.map(|there| RoundTrip { there, back })
+            };
+            let mut setup = FlowSetup {
+                name: &name,
+                flow,
+                hosts,
+                span,
+                ways: &[way.map_err(route)?],
+                graph,
+                seed: self.seed,
+                number: self.agents.next_agent(),
+                routes: &mut self.fabric.routes,
+            };
+            let agent = Box::new(SpacedFlow::new(spaced, &mut setup));
+            let kind = FlowKind::Agent(setup.number);
+            self.agents.add_agent(agent, &mut self.fabric);
+            self.flow_names.push(FlowName { name, kind });
         } else {
             let there = as_links(&router.route(&stops).map_err(route)?);
             let source = self.datagram_source(flow, &name, span);

@@ -5,9 +5,10 @@ use polypath_scenario::network::traffic::multihomed::FirstWay;
 use polypath_scenario::network::{Multihomed, RoundTrip, RouteError, Router, Stop};
 
 use super::Network;
-use super::graph::{Span, as_links, bytes};
+use super::graph::{as_links, bytes};
 use crate::agents::datagrams::{Cbr, CbrConfig, DatagramSource, Pattern};
 use crate::agents::multihomed::{MultihomedSizes, MultihomedSource, Way};
+use crate::agents::setup::Span;
 use crate::flow::FlowKind;
 use crate::route::Terminal;
 use crate::world::FlowName;

@@ -5,7 +5,8 @@ use polypath_scenario::Tcp;
 use polypath_scenario::network::{RoundTrip, Striped};
 
 use super::Network;
-use super::graph::{Span, as_links};
+use super::graph::as_links;
+use crate::agents::setup::Span;
 use crate::agents::striped::{StripedConfig, StripedSink, StripedSinkConfig, StripedSource};
 use crate::flow::FlowKind;
 use crate::route::Terminal;

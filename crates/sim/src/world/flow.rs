@@ -35,7 +35,8 @@ impl<X: Payload> World<X> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
             FlowKind::Striped(number) => self.agents.striped_congestion_window(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
+            FlowKind::Agent(number) => self.agents.agent(number).congestion_window(),
+            FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
         })
     }
 
@@ -44,7 +45,8 @@ impl<X: Payload> World<X> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
             FlowKind::Striped(number) => self.agents.striped_rtt(number),
-            FlowKind::Datagrams(_) | FlowKind::Spaced(_) | FlowKind::Multihomed(_) => None,
+            FlowKind::Agent(number) => self.agents.agent(number).receiver_rtt(),
+            FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
         })
     }
 
@@ -61,10 +63,8 @@ impl<X: Payload> World<X> {
             .take(count)
             .map(|flow| match flow.kind {
                 FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
-                FlowKind::Tcp(_)
-                | FlowKind::Datagrams(_)
-                | FlowKind::Spaced(_)
-                | FlowKind::Multihomed(_) => None,
+                FlowKind::Agent(number) => self.agents.agent(number).stream_state(),
+                FlowKind::Tcp(_) | FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
             })
     }
 
@@ -74,7 +74,7 @@ impl<X: Payload> World<X> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
             FlowKind::Datagrams(_)
-            | FlowKind::Spaced(_)
+            | FlowKind::Agent(_)
             | FlowKind::Multihomed(_)
             | FlowKind::Striped(_) => SpanFiles::default(),
         })
@@ -95,12 +95,15 @@ impl<X: Payload> World<X> {
                 counters: self.agents.datagram_counters(number),
                 congestion_window: None,
             },
-            FlowKind::Spaced(number) => FlowReport {
-                name: &flow.name,
-                tcp: false,
-                counters: self.agents.spaced_counters(number),
-                congestion_window: None,
-            },
+            FlowKind::Agent(number) => {
+                let agent = self.agents.agent(number);
+                FlowReport {
+                    name: &flow.name,
+                    tcp: agent.is_tcp(),
+                    counters: agent.counters(),
+                    congestion_window: agent.congestion_window(),
+                }
+            }
             FlowKind::Multihomed(number) => FlowReport {
                 name: &flow.name,
                 tcp: false,

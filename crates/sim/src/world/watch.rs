@@ -8,11 +8,12 @@ use polypath_core::time::Time;
 use polypath_link::DropReason;
 
 use super::{LinkId, World};
-use crate::agents::{PathChange, SpacingEvent, StreamEvent};
+use crate::agents::event::Report;
+use crate::agents::{AgentEvent, PathChange, StreamEvent};
 use crate::event::Event;
 use crate::flow::FlowKind;
 use crate::packet::{Packet, PacketKind};
-use crate::route::Terminal;
+use crate::route::{FlowEnd, Terminal};
 use crate::tcp::{Segment, SegmentKind, TcpEvent};
 
 /// What is said of a network besides its progress; dropped packets are, if anything is.
@@ -70,12 +71,12 @@ pub enum NetworkEvent {
         /// What happened.
         event: TcpEvent,
     },
-    /// The sender of spaced packets took a feedback.
-    Spacing {
+    /// Something happened to an agent.
+    Agent {
         /// The flow, by its position in [`World::flows`].
         flow: u32,
-        /// What it did.
-        event: SpacingEvent,
+        /// What happened.
+        event: AgentEvent,
     },
     /// A flow over several ways begins on one, or goes on on another.
     Path {
@@ -116,7 +117,7 @@ pub(crate) struct Watch {
     detail: Detail,
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
-    spaced: Vec<u32>,
+    agents: Vec<u32>,
     multihomed: Vec<u32>,
     striped: Vec<u32>,
 }
@@ -126,9 +127,7 @@ impl Watch {
         let known = match end {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
-            Terminal::SpacedSource(number) | Terminal::SpacedReceiver(number) => {
-                self.spaced.get(number as usize)
-            }
+            Terminal::Agent(_, number) => self.agents.get(number as usize),
             Terminal::MultihomedSource(number) | Terminal::MultihomedReceiver(number) => {
                 self.multihomed.get(number as usize)
             }
@@ -138,6 +137,36 @@ impl Watch {
             Terminal::Port(_) => None,
         };
         known.copied()
+    }
+}
+
+impl Watch {
+    /// The event of a report, with the position of its flow.
+    fn event(&self, report: Report) -> NetworkEvent {
+        match report {
+            Report::Agent(agent, event) => NetworkEvent::Agent {
+                flow: self.agents[agent as usize],
+                event,
+            },
+            Report::AgentTcp {
+                agent,
+                connection,
+                event,
+            } => NetworkEvent::Tcp {
+                flow: self.agents[agent as usize],
+                connection,
+                event,
+            },
+            Report::Tcp {
+                flow,
+                connection,
+                event,
+            } => NetworkEvent::Tcp {
+                flow: self.tcp[flow as usize],
+                connection,
+                event,
+            },
+        }
     }
 }
 
@@ -152,7 +181,7 @@ impl<X: Payload> World<X> {
             detail,
             tcp: Vec::new(),
             datagrams: Vec::new(),
-            spaced: Vec::new(),
+            agents: Vec::new(),
             multihomed: Vec::new(),
             striped: Vec::new(),
         };
@@ -161,7 +190,7 @@ impl<X: Payload> World<X> {
             match flow.kind {
                 FlowKind::Tcp(_) => watch.tcp.push(position),
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
-                FlowKind::Spaced(_) => watch.spaced.push(position),
+                FlowKind::Agent(_) => watch.agents.push(position),
                 FlowKind::Multihomed(_) => watch.multihomed.push(position),
                 FlowKind::Striped(_) => watch.striped.push(position),
             }
@@ -205,9 +234,8 @@ impl<X: Payload> World<X> {
             };
             told(at, &event);
         }
-        for (number, event) in self.fabric.spacings.drain(..) {
-            let flow = watch.spaced[number as usize];
-            told(at, &NetworkEvent::Spacing { flow, event });
+        for report in self.agents.take_reports() {
+            told(at, &watch.event(report));
         }
         for (number, change) in self.fabric.path_changes.drain(..) {
             let flow = watch.multihomed[number as usize];
@@ -231,16 +259,21 @@ impl<X: Payload> World<X> {
     }
 
     fn describe(&self, packet: &Packet, watch: &Watch) -> Option<FlowPacket> {
+        let end = self.fabric.routes.end(packet.cursor);
         let (number, segment) = match packet.kind {
             // The receiver of a stream asks for a connection, which begins with the sender's SYN.
             PacketKind::Segment(segment) if segment.kind == SegmentKind::Request => (0, None),
             PacketKind::Segment(segment) => (segment.number, Some(segment)),
             PacketKind::Datagram(number) => (number, None),
-            PacketKind::Spaced(message) => (self.agents.spaced_number(message), None),
+            PacketKind::Agent(payload) => match end {
+                Terminal::Agent(_, agent) => {
+                    (self.agents.agent(agent).datagram_number(payload), None)
+                }
+                _ => return None,
+            },
             PacketKind::Multihomed(frame) => (frame.number(), None),
             PacketKind::External(..) => return None,
         };
-        let end = self.fabric.routes.end(packet.cursor);
         Some(FlowPacket {
             flow: watch.flow_to(end)?,
             size: packet.size,
@@ -250,7 +283,7 @@ impl<X: Payload> World<X> {
             back: matches!(
                 end,
                 Terminal::Source(_)
-                    | Terminal::SpacedSource(_)
+                    | Terminal::Agent(FlowEnd::Sender, _)
                     | Terminal::MultihomedSource(_)
                     | Terminal::StripedSource(_)
             ),

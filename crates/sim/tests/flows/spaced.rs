@@ -4,7 +4,9 @@ use polypath_core::rng::Seed;
 use polypath_core::spacing::SpacingChange;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
-use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, SpacingEvent, run_network};
+use polypath_sim::{
+    AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, SpacingEvent, run_network,
+};
 
 use super::heard::Heard;
 
@@ -42,7 +44,10 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
 /// What happened to the spacing of each flow.
 fn spacings(heard: &Heard) -> Vec<(Time, u32, SpacingEvent)> {
     let spacing = |(at, event): &(Time, NetworkEvent)| match event {
-        NetworkEvent::Spacing { flow, event } => Some((*at, *flow, *event)),
+        NetworkEvent::Agent {
+            flow,
+            event: AgentEvent::Spacing(event),
+        } => Some((*at, *flow, *event)),
         _ => None,
     };
     heard.0.iter().filter_map(spacing).collect()

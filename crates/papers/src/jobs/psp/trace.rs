@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicU64;
 use polypath_batch::run_counted;
 use polypath_claims::{Job, JobError};
 use polypath_core::time::{Duration, Time};
-use polypath_sim::{Detail, NetworkEvent, NetworkObserver, NetworkOutcome, SpacingEvent};
+use polypath_sim::{
+    AgentEvent, Detail, NetworkEvent, NetworkObserver, NetworkOutcome, SpacingEvent,
+};
 use serde::{Deserialize, Serialize};
 
 use super::merge::Merge;
@@ -118,7 +120,11 @@ impl NetworkObserver for Follow {
     }
 
     fn on_event(&mut self, at: Time, event: &NetworkEvent) {
-        let NetworkEvent::Spacing { flow, event } = event else {
+        let NetworkEvent::Agent {
+            flow,
+            event: AgentEvent::Spacing(event),
+        } = event
+        else {
             return;
         };
         let Some(sender) = self.senders.get_mut(*flow as usize) else {

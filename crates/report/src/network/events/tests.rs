@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use polypath_core::rng::Seed;
 use polypath_core::spacing::PacketCounts;
+use polypath_core::spacing::{FeedbackCounts, SpacingChange};
 use polypath_core::time::Duration;
 use polypath_link::DropReason;
 use polypath_sim::tcp::Segment;
-use polypath_sim::{NetworkOutcome, SpacingEvent, run_network};
+use polypath_sim::{AgentEvent, NetworkOutcome, SpacingEvent, run_network};
 use serde_json::Value;
 
 use super::*;
@@ -249,9 +250,9 @@ fn every_event() -> Vec<NetworkEvent> {
             packet: packet(2, 200, None),
         },
     ];
-    let spacing = NetworkEvent::Spacing {
+    let spacing = NetworkEvent::Agent {
         flow: 2,
-        event: SpacingEvent {
+        event: AgentEvent::Spacing(SpacingEvent {
             adjustment: SpacingChange::Reverted,
             spacing: Duration(98_000),
             readings: FeedbackCounts {
@@ -264,7 +265,7 @@ fn every_event() -> Vec<NetworkEvent> {
                     received: 48,
                 },
             },
-        },
+        }),
     };
     let feedback = NetworkEvent::Arrived {
         link: LinkId(1),

@@ -10,6 +10,7 @@ use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
 use super::subflow_receiver::SubflowReceiver;
+use crate::agents::event::StreamEvent;
 use crate::tcp::{Segment, SegmentKind, TcpConfig};
 
 /// What a receiver is made of.
@@ -59,15 +60,6 @@ pub enum StripedSinkOutput {
     Segment(Segment),
     /// Something happened to the stream.
     Event(StreamEvent),
-}
-
-/// What happens to a stream at its receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamEvent {
-    /// The control unit says what is wanted from now on.
-    Controlled(ControlDecision),
-    /// The player plays or stops.
-    Player(PlayOutEvent),
 }
 
 /// What a stream looks like at its receiver.

@@ -3,7 +3,8 @@
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
-use crate::agents::{Agents, Host, send_segment};
+use crate::agents::host::FlowHost;
+use crate::agents::{Agents, send_segment};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::flow::Delays;
@@ -13,7 +14,7 @@ use crate::tcp::{Receiver, Segment, TcpConfig, TcpEvent};
 /// A TCP sink and what it has delivered: side by side, as a segment touches both.
 #[derive(Clone, Debug)]
 pub(in crate::agents) struct Sink {
-    pub(in crate::agents) host: Host<Receiver>,
+    pub(in crate::agents) host: FlowHost<Receiver>,
     pub(in crate::agents) delivered: Delivered,
 }
 
@@ -31,7 +32,7 @@ pub(in crate::agents) struct Delivered {
 }
 
 impl Sink {
-    pub(in crate::agents) fn new(host: Host<Receiver>, tcp: &TcpConfig) -> Self {
+    pub(in crate::agents) fn new(host: FlowHost<Receiver>, tcp: &TcpConfig) -> Self {
         Self {
             host,
             delivered: Delivered {
@@ -95,7 +96,7 @@ impl Agents {
             send_segment(at, route, ack, fabric);
         });
         let after = (sink.machine.connection(), sink.machine.in_order());
-        sink.rearm(number, fabric, Event::Sink);
+        sink.rearm(fabric, Event::Sink(number));
         let delay = at.since(sent);
         delivered.delays.add(delay);
         self.delays.record(delivered.group, delay);
@@ -117,7 +118,7 @@ impl Agents {
                 send_segment(at, route, ack, fabric);
             });
         }
-        sink.rearm(number, fabric, Event::Sink);
+        sink.rearm(fabric, Event::Sink(number));
     }
 
     /// Says that a receiver window has arrived, if one more has been timed since it was `before`.

@@ -1,0 +1,79 @@
+//! What a flow gets from its network when it is built.
+
+use polypath_core::rng::{Seed, Stream};
+use polypath_core::time::Time;
+use polypath_core::units::Bytes;
+use polypath_scenario::Tcp;
+use polypath_scenario::network::{Flow, Graph, RoundTrip};
+
+use crate::route::{Cursor, FlowEnd, Routes, Terminal};
+
+/// When a flow starts and stops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+}
+
+/// A flow of a graph, and its place in the network under construction.
+pub(crate) struct FlowSetup<'a> {
+    /// The name of the flow, of which its random streams have theirs.
+    pub(crate) name: &'a str,
+    pub(crate) flow: &'a Flow,
+    /// TCP of its hosts.
+    pub(crate) hosts: &'a Tcp,
+    pub(crate) span: Span,
+    /// The links of each way; without links back where the flow needs none.
+    pub(crate) ways: &'a [RoundTrip],
+    pub(crate) graph: &'a Graph,
+    pub(crate) seed: Seed,
+    /// The number that its agent gets.
+    pub(crate) number: u32,
+    pub(crate) routes: &'a mut Routes,
+}
+
+/// The routes of one way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoutePair {
+    /// From the sender to the receiver.
+    pub(super) there: Cursor,
+    /// From the receiver to the sender.
+    pub(super) back: Cursor,
+}
+
+impl FlowSetup<'_> {
+    /// The random stream of a part of the flow.
+    pub(super) fn stream(&self, part: &str) -> Stream {
+        self.seed.stream(&format!("flow/{}/{part}", self.name))
+    }
+
+    /// Adds the routes of all ways between the ends of the agent.
+    pub(super) fn add_routes(&mut self) -> Vec<RoutePair> {
+        let end = |end| Terminal::Agent(end, self.number);
+        let add = |way: &RoundTrip| RoutePair {
+            there: self
+                .routes
+                .add(link_numbers(&way.there), end(FlowEnd::Receiver)),
+            back: self
+                .routes
+                .add(link_numbers(&way.back), end(FlowEnd::Sender)),
+        };
+        self.ways.iter().map(add).collect()
+    }
+
+    /// Adds the routes of the only way.
+    pub(super) fn add_route(&mut self) -> RoutePair {
+        self.add_routes()[0]
+    }
+}
+
+/// The numbers of links as routes have them.
+pub(crate) fn link_numbers(route: &[usize]) -> Vec<u32> {
+    let number = |link: &usize| u32::try_from(*link).expect("fewer than 2^32 links");
+    route.iter().map(number).collect()
+}
+
+/// A size on the wire in bytes.
+pub(super) fn wire_size(size: Bytes) -> u32 {
+    u32::try_from(size.0).unwrap_or(u32::MAX)
+}
