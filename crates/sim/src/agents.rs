@@ -12,6 +12,7 @@ pub mod tcp;
 
 use polypath_core::machine::Machine;
 use polypath_core::time::{Duration, Time};
+use polypath_scenario::network::Traffic;
 
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -25,8 +26,9 @@ use datagrams::DatagramSource;
 use event::Report;
 pub use event::{AgentEvent, PathChange, SpacingEvent, StreamEvent};
 use host::FlowHost;
-use multihomed::Multihomed;
-pub(crate) use multihomed::MultihomedFrame;
+use multihomed::MultihomedFlow;
+use setup::FlowSetup;
+use spaced::SpacedFlow;
 pub use striped::StreamState;
 pub(crate) use striped::Streamed;
 use striped::StripedFlow;
@@ -51,12 +53,20 @@ pub(crate) struct Agents {
     datagram_sinks: Vec<DatagramSink>,
     agents: Vec<AgentSlot>,
     reports: Vec<Report>,
-    multihomed: Vec<Multihomed>,
     striped: Vec<StripedFlow>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
     delays: DelayHistograms,
     observed: bool,
+}
+
+/// The agent of a flow; `None` for TCP and datagrams, which stand in typed arrays.
+pub(crate) fn build(setup: &mut FlowSetup<'_>) -> Option<Box<dyn Agent>> {
+    match &setup.flow.traffic {
+        Traffic::Spaced(config) => Some(Box::new(SpacedFlow::new(config, setup))),
+        Traffic::Multihomed(config) => Some(Box::new(MultihomedFlow::new(config, setup))),
+        _ => None,
+    }
 }
 
 impl Agents {
@@ -124,9 +134,6 @@ impl Agents {
                 FlowKind::Tcp(number) => self.sinks[number as usize].delivered.group = group,
                 FlowKind::Datagrams(number) => self.datagram_sinks[number as usize].group = group,
                 FlowKind::Agent(number) => self.agents[number as usize].delay_group = group,
-                FlowKind::Multihomed(number) => {
-                    self.multihomed[number as usize].sink.group = group;
-                }
                 FlowKind::Striped(number) => self.striped[number as usize].group = group,
             }
         }
@@ -150,9 +157,7 @@ impl Agents {
             tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum::<u64>()
                 + self.striped.iter().map(StripedFlow::delivered).sum::<u64>()
                 + self.agent_bytes(true),
-            udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>()
-                + self.agent_bytes(false)
-                + self.multihomed.iter().map(|s| s.sink.bytes).sum::<u64>(),
+            udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>() + self.agent_bytes(false),
         }
     }
 
@@ -167,10 +172,6 @@ impl Agents {
 
     pub(crate) fn datagram_counters(&self, number: u32) -> FlowCounters {
         self.datagram_sinks[number as usize].counters()
-    }
-
-    pub(crate) fn multihomed_counters(&self, number: u32) -> FlowCounters {
-        self.multihomed[number as usize].sink.counters()
     }
 
     /// The files of a source since this was last asked.

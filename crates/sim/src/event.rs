@@ -17,8 +17,6 @@ pub(crate) enum Event {
     Datagrams(u32),
     /// A timer of one end of an agent expires.
     Agent(FlowEnd, u32),
-    /// A source over several ways wants to be woken.
-    Multihomed(u32),
     /// The source of a stream over several connections wants to be woken.
     StripedSource(u32),
     /// The receiver of one wants to be woken.

@@ -10,7 +10,7 @@ use polypath_core::machine::{Deadline, Wake, step};
 use polypath_core::time::Time;
 use polypath_link::{DropReason, Link, Output};
 
-use crate::agents::{PathChange, Streamed};
+use crate::agents::Streamed;
 use crate::calendar::Calendar;
 use crate::event::Event;
 use crate::packet::{LinkPacket, Packet};
@@ -36,8 +36,6 @@ pub(crate) struct Fabric {
     /// What TCP agents that are observed said and nobody has taken yet, with their numbers and
     /// connections.
     pub(crate) said: Vec<(u32, u32, TcpEvent)>,
-    /// The paths to which the flows of these numbers went, likewise.
-    pub(crate) path_changes: Vec<(u32, PathChange)>,
     /// What happened to the streams over several connections of these numbers, likewise.
     pub(crate) streams: Vec<(u32, Streamed)>,
     /// What was dropped and nobody has taken yet.

@@ -15,7 +15,6 @@ mod background;
 mod convert;
 mod destinations;
 mod graph;
-mod multihomed;
 mod striped;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,6 @@ use polypath_core::frame::Payload;
 use polypath_core::packet::Ecn;
 use polypath_core::time::Time;
 
-use crate::agents::MultihomedFrame;
 use crate::route::Cursor;
 use crate::tcp::Segment;
 
@@ -16,8 +15,6 @@ pub(crate) enum PacketKind {
     Datagram(u32),
     /// A packet of an agent, with a payload that the agent understands.
     Agent(u32),
-    /// A datagram over one of several ways, or its answer.
-    Multihomed(MultihomedFrame),
     /// The payload of an external packet, by its number, and the ECN field of its header.
     External(u32, Ecn),
 }
@@ -27,7 +24,7 @@ impl PacketKind {
     fn ecn(&self) -> Ecn {
         match self {
             Self::Segment(segment) => segment.ecn,
-            Self::Datagram(_) | Self::Agent(_) | Self::Multihomed(_) => Ecn::NotEct,
+            Self::Datagram(_) | Self::Agent(_) => Ecn::NotEct,
             Self::External(_, ecn) => *ecn,
         }
     }
@@ -40,7 +37,7 @@ impl PacketKind {
     pub(crate) fn mark_ce(&mut self) {
         match self {
             Self::Segment(segment) => segment.mark_ce(),
-            Self::Datagram(_) | Self::Agent(_) | Self::Multihomed(_) => {}
+            Self::Datagram(_) | Self::Agent(_) => {}
             Self::External(_, ecn) => *ecn = Ecn::Ce,
         }
     }

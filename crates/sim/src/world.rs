@@ -188,7 +188,6 @@ impl<X: Payload> World<X> {
             Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
             Event::Agent(end, number) => agents.wake_agent::<WATCHED>(at, end, number, fabric),
-            Event::Multihomed(source) => agents.wake_multihomed::<WATCHED>(at, source, fabric),
             Event::StripedSource(source) => {
                 agents.wake_striped_source::<WATCHED>(at, source, fabric);
             }
@@ -220,15 +219,6 @@ impl<X: Payload> World<X> {
             (Terminal::Agent(end, number), _) => {
                 self.agents
                     .receive::<WATCHED>(at, end, number, &packet, &mut self.fabric);
-            }
-            (Terminal::MultihomedReceiver(number), PacketKind::Multihomed(frame)) => {
-                let came = (frame, &packet);
-                self.agents
-                    .take_multihomed(at, number, came, &mut self.fabric);
-            }
-            (Terminal::MultihomedSource(number), PacketKind::Multihomed(frame)) => {
-                self.agents
-                    .take_answer::<WATCHED>(at, number, frame, &mut self.fabric);
             }
             (Terminal::StripedSink(number), PacketKind::Segment(data)) => {
                 let came = (data, packet.sent);

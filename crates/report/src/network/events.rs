@@ -84,12 +84,6 @@ enum What<'a> {
         #[serde(flatten)]
         event: AgentEvent,
     },
-    Path {
-        flow: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        way_before: Option<u8>,
-        to: u8,
-    },
     Control {
         flow: &'a str,
         connections: u32,
@@ -274,14 +268,6 @@ impl<'a> Names<'a> {
                         event: *event,
                     },
                 )
-            }
-            NetworkEvent::Path { flow, change } => {
-                let what = What::Path {
-                    flow: self.flow(*flow),
-                    way_before: change.from.map(|path| path.0),
-                    to: change.to.0,
-                };
-                ("path", what)
             }
             NetworkEvent::Stream { flow, event } => describe_stream(self.flow(*flow), event),
         }

@@ -1,4 +1,6 @@
-//! Datagrams over several ways: their sources, and receivers that answer whatever comes on the way on which it came.
+//! Datagrams over several ways, of which a path policy chooses one (delay-centric paper).
+//!
+//! The receiver answers each datagram and heartbeat on the way on which it arrived.
 
 mod source;
 
@@ -6,226 +8,153 @@ use polypath_core::frame::PathId;
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::policy::Feedback;
 use polypath_core::time::Time;
+use polypath_scenario::network::Multihomed as MultihomedConfig;
 
-use super::event::PathChange;
-use super::{Agents, DatagramSink};
-use crate::event::Event;
-use crate::fabric::Fabric;
+use super::agent::{Agent, Context, DatagramCounters};
+use super::event::{AgentEvent, PathChange};
+use super::setup::{FlowSetup, RoutePair, wire_size};
+use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
-use crate::percentiles::NO_GROUP;
-use crate::route::Cursor;
+use crate::route::FlowEnd;
+use crate::slab::Slab;
 use crate::timer::Timer;
 pub use source::{MultihomedOutput, MultihomedSource};
 
-/// What goes between a source and its receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MultihomedFrame {
-    /// A datagram, by its number within its flow from 1.
-    Data {
-        path: PathId,
-        number: u32,
-    },
-    /// It came; it was sent then.
-    Ack {
-        path: PathId,
-        sent: Time,
-    },
-    Heartbeat {
-        path: PathId,
-        id: u64,
-    },
-    Reply {
-        path: PathId,
-        id: u64,
-    },
+/// A source over several ways, and what its receiver got.
+#[derive(Clone, Debug)]
+pub(super) struct MultihomedFlow {
+    source: MultihomedSource,
+    timer: Timer,
+    ways: Vec<RoutePair>,
+    sizes: Sizes,
+    /// The frames in flight, by the payloads of their packets.
+    frames: Slab<MultihomedFrame>,
+    counters: DatagramCounters,
 }
 
-/// A way, there and back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    pub(crate) there: Cursor,
-    pub(crate) back: Cursor,
+/// What travels between a source and its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MultihomedFrame {
+    /// A datagram, by its number within its flow from 1.
+    Data { path: PathId, number: u32 },
+    /// The acknowledgement of a datagram that was sent at `sent`.
+    Ack { path: PathId, sent: Time },
+    /// A heartbeat.
+    Heartbeat { path: PathId, id: u64 },
+    /// The answer to a heartbeat.
+    Reply { path: PathId, id: u64 },
 }
 
 /// Sizes on the wire in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MultihomedSizes {
-    pub(crate) packet: u32,
-    pub(crate) heartbeat: u32,
-    /// Of what answers either of them.
-    pub(crate) ack: u32,
+struct Sizes {
+    packet: u32,
+    heartbeat: u32,
+    /// The size of an ACK and of the answer to a heartbeat.
+    ack: u32,
 }
 
-/// A source over several ways, and what its receiver got.
-#[derive(Clone, Debug)]
-pub(super) struct Multihomed {
-    machine: MultihomedSource,
-    timer: Timer,
-    ways: Vec<Way>,
-    sizes: MultihomedSizes,
-    pub(super) sink: DatagramSink,
-}
-
-impl Agents {
-    /// How many sources over several ways there are: the number of the next.
-    pub(crate) fn next_multihomed(&self) -> u32 {
-        u32::try_from(self.multihomed.len()).expect("fewer than 2^32 hosts")
-    }
-
-    /// Adds a source whose paths are `ways`.
-    pub(crate) fn add_multihomed(
-        &mut self,
-        machine: MultihomedSource,
-        sizes: MultihomedSizes,
-        ways: Vec<Way>,
-        fabric: &mut Fabric,
-    ) {
-        let number = self.next_multihomed();
-        let mut flow = Multihomed {
-            machine,
+impl MultihomedFlow {
+    pub(super) fn new(config: &MultihomedConfig, setup: &mut FlowSetup<'_>) -> Self {
+        Self {
+            source: MultihomedSource::of_flow(config, setup),
             timer: Timer::default(),
-            ways,
-            sizes,
-            sink: DatagramSink::new(NO_GROUP),
-        };
-        flow.rearm(number, fabric);
-        self.multihomed.push(flow);
-    }
-
-    // What such flows do stays out of the loop that the others share.
-    #[inline(never)]
-    pub(crate) fn wake_multihomed<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        fabric: &mut Fabric,
-    ) {
-        let observed = WATCHED && self.observed;
-        let flow = &mut self.multihomed[number as usize];
-        if flow.timer.expires(at) {
-            flow.wake(at, number, Wake::Timeout, (observed, fabric));
+            ways: setup.add_routes(),
+            sizes: Sizes {
+                packet: wire_size(config.packet),
+                heartbeat: wire_size(config.heartbeat.unwrap_or(config.packet)),
+                ack: wire_size(config.ack),
+            },
+            frames: Slab::default(),
+            counters: DatagramCounters::default(),
         }
     }
 
-    /// Takes what came to the receiver: a datagram or a heartbeat.
-    #[inline(never)]
-    pub(crate) fn take_multihomed(
-        &mut self,
-        at: Time,
-        number: u32,
-        (frame, packet): (MultihomedFrame, &Packet),
-        fabric: &mut Fabric,
-    ) {
-        let flow = &mut self.multihomed[number as usize];
-        let answer = match frame {
-            MultihomedFrame::Data { path, .. } => {
-                let delay = at.since(packet.sent);
-                flow.sink.bytes += u64::from(packet.size);
-                flow.sink.delays.add(delay);
-                self.delays.record(flow.sink.group, delay);
-                let sent = packet.sent;
-                (path, MultihomedFrame::Ack { path, sent })
-            }
-            MultihomedFrame::Heartbeat { path, id } => (path, MultihomedFrame::Reply { path, id }),
-            MultihomedFrame::Ack { .. } | MultihomedFrame::Reply { .. } => {
-                unreachable!("it goes to the source")
-            }
-        };
-        let (path, frame) = answer;
-        fabric.send(
-            at,
-            Packet {
-                cursor: flow.ways[path.index()].back,
-                size: flow.sizes.ack,
-                sent: at,
-                kind: PacketKind::Multihomed(frame),
+    fn wake_source(&mut self, wake: Wake<Feedback>, context: &mut Context<'_>) {
+        let (ways, sizes) = (&self.ways, self.sizes);
+        let (frames, counters) = (&mut self.frames, &mut self.counters);
+        step(
+            &mut self.source,
+            context.now,
+            wake,
+            &mut |output| match output {
+                MultihomedOutput::Data(path) => {
+                    counters.sent += 1;
+                    let number = u32::try_from(counters.sent).unwrap_or(u32::MAX);
+                    let frame = frames.put(MultihomedFrame::Data { path, number });
+                    context.send(ways[path.index()].there, sizes.packet, frame);
+                }
+                MultihomedOutput::Heartbeat { path, id } => {
+                    let frame = frames.put(MultihomedFrame::Heartbeat { path, id });
+                    context.send(ways[path.index()].there, sizes.heartbeat, frame);
+                }
+                MultihomedOutput::Path { from, to } => {
+                    context.report(AgentEvent::Path(PathChange { from, to }));
+                }
             },
         );
+        self.rearm(context);
     }
 
-    /// Takes what came back to the source: an ACK or the answer to a heartbeat.
-    #[inline(never)]
-    pub(crate) fn take_answer<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        frame: MultihomedFrame,
-        fabric: &mut Fabric,
-    ) {
-        let feedback = match frame {
-            MultihomedFrame::Ack { path, sent } => {
-                let rtt = at.since(sent);
-                Feedback::Acknowledged { path, rtt }
-            }
-            MultihomedFrame::Reply { path, id } => Feedback::HeartbeatReply { path, id },
-            MultihomedFrame::Data { .. } | MultihomedFrame::Heartbeat { .. } => {
-                unreachable!("it goes to the receiver")
-            }
-        };
-        let observed = WATCHED && self.observed;
-        let flow = &mut self.multihomed[number as usize];
-        flow.wake(at, number, Wake::Input(feedback), (observed, fabric));
+    fn answer(&mut self, path: PathId, answer: MultihomedFrame, context: &mut Context<'_>) {
+        let frame = self.frames.put(answer);
+        context.send(self.ways[path.index()].back, self.sizes.ack, frame);
+    }
+
+    fn rearm(&mut self, context: &mut Context<'_>) {
+        let deadline = self.source.deadline();
+        context.arm(FlowEnd::Sender, &mut self.timer, deadline);
     }
 }
 
-impl MultihomedFrame {
-    /// The number of a datagram within its flow, from 1; else 0.
-    pub(crate) const fn number(self) -> u32 {
-        match self {
-            Self::Data { number, .. } => number,
-            Self::Ack { .. } | Self::Heartbeat { .. } | Self::Reply { .. } => 0,
+impl Agent for MultihomedFlow {
+    fn start(&mut self, context: &mut Context<'_>) {
+        self.rearm(context);
+    }
+
+    fn wake(&mut self, _end: FlowEnd, context: &mut Context<'_>) {
+        if self.timer.expires(context.now) {
+            self.wake_source(Wake::Timeout, context);
         }
     }
-}
 
-impl Multihomed {
-    fn wake(
-        &mut self,
-        at: Time,
-        number: u32,
-        wake: Wake<Feedback>,
-        (observed, fabric): (bool, &mut Fabric),
-    ) {
-        let (ways, sink, sizes) = (&self.ways, &mut self.sink, self.sizes);
-        let send = |fabric: &mut Fabric, path: PathId, size, frame| {
-            let packet = Packet {
-                cursor: ways[path.index()].there,
-                size,
-                sent: at,
-                kind: PacketKind::Multihomed(frame),
-            };
-            fabric.send(at, packet);
+    fn receive(&mut self, _end: FlowEnd, packet: &Packet, context: &mut Context<'_>) {
+        let PacketKind::Agent(payload) = packet.kind else {
+            unreachable!("multihomed flows have no TCP");
         };
-        step(&mut self.machine, at, wake, &mut |output| match output {
-            MultihomedOutput::Data(path) => {
-                sink.sent += 1;
-                let number = u32::try_from(sink.sent).unwrap_or(u32::MAX);
-                send(
-                    fabric,
-                    path,
-                    sizes.packet,
-                    MultihomedFrame::Data { path, number },
-                );
+        let feedback = match *self.frames.release(payload) {
+            MultihomedFrame::Data { path, .. } => {
+                let sent = packet.sent;
+                let delay = context.now.since(sent);
+                self.counters.bytes += u64::from(packet.size);
+                self.counters.delays.add(delay);
+                context.record_delay(delay);
+                return self.answer(path, MultihomedFrame::Ack { path, sent }, context);
             }
-            MultihomedOutput::Heartbeat { path, id } => {
-                send(
-                    fabric,
-                    path,
-                    sizes.heartbeat,
-                    MultihomedFrame::Heartbeat { path, id },
-                );
+            MultihomedFrame::Heartbeat { path, id } => {
+                return self.answer(path, MultihomedFrame::Reply { path, id }, context);
             }
-            MultihomedOutput::Path { from, to } if observed => {
-                fabric.path_changes.push((number, PathChange { from, to }));
-            }
-            MultihomedOutput::Path { .. } => {}
-        });
-        self.rearm(number, fabric);
+            MultihomedFrame::Ack { path, sent } => Feedback::Acknowledged {
+                path,
+                rtt: context.now.since(sent),
+            },
+            MultihomedFrame::Reply { path, id } => Feedback::HeartbeatReply { path, id },
+        };
+        self.wake_source(Wake::Input(feedback), context);
     }
 
-    fn rearm(&mut self, number: u32, fabric: &mut Fabric) {
-        let deadline = self.machine.deadline();
-        let event = Event::Multihomed(number);
-        self.timer.arm(deadline, &mut fabric.calendar, event);
+    fn forget(&mut self, payload: u32) {
+        self.frames.release(payload);
+    }
+
+    fn datagram_number(&self, payload: u32) -> u32 {
+        match self.frames.get(payload) {
+            MultihomedFrame::Data { number, .. } => *number,
+            _ => 0,
+        }
+    }
+
+    fn counters(&self) -> FlowCounters {
+        self.counters.totals()
     }
 }

@@ -21,7 +21,7 @@ pub use source::SpacedSource;
 
 /// A sender of spaced packets and its receiver.
 #[derive(Clone, Debug)]
-pub(crate) struct SpacedFlow {
+pub(super) struct SpacedFlow {
     sender: FlowHost<SpacedSource>,
     receiver: FlowHost<SpacedReceiver>,
     sizes: Sizes,
@@ -40,7 +40,7 @@ struct Sizes {
 }
 
 impl SpacedFlow {
-    pub(crate) fn new(config: &SpacedConfig, setup: &mut FlowSetup<'_>) -> Self {
+    pub(super) fn new(config: &SpacedConfig, setup: &mut FlowSetup<'_>) -> Self {
         let first = setup.ways[0].there.first();
         let first = first.map(|&link| &setup.graph.links[link].link);
         let sender = config.sender(first.and_then(|link| link.rate));

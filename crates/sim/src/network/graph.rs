@@ -7,14 +7,14 @@ use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
-use polypath_scenario::network::{Flow, Graph, RoundTrip, Router, Stop, Traffic};
+use polypath_scenario::network::{Flow, Graph, RoundTrip, RouteError, Router, Stop, Traffic};
 
-use super::{BuildError, Network, convert, multihomed};
+use super::{BuildError, Network, convert};
+use crate::agents;
 use crate::agents::datagrams::{
     Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson, Sojourn,
 };
 use crate::agents::setup::{FlowSetup, Span};
-use crate::agents::spaced::SpacedFlow;
 use crate::agents::tcp::{Bulk, SessionConfig, Sessions, TcpSource};
 use crate::flow::FlowKind;
 use crate::route::Terminal;
@@ -65,10 +65,55 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
     Ok(built.finish())
 }
 
+/// The links of each way of the flow of this number.
+fn ways(
+    flow: &Flow,
+    number: u32,
+    graph: &Graph,
+    router: &mut Router<'_>,
+) -> Result<Vec<RoundTrip>, WayError> {
+    let ways = flow.ways(number).map(|stops| known(stops, graph));
+    let ways = ways.collect::<Result<Vec<_>, _>>()?;
+    let mut route = |stops: &Vec<Stop>| {
+        if flow.traffic.needs_way_back() {
+            return router.round_trip(stops);
+        }
+        let there = router.route(stops)?;
+        let back = Vec::new();
+        Ok(RoundTrip { there, back })
+    };
+    ways.iter().map(|stops| Ok(route(stops)?)).collect()
+}
+
 /// The stops of these names.
-fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, BuildError> {
-    let find = |stop: String| graph.stop(&stop).ok_or(BuildError::UnknownStop(stop));
+fn known(stops: Vec<String>, graph: &Graph) -> Result<Vec<Stop>, WayError> {
+    let find = |stop: String| graph.stop(&stop).ok_or(WayError::UnknownStop(stop));
     stops.into_iter().map(find).collect()
+}
+
+/// Why a flow has no way.
+enum WayError {
+    UnknownStop(String),
+    Route(RouteError),
+}
+
+impl From<RouteError> for WayError {
+    fn from(error: RouteError) -> Self {
+        Self::Route(error)
+    }
+}
+
+impl WayError {
+    /// The error of the flow of this name.
+    fn of(self, flow: &str) -> BuildError {
+        match self {
+            Self::UnknownStop(stop) => BuildError::UnknownStop(stop),
+            Self::Route(source) => BuildError::Route {
+                flow: flow.to_owned(),
+                source,
+            },
+        }
+    }
 }
 
 impl Network {
@@ -81,55 +126,38 @@ impl Network {
         router: &mut Router<'_>,
     ) -> Result<(), BuildError> {
         let name = flow.name_of(number);
-        let mut ways = flow.ways(number).map(|stops| known(stops, graph));
-        let route = |source| BuildError::Route {
-            flow: name.clone(),
-            source,
-        };
+        let ways = ways(flow, number, graph, router).map_err(|error| error.of(&name))?;
         let span = self.span(flow, &name);
-        if let Traffic::Multihomed(multihomed) = &flow.traffic {
-            let ways = ways.collect::<Result<Vec<_>, _>>()?;
-            let ways = multihomed::ways(&ways, router).map_err(route)?;
-            self.add_multihomed_flow(name, multihomed, span, &ways);
-            return Ok(());
-        }
-        // All others have one.
-        let stops = ways.next().unwrap_or_else(|| Ok(Vec::new()))?;
-        if let Traffic::Striped(striped) = &flow.traffic {
-            let ways = router.round_trip(&stops).map_err(route)?;
-            self.add_striped_flow(name, striped, hosts, span, &ways);
-        } else if flow.traffic.is_tcp() {
-            let RoundTrip { there, back } = router.round_trip(&stops).map_err(route)?;
-            let tcp = TcpConfig::from(hosts);
-            let source = self.tcp_source(flow, &name, hosts, span);
-            self.schedule_windows(&flow.receiver_window);
-            let ways = (&as_links(&there)[..], &as_links(&back)[..]);
-            self.add_tcp_flow(name, source, tcp, ways);
-        } else if let Traffic::Spaced(spaced) = &flow.traffic {
-            let way = if flow.traffic.needs_way_back() {
-                router.round_trip(&stops)
-            } else {
-                let there = router.route(&stops);
-                let back = Vec::new();
-                there.map(|there| RoundTrip { there, back })
-            };
-            let mut setup = FlowSetup {
-                name: &name,
-                flow,
-                hosts,
-                span,
-                ways: &[way.map_err(route)?],
-                graph,
-                seed: self.seed,
-                number: self.agents.next_agent(),
-                routes: &mut self.fabric.routes,
-            };
-            let agent = Box::new(SpacedFlow::new(spaced, &mut setup));
+        let mut setup = FlowSetup {
+            name: &name,
+            flow,
+            hosts,
+            span,
+            ways: &ways,
+            graph,
+            seed: self.seed,
+            number: self.agents.next_agent(),
+            routes: &mut self.fabric.routes,
+        };
+        if let Some(agent) = agents::build(&mut setup) {
             let kind = FlowKind::Agent(setup.number);
             self.agents.add_agent(agent, &mut self.fabric);
             self.flow_names.push(FlowName { name, kind });
+            return Ok(());
+        }
+        let [way] = &ways[..] else {
+            unreachable!("only agents have several ways");
+        };
+        if let Traffic::Striped(striped) = &flow.traffic {
+            self.add_striped_flow(name, striped, hosts, span, way);
+        } else if flow.traffic.is_tcp() {
+            let tcp = TcpConfig::from(hosts);
+            let source = self.tcp_source(flow, &name, hosts, span);
+            self.schedule_windows(&flow.receiver_window);
+            let ways = (&as_links(&way.there)[..], &as_links(&way.back)[..]);
+            self.add_tcp_flow(name, source, tcp, ways);
         } else {
-            let there = as_links(&router.route(&stops).map_err(route)?);
+            let there = as_links(&way.there);
             let source = self.datagram_source(flow, &name, span);
             self.add_datagram_flow(name, source, &there);
         }

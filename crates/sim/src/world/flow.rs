@@ -36,7 +36,7 @@ impl<X: Payload> World<X> {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
             FlowKind::Striped(number) => self.agents.striped_congestion_window(number),
             FlowKind::Agent(number) => self.agents.agent(number).congestion_window(),
-            FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
+            FlowKind::Datagrams(_) => None,
         })
     }
 
@@ -46,7 +46,7 @@ impl<X: Payload> World<X> {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
             FlowKind::Striped(number) => self.agents.striped_rtt(number),
             FlowKind::Agent(number) => self.agents.agent(number).receiver_rtt(),
-            FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
+            FlowKind::Datagrams(_) => None,
         })
     }
 
@@ -64,7 +64,7 @@ impl<X: Payload> World<X> {
             .map(|flow| match flow.kind {
                 FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
                 FlowKind::Agent(number) => self.agents.agent(number).stream_state(),
-                FlowKind::Tcp(_) | FlowKind::Datagrams(_) | FlowKind::Multihomed(_) => None,
+                FlowKind::Tcp(_) | FlowKind::Datagrams(_) => None,
             })
     }
 
@@ -73,10 +73,9 @@ impl<X: Payload> World<X> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
-            FlowKind::Datagrams(_)
-            | FlowKind::Agent(_)
-            | FlowKind::Multihomed(_)
-            | FlowKind::Striped(_) => SpanFiles::default(),
+            FlowKind::Datagrams(_) | FlowKind::Agent(_) | FlowKind::Striped(_) => {
+                SpanFiles::default()
+            }
         })
     }
 
@@ -104,12 +103,6 @@ impl<X: Payload> World<X> {
                     congestion_window: agent.congestion_window(),
                 }
             }
-            FlowKind::Multihomed(number) => FlowReport {
-                name: &flow.name,
-                tcp: false,
-                counters: self.agents.multihomed_counters(number),
-                congestion_window: None,
-            },
             FlowKind::Striped(number) => FlowReport {
                 name: &flow.name,
                 tcp: true,

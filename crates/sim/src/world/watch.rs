@@ -9,7 +9,7 @@ use polypath_link::DropReason;
 
 use super::{LinkId, World};
 use crate::agents::event::Report;
-use crate::agents::{AgentEvent, PathChange, StreamEvent};
+use crate::agents::{AgentEvent, StreamEvent};
 use crate::event::Event;
 use crate::flow::FlowKind;
 use crate::packet::{Packet, PacketKind};
@@ -78,13 +78,6 @@ pub enum NetworkEvent {
         /// What happened.
         event: AgentEvent,
     },
-    /// A flow over several ways begins on one, or goes on on another.
-    Path {
-        /// The flow, by its position in [`World::flows`].
-        flow: u32,
-        /// From where to where.
-        change: PathChange,
-    },
     /// Something happened to a stream over several connections, at its receiver.
     Stream {
         /// The flow, by its position in [`World::flows`].
@@ -118,7 +111,6 @@ pub(crate) struct Watch {
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
     agents: Vec<u32>,
-    multihomed: Vec<u32>,
     striped: Vec<u32>,
 }
 
@@ -128,9 +120,6 @@ impl Watch {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
             Terminal::Agent(_, number) => self.agents.get(number as usize),
-            Terminal::MultihomedSource(number) | Terminal::MultihomedReceiver(number) => {
-                self.multihomed.get(number as usize)
-            }
             Terminal::StripedSource(number) | Terminal::StripedSink(number) => {
                 self.striped.get(number as usize)
             }
@@ -182,7 +171,6 @@ impl<X: Payload> World<X> {
             tcp: Vec::new(),
             datagrams: Vec::new(),
             agents: Vec::new(),
-            multihomed: Vec::new(),
             striped: Vec::new(),
         };
         // Each kind is numbered in the order of the flows.
@@ -191,7 +179,6 @@ impl<X: Payload> World<X> {
                 FlowKind::Tcp(_) => watch.tcp.push(position),
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
                 FlowKind::Agent(_) => watch.agents.push(position),
-                FlowKind::Multihomed(_) => watch.multihomed.push(position),
                 FlowKind::Striped(_) => watch.striped.push(position),
             }
         }
@@ -237,10 +224,6 @@ impl<X: Payload> World<X> {
         for report in self.agents.take_reports() {
             told(at, &watch.event(report));
         }
-        for (number, change) in self.fabric.path_changes.drain(..) {
-            let flow = watch.multihomed[number as usize];
-            told(at, &NetworkEvent::Path { flow, change });
-        }
         for (number, said) in self.fabric.streams.drain(..) {
             let flow = watch.striped[number as usize];
             told(at, &said.of(flow));
@@ -271,7 +254,6 @@ impl<X: Payload> World<X> {
                 }
                 _ => return None,
             },
-            PacketKind::Multihomed(frame) => (frame.number(), None),
             PacketKind::External(..) => return None,
         };
         Some(FlowPacket {
@@ -284,7 +266,6 @@ impl<X: Payload> World<X> {
                 end,
                 Terminal::Source(_)
                     | Terminal::Agent(FlowEnd::Sender, _)
-                    | Terminal::MultihomedSource(_)
                     | Terminal::StripedSource(_)
             ),
         })

@@ -3,7 +3,9 @@
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
-use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, PathChange, run_network};
+use polypath_sim::{
+    AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, PathChange, run_network,
+};
 
 use super::heard::Heard;
 
@@ -54,7 +56,10 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
 
 fn changes(heard: &Heard) -> Vec<(Time, u32, PathChange)> {
     let change = |(at, event): &(Time, NetworkEvent)| match event {
-        NetworkEvent::Path { flow, change } => Some((*at, *flow, *change)),
+        NetworkEvent::Agent {
+            flow,
+            event: AgentEvent::Path(change),
+        } => Some((*at, *flow, *change)),
         _ => None,
     };
     heard.0.iter().filter_map(change).collect()

@@ -7,7 +7,7 @@ use polypath_claims::{Job, JobError};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_scenario::Network;
-use polypath_sim::{Detail, FlowCounters, NetworkEvent, NetworkObserver, run_network};
+use polypath_sim::{AgentEvent, Detail, FlowCounters, NetworkEvent, NetworkObserver, run_network};
 use serde::{Deserialize, Serialize};
 
 use super::testbed::{Bed, SOURCES};
@@ -91,7 +91,11 @@ impl NetworkObserver for Paths {
     }
 
     fn on_event(&mut self, _: Time, event: &NetworkEvent) {
-        if let NetworkEvent::Path { change, .. } = event {
+        if let NetworkEvent::Agent {
+            event: AgentEvent::Path(change),
+            ..
+        } = event
+        {
             match change.from {
                 None => self.began_left += u32::from(change.to.0 == 0),
                 Some(_) => self.switches += 1,

@@ -6,7 +6,11 @@ use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::{Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths};
 use polypath_core::time::Time;
 
-use crate::agents::datagrams::DatagramSource;
+use polypath_scenario::network::Multihomed;
+use polypath_scenario::network::traffic::multihomed::FirstWay;
+
+use crate::agents::datagrams::{Cbr, CbrConfig, DatagramSource, Pattern};
+use crate::agents::setup::{FlowSetup, Span, wire_size};
 
 /// The protocol number of UDP.
 const UDP: u8 = 17;
@@ -49,7 +53,8 @@ impl MultihomedSource {
     pub fn new(
         datagrams: DatagramSource,
         packets: u64,
-        (policy, paths): (DelayCentric, u8),
+        policy: DelayCentric,
+        paths: u8,
         stop: Time,
     ) -> Self {
         Self {
@@ -60,6 +65,27 @@ impl MultihomedSource {
             has_begun: false,
             stop,
         }
+    }
+
+    /// The source of a flow of a graph.
+    pub(super) fn of_flow(config: &Multihomed, setup: &FlowSetup<'_>) -> Self {
+        let pattern = CbrConfig {
+            interval: config.interval,
+            jitter: config.jitter,
+            drift: config.drift,
+        };
+        let pattern = Pattern::Cbr(Cbr::new(pattern, setup.stream("traffic")));
+        let Span { start, stop } = setup.span;
+        let datagrams = DatagramSource::new(pattern, wire_size(config.packet), start, stop);
+        let paths = u8::try_from(setup.ways.len()).expect("a checked flow has at most 64 ways");
+        let first = match config.first {
+            FirstWay::Listed => 0,
+            FirstWay::Random => setup.stream("first-way").below(u64::from(paths)),
+        };
+        let first = PathId(u8::try_from(first).unwrap_or(0));
+        let policy = config.policy.build(paths, first, setup.stream("policy"));
+        let packets = config.packets.unwrap_or(u64::MAX);
+        Self::new(datagrams, packets, policy, paths, stop)
     }
 
     fn send(&mut self, now: Time, size: u32, out: &mut impl FnMut(MultihomedOutput)) {
