@@ -30,7 +30,6 @@ use multihomed::MultihomedFlow;
 use setup::FlowSetup;
 use spaced::SpacedFlow;
 pub use striped::StreamState;
-pub(crate) use striped::Streamed;
 use striped::StripedFlow;
 use tcp::Sink;
 use tcp::TcpSource;
@@ -53,7 +52,6 @@ pub(crate) struct Agents {
     datagram_sinks: Vec<DatagramSink>,
     agents: Vec<AgentSlot>,
     reports: Vec<Report>,
-    striped: Vec<StripedFlow>,
     /// The TCP flows whose receiver window changes, and what it becomes in segments; each change happens once.
     window_changes: Vec<(u32, u32)>,
     delays: DelayHistograms,
@@ -65,6 +63,7 @@ pub(crate) fn build(setup: &mut FlowSetup<'_>) -> Option<Box<dyn Agent>> {
     match &setup.flow.traffic {
         Traffic::Spaced(config) => Some(Box::new(SpacedFlow::new(config, setup))),
         Traffic::Multihomed(config) => Some(Box::new(MultihomedFlow::new(config, setup))),
+        Traffic::Striped(config) => Some(Box::new(StripedFlow::new(config, setup))),
         _ => None,
     }
 }
@@ -114,9 +113,6 @@ impl Agents {
         for source in &mut self.sources {
             source.machine.observe(observed);
         }
-        for flow in &mut self.striped {
-            flow.observe(observed);
-        }
         for slot in &mut self.agents {
             slot.agent.observe(observed);
         }
@@ -134,7 +130,6 @@ impl Agents {
                 FlowKind::Tcp(number) => self.sinks[number as usize].delivered.group = group,
                 FlowKind::Datagrams(number) => self.datagram_sinks[number as usize].group = group,
                 FlowKind::Agent(number) => self.agents[number as usize].delay_group = group,
-                FlowKind::Striped(number) => self.striped[number as usize].group = group,
             }
         }
     }
@@ -154,9 +149,7 @@ impl Agents {
 
     pub(crate) fn background(&self) -> BackgroundBytes {
         BackgroundBytes {
-            tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum::<u64>()
-                + self.striped.iter().map(StripedFlow::delivered).sum::<u64>()
-                + self.agent_bytes(true),
+            tcp: self.sinks.iter().map(|s| s.delivered.bytes).sum::<u64>() + self.agent_bytes(true),
             udp: self.datagram_sinks.iter().map(|s| s.bytes).sum::<u64>() + self.agent_bytes(false),
         }
     }
@@ -203,6 +196,7 @@ impl Agents {
         number: u32,
         fabric: &mut Fabric,
     ) {
+        let reports = &mut self.reports;
         let source = &mut self.sources[number as usize];
         if !source.timer.expires(at) {
             return;
@@ -210,7 +204,7 @@ impl Agents {
         if source.machine.deadline().is_some_and(|d| d.at <= at) {
             let route = source.route;
             source.machine.handle_timeout(at, &mut |output| {
-                take_output::<WATCHED>(at, (number, route), output, fabric);
+                take_output::<WATCHED>(at, number, route, output, fabric, reports);
             });
         }
         source.rearm(fabric, Event::Source(number));
@@ -224,10 +218,11 @@ impl Agents {
         ack: Segment,
         fabric: &mut Fabric,
     ) {
+        let reports = &mut self.reports;
         let source = &mut self.sources[number as usize];
         let route = source.route;
         source.machine.handle_input(at, ack, &mut |output| {
-            take_output::<WATCHED>(at, (number, route), output, fabric);
+            take_output::<WATCHED>(at, number, route, output, fabric, reports);
         });
         source.rearm(fabric, Event::Source(number));
     }
@@ -333,6 +328,12 @@ impl Agents {
         self.reports.drain(..)
     }
 
+    /// Whether any agent is a stream over several connections.
+    pub(crate) fn has_streams(&self) -> bool {
+        let mut agents = self.agents.iter().map(|slot| &slot.agent);
+        agents.any(|agent| agent.stream_state().is_some())
+    }
+
     fn agent_bytes(&self, tcp: bool) -> u64 {
         let agents = self.agents.iter().map(|slot| &slot.agent);
         let agents = agents.filter(|agent| agent.is_tcp() == tcp);
@@ -386,14 +387,20 @@ impl DatagramSink {
 #[inline]
 fn take_output<const WATCHED: bool>(
     at: Time,
-    (number, route): (u32, Cursor),
+    number: u32,
+    route: Cursor,
     output: TcpOutput,
     fabric: &mut Fabric,
+    reports: &mut Vec<Report>,
 ) {
     match output {
         TcpOutput::Segment(segment) => send_segment(at, route, segment, fabric),
         TcpOutput::Event { connection, event } if WATCHED => {
-            fabric.said.push((number, connection, event));
+            reports.push(Report::Tcp {
+                flow: number,
+                connection,
+                event,
+            });
         }
         TcpOutput::Event { .. } => {}
     }

@@ -17,10 +17,6 @@ pub(crate) enum Event {
     Datagrams(u32),
     /// A timer of one end of an agent expires.
     Agent(FlowEnd, u32),
-    /// The source of a stream over several connections wants to be woken.
-    StripedSource(u32),
-    /// The receiver of one wants to be woken.
-    StripedSink(u32),
     /// An application changes the receiver window of a TCP sink.
     ReceiverWindow(u32),
 }

@@ -10,13 +10,11 @@ use polypath_core::machine::{Deadline, Wake, step};
 use polypath_core::time::Time;
 use polypath_link::{DropReason, Link, Output};
 
-use crate::agents::Streamed;
 use crate::calendar::Calendar;
 use crate::event::Event;
 use crate::packet::{LinkPacket, Packet};
 use crate::route::{Hop, Routes, Terminal};
 use crate::slab::Slab;
-use crate::tcp::TcpEvent;
 use crate::timer::Timer;
 
 /// A packet that a link dropped.
@@ -33,11 +31,6 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<LinkPacket>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
-    /// What TCP agents that are observed said and nobody has taken yet, with their numbers and
-    /// connections.
-    pub(crate) said: Vec<(u32, u32, TcpEvent)>,
-    /// What happened to the streams over several connections of these numbers, likewise.
-    pub(crate) streams: Vec<(u32, Streamed)>,
     /// What was dropped and nobody has taken yet.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,

@@ -12,7 +12,6 @@ pub(crate) enum FlowKind {
     Datagrams(u32),
     /// An agent, by its number.
     Agent(u32),
-    Striped(u32),
 }
 
 /// What a flow has done.

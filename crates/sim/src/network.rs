@@ -15,7 +15,6 @@ mod background;
 mod convert;
 mod destinations;
 mod graph;
-mod striped;
 
 use std::collections::BTreeMap;
 

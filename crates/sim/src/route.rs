@@ -20,10 +20,6 @@ pub(crate) enum Terminal {
     DatagramSink(u32),
     /// One end of an agent.
     Agent(FlowEnd, u32),
-    /// The source of a stream over several connections takes an ACK or a request.
-    StripedSource(u32),
-    /// The receiver of one takes a segment.
-    StripedSink(u32),
     /// The packet leaves the network at a port.
     Port(u32),
 }

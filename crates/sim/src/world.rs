@@ -188,11 +188,7 @@ impl<X: Payload> World<X> {
             Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
             Event::Agent(end, number) => agents.wake_agent::<WATCHED>(at, end, number, fabric),
-            Event::StripedSource(source) => {
-                agents.wake_striped_source::<WATCHED>(at, source, fabric);
-            }
-            Event::StripedSink(sink) => agents.wake_striped_sink::<WATCHED>(at, sink, fabric),
-            Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change, fabric),
+            Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change),
         }
     }
 
@@ -219,15 +215,6 @@ impl<X: Payload> World<X> {
             (Terminal::Agent(end, number), _) => {
                 self.agents
                     .receive::<WATCHED>(at, end, number, &packet, &mut self.fabric);
-            }
-            (Terminal::StripedSink(number), PacketKind::Segment(data)) => {
-                let came = (data, packet.sent);
-                self.agents
-                    .take_striped_data::<WATCHED>(at, number, came, &mut self.fabric);
-            }
-            (Terminal::StripedSource(number), PacketKind::Segment(ack)) => {
-                self.agents
-                    .take_striped_ack::<WATCHED>(at, number, ack, &mut self.fabric);
             }
             (Terminal::Port(port), PacketKind::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;

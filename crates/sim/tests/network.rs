@@ -55,7 +55,7 @@ impl NetworkObserver for Counts {
         match event {
             NetworkEvent::Arrived { .. } => self.arrived += 1,
             NetworkEvent::Dropped { .. } => self.dropped += 1,
-            NetworkEvent::Agent { .. } | NetworkEvent::Stream { .. } => {}
+            NetworkEvent::Agent { .. } => {}
             NetworkEvent::Tcp { event, .. } => match event {
                 TcpEvent::Timeout { .. } => self.timeouts += 1,
                 TcpEvent::Window { .. } => self.windows += 1,

@@ -30,13 +30,10 @@
 
 use std::io::{self, Write};
 
-use polypath_core::connections::PlayOutEvent;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::Network;
 use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
-use polypath_sim::{
-    AgentEvent, Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver, StreamEvent,
-};
+use polypath_sim::{AgentEvent, Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
 use serde::Serialize;
 
 /// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without `packet` was a
@@ -83,17 +80,6 @@ enum What<'a> {
         flow: &'a str,
         #[serde(flatten)]
         event: AgentEvent,
-    },
-    Control {
-        flow: &'a str,
-        connections: u32,
-        windows: u32,
-        throughput: Option<u64>,
-        rtt: Option<u64>,
-    },
-    Player {
-        flow: &'a str,
-        plays: bool,
     },
     Dropped {
         link: &'a str,
@@ -269,7 +255,6 @@ impl<'a> Names<'a> {
                     },
                 )
             }
-            NetworkEvent::Stream { flow, event } => describe_stream(self.flow(*flow), event),
         }
     }
 
@@ -286,25 +271,6 @@ impl<'a> Names<'a> {
             },
             connection: packet.segment.map(|segment| segment.connection),
             number: packet.number,
-        }
-    }
-}
-
-fn describe_stream<'a>(flow: &'a str, event: &StreamEvent) -> (&'static str, What<'a>) {
-    match event {
-        StreamEvent::Controlled(controlled) => {
-            let what = What::Control {
-                flow,
-                connections: controlled.wanted.connections(),
-                windows: controlled.wanted.sum(),
-                throughput: controlled.sample.map(|sample| sample.throughput.0),
-                rtt: controlled.sample.map(|sample| sample.rtt.as_nanos()),
-            };
-            ("control", what)
-        }
-        StreamEvent::Player(event) => {
-            let plays = *event == PlayOutEvent::Plays;
-            ("player", What::Player { flow, plays })
         }
     }
 }

@@ -1,4 +1,7 @@
-//! Streams over several connections: their sources and receivers, and what goes between them.
+//! Media over several TCP connections, whose number and windows the receiver sets (`MultiTCP` paper).
+//!
+//! The receiver requests a connection with a packet of the size of an ACK, and the sender opens it with a SYN. A
+//! connection that the receiver no longer wants ends with what its window has offered.
 
 mod sink;
 mod source;
@@ -7,232 +10,130 @@ mod subflow_receiver;
 mod tests;
 
 use polypath_core::machine::{Wake, step};
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Duration;
+use polypath_scenario::network::Striped as StripedConfig;
 
-use super::event::StreamEvent;
+use super::agent::{Agent, Context};
+use super::event::AgentEvent;
 use super::host::FlowHost;
-use super::{Agents, send_segment};
-use crate::event::Event;
-use crate::fabric::Fabric;
+use super::setup::FlowSetup;
 use crate::flow::{Delays, FlowCounters};
-use crate::percentiles::NO_GROUP;
-use crate::route::Cursor;
-use crate::tcp::{Segment, SegmentKind, TcpEvent, TcpOutput};
-use crate::world::NetworkEvent;
+use crate::packet::{Packet, PacketKind};
+use crate::route::FlowEnd;
+use crate::tcp::{Segment, TcpConfig, TcpOutput};
 pub use sink::{StreamState, StripedSink, StripedSinkConfig, StripedSinkOutput};
-pub use source::{StripedConfig, StripedOutput, StripedSource};
+pub use source::{StripedOutput, StripedSource, StripedSourceConfig};
 
 /// A source and its receiver.
 #[derive(Clone, Debug)]
 pub(super) struct StripedFlow {
     source: FlowHost<StripedSource>,
     sink: FlowHost<StripedSink>,
-    /// The group of flows in which its delays are measured.
-    pub(super) group: u32,
     delays: Delays,
 }
 
-/// What happened to a stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Streamed {
-    /// To the sender of this connection.
-    Tcp(u32, TcpEvent),
-    /// To the receiver.
-    Stream(StreamEvent),
-}
-
-impl Streamed {
-    /// What is told of it, where the flow has this position.
-    pub(crate) const fn of(self, flow: u32) -> NetworkEvent {
-        match self {
-            Self::Tcp(connection, event) => NetworkEvent::Tcp {
-                flow,
-                connection,
-                event,
-            },
-            Self::Stream(event) => NetworkEvent::Stream { flow, event },
+impl StripedFlow {
+    pub(super) fn new(config: &StripedConfig, setup: &mut FlowSetup<'_>) -> Self {
+        // The receiver requests each connection, so that there is a set-up in any case.
+        let tcp = TcpConfig {
+            syn: true,
+            ..TcpConfig::from(setup.hosts)
+        };
+        let source = StripedSource::of_flow(config, tcp, setup);
+        let sink = StripedSink::of_flow(config, tcp, setup);
+        let routes = setup.add_route();
+        Self {
+            source: FlowHost::new(source, routes.there),
+            sink: FlowHost::new(sink, routes.back),
+            delays: Delays::default(),
         }
     }
-}
 
-/// Who takes what a machine says: the flow's number, whether anybody watches, and the network.
-struct Way<'a> {
-    number: u32,
-    observed: bool,
-    fabric: &'a mut Fabric,
-}
-
-impl StripedFlow {
-    pub(super) fn observe(&mut self, observed: bool) {
-        self.source.machine.observe(observed);
-    }
-
-    /// The bytes that the application has got, in order.
-    pub(super) fn delivered(&self) -> u64 {
-        self.sink.machine.delivered()
-    }
-
-    fn wake_source(&mut self, at: Time, wake: Wake<Segment>, way: &mut Way<'_>) {
+    fn wake_source(&mut self, wake: Wake<Segment>, context: &mut Context<'_>) {
         let (route, sink) = (self.source.route, &mut self.sink.machine);
         let source = &mut self.source.machine;
-        step(source, at, wake, &mut |output| match output {
+        step(source, context.now, wake, &mut |output| match output {
             StripedOutput::Written {
                 connection,
                 sequence,
             } => sink.note_written(connection, sequence),
-            StripedOutput::Tcp(TcpOutput::Segment(segment)) => {
-                send_segment(at, route, segment, way.fabric);
+            StripedOutput::Tcp(TcpOutput::Segment(segment)) => context.send_segment(route, segment),
+            StripedOutput::Tcp(TcpOutput::Event { connection, event }) => {
+                context.report_tcp(connection, event);
             }
-            StripedOutput::Tcp(TcpOutput::Event { connection, event }) if way.observed => {
-                let said = Streamed::Tcp(connection, event);
-                way.fabric.streams.push((way.number, said));
-            }
-            StripedOutput::Tcp(TcpOutput::Event { .. }) => {}
         });
-        self.source
-            .rearm(way.fabric, Event::StripedSource(way.number));
+        context.rearm(FlowEnd::Sender, &mut self.source);
     }
 
-    fn wake_sink(&mut self, at: Time, wake: Wake<Segment>, way: &mut Way<'_>) {
+    fn wake_sink(&mut self, wake: Wake<Segment>, context: &mut Context<'_>) {
         let route = self.sink.route;
         let sink = &mut self.sink.machine;
-        step(sink, at, wake, &mut |output| match output {
-            StripedSinkOutput::Segment(segment) => send_segment(at, route, segment, way.fabric),
-            StripedSinkOutput::Event(event) if way.observed => {
-                way.fabric
-                    .streams
-                    .push((way.number, Streamed::Stream(event)));
-            }
-            StripedSinkOutput::Event(_) => {}
+        step(sink, context.now, wake, &mut |output| match output {
+            StripedSinkOutput::Segment(segment) => context.send_segment(route, segment),
+            StripedSinkOutput::Event(event) => context.report(AgentEvent::Stream(event)),
         });
-        self.sink.rearm(way.fabric, Event::StripedSink(way.number));
+        context.rearm(FlowEnd::Receiver, &mut self.sink);
     }
 }
 
-impl Agents {
-    /// How many streams over several connections there are: the number of the next.
-    pub(crate) fn next_striped(&self) -> u32 {
-        u32::try_from(self.striped.len()).expect("fewer than 2^32 hosts")
+impl Agent for StripedFlow {
+    fn start(&mut self, context: &mut Context<'_>) {
+        context.rearm(FlowEnd::Sender, &mut self.source);
+        context.rearm(FlowEnd::Receiver, &mut self.sink);
     }
 
-    /// Adds a stream over several connections; the routes lead from its source to its receiver and back.
-    pub(crate) fn add_striped(
-        &mut self,
-        (source, sink): (StripedSource, StripedSink),
-        (there, back): (Cursor, Cursor),
-        fabric: &mut Fabric,
-    ) {
-        let number = self.next_striped();
-        self.striped.push(StripedFlow {
-            source: FlowHost::started(source, there, Event::StripedSource(number), fabric),
-            sink: FlowHost::started(sink, back, Event::StripedSink(number), fabric),
-            group: NO_GROUP,
-            delays: Delays::default(),
-        });
-    }
-
-    // What these flows do stays out of the loop that the others share.
-    #[inline(never)]
-    pub(crate) fn wake_striped_source<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        fabric: &mut Fabric,
-    ) {
-        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
-        if flow.source.timer.expires(at) {
-            flow.wake_source(at, Wake::Timeout, &mut way);
+    fn wake(&mut self, end: FlowEnd, context: &mut Context<'_>) {
+        match end {
+            FlowEnd::Sender if self.source.expires(context.now) => {
+                self.wake_source(Wake::Timeout, context);
+            }
+            FlowEnd::Receiver if self.sink.expires(context.now) => {
+                self.wake_sink(Wake::Timeout, context);
+            }
+            FlowEnd::Sender | FlowEnd::Receiver => {}
         }
     }
 
-    #[inline(never)]
-    pub(crate) fn wake_striped_sink<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        fabric: &mut Fabric,
-    ) {
-        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
-        if flow.sink.timer.expires(at) {
-            flow.wake_sink(at, Wake::Timeout, &mut way);
-        }
-    }
-
-    /// Takes what came to the source: an ACK, or a request for a connection.
-    #[inline(never)]
-    pub(crate) fn take_striped_ack<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        segment: Segment,
-        fabric: &mut Fabric,
-    ) {
-        debug_assert!(matches!(
-            segment.kind,
-            SegmentKind::Ack | SegmentKind::LastAck | SegmentKind::Request
-        ));
-        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
-        flow.wake_source(at, Wake::Input(segment), &mut way);
-    }
-
-    #[inline(never)]
-    pub(crate) fn take_striped_data<const WATCHED: bool>(
-        &mut self,
-        at: Time,
-        number: u32,
-        (data, sent): (Segment, Time),
-        fabric: &mut Fabric,
-    ) {
-        let delay = at.since(sent);
-        let flow = &mut self.striped[number as usize];
-        flow.delays.add(delay);
-        self.delays.record(flow.group, delay);
-        let (flow, mut way) = self.striped_flow::<WATCHED>(number, fabric);
-        flow.wake_sink(at, Wake::Input(data), &mut way);
-    }
-
-    /// A flow, and what it needs of its surroundings.
-    fn striped_flow<'a, const WATCHED: bool>(
-        &'a mut self,
-        number: u32,
-        fabric: &'a mut Fabric,
-    ) -> (&'a mut StripedFlow, Way<'a>) {
-        let way = Way {
-            number,
-            observed: WATCHED && self.observed,
-            fabric,
+    fn receive(&mut self, end: FlowEnd, packet: &Packet, context: &mut Context<'_>) {
+        let PacketKind::Segment(segment) = packet.kind else {
+            unreachable!("a striped flow sends segments");
         };
-        (&mut self.striped[number as usize], way)
-    }
-
-    pub(crate) fn striped_counters(&self, number: u32) -> FlowCounters {
-        let flow = &self.striped[number as usize];
-        FlowCounters {
-            sender: flow.source.machine.stats(),
-            goodput: flow.delivered(),
-            delays: flow.delays,
+        match end {
+            FlowEnd::Sender => self.wake_source(Wake::Input(segment), context),
+            FlowEnd::Receiver => {
+                let delay = context.now.since(packet.sent);
+                self.delays.add(delay);
+                context.record_delay(delay);
+                self.wake_sink(Wake::Input(segment), context);
+            }
         }
     }
 
-    // Every flow is asked often, and streams are few.
-    #[cold]
-    pub(crate) fn striped_congestion_window(&self, number: u32) -> Option<f64> {
-        self.striped[number as usize]
-            .source
-            .machine
-            .congestion_window()
+    fn observe(&mut self, observed: bool) {
+        self.source.machine.observe(observed);
     }
 
-    pub(crate) fn striped_rtt(&self, number: u32) -> Option<Duration> {
-        self.striped[number as usize].sink.machine.rtt()
+    fn counters(&self) -> FlowCounters {
+        FlowCounters {
+            sender: self.source.machine.stats(),
+            goodput: self.sink.machine.delivered(),
+            delays: self.delays,
+        }
     }
 
-    /// How many flows are streams over several connections.
-    pub(crate) fn streams(&self) -> usize {
-        self.striped.len()
+    fn is_tcp(&self) -> bool {
+        true
     }
 
-    pub(crate) fn stream_state(&self, number: u32) -> StreamState {
-        self.striped[number as usize].sink.machine.state()
+    fn congestion_window(&self) -> Option<f64> {
+        self.source.machine.congestion_window()
+    }
+
+    fn receiver_rtt(&self) -> Option<Duration> {
+        self.sink.machine.rtt()
+    }
+
+    fn stream_state(&self) -> Option<StreamState> {
+        Some(self.sink.machine.state())
     }
 }

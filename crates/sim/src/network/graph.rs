@@ -148,9 +148,7 @@ impl Network {
         let [way] = &ways[..] else {
             unreachable!("only agents have several ways");
         };
-        if let Traffic::Striped(striped) = &flow.traffic {
-            self.add_striped_flow(name, striped, hosts, span, way);
-        } else if flow.traffic.is_tcp() {
+        if flow.traffic.is_tcp() {
             let tcp = TcpConfig::from(hosts);
             let source = self.tcp_source(flow, &name, hosts, span);
             self.schedule_windows(&flow.receiver_window);

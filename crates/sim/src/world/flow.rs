@@ -34,7 +34,6 @@ impl<X: Payload> World<X> {
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.congestion_window(number),
-            FlowKind::Striped(number) => self.agents.striped_congestion_window(number),
             FlowKind::Agent(number) => self.agents.agent(number).congestion_window(),
             FlowKind::Datagrams(_) => None,
         })
@@ -44,7 +43,6 @@ impl<X: Payload> World<X> {
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
-            FlowKind::Striped(number) => self.agents.striped_rtt(number),
             FlowKind::Agent(number) => self.agents.agent(number).receiver_rtt(),
             FlowKind::Datagrams(_) => None,
         })
@@ -53,16 +51,16 @@ impl<X: Payload> World<X> {
     /// What the streams over several connections look like at their receivers now, likewise; nothing of other flows, and
     /// no flow at all where none is a stream.
     pub fn streams(&self) -> impl Iterator<Item = Option<StreamState>> {
-        let count = match self.agents.streams() {
-            0 => 0,
-            _ => self.names.flows.len(),
+        let count = if self.agents.has_streams() {
+            self.names.flows.len()
+        } else {
+            0
         };
         self.names
             .flows
             .iter()
             .take(count)
             .map(|flow| match flow.kind {
-                FlowKind::Striped(number) => Some(self.agents.stream_state(number)),
                 FlowKind::Agent(number) => self.agents.agent(number).stream_state(),
                 FlowKind::Tcp(_) | FlowKind::Datagrams(_) => None,
             })
@@ -73,9 +71,7 @@ impl<X: Payload> World<X> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => agents.take_files(number),
-            FlowKind::Datagrams(_) | FlowKind::Agent(_) | FlowKind::Striped(_) => {
-                SpanFiles::default()
-            }
+            FlowKind::Datagrams(_) | FlowKind::Agent(_) => SpanFiles::default(),
         })
     }
 
@@ -103,12 +99,6 @@ impl<X: Payload> World<X> {
                     congestion_window: agent.congestion_window(),
                 }
             }
-            FlowKind::Striped(number) => FlowReport {
-                name: &flow.name,
-                tcp: true,
-                counters: self.agents.striped_counters(number),
-                congestion_window: self.agents.striped_congestion_window(number),
-            },
         })
     }
 }

@@ -8,8 +8,8 @@ use polypath_core::time::Time;
 use polypath_link::DropReason;
 
 use super::{LinkId, World};
+use crate::agents::AgentEvent;
 use crate::agents::event::Report;
-use crate::agents::{AgentEvent, StreamEvent};
 use crate::event::Event;
 use crate::flow::FlowKind;
 use crate::packet::{Packet, PacketKind};
@@ -78,13 +78,6 @@ pub enum NetworkEvent {
         /// What happened.
         event: AgentEvent,
     },
-    /// Something happened to a stream over several connections, at its receiver.
-    Stream {
-        /// The flow, by its position in [`World::flows`].
-        flow: u32,
-        /// What happened.
-        event: StreamEvent,
-    },
 }
 
 /// A packet of a flow.
@@ -111,7 +104,6 @@ pub(crate) struct Watch {
     tcp: Vec<u32>,
     datagrams: Vec<u32>,
     agents: Vec<u32>,
-    striped: Vec<u32>,
 }
 
 impl Watch {
@@ -120,9 +112,6 @@ impl Watch {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
             Terminal::Agent(_, number) => self.agents.get(number as usize),
-            Terminal::StripedSource(number) | Terminal::StripedSink(number) => {
-                self.striped.get(number as usize)
-            }
             Terminal::Port(_) => None,
         };
         known.copied()
@@ -171,7 +160,6 @@ impl<X: Payload> World<X> {
             tcp: Vec::new(),
             datagrams: Vec::new(),
             agents: Vec::new(),
-            striped: Vec::new(),
         };
         // Each kind is numbered in the order of the flows.
         for (flow, position) in self.names.flows.iter().zip(0..) {
@@ -179,7 +167,6 @@ impl<X: Payload> World<X> {
                 FlowKind::Tcp(_) => watch.tcp.push(position),
                 FlowKind::Datagrams(_) => watch.datagrams.push(position),
                 FlowKind::Agent(_) => watch.agents.push(position),
-                FlowKind::Striped(_) => watch.striped.push(position),
             }
         }
         detail.is_some().then_some(watch)
@@ -213,20 +200,8 @@ impl<X: Payload> World<X> {
     }
 
     fn tell_consequences(&mut self, at: Time, watch: &Watch, told: &mut Told<'_>) {
-        for (source, connection, event) in self.fabric.said.drain(..) {
-            let event = NetworkEvent::Tcp {
-                flow: watch.tcp[source as usize],
-                connection,
-                event,
-            };
-            told(at, &event);
-        }
         for report in self.agents.take_reports() {
             told(at, &watch.event(report));
-        }
-        for (number, said) in self.fabric.streams.drain(..) {
-            let flow = watch.striped[number as usize];
-            told(at, &said.of(flow));
         }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
@@ -264,9 +239,7 @@ impl<X: Payload> World<X> {
             segment,
             back: matches!(
                 end,
-                Terminal::Source(_)
-                    | Terminal::Agent(FlowEnd::Sender, _)
-                    | Terminal::StripedSource(_)
+                Terminal::Source(_) | Terminal::Agent(FlowEnd::Sender, _)
             ),
         })
     }

@@ -4,7 +4,9 @@ use polypath_core::connections::{ControlDecision, PlayOutEvent};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_sim::tcp::SegmentKind;
-use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome, StreamEvent, run_network};
+use polypath_sim::{
+    AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, StreamEvent, run_network,
+};
 
 use crate::heard::{Heard, network, network_set};
 
@@ -19,8 +21,8 @@ fn totals(outcome: &NetworkOutcome) -> FlowCounters {
 
 fn controlled(heard: &Heard) -> Vec<(Time, ControlDecision)> {
     let said = heard.0.iter().filter_map(|(at, event)| match event {
-        NetworkEvent::Stream {
-            event: StreamEvent::Controlled(controlled),
+        NetworkEvent::Agent {
+            event: AgentEvent::Stream(StreamEvent::Controlled(controlled)),
             ..
         } => Some((*at, *controlled)),
         _ => None,
@@ -137,8 +139,8 @@ fn an_outage_stops_the_player_and_nothing_for_good() {
     let sets = [outage, "run.duration=60 s"];
     let (heard, outcome) = Heard::of(&network_set(&traffic, "", &sets));
     let said = heard.0.iter().filter_map(|(at, event)| match event {
-        NetworkEvent::Stream {
-            event: StreamEvent::Player(event),
+        NetworkEvent::Agent {
+            event: AgentEvent::Stream(StreamEvent::Player(event)),
             ..
         } => Some((at.as_secs_f64(), *event)),
         _ => None,
@@ -207,8 +209,8 @@ fn a_player_that_has_played_a_stream_to_its_end_has_not_stopped() {
         &["run.duration=30 s"],
     ));
     let said = heard.0.iter().filter_map(|(_, event)| match event {
-        NetworkEvent::Stream {
-            event: StreamEvent::Player(event),
+        NetworkEvent::Agent {
+            event: AgentEvent::Stream(StreamEvent::Player(event)),
             ..
         } => Some(*event),
         _ => None,

@@ -7,7 +7,7 @@ use polypath_claims::{Job, JobError};
 use polypath_core::connections::{ControlDecision, PlayOutEvent, Windows};
 use polypath_core::time::Time;
 use polypath_sim::{
-    Detail, FlowOutcome, NetworkEvent, NetworkObserver, NetworkOutcome, StreamEvent,
+    AgentEvent, Detail, FlowOutcome, NetworkEvent, NetworkObserver, NetworkOutcome, StreamEvent,
 };
 use serde::{Deserialize, Serialize};
 
@@ -173,7 +173,11 @@ impl NetworkObserver for Watcher {
     }
 
     fn on_event(&mut self, at: Time, event: &NetworkEvent) {
-        let NetworkEvent::Stream { event, .. } = event else {
+        let NetworkEvent::Agent {
+            event: AgentEvent::Stream(event),
+            ..
+        } = event
+        else {
             return;
         };
         match event {

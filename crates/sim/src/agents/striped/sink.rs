@@ -8,9 +8,11 @@ use polypath_core::connections::{
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
+use polypath_scenario::network::Striped;
 
 use super::subflow_receiver::SubflowReceiver;
 use crate::agents::event::StreamEvent;
+use crate::agents::setup::FlowSetup;
 use crate::tcp::{Segment, SegmentKind, TcpConfig};
 
 /// What a receiver is made of.
@@ -92,6 +94,21 @@ impl StripedSink {
             play: config.play_out.map(|play| PlayOut::new(play, rate)),
             written: 0,
         }
+    }
+
+    /// The receiver of a flow of a graph.
+    pub(super) fn of_flow(config: &Striped, tcp: TcpConfig, setup: &FlowSetup<'_>) -> Self {
+        let sink = StripedSinkConfig {
+            tcp,
+            target: Target {
+                rate: config.rate,
+                segment: setup.hosts.segment,
+            },
+            controller: config.controller,
+            buffer: config.buffer,
+            play_out: config.play_out,
+        };
+        Self::new(&sink, setup.span.start, setup.span.stop)
     }
 
     /// What the next segment of a connection holds, which its header says.

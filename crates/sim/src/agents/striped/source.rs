@@ -5,12 +5,14 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::spacing::Pacer;
 use polypath_core::time::{Duration, Time};
+use polypath_scenario::network::Striped;
 
+use crate::agents::setup::FlowSetup;
 use crate::tcp::{Overhead, Rto, Segment, SegmentKind, Sender, SenderStats, TcpConfig, TcpOutput};
 
 /// What its connections are made of.
 #[derive(Clone, Copy, Debug)]
-pub struct StripedConfig {
+pub struct StripedSourceConfig {
     /// The hosts; a connection begins with a set-up in any case.
     pub tcp: TcpConfig,
     /// The greatest random time that a sender takes before it sends.
@@ -25,7 +27,7 @@ pub struct StripedConfig {
 /// connection that can send it now.
 #[derive(Clone, Debug)]
 pub struct StripedSource {
-    config: StripedConfig,
+    config: StripedSourceConfig,
     /// Where the overheads of connections are drawn.
     stream: Stream,
     stop: Time,
@@ -66,7 +68,7 @@ pub enum StripedOutput {
 impl StripedSource {
     /// A source that writes nothing new at `stop` or later.
     #[must_use]
-    pub fn new(config: StripedConfig, stream: Stream, stop: Time) -> Self {
+    pub fn new(config: StripedSourceConfig, stream: Stream, stop: Time) -> Self {
         let mut striper = Striper::default();
         striper.handle_input(Time::ZERO, StriperInput::Data(u64::MAX), &mut |_| {});
         Self {
@@ -79,6 +81,18 @@ impl StripedSource {
             finished: SenderStats::default(),
             observed: false,
         }
+    }
+
+    /// The source of a flow of a graph.
+    pub(super) fn of_flow(config: &Striped, tcp: TcpConfig, setup: &FlowSetup<'_>) -> Self {
+        let segment = setup.hosts.segment;
+        let limit = config.connection_limit;
+        let config = StripedSourceConfig {
+            tcp,
+            overhead: setup.hosts.overhead,
+            interval: limit.map(|rate| rate.transmission_time(segment)),
+        };
+        Self::new(config, setup.stream("traffic"), setup.span.stop)
     }
 
     /// Makes the senders of all connections say events, or no longer.

@@ -10,7 +10,7 @@ use polypath_core::units::Bytes;
 
 use super::subflow_receiver::SubflowReceiver;
 use super::*;
-use crate::tcp::{TcpConfig, TcpOutput, Variant};
+use crate::tcp::{SegmentKind, TcpConfig, TcpOutput, Variant};
 use polypath_core::rng::Seed;
 
 const MS: Duration = Duration::from_millis(1);
@@ -44,7 +44,7 @@ impl Ends {
             window: WINDOW,
         };
         let (overhead, interval) = (Duration::ZERO, None);
-        let source = StripedConfig {
+        let source = StripedSourceConfig {
             tcp,
             overhead,
             interval,

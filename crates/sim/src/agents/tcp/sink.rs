@@ -3,6 +3,7 @@
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
+use crate::agents::event::Report;
 use crate::agents::host::FlowHost;
 use crate::agents::{Agents, send_segment};
 use crate::event::Event;
@@ -62,7 +63,7 @@ impl Agents {
     }
 
     /// Makes the change of this number.
-    pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32, fabric: &mut Fabric) {
+    pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32) {
         let (number, window) = self.window_changes[change as usize];
         let source = &mut self.sources[number as usize].machine;
         let receiver = &mut self.sinks[number as usize].host.machine;
@@ -73,7 +74,12 @@ impl Agents {
         source.set_receiver_window(window);
         if WATCHED && self.observed {
             let event = TcpEvent::ReceiverWindow { window };
-            fabric.said.push((number, receiver.connection(), event));
+            let connection = receiver.connection();
+            self.reports.push(Report::Tcp {
+                flow: number,
+                connection,
+                event,
+            });
         }
     }
 
@@ -103,7 +109,7 @@ impl Agents {
         let first = if after.0 == before.0 { before.1 } else { 0 };
         delivered.add(first, after.1);
         if WATCHED && self.observed && after.0 == before.0 {
-            self.tell_round_trip(at, number, timed, fabric);
+            self.report_round_trip(at, number, timed);
         }
     }
 
@@ -121,21 +127,18 @@ impl Agents {
         sink.rearm(fabric, Event::Sink(number));
     }
 
-    /// Says that a receiver window has arrived, if one more has been timed since it was `before`.
-    fn tell_round_trip(
-        &self,
-        at: Time,
-        number: u32,
-        before: (u32, Option<Time>),
-        fabric: &mut Fabric,
-    ) {
+    /// Reports that a receiver window has arrived, if one more has been timed since `before`.
+    fn report_round_trip(&mut self, at: Time, number: u32, before: (u32, Option<Time>)) {
         let receiver = &self.sinks[number as usize].host.machine;
         if let (Some(since), Some(least)) = (before.1, receiver.rtt())
             && receiver.windows_timed().0 != before.0
         {
             let rtt = at.since(since);
-            let event = TcpEvent::ReceiverRtt { rtt, least };
-            fabric.said.push((number, receiver.connection(), event));
+            self.reports.push(Report::Tcp {
+                flow: number,
+                connection: receiver.connection(),
+                event: TcpEvent::ReceiverRtt { rtt, least },
+            });
         }
     }
 }
