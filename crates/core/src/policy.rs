@@ -218,6 +218,12 @@ impl PolicyConfig {
         matches!(self, Self::DuplicateAll {})
     }
 
+    /// Whether it sends pure ACKs and control segments on every path.
+    #[must_use]
+    pub const fn copies_control(self) -> bool {
+        !matches!(self, Self::SinglePath { .. })
+    }
+
     /// Whether it compares when copies and probes arrive: each then needs a time of its own.
     #[must_use]
     pub const fn probes(self) -> bool {

@@ -1,61 +1,61 @@
-//! What applications sent, and what became of it.
+//! The packets that applications sent, and which of them were delivered.
 
 use bytes::Bytes;
 use polypath_core::time::{Duration, Time};
 
-use crate::packet::{self, Make};
-use crate::parcel::End;
+use crate::coverage::Coverage;
+use crate::datagram::End;
+use crate::packet::{self, PacketSpec};
 use crate::schedule::Schedule;
-use crate::tally::Tally;
 use crate::violation::Violation;
 
 /// Every packet of a run, by its number.
 #[derive(Debug, Default)]
-pub struct Ledger {
-    entries: Vec<Offered>,
-    /// When each end got its last packet.
+pub struct PacketLedger {
+    entries: Vec<SentPacket>,
+    /// The time of the last delivery at each node.
     last: [Time; 2],
     longest_outage: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Offered {
+struct SentPacket {
     at: Time,
-    make: Make,
+    spec: PacketSpec,
     delivered: bool,
-    /// Whether its sender heard that no path carries it whole.
+    /// Whether its sender was notified that it exceeds the MTU.
     refused: bool,
-    /// Whether its peer may get it: not from somebody who only runs in a node's place.
+    /// Whether its sender is not an impostor, so that the peer may deliver it.
     is_genuine: bool,
 }
 
-impl Ledger {
-    /// Enters a packet that an application of `from` sends at `at`.
-    pub fn offer(&mut self, at: Time, from: End, len: u16, is_genuine: bool) -> Make {
+impl PacketLedger {
+    /// Records a packet that an application of `from` sends at `at`.
+    pub fn record_sent(&mut self, at: Time, from: End, len: u16, is_genuine: bool) -> PacketSpec {
         let id = self.entries.len() as u64;
-        let make = Make { id, from, len };
-        self.entries.push(Offered {
+        let spec = PacketSpec { id, from, len };
+        self.entries.push(SentPacket {
             at,
-            make,
+            spec,
             delivered: false,
             refused: false,
             is_genuine,
         });
-        make
+        spec
     }
 
-    /// Checks a packet that an application of `to` gets at `at`, and gives its number.
+    /// Checks a packet delivered to `to` at `at`, and returns its number.
     ///
     /// # Errors
-    /// Where nobody sent it to there, or it was delivered before.
+    /// The packet was not sent to this node, or is a duplicate.
     pub fn deliver(&mut self, at: Time, to: End, packet: &Bytes) -> Result<u64, Violation> {
-        let forged = Violation::Forged { end: to };
+        let forged = Violation::ForgedDelivery { end: to };
         let (id, entry) = self.entry(packet).ok_or(forged)?;
-        if entry.make.from != to.other() || !entry.is_genuine || entry.make.bytes() != *packet {
+        if entry.spec.from != to.other() || !entry.is_genuine || entry.spec.bytes() != *packet {
             return Err(forged);
         }
         if entry.delivered {
-            return Err(Violation::Twice { end: to, id });
+            return Err(Violation::DuplicateDelivery { end: to, id });
         }
         entry.delivered = true;
         let last = std::mem::replace(&mut self.last[to.index()], at);
@@ -63,45 +63,45 @@ impl Ledger {
         Ok(id)
     }
 
-    /// Takes a packet whose sender hears that it is too long.
-    pub fn refuse(&mut self, packet: &Bytes) {
+    /// Records that the sender of a packet was notified that it is too big.
+    pub fn record_refused(&mut self, packet: &Bytes) {
         if let Some((_, entry)) = self.entry(packet) {
             entry.refused = true;
         }
     }
 
-    /// The number that a packet has, and what was sent under it.
-    fn entry(&mut self, packet: &Bytes) -> Option<(u64, &mut Offered)> {
+    /// The number of a packet, and its record.
+    fn entry(&mut self, packet: &Bytes) -> Option<(u64, &mut SentPacket)> {
         let id = packet::number(packet)?;
         let entry = self.entries.get_mut(usize::try_from(id).ok()?)?;
         Some((id, entry))
     }
 
-    /// Counts all, and checks that every packet arrived that had to.
+    /// Counts all packets, and checks that all required ones arrived.
     ///
     /// # Errors
-    /// Where one did not.
-    pub fn close(&self, schedule: &Schedule, tally: &mut Tally) -> Result<(), Violation> {
-        tally.longest_outage = self.longest_outage;
-        tally.slowest_seed = schedule.seed.0;
+    /// The first required packet that did not arrive.
+    pub fn close(&self, schedule: &Schedule, coverage: &mut Coverage) -> Result<(), Violation> {
+        coverage.longest_outage = self.longest_outage;
+        coverage.slowest_seed = schedule.seed.0;
         let mut missing = None;
         for entry in &self.entries {
-            let is_promised =
-                entry.is_genuine && schedule.promises(entry.make.from, entry.at, entry.make.len);
-            tally.offered += 1;
-            tally.promised += u64::from(is_promised);
-            tally.delivered += u64::from(entry.delivered);
+            let is_required = entry.is_genuine
+                && schedule.must_deliver(entry.spec.from, entry.at, entry.spec.len);
+            coverage.sent += 1;
+            coverage.required += u64::from(is_required);
+            coverage.delivered += u64::from(entry.delivered);
             if !entry.delivered && !entry.refused {
                 let recovery = entry.at.since(schedule.calm_from);
-                tally.slowest_recovery = tally.slowest_recovery.max(recovery);
+                coverage.slowest_recovery = coverage.slowest_recovery.max(recovery);
             }
-            if is_promised && !entry.delivered {
+            if is_required && !entry.delivered {
                 missing.get_or_insert(Violation::Missing {
-                    end: entry.make.from.other(),
-                    id: entry.make.id,
-                    len: entry.make.len,
+                    end: entry.spec.from.other(),
+                    id: entry.spec.id,
+                    len: entry.spec.len,
                     sent: entry.at,
-                    settled: schedule.settled_after(),
+                    settled: schedule.settling_time(),
                 });
             }
         }

@@ -7,22 +7,23 @@ use std::process::ExitCode;
 use clap::Parser;
 use polypath_faults::{Failure, Options, run, run_many};
 
-/// Runs two whole nodes over a simulated network through schedules of faults, and checks what must hold.
+/// Runs two whole nodes through schedules of faults over a simulated network, and checks the
+/// invariants.
 #[derive(Debug, Parser)]
 #[command(
     name = "faults",
     max_term_width = 100,
-    after_help = "Exit codes: 0 all held; 1 something did not, or the output could not be written; 2 the \
-                  command line is wrong."
+    after_help = "Exit codes: 0 all invariants hold; 1 one does not, or the output could not be written; 2 \
+                  the command line is invalid."
 )]
 struct Args {
-    /// How many schedules.
+    /// The number of schedules.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     seeds: u64,
     /// The first seed.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000_000))]
     first: u64,
-    /// This schedule alone, with all that happens.
+    /// Runs only this schedule, and prints every event.
     #[arg(long, conflicts_with_all = ["seeds", "first"])]
     seed: Option<u64>,
 }
@@ -34,12 +35,12 @@ fn main() -> ExitCode {
         None => many(args.first..args.first + args.seeds),
     };
     match result {
-        Ok(words) => {
-            let written = writeln!(std::io::stdout(), "{words}");
+        Ok(text) => {
+            let written = writeln!(std::io::stdout(), "{text}");
             ExitCode::from(u8::from(written.is_err()))
         }
-        Err(words) => {
-            let _ = writeln!(std::io::stderr(), "{words}");
+        Err(text) => {
+            let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::FAILURE
         }
     }
@@ -47,11 +48,14 @@ fn main() -> ExitCode {
 
 fn one(seed: u64) -> Result<String, String> {
     let options = Options {
-        words: true,
+        verbose: true,
         ..Options::default()
     };
-    let outcome = run(seed, options).map_err(|failure| words_of(seed, &failure))?;
-    Ok(format!("{}\ndigest {:016x}", outcome.tally, outcome.digest))
+    let outcome = run(seed, options).map_err(|failure| describe(seed, &failure))?;
+    Ok(format!(
+        "{}\ndigest {:016x}",
+        outcome.coverage, outcome.digest
+    ))
 }
 
 fn many(seeds: Range<u64>) -> Result<String, String> {
@@ -62,13 +66,15 @@ fn many(seeds: Range<u64>) -> Result<String, String> {
             let _ = writeln!(std::io::stderr(), "faults: {done} of {count} schedules");
         }
     };
-    let tally = run_many(seeds, Options::default(), &progress);
-    tally.map(|tally| tally.to_string()).map_err(|failures| {
-        let words = |(seed, failure): &(u64, Failure)| words_of(*seed, failure);
-        failures.iter().map(words).collect::<Vec<_>>().join("\n")
-    })
+    let coverage = run_many(seeds, Options::default(), &progress);
+    coverage
+        .map(|coverage| coverage.to_string())
+        .map_err(|failures| {
+            let text = |(seed, failure): &(u64, Failure)| describe(*seed, failure);
+            failures.iter().map(text).collect::<Vec<_>>().join("\n")
+        })
 }
 
-fn words_of(seed: u64, failure: &Failure) -> String {
-    format!("faults: {failure}\nfaults: it repeats with: make faults SEED={seed}")
+fn describe(seed: u64, failure: &Failure) -> String {
+    format!("faults: {failure}\nfaults: reproduce with: make faults SEED={seed}")
 }

@@ -1,7 +1,8 @@
-//! The network between the nodes: a simulated one, and what goes wrong on top.
+//! The network between the nodes: a simulated one, with faults added at its output.
 //!
-//! Parcels cross a [`World`] with a path of one link for each path of the schedule, which gives rate, queue and delay.
-//! What leaves it falls under the spells of its path and direction: it is lost, changed, copied or held back.
+//! Datagrams cross a [`World`] with a path of one link for each path of the schedule, which
+//! determines rate, queue and delay. Its output is then subject to the fault intervals of the path
+//! and direction: it is lost, corrupted, duplicated or delayed.
 
 use std::collections::BTreeMap;
 
@@ -14,33 +15,34 @@ use polypath_scenario::Scenario;
 use polypath_sim::network;
 use polypath_sim::world::{PortId, PortInput, Side, World, WorldOutput};
 
-use crate::parcel::{End, Host, Parcel, Truth};
-use crate::schedule::{PathPlan, Schedule, Spell, Trouble};
-use crate::tally::Tally;
+use crate::coverage::Coverage;
+use crate::datagram::{End, Host, Provenance, TestDatagram};
+use crate::schedule::{FaultInterval, Impairment, PathPlan, Schedule};
 
-/// What becomes of parcels.
+/// An output of the network.
 #[derive(Debug)]
-pub enum Passage {
-    /// One comes to the address that it goes to.
-    Arrived(Parcel),
-    /// One is lost, for this reason.
-    Lost(Parcel, &'static str),
+pub enum NetworkOutput {
+    /// A datagram arrived at its destination address.
+    Arrived(TestDatagram),
+    /// A datagram was lost, for this reason.
+    Lost(TestDatagram, &'static str),
 }
 
 /// The network.
 pub struct Network {
-    world: World<Parcel>,
-    /// For each path the simulated ones of both ends' hops; without a relay these are one.
+    world: World<TestDatagram>,
+    /// For each path, the simulated path of the hop at each node; without a relay both are the
+    /// same.
     hops: Vec<[PathId; 2]>,
     plans: Vec<PathPlan>,
-    spells: Vec<Spell>,
-    /// What draws for each path, and each end whose parcels it carries.
+    fault_intervals: Vec<FaultInterval>,
+    /// The random streams of each path and direction.
     streams: Vec<[Stream; 2]>,
-    held: BTreeMap<(Time, u64), Parcel>,
+    delayed: BTreeMap<(Time, u64), TestDatagram>,
     count: u64,
 }
 
-/// The schedule asks for a network that there cannot be.
+/// The schedule describes an invalid network.
 #[derive(Debug, thiserror::Error)]
 #[error("no network: {0}")]
 pub struct NetworkError(String);
@@ -49,7 +51,7 @@ impl Network {
     /// The network of a schedule.
     ///
     /// # Errors
-    /// Where no simulated network is like that.
+    /// If the description is invalid.
     pub fn new(schedule: &Schedule) -> Result<Self, NetworkError> {
         let (text, hops) = scenario(&schedule.paths);
         let wrong = |error: &dyn std::fmt::Display| NetworkError(error.to_string());
@@ -60,152 +62,171 @@ impl Network {
             world,
             hops,
             plans: schedule.paths.clone(),
-            spells: schedule.spells.clone(),
+            fault_intervals: schedule.fault_intervals.clone(),
             streams: streams.collect(),
-            held: BTreeMap::new(),
+            delayed: BTreeMap::new(),
             count: 0,
         })
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     #[must_use]
-    pub fn next_at(&self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         let world = self.world.deadline().map(|deadline| deadline.at);
-        let held = self.held.first_key_value().map(|((at, _), _)| *at);
-        [world, held].into_iter().flatten().min()
+        let delayed = self.delayed.first_key_value().map(|((at, _), _)| *at);
+        [world, delayed].into_iter().flatten().min()
     }
 
-    /// Takes a parcel of a node or a relay.
-    pub fn send(&mut self, now: Time, parcel: Parcel, tally: &mut Tally) {
-        let hops = self.hops[parcel.to.path.index()];
-        let (path, side) = match (parcel.source.host, parcel.to.host) {
+    /// Accepts a datagram from a node or a relay.
+    pub fn send(&mut self, now: Time, datagram: TestDatagram, coverage: &mut Coverage) {
+        let hops = self.hops[datagram.to.path.index()];
+        let (path, side) = match (datagram.source.host, datagram.to.host) {
             (Host::Node(from), _) => (hops[from.index()], side(from)),
-            // At the end of the hop at which the other node would be.
+            // At the end of the hop that is opposite the receiver.
             (Host::Relay, Host::Node(to)) => (hops[to.index()], side(to.other())),
-            // Of strangers nothing is asked here, and what they are sent nobody looks for.
+            // Attackers inject their datagrams at the receiver, and replies to them are not
+            // delivered.
             _ => return,
         };
         let port = PortId { path, side };
         let input = PortInput {
             port,
-            payload: parcel,
+            payload: datagram,
         };
-        self.wake(now, Wake::Input(input), tally);
+        self.wake(now, Wake::Input(input), coverage);
     }
 
-    /// Does what is due at `now`.
-    pub fn advance(&mut self, now: Time, tally: &mut Tally, out: &mut impl FnMut(Passage)) {
+    /// Delivers everything that is due at `now`.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        coverage: &mut Coverage,
+        out: &mut impl FnMut(NetworkOutput),
+    ) {
         if self.world.deadline().is_some_and(|due| due.at <= now) {
-            self.wake(now, Wake::Timeout, tally);
+            self.wake(now, Wake::Timeout, coverage);
         }
-        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((at, _), parcel) = entry.remove_entry();
-            let end = parcel.from();
-            let is_down = self.troubles(at, &parcel).any(|t| t == Trouble::Down);
+        while let Some(entry) = self
+            .delayed
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now)
+        {
+            let ((at, _), datagram) = entry.remove_entry();
+            let end = datagram.sending_side();
+            let is_down = self
+                .impairments(at, &datagram)
+                .any(|t| t == Impairment::Down);
             let share = |t| {
-                if let Trouble::Loss(share) = t {
+                if let Impairment::Loss(share) = t {
                     share
                 } else {
                     0.0
                 }
             };
-            let loss = self.troubles(at, &parcel).map(share).fold(0.0, f64::max);
-            let is_lost = loss > 0.0 && self.stream(&parcel, end).chance(loss);
-            if self.is_too_long(at, &parcel) {
-                tally.watch.too_long += 1;
-                out(Passage::Lost(parcel, "too long"));
+            let loss = self
+                .impairments(at, &datagram)
+                .map(share)
+                .fold(0.0, f64::max);
+            let is_lost = loss > 0.0 && self.stream(&datagram, end).chance(loss);
+            if self.is_too_long(at, &datagram) {
+                coverage.paths.above_mtu += 1;
+                out(NetworkOutput::Lost(datagram, "too long"));
             } else if is_down || is_lost {
                 *if is_down {
-                    &mut tally.downs
+                    &mut coverage.outage_losses
                 } else {
-                    &mut tally.losses
+                    &mut coverage.losses
                 } += 1;
-                out(Passage::Lost(parcel, if is_down { "down" } else { "loss" }));
+                out(NetworkOutput::Lost(
+                    datagram,
+                    if is_down { "down" } else { "loss" },
+                ));
             } else {
-                out(Passage::Arrived(parcel));
+                out(NetworkOutput::Arrived(datagram));
             }
         }
     }
 
-    fn wake(&mut self, now: Time, wake: Wake<PortInput<Parcel>>, tally: &mut Tally) {
+    fn wake(&mut self, now: Time, wake: Wake<PortInput<TestDatagram>>, coverage: &mut Coverage) {
         let mut leaving = Vec::new();
-        step(&mut self.world, now, wake, &mut |said| match said {
+        step(&mut self.world, now, wake, &mut |output| match output {
             WorldOutput::Deliver { payload, .. } => leaving.push(payload),
-            // No queue of these is ever full.
-            WorldOutput::Dropped { .. } => tally.overflows += 1,
+            // These queues never fill up.
+            WorldOutput::Dropped { .. } => coverage.overflows += 1,
         });
-        for parcel in leaving {
-            self.leave(now, parcel, tally);
+        for datagram in leaving {
+            self.leave(now, datagram, coverage);
         }
     }
 
-    /// A parcel leaves the simulated network: it is changed, copied and held back as its path has it now.
-    fn leave(&mut self, now: Time, mut parcel: Parcel, tally: &mut Tally) {
-        let end = parcel.from();
-        let lag = self.plans[parcel.to.path.index()].lag[end.index()];
-        let mut arrivals = vec![now + lag];
-        let troubles: Vec<Trouble> = self.troubles(now, &parcel).collect();
-        for trouble in troubles {
-            let stream = self.stream(&parcel, end);
-            match trouble {
-                // A second change might undo the first one.
-                Trouble::Corruption(share)
-                    if stream.chance(share) && parcel.truth != Truth::Changed =>
+    /// Applies the impairments of its path to a datagram that leaves the simulated network.
+    fn leave(&mut self, now: Time, mut datagram: TestDatagram, coverage: &mut Coverage) {
+        let end = datagram.sending_side();
+        let extra_delay = self.plans[datagram.to.path.index()].extra_delay[end.index()];
+        let mut arrivals = vec![now + extra_delay];
+        let impairments: Vec<Impairment> = self.impairments(now, &datagram).collect();
+        for impairment in impairments {
+            let stream = self.stream(&datagram, end);
+            match impairment {
+                // A second modification could undo the first.
+                Impairment::Corruption(share)
+                    if stream.chance(share) && datagram.provenance != Provenance::Modified =>
                 {
-                    parcel.bytes = change(stream, &parcel.bytes);
-                    parcel.truth = Truth::Changed;
-                    tally.corruptions += 1;
+                    datagram.bytes = modify(stream, &datagram.bytes);
+                    datagram.provenance = Provenance::Modified;
+                    coverage.corruptions += 1;
                 }
-                Trouble::Duplication(share) if stream.chance(share) => {
-                    let later = Duration(stream.below(DUPLICATED_WITHIN.0));
-                    arrivals.push(now + lag + later);
-                    tally.duplications += 1;
+                Impairment::Duplication(share) if stream.chance(share) => {
+                    let later = Duration(stream.below(MAX_DUPLICATE_DELAY.0));
+                    arrivals.push(now + extra_delay + later);
+                    coverage.duplications += 1;
                 }
-                Trouble::Reordering(share, by) if stream.chance(share) => {
+                Impairment::Reordering(share, by) if stream.chance(share) => {
                     let later = Duration(stream.below(by.0));
                     for at in &mut arrivals {
                         *at += later;
                     }
-                    tally.reorderings += 1;
+                    coverage.reorderings += 1;
                 }
                 _ => {}
             }
         }
         for at in arrivals {
             self.count += 1;
-            self.held.insert((at, self.count), parcel.clone());
+            self.delayed.insert((at, self.count), datagram.clone());
         }
     }
 
-    /// Whether it is longer than what crosses its path; every hop of that is as narrow.
-    fn is_too_long(&self, at: Time, parcel: &Parcel) -> bool {
-        let len = parcel.len();
-        let whole = self.plans[parcel.to.path.index()].mtu;
-        let mut troubles = self.troubles(at, parcel);
-        let is_narrow = |t| matches!(t, Trouble::Narrow(mtu) if len > usize::from(mtu));
-        len > usize::from(whole) || troubles.any(is_narrow)
+    /// Whether it exceeds the MTU of its path, which is that of every hop.
+    fn is_too_long(&self, at: Time, datagram: &TestDatagram) -> bool {
+        let len = datagram.len();
+        let mtu = self.plans[datagram.to.path.index()].mtu;
+        let mut impairments = self.impairments(at, datagram);
+        let is_narrow =
+            |t| matches!(t, Impairment::ReducedMtu(reduced) if len > usize::from(reduced));
+        len > usize::from(mtu) || impairments.any(is_narrow)
     }
 
-    fn troubles(&self, at: Time, parcel: &Parcel) -> impl Iterator<Item = Trouble> {
-        let (path, end) = (parcel.to.path, parcel.from());
-        let applies = move |spell: &&Spell| {
-            spell.path == path
-                && spell.from.is_none_or(|from| from == end)
-                && spell.span.contains(at)
+    fn impairments(&self, at: Time, datagram: &TestDatagram) -> impl Iterator<Item = Impairment> {
+        let (path, end) = (datagram.to.path, datagram.sending_side());
+        let applies = move |interval: &&FaultInterval| {
+            interval.path == path
+                && interval.from.is_none_or(|from| from == end)
+                && interval.span.contains(at)
         };
-        self.spells
+        self.fault_intervals
             .iter()
             .filter(applies)
-            .map(|spell| spell.trouble)
+            .map(|interval| interval.impairment)
     }
 
-    fn stream(&mut self, parcel: &Parcel, end: End) -> &mut Stream {
-        &mut self.streams[parcel.to.path.index()][end.index()]
+    fn stream(&mut self, datagram: &TestDatagram, end: End) -> &mut Stream {
+        &mut self.streams[datagram.to.path.index()][end.index()]
     }
 }
 
-/// Copies that the network makes come within this time after the first.
-const DUPLICATED_WITHIN: Duration = Duration::from_millis(300);
+/// The largest delay of a duplicate after the first copy.
+const MAX_DUPLICATE_DELAY: Duration = Duration::from_millis(300);
 
 const fn side(end: End) -> Side {
     match end {
@@ -218,8 +239,8 @@ fn streams(seed: Seed, path: PathId) -> [Stream; 2] {
     End::ALL.map(|end| seed.stream(&format!("faults/network/{}/{}", path.0, end.name())))
 }
 
-/// A datagram with some of its bits changed, or cut off, or with bytes added.
-pub(crate) fn change(stream: &mut Stream, bytes: &Bytes) -> Bytes {
+/// A datagram that is corrupted, truncated or extended.
+pub(crate) fn modify(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     match stream.below(6) {
         0 => truncate(stream, bytes),
         1 => extend(stream, bytes),
@@ -227,12 +248,12 @@ pub(crate) fn change(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     }
 }
 
-/// A proper part of a datagram, from its first byte on.
+/// A proper prefix of a datagram.
 pub(crate) fn truncate(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     bytes.slice(..index(stream, bytes.len()))
 }
 
-/// A datagram with up to 20 bytes behind it.
+/// A datagram with up to 20 bytes appended.
 pub(crate) fn extend(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     let mut longer = BytesMut::from(&bytes[..]);
     for _ in 0..=stream.below(20) {
@@ -241,7 +262,7 @@ pub(crate) fn extend(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     longer.freeze()
 }
 
-/// A datagram with one bit changed, or two in different bytes.
+/// A datagram with one bit flipped, or two in different bytes.
 pub(crate) fn flip(stream: &mut Stream, bytes: &Bytes) -> Bytes {
     let mut changed = BytesMut::from(&bytes[..]);
     let first = index(stream, bytes.len());
@@ -258,11 +279,11 @@ pub(crate) fn flip(stream: &mut Stream, bytes: &Bytes) -> Bytes {
 }
 
 fn index(stream: &mut Stream, len: usize) -> usize {
-    // It is below the length.
+    // The index is below the length.
     usize::try_from(stream.below(len as u64)).unwrap_or(0)
 }
 
-/// A scenario of these paths, in the form of a file, and which of its paths the hops of each are.
+/// A scenario file with these paths, and for each path the simulated paths of its hops.
 fn scenario(paths: &[PathPlan]) -> (String, Vec<[PathId; 2]>) {
     let head = "schema = 1\nname = \"faults\"\nschemes = [\"tcp\"]\n\
                 transfer = { size = \"1 kB\", count = 1 }\n";
@@ -280,7 +301,7 @@ fn scenario(paths: &[PathPlan]) -> (String, Vec<[PathId; 2]>) {
             id
         };
         let first = hop();
-        let second = if plan.by_relay { hop() } else { first };
+        let second = if plan.is_relayed { hop() } else { first };
         hops.push([first, second]);
     }
     (links.concat(), hops)

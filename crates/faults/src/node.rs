@@ -1,4 +1,5 @@
-//! A whole node but for its sockets, as `polypath-live` has it: a tunnel, and where the peer is on each path.
+//! A whole node without its sockets, like that of `polypath-live`: a tunnel, and the address of the
+//! peer on each path.
 
 use polypath_core::endpoint::{Adjustment, EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, PathId};
@@ -10,79 +11,79 @@ use polypath_session::key::{PrivateKey, PublicKey};
 use polypath_session::session::SessionConfig;
 use polypath_session::tunnel::{Input, Output, Tunnel};
 
-use crate::parcel::{Address, End};
-use crate::sabotage::Sabotage;
+use crate::datagram::{Address, End};
+use crate::mutants::Mutant;
 use crate::schedule::{Schedule, Settings};
 
-/// The longest datagram that a node takes, in bytes.
+/// The longest datagram that a node accepts, in bytes.
 pub(crate) const MAX_DATAGRAM: usize = 1500;
 
-/// One run of a node, from its start to its end.
+/// One instance of a node, from its start to its stop.
 pub struct Node {
     tunnel: Tunnel,
     endpoint: EndpointConfig,
-    /// The longest packet that the interface of each path lets through, and an application sends.
+    /// The MTU of the interfaces and of the applications.
     interface_mtu: u16,
-    /// The latest time that it has seen, of its own.
+    /// The latest time of a wake, on its own clock.
     last: Time,
-    /// When it started: its own time counts from there.
+    /// The time of its start, which is zero on its own clock.
     started: Time,
     peer: Vec<PeerAddress<Address>>,
-    /// Whether somebody else runs it, with another key.
+    /// Whether it is an impostor with another key.
     pub is_impostor: bool,
-    sabotage: Sabotage,
+    mutant: Mutant,
 }
 
-/// What a node is started with.
+/// The parameters of a start.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// When.
+    /// The time of the start.
     pub at: Time,
-    /// What its wall clock shows, in nanoseconds since 1970.
-    pub wall: u64,
+    /// The wall clock, in nanoseconds since 1970.
+    pub wall_clock: u64,
     /// Whether it has another key than its peer expects.
     pub is_impostor: bool,
-    /// Its number among the starts of this node.
+    /// The number of earlier starts of this node.
     pub number: u32,
-    /// What its file says.
+    /// The settings in its configuration file.
     pub settings: Settings,
 }
 
-/// The node broke the contract of machines: its deadline did not move on.
+/// The deadline of a node did not advance, for this reason.
 #[derive(Debug)]
-pub struct Stuck(pub &'static str);
+pub struct StuckDeadline(pub &'static str);
 
 impl Node {
-    /// A node that starts; `peer` gives where its configuration says that the other is.
+    /// A node that starts with the configured addresses `peer`.
     ///
     /// # Panics
-    /// Where no endpoint can be as the schedule says.
+    /// If the schedule contains an invalid configuration.
     #[must_use]
     pub fn start(
         end: End,
         start: Start,
         schedule: &Schedule,
         peer: Vec<PeerAddress<Address>>,
-        sabotage: Sabotage,
+        mutant: Mutant,
     ) -> Self {
         let session = SessionConfig {
             private_key: key(
                 schedule.seed,
                 end,
-                start.is_impostor && sabotage != Sabotage::SharesKeys,
+                start.is_impostor && mutant != Mutant::ImpostorHasKey,
             ),
             peer: public_key(schedule.seed, end.other()),
             reachable: peer.iter().map(|peer| peer.get().is_some()).collect(),
             max_datagram: MAX_DATAGRAM,
-            wall_clock: start.wall,
+            wall_clock: start.wall_clock,
             limits: schedule.nodes.limits,
         };
         let name = format!("faults/entropy/{}/{}", end.name(), start.number);
-        let entropy = sabotage.entropy(schedule.seed.stream(&name));
-        let endpoint = endpoint(schedule, &start, sabotage);
+        let entropy = mutant.entropy(schedule.seed.stream(&name));
+        let endpoint = endpoint(schedule, &start, mutant);
         let tunnel = Tunnel::new(&endpoint, session.clone(), entropy);
-        let mut tunnel = tunnel.expect("a schedule draws what an endpoint can be");
-        for path in schedule.relayed() {
+        let mut tunnel = tunnel.expect("a schedule draws valid configurations");
+        for path in schedule.relayed_paths() {
             let relay = relay_key(schedule.seed, path).public();
             let entropy = schedule.seed.stream(&format!("{name}/{}", path.0));
             tunnel.add_relay(path, session.with_relay(relay), Box::new(entropy));
@@ -90,74 +91,75 @@ impl Node {
         Self {
             tunnel,
             endpoint,
-            interface_mtu: sabotage.room(schedule.tun_mtu()),
+            interface_mtu: mutant.interface_mtu(schedule.tun_mtu()),
             last: Time::ZERO,
             started: start.at,
             peer,
             is_impostor: start.is_impostor,
-            sabotage,
+            mutant,
         }
     }
 
-    /// The machine.
+    /// The tunnel.
     #[must_use]
     pub fn tunnel(&self) -> &Tunnel {
         &self.tunnel
     }
 
-    /// When it wants to be woken.
+    /// The time of its next deadline.
     #[must_use]
-    pub fn next_at(&self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         let deadline = self.tunnel.deadline()?;
         Some(self.started + Duration(deadline.at.0))
     }
 
-    /// Wakes it, and not before the latest time that it has seen; its own time is that since its start.
+    /// Wakes it, at the latest time that it has seen or later.
     ///
     /// # Errors
-    /// Where its deadline stays in the past.
+    /// If its deadline does not advance.
     pub fn wake(
         &mut self,
         now: Time,
         wake: Wake<Input>,
         out: &mut impl FnMut(Output),
-    ) -> Result<(), Stuck> {
+    ) -> Result<(), StuckDeadline> {
         let is_timeout = wake == Wake::Timeout;
         let own = self.own(now).max(self.last);
         self.last = own;
-        if !(is_timeout && self.sabotage == Sabotage::Oversleeps) {
+        if !(is_timeout && self.mutant == Mutant::IgnoresDeadline) {
             step(&mut self.tunnel, own, wake, out);
         }
         match self.tunnel.deadline() {
-            Some(deadline) if is_timeout && deadline.at <= own => Err(Stuck(deadline.why)),
+            Some(deadline) if is_timeout && deadline.at <= own => Err(StuckDeadline(deadline.why)),
             _ => Ok(()),
         }
     }
 
-    /// The latest time that it has seen.
+    /// The time of its latest wake.
     #[must_use]
-    pub fn seen(&self) -> Time {
+    pub fn last_wake(&self) -> Time {
         self.started + Duration(self.last.0)
     }
 
-    /// What tells it that it is behind, and catches up until `now`.
+    /// The input that reports a driver behind until `now`.
     #[must_use]
-    pub fn late(&self, now: Time) -> Input {
+    pub fn driver_behind(&self, now: Time) -> Input {
         Input::DriverBehind(self.own(now))
     }
 
-    /// What tells it to go on by `settings`.
+    /// The input that changes its settings.
     ///
     /// # Panics
-    /// Where no endpoint can be like that.
+    /// If the schedule contains an invalid configuration.
     pub fn adjust(&mut self, settings: Settings) -> Input {
         self.endpoint.policy = settings.policy;
-        self.endpoint.liveness = self.sabotage.liveness(settings.liveness);
+        self.endpoint.liveness = self.mutant.liveness(settings.liveness);
         let adjustment = Adjustment::new(&self.endpoint);
-        Input::Adjust(adjustment.expect("a schedule draws what an endpoint can be"))
+        Input::Adjust(adjustment.expect("a schedule draws valid configurations"))
     }
 
-    /// The input that gives it the MTU of a path's interface, and whether the route of the path has changed.
+    /// The input that gives it the MTU of a path's interface, and whether the route of the path has
+    /// changed.
     #[must_use]
     pub fn interface_mtu(&self, path: PathId, rerouted: bool) -> Input {
         let is_watched = self.endpoint.liveness.is_some();
@@ -173,25 +175,25 @@ impl Node {
         Time(now.since(self.started).0)
     }
 
-    /// Where the peer is on a path, as far as it knows.
+    /// The address of the peer on a path, if it is known.
     #[must_use]
-    pub fn peer(&self, path: PathId) -> Option<Address> {
+    pub fn peer_address(&self, path: PathId) -> Option<Address> {
         self.peer[path.index()].get()
     }
 
-    /// Where it answers a datagram that does not tell where the peer is.
+    /// The destination of a reply to an unauthenticated datagram.
     #[must_use]
-    pub fn answer(&self, source: Address) -> Address {
+    pub fn reply_to(&self, source: Address) -> Address {
         self.peer[source.path.index()].reply_to(source)
     }
 
-    /// Takes the source of a datagram that the tunnel calls authentic; true where the peer moved.
-    pub fn hear(&mut self, source: Address) -> bool {
+    /// Learns the source of an authentic datagram; returns whether the peer's address has changed.
+    pub fn update_peer(&mut self, source: Address) -> bool {
         self.peer[source.path.index()].update(source)
     }
 }
 
-fn endpoint(schedule: &Schedule, start: &Start, sabotage: Sabotage) -> EndpointConfig {
+fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfig {
     EndpointConfig {
         paths: u8::try_from(schedule.paths.len()).unwrap_or(u8::MAX),
         policy: start.settings.policy,
@@ -200,11 +202,11 @@ fn endpoint(schedule: &Schedule, start: &Start, sabotage: Sabotage) -> EndpointC
         first_sequence: 0,
         probing: ProbingConfig::default(),
         detector: None,
-        liveness: sabotage.liveness(start.settings.liveness),
+        liveness: mutant.liveness(start.settings.liveness),
     }
 }
 
-/// The static key of a node, or of who takes its place.
+/// The static key of a node, or of its impostor.
 ///
 /// # Panics
 /// Never: a stream gives as many bytes as a key has.

@@ -1,38 +1,39 @@
-//! Packets of applications: numbered, and made so that every byte of one is known from its number.
+//! Packets of applications: numbered, with contents that follow from the number.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::parcel::End;
+use crate::datagram::End;
 
 const IPV4: usize = 20;
 const UDP: usize = 8;
 const TCP: usize = 20;
 const PROTOCOL: usize = 9;
-/// Nobody joins fragments again here.
+/// Nothing reassembles fragments here.
 const DO_NOT_FRAGMENT: u8 = 0x40;
 const IS_UDP: u8 = 17;
 const IS_TCP: u8 = 6;
 
 /// The least length of a packet in bytes: a TCP segment without payload.
-pub const LEAST: u16 = 40;
+pub const MIN_LEN: u16 = 40;
 
-/// What a packet is like.
+/// The description of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Make {
-    /// Its number among all of the run.
+pub struct PacketSpec {
+    /// Its number in the run.
     pub id: u64,
-    /// Who sends it.
+    /// The sending node.
     pub from: End,
-    /// Its length in bytes; one of [`LEAST`] bytes is a pure TCP ACK, and others are UDP datagrams.
+    /// Its length in bytes; one of [`MIN_LEN`] bytes is a pure TCP ACK, and others are UDP
+    /// datagrams.
     pub len: u16,
 }
 
-impl Make {
+impl PacketSpec {
     /// Its bytes.
     #[must_use]
     pub fn bytes(self) -> Bytes {
-        let ack = self.len <= LEAST;
-        let len = self.len.max(LEAST);
+        let ack = self.len <= MIN_LEN;
+        let len = self.len.max(MIN_LEN);
         let mut bytes = BytesMut::with_capacity(usize::from(len));
         bytes.put_slice(&[0x45, 0]);
         bytes.put_u16(len);
@@ -69,7 +70,7 @@ impl Make {
     }
 }
 
-/// The number of a packet, if it has the form of one of these.
+/// The number of a packet, if it has the format of [`PacketSpec::bytes`].
 #[must_use]
 pub fn number(packet: &[u8]) -> Option<u64> {
     let at = match *packet.get(PROTOCOL)? {
@@ -87,19 +88,19 @@ mod tests {
     use polypath_core::packet::{Kind, parse};
 
     #[test]
-    fn packets_are_ip_and_give_their_number_again() {
+    fn packets_are_valid_ip_and_contain_their_number() {
         for (len, kind) in [
             (40, Kind::PureAck),
             (41, Kind::Opaque),
             (1200, Kind::Opaque),
         ] {
             let id = 0x0102_0304_0506_0708;
-            let make = Make {
+            let spec = PacketSpec {
                 id,
                 from: End::B,
                 len,
             };
-            let bytes = make.bytes();
+            let bytes = spec.bytes();
             assert_eq!(bytes.len(), usize::from(len));
             assert_eq!(number(&bytes), Some(id));
             assert_eq!(parse(&bytes).map(|meta| meta.kind), Ok(kind));

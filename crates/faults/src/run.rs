@@ -1,11 +1,11 @@
-//! One schedule from start to end.
+//! The run of one schedule.
 
 mod attacks;
-mod judge;
-mod orders;
-mod relays;
-mod site;
-mod sizes;
+mod checks;
+mod driver;
+mod mtu;
+mod node_slot;
+mod relay_slot;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,49 +15,49 @@ use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Output};
 
-use crate::ledger::Ledger;
-use crate::network::{Network, NetworkError, Passage};
-use crate::node::Stuck;
+use crate::attacker::Attacker;
+use crate::coverage::Coverage;
+use crate::datagram::{Address, End, Host, Provenance, TestDatagram};
+use crate::ledger::PacketLedger;
+use crate::mutants::Mutant;
+use crate::network::{Network, NetworkError, NetworkOutput};
+use crate::node::StuckDeadline;
 use crate::packet;
-use crate::parcel::{Address, End, Host, Parcel, Truth};
-use crate::sabotage::Sabotage;
 use crate::schedule::{Incident, Schedule};
-use crate::stranger::Stranger;
-use crate::tally::Tally;
-use crate::trace::{Entry, Trace};
+use crate::trace::{Trace, TraceEvent};
 use crate::violation::Violation;
-use relays::RelaySite;
-use site::Site;
+use node_slot::NodeSlot;
+use relay_slot::RelaySlot;
 
-/// How a schedule is run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What is broken on purpose.
-    pub sabotage: Sabotage,
-    /// Whether all that happens is printed.
-    pub words: bool,
+    /// The deliberate defect.
+    pub mutant: Mutant,
+    /// Whether all events are printed.
+    pub verbose: bool,
 }
 
-/// What a schedule came to.
+/// The result of a run without a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it exercised.
-    pub tally: Tally,
-    /// The digest of all that happened.
+    /// The counts of what it exercised.
+    pub coverage: Coverage,
+    /// The digest of its events.
     pub digest: u64,
 }
 
-/// Why a schedule failed.
+/// The failure of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// An invariant does not hold.
+    /// An invariant is violated.
     #[error("seed {seed}: at {at}, {violation}")]
     Violated {
         /// The seed of the schedule.
         seed: u64,
-        /// When.
+        /// The time of the violation.
         at: Time,
-        /// Which.
+        /// The violation.
         violation: Violation,
     },
     /// A node, a relay or the network panicked.
@@ -65,16 +65,16 @@ pub enum Failure {
     Panicked {
         /// The seed of the schedule.
         seed: u64,
-        /// What it said.
+        /// The message of the panic.
         message: String,
     },
-    /// Two runs of one schedule were not the same.
+    /// Two runs of the schedule differ.
     #[error("seed {seed}: two runs differ")]
     Differs {
         /// The seed of the schedule.
         seed: u64,
     },
-    /// There is no network.
+    /// The network is invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
@@ -82,17 +82,17 @@ pub enum Failure {
 /// Runs the schedule of a seed to its end.
 ///
 /// # Errors
-/// The first invariant that does not hold; no panic is one of them.
+/// The first violated invariant, or a panic.
 pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
-    caught(seed, || run_schedule(seed, options))
+    catch_panic(seed, || run_schedule(seed, options))
 }
 
-/// What `run` comes to, or that it panicked.
-pub(crate) fn caught(
+/// The result of `run`, with a panic as a failure.
+pub(crate) fn catch_panic(
     seed: u64,
     run: impl FnOnce() -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
-    // Nothing outlasts a run that it could have left half done.
+    // Nothing that a panic could leave inconsistent outlives the run.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -104,12 +104,12 @@ pub(crate) fn caught(
 fn run_schedule(seed: u64, options: Options) -> Result<Outcome, Failure> {
     let schedule = Schedule::draw(seed);
     let mut run = Run::new(&schedule, options)?;
-    let played = run.play();
-    let closed = played.and_then(|()| run.close());
-    match closed {
+    let ran = run.run_events();
+    let finished = ran.and_then(|()| run.finish());
+    match finished {
         Ok(()) => Ok(Outcome {
             digest: run.trace.digest(),
-            tally: run.tally,
+            coverage: run.coverage,
         }),
         Err(violation) => Err(Failure::Violated {
             seed,
@@ -119,26 +119,26 @@ fn run_schedule(seed: u64, options: Options) -> Result<Outcome, Failure> {
     }
 }
 
-/// Two nodes, the relays, the network and a stranger.
+/// Two nodes, the relays, the network and an attacker.
 struct Run<'a> {
     schedule: &'a Schedule,
-    sabotage: Sabotage,
+    mutant: Mutant,
     now: Time,
-    sites: [Site; 2],
-    relays: Vec<RelaySite>,
+    slots: [NodeSlot; 2],
+    relays: Vec<RelaySlot>,
     network: Network,
-    stranger: Stranger,
-    ledger: Ledger,
+    attacker: Attacker,
+    ledger: PacketLedger,
     trace: Trace,
-    tally: Tally,
-    plan: Plan,
+    coverage: Coverage,
+    progress: Progress,
 }
 
-/// What of the schedule is still to come.
-struct Plan {
+/// The position in the schedule, and counters.
+struct Progress {
     incidents: usize,
     attacks: usize,
-    parcels: u64,
+    datagrams: u64,
     deliveries: u64,
 }
 
@@ -146,44 +146,45 @@ impl<'a> Run<'a> {
     fn new(schedule: &'a Schedule, options: Options) -> Result<Self, NetworkError> {
         let mut run = Self {
             schedule,
-            sabotage: options.sabotage,
+            mutant: options.mutant,
             now: Time::ZERO,
-            sites: End::ALL.map(|end| Site::new(end, schedule)),
-            relays: schedule.relayed().map(RelaySite::new).collect(),
+            slots: End::ALL.map(|end| NodeSlot::new(end, schedule)),
+            relays: schedule.relayed_paths().map(RelaySlot::new).collect(),
             network: Network::new(schedule)?,
-            stranger: Stranger::new(schedule.seed),
-            ledger: Ledger::default(),
-            trace: Trace::new(options.words),
-            tally: Tally {
+            attacker: Attacker::new(schedule.seed),
+            ledger: PacketLedger::default(),
+            trace: Trace::new(options.verbose),
+            coverage: Coverage {
                 schedules: 1,
-                ..Tally::default()
+                ..Coverage::default()
             },
-            plan: Plan {
+            progress: Progress {
                 incidents: 0,
                 attacks: 0,
-                parcels: 0,
+                datagrams: 0,
                 deliveries: 0,
             },
         };
-        for spell in &schedule.spells {
-            let entry = Entry::Trouble(spell.from, spell.path.0, &spell.trouble);
-            run.trace.note(spell.span.from, &entry);
+        for interval in &schedule.fault_intervals {
+            let event =
+                TraceEvent::Impairment(interval.from, interval.path.0, &interval.impairment);
+            run.trace.record(interval.span.from, &event);
         }
         Ok(run)
     }
 
-    /// Does everything in order of time; at equal times incidents, arrivals, timers, packets, relays and attacks, in this
-    /// order.
-    fn play(&mut self) -> Result<(), Violation> {
-        while let Some(next) = self.next_at().filter(|at| *at <= self.schedule.end) {
+    /// Processes all events in the order of time; at equal times incidents, arrivals, timers,
+    /// packets, relays and attacks, in this order.
+    fn run_events(&mut self) -> Result<(), Violation> {
+        while let Some(next) = self.deadline().filter(|at| *at <= self.schedule.end) {
             self.now = next.max(self.now);
-            self.befall()?;
-            self.arrive()?;
+            self.apply_incidents()?;
+            self.deliver_datagrams()?;
             for end in End::ALL {
-                if self.site(end).next_at().is_some_and(|at| at <= self.now) {
-                    self.serve(end)?;
+                if self.slot(end).deadline().is_some_and(|at| at <= self.now) {
+                    self.handle_wakeup(end)?;
                 }
-                self.offer(end)?;
+                self.send_app_packet(end)?;
             }
             self.wake_relays()?;
             self.attack()?;
@@ -191,46 +192,46 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn next_at(&self) -> Option<Time> {
-        let incident = self.schedule.incidents.get(self.plan.incidents);
-        let attack = self.schedule.attacks.get(self.plan.attacks);
-        let nodes = self.sites.iter().filter_map(Site::next_at);
-        let relays = self.relays.iter().filter_map(RelaySite::next_at);
-        let apps = self.sites.iter().map(|site| site.next_packet);
+    fn deadline(&self) -> Option<Time> {
+        let incident = self.schedule.incidents.get(self.progress.incidents);
+        let attack = self.schedule.attacks.get(self.progress.attacks);
+        let nodes = self.slots.iter().filter_map(NodeSlot::deadline);
+        let relays = self.relays.iter().filter_map(RelaySlot::deadline);
+        let apps = self.slots.iter().map(|slot| slot.next_packet);
         let rest = [
             incident.map(|(at, _)| *at),
             attack.map(|attack| attack.at),
-            self.network.next_at(),
+            self.network.deadline(),
         ];
         let machines = nodes.chain(relays);
         machines.chain(apps).chain(rest.into_iter().flatten()).min()
     }
 
-    fn site(&mut self, end: End) -> &mut Site {
-        &mut self.sites[end.index()]
+    fn slot(&mut self, end: End) -> &mut NodeSlot {
+        &mut self.slots[end.index()]
     }
 
-    fn befall(&mut self) -> Result<(), Violation> {
+    fn apply_incidents(&mut self) -> Result<(), Violation> {
         let schedule = self.schedule;
-        while let Some((_, incident)) = schedule.incidents.get(self.plan.incidents)
-            && schedule.incidents[self.plan.incidents].0 <= self.now
+        while let Some((_, incident)) = schedule.incidents.get(self.progress.incidents)
+            && schedule.incidents[self.progress.incidents].0 <= self.now
         {
-            self.plan.incidents += 1;
-            self.trace.note(self.now, &Entry::Incident(incident));
-            let (now, sabotage) = (self.now, self.sabotage);
+            self.progress.incidents += 1;
+            self.trace.record(self.now, &TraceEvent::Incident(incident));
+            let (now, mutant) = (self.now, self.mutant);
             match *incident {
                 Incident::Start { end, .. } => {
-                    self.stranger.see_start(Host::Node(end), None);
-                    let site = &mut self.sites[end.index()];
-                    site.start(now, incident, schedule, sabotage, &mut self.tally);
-                    self.tell_rooms(end)?;
+                    self.attacker.observe_restart(Host::Node(end), None);
+                    let slot = &mut self.slots[end.index()];
+                    slot.start(now, incident, schedule, mutant, &mut self.coverage);
+                    self.set_interface_mtus(end)?;
                 }
-                Incident::Adjust(end, settings) => self.adjust(end, settings)?,
-                Incident::Stall(end, until) => self.sites[end.index()].hold(until),
-                Incident::Stop(end) => self.sites[end.index()].stop(&mut self.tally),
+                Incident::Reload(end, settings) => self.reload(end, settings)?,
+                Incident::Stall(end, until) => self.slots[end.index()].stall_until(until),
+                Incident::Stop(end) => self.slots[end.index()].stop(&mut self.coverage),
                 Incident::Move(end, path) => {
-                    self.sites[end.index()].relocate(path);
-                    self.tally.moves += 1;
+                    self.slots[end.index()].change_address(path);
+                    self.coverage.moves += 1;
                 }
                 Incident::StopRelay(path) => self.stop_relay(path),
                 Incident::StartRelay(path) => self.start_relay(path),
@@ -239,159 +240,177 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn arrive(&mut self) -> Result<(), Violation> {
-        let mut passages = Vec::new();
+    fn deliver_datagrams(&mut self) -> Result<(), Violation> {
+        let mut outputs = Vec::new();
         self.network
-            .advance(self.now, &mut self.tally, &mut |passage| {
-                passages.push(passage);
+            .advance(self.now, &mut self.coverage, &mut |output| {
+                outputs.push(output);
             });
-        for passage in passages {
-            match passage {
-                Passage::Arrived(parcel) => self.take(&parcel)?,
-                Passage::Lost(parcel, why) => self.trace.note(self.now, &Entry::Lost(&parcel, why)),
+        for output in outputs {
+            match output {
+                NetworkOutput::Arrived(datagram) => self.deliver_datagram(&datagram)?,
+                NetworkOutput::Lost(datagram, why) => self
+                    .trace
+                    .record(self.now, &TraceEvent::Lost(&datagram, why)),
             }
         }
         Ok(())
     }
 
-    /// Hands a parcel to whoever is at its address.
-    fn take(&mut self, parcel: &Parcel) -> Result<(), Violation> {
-        let end = match parcel.to.host {
+    /// Delivers a datagram to the host at its destination address.
+    fn deliver_datagram(&mut self, datagram: &TestDatagram) -> Result<(), Violation> {
+        let end = match datagram.to.host {
             Host::Node(end) => end,
-            Host::Relay => return self.take_at_relay(parcel),
-            Host::Stranger => return Ok(()),
+            Host::Relay => return self.deliver_to_relay(datagram),
+            Host::Attacker => return Ok(()),
         };
-        if !self.site(end).is_at(parcel.to) {
-            self.tally.unreached += 1;
-            self.trace
-                .note(self.now, &Entry::Lost(parcel, "nobody is there"));
+        if !self.slot(end).is_at(datagram.to) {
+            self.coverage.unreachable += 1;
+            self.trace.record(
+                self.now,
+                &TraceEvent::Lost(datagram, "no host at the address"),
+            );
             return Ok(());
         }
-        self.trace.note(self.now, &Entry::Arrived(parcel));
-        if let Some(stall) = &mut self.sites[end.index()].stall {
-            stall.parcels.push((self.now, parcel.clone()));
+        self.trace.record(self.now, &TraceEvent::Arrived(datagram));
+        if let Some(stall) = &mut self.slots[end.index()].stall {
+            stall.datagrams.push((self.now, datagram.clone()));
             return Ok(());
         }
-        self.hand_over(end, self.now, parcel)
+        self.wake_with_datagram(end, self.now, datagram)
     }
 
-    /// Hands a datagram to a node as if it were `at`.
-    fn hand_over(&mut self, end: End, at: Time, parcel: &Parcel) -> Result<(), Violation> {
+    /// Delivers a datagram to a node as if it were `at`.
+    fn wake_with_datagram(
+        &mut self,
+        end: End,
+        at: Time,
+        datagram: &TestDatagram,
+    ) -> Result<(), Violation> {
         let input = Input::Datagram {
-            path: parcel.to.path,
-            datagram: parcel.bytes.clone(),
+            path: datagram.to.path,
+            datagram: datagram.bytes.clone(),
         };
-        self.wake_at(end, at, Wake::Input(input), Some(parcel))
+        self.wake_at(end, at, Wake::Input(input), Some(datagram))
     }
 
     fn wake(&mut self, end: End, wake: Wake<Input>) -> Result<(), Violation> {
         self.wake_at(end, self.now, wake, None)
     }
 
-    /// Wakes a node as if it were `at`, and does and checks what it says; `parcel` is what it takes, if it takes one.
+    /// Wakes a node as if it were `at`, and checks and performs its outputs; `datagram` is its
+    /// input, if any.
     fn wake_at(
         &mut self,
         end: End,
         at: Time,
         wake: Wake<Input>,
-        parcel: Option<&Parcel>,
+        datagram: Option<&TestDatagram>,
     ) -> Result<(), Violation> {
-        let Some(node) = self.site(end).node.as_mut() else {
+        let Some(node) = self.slot(end).node.as_mut() else {
             return Ok(());
         };
-        let mut said = Vec::new();
-        let woken = node.wake(at, wake, &mut |output| said.push(output));
-        let (held, most_held) = (node.tunnel().buffered(), node.tunnel().capacity());
+        let mut outputs = Vec::new();
+        let woken = node.wake(at, wake, &mut |output| outputs.push(output));
+        let (buffered, capacity) = (node.tunnel().buffered(), node.tunnel().capacity());
         let host = Host::Node(end);
-        woken.map_err(|Stuck(why)| Violation::Stuck { host, why })?;
-        if let Some(parcel) = parcel {
-            self.provoke(parcel, &mut said);
-            self.judge(end, parcel, &said)?;
+        woken.map_err(|StuckDeadline(why)| Violation::StuckDeadline { host, why })?;
+        if let Some(datagram) = datagram {
+            self.mutate_outputs(datagram, &mut outputs);
+            self.check_outputs(end, datagram, &outputs)?;
         }
-        let held = self.sabotage.held(held);
-        self.tally.most_held = self.tally.most_held.max(held);
-        if held > most_held {
-            return Err(Violation::Hoarded { host, held });
+        let buffered = self.mutant.buffered(buffered);
+        self.coverage.max_buffered = self.coverage.max_buffered.max(buffered);
+        if buffered > capacity {
+            return Err(Violation::OverCapacity { host, buffered });
         }
-        for output in said {
-            self.hear(end, output, parcel)?;
+        for output in outputs {
+            self.handle_output(end, output, datagram)?;
         }
-        self.check_sizes(end)
+        self.check_assumed_mtus(end)
     }
 
-    fn hear(&mut self, end: End, output: Output, parcel: Option<&Parcel>) -> Result<(), Violation> {
+    fn handle_output(
+        &mut self,
+        end: End,
+        output: Output,
+        datagram: Option<&TestDatagram>,
+    ) -> Result<(), Violation> {
         match output {
-            Output::Packet(packet) => self.deliver(end, packet)?,
+            Output::Packet(packet) => self.deliver_packet(end, packet)?,
             Output::Datagram { path, datagram } => {
-                let node = self.site(end).node.as_ref();
-                if let Some(to) = node.and_then(|node| node.peer(path)) {
+                let node = self.slot(end).node.as_ref();
+                if let Some(to) = node.and_then(|node| node.peer_address(path)) {
                     self.send(end, to, datagram)?;
                 }
             }
-            Output::Reply { datagram, .. } => {
-                if let Some(parcel) = parcel {
-                    self.reply(end, parcel.source, datagram);
+            Output::Reply {
+                datagram: reply, ..
+            } => {
+                if let Some(datagram) = datagram {
+                    self.reply(end, datagram.source, reply);
                 }
             }
             Output::Authenticated { .. } => {
-                if let Some(parcel) = parcel {
-                    self.follow(end, parcel.source)?;
+                if let Some(datagram) = datagram {
+                    self.learn_address(end, datagram.source)?;
                 }
             }
-            Output::Event(said) => {
-                self.tally.watch.note(&said);
-                let entry = Entry::Said(Host::Node(end), &said);
-                self.trace.note(self.now, &entry);
+            Output::Event(event) => {
+                self.coverage.paths.count_event(&event);
+                let event = TraceEvent::Event(Host::Node(end), &event);
+                self.trace.record(self.now, &event);
             }
             Output::Session(event) | Output::Relay { event, .. } => {
-                let entry = Entry::Said(Host::Node(end), &event);
-                self.trace.note(self.now, &entry);
+                let event = TraceEvent::Event(Host::Node(end), &event);
+                self.trace.record(self.now, &event);
             }
-            Output::PacketTooBig { packet, .. } => self.ledger.refuse(&packet),
+            Output::PacketTooBig { packet, .. } => self.ledger.record_refused(&packet),
             Output::RelayAuthenticated { .. } => {}
         }
         Ok(())
     }
 
-    /// Answers a handshake, which may be an old one: where it came from, or where the configuration says that the peer is.
+    /// Sends the response to an initiation, which may be a replay: to its source, or to the
+    /// configured address.
     fn reply(&mut self, end: End, source: Address, bytes: Bytes) {
-        let node = self.site(end).node.as_ref();
-        if let Some(to) = node.map(|node| node.answer(source)) {
-            self.carry_own(end, to, bytes);
+        let node = self.slot(end).node.as_ref();
+        if let Some(to) = node.map(|node| node.reply_to(source)) {
+            self.send_from_node(end, to, bytes);
         }
     }
 
-    fn follow(&mut self, end: End, source: Address) -> Result<(), Violation> {
-        let is_deaf = self.sabotage == Sabotage::FollowsNobody;
-        let Some(node) = self.site(end).node.as_mut() else {
+    fn learn_address(&mut self, end: End, source: Address) -> Result<(), Violation> {
+        let is_mutant = self.mutant == Mutant::NeverFollows;
+        let Some(node) = self.slot(end).node.as_mut() else {
             return Ok(());
         };
-        let is_known = node.peer(source.path).is_some();
-        if !(is_deaf && is_known) && node.hear(source) {
-            self.tally.followed += u64::from(is_known);
-            let entry = Entry::Followed(Host::Node(end), source);
-            self.trace.note(self.now, &entry);
+        let is_known = node.peer_address(source.path).is_some();
+        if !(is_mutant && is_known) && node.update_peer(source) {
+            self.coverage.learned += u64::from(is_known);
+            let event = TraceEvent::AddressLearned(Host::Node(end), source);
+            self.trace.record(self.now, &event);
             if is_known {
-                self.tell_room(end, source.path, true)?;
+                self.set_interface_mtu(end, source.path, true)?;
             }
         }
         Ok(())
     }
 
-    fn deliver(&mut self, end: End, packet: Bytes) -> Result<(), Violation> {
+    fn deliver_packet(&mut self, end: End, packet: Bytes) -> Result<(), Violation> {
         if self
-            .site(end)
+            .slot(end)
             .node
             .as_ref()
             .is_some_and(|node| node.is_impostor)
         {
-            return Err(Violation::Read { end });
+            return Err(Violation::DeliveredToImpostor { end });
         }
-        self.plan.deliveries += 1;
-        assert!(self.sabotage != Sabotage::Panics, "a node panics");
-        let is_hundredth = self.plan.deliveries.is_multiple_of(100);
-        let packet = match self.sabotage {
-            Sabotage::DeliversForged if is_hundredth => {
+        self.progress.deliveries += 1;
+        assert!(self.mutant != Mutant::Panics, "a node panics");
+        let is_hundredth = self.progress.deliveries.is_multiple_of(100);
+        let packet = match self.mutant {
+            Mutant::DeliversCorrupted if is_hundredth => {
                 let mut changed = packet.to_vec();
                 changed[packet.len() - 1] ^= 1;
                 changed.into()
@@ -399,97 +418,105 @@ impl<'a> Run<'a> {
             _ => packet,
         };
         let id = self.ledger.deliver(self.now, end, &packet)?;
-        self.trace.note(self.now, &Entry::Packet(end, id));
-        if self.sabotage == Sabotage::DeliversTwice && is_hundredth {
+        self.trace
+            .record(self.now, &TraceEvent::PacketDelivered(end, id));
+        if self.mutant == Mutant::DeliversTwice && is_hundredth {
             self.ledger.deliver(self.now, end, &packet)?;
         }
         Ok(())
     }
 
-    /// Sends a datagram of a node, if that may go there.
+    /// Sends a datagram of a node, if its destination is authenticated.
     fn send(&mut self, end: End, to: Address, bytes: Bytes) -> Result<(), Violation> {
-        if !self.site(end).may_send_to(to) {
+        if !self.slot(end).may_send_to(to) {
             let host = Host::Node(end);
-            return Err(Violation::Unproven { host, to });
+            return Err(Violation::UnprovenDestination { host, to });
         }
-        self.carry_own(end, to, bytes);
+        self.send_from_node(end, to, bytes);
         Ok(())
     }
 
-    fn carry_own(&mut self, end: End, to: Address, bytes: Bytes) {
-        let site = self.site(end);
-        let source = site.address(to.path);
-        let is_impostor = site.node.as_ref().is_some_and(|node| node.is_impostor);
-        let truth = if is_impostor && self.sabotage != Sabotage::SharesKeys {
-            Truth::Forged
+    fn send_from_node(&mut self, end: End, to: Address, bytes: Bytes) {
+        let slot = self.slot(end);
+        let source = slot.address(to.path);
+        let is_impostor = slot.node.as_ref().is_some_and(|node| node.is_impostor);
+        let provenance = if is_impostor && self.mutant != Mutant::ImpostorHasKey {
+            Provenance::Forged
         } else {
-            Truth::Genuine
+            Provenance::Genuine
         };
-        self.carry(source, to, truth, bytes);
+        self.transmit(source, to, provenance, bytes);
     }
 
-    fn carry(&mut self, source: Address, to: Address, truth: Truth, bytes: Bytes) {
-        let parcel = self.parcel(source, to, truth, bytes);
-        self.tally.datagrams += 1;
-        self.stranger.overhear(source.host, &parcel);
-        self.trace.note(self.now, &Entry::Sent(&parcel));
-        self.network.send(self.now, parcel, &mut self.tally);
+    fn transmit(&mut self, source: Address, to: Address, provenance: Provenance, bytes: Bytes) {
+        let datagram = self.new_datagram(source, to, provenance, bytes);
+        self.coverage.datagrams += 1;
+        self.attacker.observe_sent(source.host, &datagram);
+        self.trace.record(self.now, &TraceEvent::Sent(&datagram));
+        self.network.send(self.now, datagram, &mut self.coverage);
     }
 
-    fn parcel(&mut self, source: Address, to: Address, truth: Truth, bytes: Bytes) -> Parcel {
-        self.plan.parcels += 1;
-        Parcel {
-            id: self.plan.parcels,
+    fn new_datagram(
+        &mut self,
+        source: Address,
+        to: Address,
+        provenance: Provenance,
+        bytes: Bytes,
+    ) -> TestDatagram {
+        self.progress.datagrams += 1;
+        TestDatagram {
+            id: self.progress.datagrams,
             source,
             to,
-            truth,
+            provenance,
             bytes,
         }
     }
 
-    /// Lets an application send a packet, if it is time.
-    fn offer(&mut self, end: End) -> Result<(), Violation> {
+    /// Sends the next packet of an application, if it is due.
+    fn send_app_packet(&mut self, end: End) -> Result<(), Violation> {
         let (now, app) = (self.now, self.schedule.nodes.apps[end.index()]);
-        let site = &mut self.sites[end.index()];
-        if site.next_packet > now {
+        let slot = &mut self.slots[end.index()];
+        if slot.next_packet > now {
             return Ok(());
         }
-        let (len, gap) = draw_packet(&mut site.packets, app.every, app.longest);
-        site.next_packet = if now < self.schedule.closing {
+        let (len, gap) = draw_packet(&mut slot.packets, app.min_interval, app.max_len);
+        slot.next_packet = if now < self.schedule.last_packet_at {
             now + gap
         } else {
             Time::MAX
         };
-        let Some(node) = &site.node else {
+        let Some(node) = &slot.node else {
             return Ok(());
         };
-        let make = self.ledger.offer(now, end, len, !node.is_impostor);
-        self.trace.note(now, &Entry::Offered(end, make.id));
-        if let Some(stall) = &mut self.sites[end.index()].stall {
-            stall.packets.push(make.bytes());
+        let spec = self.ledger.record_sent(now, end, len, !node.is_impostor);
+        self.trace
+            .record(now, &TraceEvent::PacketSent(end, spec.id));
+        if let Some(stall) = &mut self.slots[end.index()].stall {
+            stall.packets.push(spec.bytes());
             return Ok(());
         }
-        self.wake(end, Wake::Input(Input::Packet(make.bytes())))
+        self.wake(end, Wake::Input(Input::Packet(spec.bytes())))
     }
 
-    /// Counts what is left to count, and checks that all that had to arrive did.
-    fn close(&mut self) -> Result<(), Violation> {
-        self.check_found()?;
-        for site in &mut self.sites {
-            site.stop(&mut self.tally);
+    /// Completes the counts, and checks that all required packets arrived.
+    fn finish(&mut self) -> Result<(), Violation> {
+        self.check_discovered_mtus()?;
+        for slot in &mut self.slots {
+            slot.stop(&mut self.coverage);
         }
-        for site in &mut self.relays {
-            site.stop(&mut self.tally);
+        for slot in &mut self.relays {
+            slot.stop(&mut self.coverage);
         }
-        self.ledger.close(self.schedule, &mut self.tally)
+        self.ledger.close(self.schedule, &mut self.coverage)
     }
 }
 
-/// The length of the next packet, and the time to the one after it; one in four is an ACK.
-fn draw_packet(stream: &mut Stream, every: Duration, longest: u16) -> (u16, Duration) {
-    let room = longest.saturating_sub(packet::LEAST);
-    let further = u16::try_from(stream.below(u64::from(room) + 1)).unwrap_or(0);
+/// The length of the next packet, and the time until the one after it; one in four is an ACK.
+fn draw_packet(stream: &mut Stream, min_interval: Duration, max_len: u16) -> (u16, Duration) {
+    let payload = max_len.saturating_sub(packet::MIN_LEN);
+    let extra = u16::try_from(stream.below(u64::from(payload) + 1)).unwrap_or(0);
     let is_ack = stream.chance(0.25);
-    let len = packet::LEAST + if is_ack { 0 } else { further };
-    (len, every + Duration(stream.below(every.0)))
+    let len = packet::MIN_LEN + if is_ack { 0 } else { extra };
+    (len, min_interval + Duration(stream.below(min_interval.0)))
 }

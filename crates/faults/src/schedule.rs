@@ -1,10 +1,11 @@
-//! What befalls two nodes and the network between them, drawn from one seed.
+//! The schedule of faults of two nodes and the network between them, drawn from one seed.
 
 mod attacks;
-mod lives;
-mod promise;
-mod spells;
+mod delivery_oracle;
+mod fault_intervals;
+mod liveness_windows;
 
+pub use delivery_oracle::{DELIVERY_TIME, RELAY_SETTLING_TIME, settling_time};
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
@@ -12,21 +13,20 @@ use polypath_core::rng::{Seed, Stream};
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::Limits;
 use polypath_session::tunnel::packet_overhead;
-pub use promise::{DELIVERED_WITHIN, JOINED_AFTER, settled_after};
 
+use crate::datagram::End;
 use crate::packet;
-use crate::parcel::End;
 
 /// The MTU of every interface, in bytes.
 pub const INTERFACE_MTU: u16 = 1500;
-/// How long packets are sent after all is settled at the end.
-const ASSURED: Duration = Duration::from_secs(8);
-/// What a relay forwards at least where nothing is lost by it: more than applications and heartbeats take.
-const AMPLE_KBITS: u64 = 10_000;
-/// Rest of the run after the last packet that has to arrive.
-const CLOSING: Duration = Duration::from_millis(100);
+/// The time for which packets are sent after the calm has settled.
+const CALM_TRAFFIC: Duration = Duration::from_secs(8);
+/// The rate limit of a relay that drops nothing: more than applications and heartbeats need.
+const DEFAULT_RELAY_KBITS: u64 = 10_000;
+/// The time after the last packet that has to arrive.
+const TAIL: Duration = Duration::from_millis(100);
 
-/// A span of time; its end is part of it.
+/// An interval of time, including its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its first instant.
@@ -36,212 +36,213 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether they have an instant in common.
+    /// Whether the intervals overlap.
     #[must_use]
-    pub fn meets(&self, other: &Span) -> bool {
+    pub fn overlaps(&self, other: &Span) -> bool {
         self.from <= other.until && other.from <= self.until
     }
 
-    /// Whether `at` lies in it.
+    /// Whether it contains `at`.
     #[must_use]
     pub fn contains(&self, at: Time) -> bool {
         self.from <= at && at <= self.until
     }
 }
 
-/// A path while nothing is wrong with it.
+/// The parameters of a path without faults.
 #[derive(Clone, Copy, Debug)]
 pub struct PathPlan {
-    /// Kilobits per second in each direction.
+    /// The rate in each direction, in kilobits per second.
     pub kbits: u64,
-    /// Milliseconds of delay in each direction.
+    /// The delay in each direction, in milliseconds.
     pub delay_ms: u64,
-    /// Further delay of what each end sends.
-    pub lag: [Duration; 2],
-    /// The end that learns where its peer is; both know where neither does.
+    /// The additional delay of the datagrams of each node.
+    pub extra_delay: [Duration; 2],
+    /// The node that learns its peer's address; both are configured if absent.
     pub learner: Option<End>,
-    /// Whether it goes by a relay: each hop is like this, both nodes know where the relay is, and it learns where they are.
-    pub by_relay: bool,
-    /// What its relay forwards of each node, in kilobits per second.
+    /// Whether it uses a relay: each hop has these parameters, both nodes know the address of the
+    /// relay, and the relay learns theirs.
+    pub is_relayed: bool,
+    /// The rate limit of its relay for each node, in kilobits per second.
     pub relay_kbits: u64,
-    /// The longest IP packet that crosses it, in bytes; what is longer is lost without a word.
+    /// The MTU in bytes; longer IP packets are lost silently.
     pub mtu: u16,
 }
 
 impl PathPlan {
-    /// The longest packet of an application that leaves in an IP packet of `mtu` bytes.
+    /// The longest packet of an application for an outer IP packet of `mtu` bytes.
     #[must_use]
-    pub fn packet_in(&self, mtu: u16) -> u16 {
-        let over = OVER_IPV4 as usize + packet_overhead(self.by_relay);
+    pub fn max_packet(&self, mtu: u16) -> u16 {
+        let over = OVER_IPV4 as usize + packet_overhead(self.is_relayed);
         mtu.saturating_sub(u16::try_from(over).unwrap_or(u16::MAX))
     }
 
-    /// Whether it carries less than the interfaces let through.
+    /// Whether its MTU is less than that of the interfaces.
     #[must_use]
     pub fn is_narrow(&self) -> bool {
         self.mtu < INTERFACE_MTU
     }
 }
 
-/// What both nodes and their applications are like.
+/// The parameters of the nodes and their applications.
 #[derive(Clone, Debug)]
 pub struct NodesPlan {
-    /// What each node starts with.
+    /// The initial settings of each node.
     pub settings: [Settings; 2],
-    /// How many packets are remembered to recognise copies.
+    /// The size of the duplicate window, in packets.
     pub window: u32,
-    /// When both renew their keys.
+    /// The lifetime of keys at both nodes.
     pub limits: Limits,
     /// The applications of both nodes.
     pub apps: [App; 2],
 }
 
-/// What of a node's file a reload may change.
+/// The settings that a reload may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Its policy.
     pub policy: PolicyConfig,
-    /// How it watches its paths, if it does.
+    /// The configuration of path liveness, if it is enabled.
     pub liveness: Option<LivenessConfig>,
 }
 
-/// An application: packets at intervals, from once to twice `every`.
+/// An application that sends at random intervals from `min_interval` to twice that.
 #[derive(Clone, Copy, Debug)]
 pub struct App {
-    /// The least interval.
-    pub every: Duration,
-    /// The greatest length of a packet, in bytes.
-    pub longest: u16,
+    /// The minimum interval.
+    pub min_interval: Duration,
+    /// The maximum length of a packet, in bytes.
+    pub max_len: u16,
 }
 
-/// What is wrong with a direction of a path.
+/// An impairment of a direction of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Trouble {
+pub enum Impairment {
     /// Nothing arrives.
     Down,
-    /// This share is lost.
+    /// This fraction is lost.
     Loss(f64),
-    /// This share arrives changed.
+    /// This fraction is corrupted.
     Corruption(f64),
-    /// This share arrives more than once.
+    /// This fraction is duplicated.
     Duplication(f64),
-    /// This share arrives later, by up to so much.
+    /// This fraction is delayed by up to this time.
     Reordering(f64, Duration),
-    /// IP packets that are longer than so many bytes are lost.
-    Narrow(u16),
+    /// The MTU is reduced to this number of bytes.
+    ReducedMtu(u16),
 }
 
-/// Trouble for a time.
+/// An impairment of a path for an interval of time.
 #[derive(Clone, Copy, Debug)]
-pub struct Spell {
+pub struct FaultInterval {
     /// The path.
     pub path: PathId,
-    /// Whose datagrams it befalls; those of both ends if absent.
+    /// The node whose datagrams are affected; both if absent.
     pub from: Option<End>,
-    /// When.
+    /// The interval.
     pub span: Span,
-    /// What.
-    pub trouble: Trouble,
+    /// The impairment.
+    pub impairment: Impairment,
 }
 
-/// What befalls a node.
+/// An incident at a node or a relay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incident {
-    /// It ends without a word.
+    /// The node crashes.
     Stop(End),
-    /// It starts anew and knows nothing.
+    /// The node starts without any state.
     Start {
-        /// Which node.
+        /// The node.
         end: End,
-        /// What it reads on its wall clock, in nanoseconds since 1970.
-        wall: u64,
-        /// Whether the clock shows less than the node has shown its peer before.
-        is_behind: bool,
-        /// Whether somebody else comes up in its place, with another key.
+        /// Its wall clock, in nanoseconds since 1970.
+        wall_clock: u64,
+        /// Whether the wall clock is behind the latest timestamp sent to the peer.
+        is_clock_behind: bool,
+        /// Whether an impostor with another key starts in its place.
         is_impostor: bool,
     },
-    /// It reads its file again.
-    Adjust(End, Settings),
-    /// It is not served until then, and catches up.
+    /// The node reloads its configuration.
+    Reload(End, Settings),
+    /// The driver of the node stalls until then, and catches up.
     Stall(End, Time),
-    /// It gets another address on a path.
+    /// The address of the node on a path changes.
     Move(End, PathId),
-    /// The relay of a path ends without a word.
+    /// The relay of a path crashes.
     StopRelay(PathId),
-    /// The relay of a path starts, and knows nothing of before.
+    /// The relay of a path starts without any state.
     StartRelay(PathId),
 }
 
-/// What a stranger sends.
+/// The kind of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ruse {
-    /// Random bytes of any length, often with the type of a datagram and its length.
+pub enum AttackKind {
+    /// Random bytes, often with the type and length of a datagram.
     Junk,
-    /// A datagram that the node has taken before.
+    /// A replay of a datagram that the node has accepted.
     Replay,
-    /// A handshake that it has taken before it started anew.
+    /// A replay of an initiation that the node accepted before its restart.
     OldHandshake,
-    /// One that it has taken, on another path.
+    /// A replay on another path.
     OtherPath,
-    /// A node's own datagram, back to it.
+    /// A reflection of the node's own datagram.
     Reflection,
-    /// A part of a datagram that was on its way.
+    /// A truncated datagram.
     Truncated,
-    /// A datagram that was on its way, with bits changed.
+    /// A datagram with flipped bits.
     Flipped,
-    /// A datagram that was on its way, with bytes added.
+    /// A datagram with appended bytes.
     Extended,
-    /// A handshake by somebody who knows the node's public key, and has another one than its peer.
+    /// An initiation with an unknown static key and a valid MAC.
     WrongKey,
-    /// A handshake by somebody who takes the node for another.
+    /// An initiation for another node, with an invalid MAC.
     WrongTarget,
 }
 
-impl Ruse {
-    /// All of them.
-    pub const ALL: [Ruse; 10] = [
-        Ruse::Junk,
-        Ruse::Replay,
-        Ruse::OldHandshake,
-        Ruse::OtherPath,
-        Ruse::Reflection,
-        Ruse::Truncated,
-        Ruse::Flipped,
-        Ruse::Extended,
-        Ruse::WrongKey,
-        Ruse::WrongTarget,
+impl AttackKind {
+    /// All kinds.
+    pub const ALL: [AttackKind; 10] = [
+        AttackKind::Junk,
+        AttackKind::Replay,
+        AttackKind::OldHandshake,
+        AttackKind::OtherPath,
+        AttackKind::Reflection,
+        AttackKind::Truncated,
+        AttackKind::Flipped,
+        AttackKind::Extended,
+        AttackKind::WrongKey,
+        AttackKind::WrongTarget,
     ];
 }
 
-/// A datagram of a stranger.
+/// A datagram sent by an attacker.
 #[derive(Clone, Copy, Debug)]
 pub struct Attack {
-    /// When it arrives.
+    /// The time of its arrival.
     pub at: Time,
-    /// Where.
+    /// The target.
     pub target: End,
-    /// Whether at the relay instead of the node itself, as if it were the node's.
+    /// Whether it is sent to the relay instead, as if by the target.
     pub at_relay: bool,
-    /// On which path.
+    /// The path.
     pub path: PathId,
-    /// What it is.
-    pub ruse: Ruse,
-    /// Whether it says that it comes from the peer's address.
+    /// The kind of attack.
+    pub kind: AttackKind,
+    /// Whether its source address is spoofed to be the peer's.
     pub is_spoofed: bool,
 }
 
-/// A time at which nothing is promised: of one path, or of all.
+/// An interval in which no delivery is required, on one path or on all.
 #[derive(Clone, Copy, Debug)]
 pub struct Disturbance {
     /// The path; all if absent.
     pub path: Option<PathId>,
-    /// When.
+    /// The interval.
     pub span: Span,
-    /// Whether nothing crosses the path then, in one direction at least.
-    pub is_silence: bool,
+    /// Whether it is an outage of at least one direction of the path.
+    pub is_outage: bool,
 }
 
-/// All that befalls two nodes, in the order of time.
+/// The schedule of a run, in the order of time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// The seed.
@@ -250,41 +251,41 @@ pub struct Schedule {
     pub paths: Vec<PathPlan>,
     /// The nodes.
     pub nodes: NodesPlan,
-    /// What befalls the nodes.
+    /// The incidents at nodes and relays.
     pub incidents: Vec<(Time, Incident)>,
-    /// What befalls the paths.
-    pub spells: Vec<Spell>,
-    /// What strangers send.
+    /// The impairments of the paths.
+    pub fault_intervals: Vec<FaultInterval>,
+    /// The datagrams of attackers.
     pub attacks: Vec<Attack>,
-    /// When nothing is promised.
+    /// The intervals in which no delivery is required.
     pub disturbances: Vec<Disturbance>,
-    /// From when on a path lives that carries data, and nothing befalls the nodes.
+    /// The start of the calm: no more incidents, and a path that carries data works.
     pub calm_from: Time,
-    /// When the last packet is sent.
-    pub closing: Time,
-    /// When the run ends.
+    /// The time of the last packet.
+    pub last_packet_at: Time,
+    /// The end of the run.
     pub end: Time,
 }
 
 impl Schedule {
-    /// The schedule of a seed.
+    /// Draws the schedule of a seed.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let seed = Seed(seed);
-        let mut schedule = Self::quiet(seed, &mut seed.stream("faults/nodes"));
+        let mut schedule = Self::without_faults(seed, &mut seed.stream("faults/nodes"));
         let faults = &mut seed.stream("faults/faults");
         let eventful = Duration::from_millis(8_000 + faults.below(32_000));
-        let calm_from = lives::draw(&mut schedule, Time::ZERO + eventful);
+        let calm_from = liveness_windows::draw(&mut schedule, Time::ZERO + eventful);
         schedule.calm_from = calm_from;
-        schedule.closing = calm_from + schedule.settled_after() + ASSURED;
-        schedule.end = schedule.closing + DELIVERED_WITHIN + CLOSING;
-        spells::draw(&mut schedule);
+        schedule.last_packet_at = calm_from + schedule.settling_time() + CALM_TRAFFIC;
+        schedule.end = schedule.last_packet_at + DELIVERY_TIME + TAIL;
+        fault_intervals::draw(&mut schedule);
         attacks::draw(&mut schedule);
         schedule
     }
 
-    /// Nodes and paths to which nothing happens yet.
-    fn quiet(seed: Seed, stream: &mut Stream) -> Self {
+    /// Nodes and paths without faults.
+    fn without_faults(seed: Seed, stream: &mut Stream) -> Self {
         let count = pick(stream, &[1, 2, 2, 2, 3, 4]);
         let is_wide = stream.chance(0.6);
         let path = |stream: &mut Stream| draw_path(stream, is_wide);
@@ -294,39 +295,39 @@ impl Schedule {
             paths,
             nodes: draw_nodes(stream, count),
             incidents: Vec::new(),
-            spells: Vec::new(),
+            fault_intervals: Vec::new(),
             attacks: Vec::new(),
             disturbances: Vec::new(),
             calm_from: Time::ZERO,
-            closing: Time::ZERO,
+            last_packet_at: Time::ZERO,
             end: Time::ZERO,
         }
     }
 
-    /// The paths by their numbers.
+    /// The numbers of the paths.
     pub fn path_ids(&self) -> impl Iterator<Item = PathId> + use<> {
         (0..u8::try_from(self.paths.len()).unwrap_or(u8::MAX)).map(PathId)
     }
 
-    /// The paths that go by a relay.
-    pub fn relayed(&self) -> impl Iterator<Item = PathId> + '_ {
+    /// The paths that use a relay.
+    pub fn relayed_paths(&self) -> impl Iterator<Item = PathId> + '_ {
         self.path_ids()
-            .filter(|path| self.paths[path.index()].by_relay)
+            .filter(|path| self.paths[path.index()].is_relayed)
     }
 
-    /// The longest packet of an application, in bytes: what the narrowest interface lets through.
+    /// The MTU of the TUN devices in bytes, which follows from the path with the largest overhead.
     #[must_use]
     pub fn tun_mtu(&self) -> u16 {
-        let rooms = self.paths.iter().map(|path| path.packet_in(INTERFACE_MTU));
-        rooms.min().unwrap_or(INTERFACE_MTU)
+        let mtus = self.paths.iter().map(|path| path.max_packet(INTERFACE_MTU));
+        mtus.min().unwrap_or(INTERFACE_MTU)
     }
 
-    /// What a node's file says at `at`.
+    /// The settings of a node at `at`.
     #[must_use]
     pub fn settings(&self, of: End, at: Time) -> Settings {
         let before = self.incidents.iter().rev().filter(|(then, _)| *then <= at);
         let mut read = before.filter_map(|(_, incident)| match incident {
-            Incident::Adjust(end, settings) if *end == of => Some(*settings),
+            Incident::Reload(end, settings) if *end == of => Some(*settings),
             _ => None,
         });
         read.next().unwrap_or(self.nodes.settings[of.index()])
@@ -334,16 +335,16 @@ impl Schedule {
 }
 
 fn draw_path(stream: &mut Stream, is_wide: bool) -> PathPlan {
-    let lag = |stream: &mut Stream| Duration::from_micros(stream.below(50_000));
-    let by_relay = stream.chance(0.3);
+    let extra_delay = |stream: &mut Stream| Duration::from_micros(stream.below(50_000));
+    let is_relayed = stream.chance(0.3);
     let learner = pick(stream, &[None, Some(End::A), Some(End::B), Some(End::B)]);
     PathPlan {
         kbits: pick(stream, &[2_000, 5_000, 10_000, 50_000]),
         delay_ms: 1 + stream.below(150),
-        lag: [lag(stream), lag(stream)],
-        learner: learner.filter(|_| !by_relay),
-        by_relay,
-        relay_kbits: AMPLE_KBITS,
+        extra_delay: [extra_delay(stream), extra_delay(stream)],
+        learner: learner.filter(|_| !is_relayed),
+        is_relayed,
+        relay_kbits: DEFAULT_RELAY_KBITS,
         mtu: if is_wide {
             INTERFACE_MTU
         } else {
@@ -352,7 +353,7 @@ fn draw_path(stream: &mut Stream, is_wide: bool) -> PathPlan {
     }
 }
 
-/// Most nodes watch their paths, as they do unless their file says otherwise.
+/// Most nodes monitor the liveness of their paths, as by default.
 fn draw_nodes(stream: &mut Stream, paths: u64) -> NodesPlan {
     let named = u8::try_from(stream.below(paths)).unwrap_or(0);
     let policy = draw_policy(stream, named);
@@ -396,8 +397,8 @@ fn draw_limits(stream: &mut Stream) -> Limits {
 
 fn draw_app(stream: &mut Stream) -> App {
     App {
-        every: Duration::from_millis(pick(stream, &[25, 40, 80, 150, 400])),
-        longest: pick(stream, &[packet::LEAST, 200, 600, 1_350]),
+        min_interval: Duration::from_millis(pick(stream, &[25, 40, 80, 150, 400])),
+        max_len: pick(stream, &[packet::MIN_LEN, 200, 600, 1_350]),
     }
 }
 

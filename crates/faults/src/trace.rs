@@ -1,43 +1,43 @@
-//! The record of a run: a digest of all that happened, and its words where somebody reads them.
+//! The trace of a run: a digest of all events, and their text in verbose runs.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use polypath_core::time::Time;
 
-use crate::parcel::{Address, End, Host, Parcel, Truth};
-use crate::schedule::{Incident, Trouble};
+use crate::datagram::{Address, End, Host, Provenance, TestDatagram};
+use crate::schedule::{Impairment, Incident};
 
-/// Something that happened.
+/// An event of the run.
 #[derive(Debug)]
-pub enum Entry<'a> {
-    /// A datagram leaves a node or a stranger.
-    Sent(&'a Parcel),
-    /// A datagram comes to a node.
-    Arrived(&'a Parcel),
+pub enum TraceEvent<'a> {
+    /// A node or an attacker sent a datagram.
+    Sent(&'a TestDatagram),
+    /// A datagram arrived at a node.
+    Arrived(&'a TestDatagram),
     /// The network lost a datagram.
-    Lost(&'a Parcel, &'static str),
-    /// A node dropped the datagram that it took.
+    Lost(&'a TestDatagram, &'static str),
+    /// A node rejected a datagram.
     Rejected(Host, &'static str),
-    /// A node gave a packet to its applications.
-    Packet(End, u64),
+    /// A node delivered a packet to its applications.
+    PacketDelivered(End, u64),
     /// An application sent a packet.
-    Offered(End, u64),
-    /// Something befell a node.
+    PacketSent(End, u64),
+    /// An incident of the schedule.
     Incident(&'a Incident),
-    /// What a node's session or endpoint said; only for readers.
-    Said(Host, &'a dyn fmt::Debug),
-    /// A node follows its peer to another address, or a relay a node.
-    Followed(Host, Address),
-    /// The network's trouble begins.
-    Trouble(Option<End>, u8, &'a Trouble),
+    /// An event of a node, which the digest does not cover.
+    Event(Host, &'a dyn fmt::Debug),
+    /// A node learned a new address of its peer, or a relay one of a node.
+    AddressLearned(Host, Address),
+    /// A fault interval of the network begins.
+    Impairment(Option<End>, u8, &'a Impairment),
 }
 
-/// The record.
+/// The trace.
 #[derive(Debug)]
 pub struct Trace {
     digest: Fnv,
-    words: bool,
+    verbose: bool,
 }
 
 #[derive(Debug)]
@@ -56,98 +56,100 @@ impl Hasher for Fnv {
 }
 
 impl Trace {
-    /// An empty record; with `words` it is printed on standard output as well.
+    /// An empty trace; a `verbose` one is printed to standard output as well.
     #[must_use]
-    pub fn new(words: bool) -> Self {
+    pub fn new(verbose: bool) -> Self {
         Self {
             digest: Fnv(0xcbf2_9ce4_8422_2325),
-            words,
+            verbose,
         }
     }
 
-    /// A number that two runs have in common only if the same happened in both at the same times.
+    /// The digest, which two runs share only if the same events happened at the same times.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest.finish()
     }
 
-    /// Notes what happened at `at`.
-    pub fn note(&mut self, at: Time, entry: &Entry<'_>) {
+    /// Records an event at `at`.
+    pub fn record(&mut self, at: Time, event: &TraceEvent<'_>) {
         at.hash(&mut self.digest);
-        entry.mix(&mut self.digest);
-        if self.words {
+        event.hash_into(&mut self.digest);
+        if self.verbose {
             use std::io::Write;
-            // Whoever closes the pipe has read enough.
-            let _ = writeln!(std::io::stdout().lock(), "{at} {entry}");
+            // A reader that closes the pipe is done.
+            let _ = writeln!(std::io::stdout().lock(), "{at} {event}");
         }
     }
 }
 
-impl Entry<'_> {
-    fn mix(&self, digest: &mut Fnv) {
+impl TraceEvent<'_> {
+    fn hash_into(&self, digest: &mut Fnv) {
         match self {
-            Self::Sent(parcel) => {
-                parcel.id.hash(digest);
-                parcel.to.hash(digest);
-                // The tag at its end depends on all that is in it.
-                let tail = parcel.bytes.len().saturating_sub(16);
-                parcel.bytes[tail..].hash(digest);
+            Self::Sent(datagram) => {
+                datagram.id.hash(digest);
+                datagram.to.hash(digest);
+                // The authentication tag at its end covers the whole datagram.
+                let tail = datagram.bytes.len().saturating_sub(16);
+                datagram.bytes[tail..].hash(digest);
             }
-            Self::Arrived(parcel) | Self::Lost(parcel, _) => parcel.id.hash(digest),
+            Self::Arrived(datagram) | Self::Lost(datagram, _) => datagram.id.hash(digest),
             Self::Rejected(host, reason) => (host, reason).hash(digest),
-            Self::Packet(end, id) | Self::Offered(end, id) => (end, id).hash(digest),
-            Self::Followed(host, to) => (host, to).hash(digest),
-            Self::Incident(_) | Self::Said(..) | Self::Trouble(..) => {}
+            Self::PacketDelivered(end, id) | Self::PacketSent(end, id) => (end, id).hash(digest),
+            Self::AddressLearned(host, to) => (host, to).hash(digest),
+            Self::Incident(_) | Self::Event(..) | Self::Impairment(..) => {}
         }
     }
 }
 
-impl fmt::Display for Entry<'_> {
+impl fmt::Display for TraceEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sent(parcel) => write!(f, "sent     {}", Words(parcel)),
-            Self::Arrived(parcel) => write!(f, "arrived  {}", Words(parcel)),
-            Self::Lost(parcel, why) => write!(f, "lost     {}: {why}", Words(parcel)),
+            Self::Sent(datagram) => write!(f, "sent     {}", Describe(datagram)),
+            Self::Arrived(datagram) => write!(f, "arrived  {}", Describe(datagram)),
+            Self::Lost(datagram, why) => write!(f, "lost     {}: {why}", Describe(datagram)),
             Self::Rejected(host, reason) => write!(f, "rejected {}: {reason}", host.name()),
-            Self::Packet(end, id) => write!(f, "packet   {id} is delivered at {}", end.name()),
-            Self::Offered(end, id) => write!(f, "packet   {id} is offered at {}", end.name()),
+            Self::PacketDelivered(end, id) => {
+                write!(f, "packet   {id} is delivered at {}", end.name())
+            }
+            Self::PacketSent(end, id) => write!(f, "packet   {id} is sent at {}", end.name()),
             Self::Incident(incident) => write!(f, "incident {incident:?}"),
-            Self::Said(host, said) => write!(f, "said     {}: {said:?}", host.name()),
-            Self::Followed(host, to) => write!(f, "followed {}: to {to}", host.name()),
-            Self::Trouble(from, path, trouble) => {
-                let from = from.map_or("both ends", End::name);
-                write!(f, "trouble  on path {path} from {from}: {trouble:?}")
+            Self::Event(host, event) => write!(f, "event    {}: {event:?}", host.name()),
+            Self::AddressLearned(host, to) => write!(f, "learned  {}: {to}", host.name()),
+            Self::Impairment(from, path, impairment) => {
+                let from = from.map_or("both nodes", End::name);
+                write!(f, "fault    on path {path} from {from}: {impairment:?}")
             }
         }
     }
 }
 
-struct Words<'a>(&'a Parcel);
+struct Describe<'a>(&'a TestDatagram);
 
-impl fmt::Display for Words<'_> {
+impl fmt::Display for Describe<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parcel {
+        let TestDatagram {
             id,
             source,
             to,
-            truth,
+            provenance,
             bytes,
         } = self.0;
         let kind = match bytes.first() {
             Some(1) => "initiation",
             Some(2) => "response",
             Some(3) => "transport",
-            _ => "junk",
+            _ => "other",
         };
-        let truth = match truth {
-            Truth::Genuine => "",
-            Truth::Changed => ", changed",
-            Truth::Old => ", of an earlier run",
-            Truth::Forged => ", forged",
+        let provenance = match provenance {
+            Provenance::Genuine => "",
+            Provenance::Modified => ", modified",
+            Provenance::PreviousInstance => ", of an earlier instance",
+            Provenance::Forged => ", forged",
         };
         write!(
             f,
-            "#{id} {source} > {to}, {kind} of {} B{truth}",
+            "#{id} {source} > {to}, {kind} of {} B{provenance}",
             bytes.len()
         )
     }

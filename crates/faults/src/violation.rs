@@ -1,118 +1,118 @@
-//! What must not happen.
+//! Violations of the invariants.
 
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
-use crate::parcel::{Address, End, Host};
-use crate::schedule::DELIVERED_WITHIN;
+use crate::datagram::{Address, End, Host};
+use crate::schedule::DELIVERY_TIME;
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A packet was delivered more than once.
-    #[error("packet {id} was delivered twice at {end}", end = end.name())]
-    Twice {
-        /// Where.
+    #[error("{end} delivered packet {id} twice", end = end.name())]
+    DuplicateDelivery {
+        /// The receiving node.
         end: End,
         /// The packet.
         id: u64,
     },
     /// A packet was delivered that the peer's applications did not send.
-    #[error("a packet was delivered at {end} that nobody sent to there", end = end.name())]
-    Forged {
-        /// Where.
+    #[error("{end} delivered a packet that its peer did not send", end = end.name())]
+    ForgedDelivery {
+        /// The receiving node.
         end: End,
     },
-    /// Somebody with another key read a packet.
-    #[error("a packet was delivered to an impostor in the place of {end}", end = end.name())]
-    Read {
-        /// Whose place it has.
+    /// An impostor with another key received a packet.
+    #[error("a packet was delivered to an impostor of {end}", end = end.name())]
+    DeliveredToImpostor {
+        /// The node that it replaces.
         end: End,
     },
-    /// A packet did not arrive though a path had lived long enough.
+    /// A packet did not arrive although a path had worked for long enough.
     #[error(
-        "packet {id} of {len} B to {end}, sent at {sent}, did not arrive, though a path had lived for {settled:.0} s before it \
-         and {within:.0} s after",
+        "packet {id} of {len} B to {end}, sent at {sent}, did not arrive, although a path worked for {settled:.0} s before and \
+         {within:.0} s after it",
         end = end.name(),
         settled = settled.as_secs_f64(),
-        within = DELIVERED_WITHIN.as_secs_f64()
+        within = DELIVERY_TIME.as_secs_f64()
     )]
     Missing {
-        /// Where it should have arrived.
+        /// The receiving node.
         end: End,
         /// The packet.
         id: u64,
         /// Its length in bytes.
         len: u16,
-        /// When it was sent.
+        /// The time at which it was sent.
         sent: Time,
-        /// How long a path had lived by then at least.
+        /// The least time for which a path had worked by then.
         settled: Duration,
     },
-    /// A node or a relay did something because of a datagram that was forged, changed or taken before.
-    #[error("{host} acted on datagram #{id}, which is forged, changed or taken before", host = host.name())]
-    Acted {
-        /// Who did.
+    /// A forged, modified or replayed datagram had an effect on a node or a relay.
+    #[error("{host} acted on datagram #{id}, which is forged, modified or replayed", host = host.name())]
+    ActedOnForgery {
+        /// The node or relay.
         host: Host,
         /// The datagram.
         id: u64,
     },
-    /// A node or a relay sent to an address that is neither configured nor has proved a key.
-    #[error("{host} sent to {to}, which has not proved its key", host = host.name())]
-    Unproven {
-        /// Who did.
+    /// A node or a relay sent to an address that is neither configured nor authenticated.
+    #[error("{host} sent to {to}, which is not authenticated", host = host.name())]
+    UnprovenDestination {
+        /// The node or relay.
         host: Host,
-        /// Where it sent.
+        /// The destination.
         to: Address,
     },
-    /// A relay sent on more than came.
-    #[error("a relay sent on {sent} B for the {came} B of datagram #{id}")]
+    /// A relay forwarded more bytes than it received.
+    #[error("a relay forwarded {sent} B for the {received} B of datagram #{id}")]
     Amplified {
         /// The datagram.
         id: u64,
         /// Its length in bytes.
-        came: usize,
-        /// Length of what was sent on.
+        received: usize,
+        /// The length of the forwarded datagrams in bytes.
         sent: usize,
     },
-    /// A node or a relay holds more than it may.
-    #[error("{host} holds {held} things, more than it may", host = host.name())]
-    Hoarded {
-        /// Who does.
+    /// A node or a relay exceeds its capacity.
+    #[error("{host} buffers {buffered} items, more than its capacity", host = host.name())]
+    OverCapacity {
+        /// The node or relay.
         host: Host,
-        /// How much.
-        held: usize,
+        /// The number of buffered items.
+        buffered: usize,
     },
-    /// A node takes packets to cross a path that do not.
-    #[error("{end} takes packets of {found} B to cross path {path}, which carries at most {longest} B", end = end.name(), path = path.0)]
-    Oversized {
-        /// Which node.
+    /// A node assumes a path MTU larger than the real one.
+    #[error("{end} assumes an MTU of {found} B for path {path}, which carries at most {longest} B", end = end.name(), path = path.0)]
+    MtuTooLarge {
+        /// The node.
         end: End,
         /// The path.
         path: PathId,
-        /// The length that it found, in bytes.
+        /// The discovered MTU in bytes.
         found: u16,
-        /// The longest that crosses, in bytes.
+        /// The longest packet that the path carries, in bytes.
         longest: u16,
     },
-    /// A node did not find out how long packets cross a path.
-    #[error("{end} found {found:?} B for path {path}, which carries {longest} B", end = end.name(), path = path.0)]
-    Unsized {
-        /// Which node.
+    /// A node did not discover the MTU of a path.
+    #[error("{end} discovered an MTU of {found:?} B for path {path}, which carries {longest} B", end = end.name(), path = path.0)]
+    MtuNotFound {
+        /// The node.
         end: End,
         /// The path.
         path: PathId,
-        /// The length that it found, in bytes.
+        /// The discovered MTU in bytes.
         found: Option<u16>,
-        /// The longest that crosses, in bytes.
+        /// The longest packet that the path carries, in bytes.
         longest: u16,
     },
-    /// The deadline of a node or a relay did not move on.
-    #[error("the deadline of {host} does not move on: {why}", host = host.name())]
-    Stuck {
-        /// Whose.
+    /// The deadline of a node or a relay did not advance.
+    #[error("the deadline of {host} does not advance: {why}", host = host.name())]
+    StuckDeadline {
+        /// The node or relay.
         host: Host,
-        /// What the deadline is for.
+        /// The reason for the deadline.
         why: &'static str,
     },
 }

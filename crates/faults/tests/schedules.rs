@@ -1,72 +1,73 @@
-//! The reduced form of `make faults`, and that what it asserts can fail.
+//! A short run of `make faults`, and tests that each invariant can be violated.
 
-use polypath_faults::parcel::Host;
-use polypath_faults::sabotage::Sabotage;
-use polypath_faults::schedule::Ruse;
+use polypath_faults::datagram::Host;
+use polypath_faults::mutants::Mutant;
+use polypath_faults::schedule::AttackKind;
 use polypath_faults::violation::Violation;
 use polypath_faults::{Failure, Options, run, run_many};
 use polypath_session::event::Reject;
 use polypath_session::relay::Undelivered;
 
-/// Schedules of the reduced form.
+/// Schedules of the short run.
 const REDUCED: u64 = 200;
-/// Schedules within which a broken node is found out.
+/// Schedules within which each mutant is detected.
 const TRIES: u64 = 40;
 
 #[test]
-fn what_must_hold_holds_and_everything_is_exercised() {
-    let tally = run_many(0..REDUCED, Options::default(), &|_| {});
-    let tally = tally.unwrap_or_else(|failures| panic!("{failures:#?}"));
-    assert_eq!(tally.schedules, REDUCED);
+fn all_invariants_hold_and_all_faults_are_exercised() {
+    let coverage = run_many(0..REDUCED, Options::default(), &|_| {});
+    let coverage = coverage.unwrap_or_else(|failures| panic!("{failures:#?}"));
+    assert_eq!(coverage.schedules, REDUCED);
     let exercised = [
-        tally.promised / REDUCED,
-        tally.downs,
-        tally.losses,
-        tally.corruptions,
-        tally.duplications,
-        tally.reorderings,
-        tally.unreached,
-        tally.restarts,
-        tally.clocks_behind,
-        tally.impostors,
-        tally.moves,
-        tally.followed,
-        tally.handshakes / REDUCED,
-        tally.relay_restarts,
-        tally.relayed / REDUCED,
-        tally.joins / REDUCED,
+        coverage.required / REDUCED,
+        coverage.outage_losses,
+        coverage.losses,
+        coverage.corruptions,
+        coverage.duplications,
+        coverage.reorderings,
+        coverage.unreachable,
+        coverage.restarts,
+        coverage.clocks_behind,
+        coverage.impostors,
+        coverage.moves,
+        coverage.learned,
+        coverage.handshakes / REDUCED,
+        coverage.relay_restarts,
+        coverage.forwarded / REDUCED,
+        coverage.relay_handshakes / REDUCED,
     ];
-    let watch = tally.watch.clone().counts().map(|count| *count);
-    assert!(watch.iter().all(|count| *count > 0), "{tally}");
-    assert!(exercised.iter().all(|count| *count > 0), "{tally}");
-    assert_eq!(tally.overflows, 0, "the network itself loses nothing");
-    assert_eq!(tally.ruses.len(), Ruse::ALL.len(), "{tally}");
+    let watch = coverage.paths.clone().counts().map(|count| *count);
+    assert!(watch.iter().all(|count| *count > 0), "{coverage}");
+    assert!(exercised.iter().all(|count| *count > 0), "{coverage}");
+    assert_eq!(coverage.overflows, 0, "no queue of the network overflows");
+    assert_eq!(coverage.attacks.len(), AttackKind::ALL.len(), "{coverage}");
     for reason in Reject::ALL {
-        let is_exercised = tally.rejected.contains_key(reason);
-        // Datagrams come on paths that there are, an authentic one is a frame, and none is held back for 2048 others.
+        let is_exercised = coverage.rejected.contains_key(reason);
+        // Datagrams arrive on existing paths, authentic ones contain frames, and none is delayed by
+        // 2048 others.
         let is_possible = !matches!(
             reason,
             Reject::UnknownPath | Reject::Malformed | Reject::BehindWindow
         );
-        assert_eq!(is_exercised, is_possible, "{}: {tally}", reason.name());
+        assert_eq!(is_exercised, is_possible, "{}: {coverage}", reason.name());
     }
     for reason in Undelivered::ALL {
-        assert!(tally.undelivered.contains_key(&reason), "{tally}");
+        assert!(coverage.not_forwarded.contains_key(&reason), "{coverage}");
     }
 }
 
 #[test]
-fn a_seed_gives_the_same_run_and_another_seed_another() {
+fn runs_are_reproducible_and_depend_on_the_seed() {
     let outcome = |seed| run(seed, Options::default()).unwrap();
     assert_eq!(outcome(3), outcome(3));
     assert_ne!(outcome(3).digest, outcome(4).digest);
 }
 
 #[test]
-fn a_node_that_panics_is_a_failure_of_its_seed() {
-    let sabotage = Sabotage::Panics;
+fn a_panic_is_reported_with_its_seed() {
+    let mutant = Mutant::Panics;
     let options = Options {
-        sabotage,
+        mutant,
         ..Options::default()
     };
     let failures = run_many(5..6, options, &|_| {}).unwrap_err();
@@ -76,10 +77,10 @@ fn a_node_that_panics_is_a_failure_of_its_seed() {
     assert_eq!(failure.to_string(), "seed 5: panicked: a node panics");
 }
 
-/// The first violation that a broken node brings about.
-fn violation(sabotage: Sabotage) -> Violation {
+/// The first violation that a mutant causes.
+fn violation(mutant: Mutant) -> Violation {
     let options = Options {
-        sabotage,
+        mutant,
         ..Options::default()
     };
     let mut runs = (0..TRIES).map(|seed| run(seed, options));
@@ -87,48 +88,64 @@ fn violation(sabotage: Sabotage) -> Violation {
         Err(Failure::Violated { violation, .. }) => Some(violation),
         _ => None,
     });
-    found.unwrap_or_else(|| panic!("{sabotage:?} is not found out"))
+    found.unwrap_or_else(|| panic!("{mutant:?} is not detected"))
 }
 
 #[test]
-fn broken_nodes_are_found_out() {
+fn every_mutant_is_detected() {
     use Violation::{
-        Acted, Amplified, Forged, Hoarded, Missing, Oversized, Read, Stuck, Twice, Unproven,
-        Unsized,
+        ActedOnForgery, Amplified, DeliveredToImpostor, DuplicateDelivery, ForgedDelivery, Missing,
+        MtuNotFound, MtuTooLarge, OverCapacity, StuckDeadline, UnprovenDestination,
     };
-    let found = |sabotage, is_expected: fn(&Violation) -> bool| {
-        let violation = violation(sabotage);
-        assert!(is_expected(&violation), "{sabotage:?}: {violation}");
+    let detected = |mutant, is_expected: fn(&Violation) -> bool| {
+        let violation = violation(mutant);
+        assert!(is_expected(&violation), "{mutant:?}: {violation}");
     };
-    found(Sabotage::DeliversTwice, |v| matches!(v, Twice { .. }));
-    found(Sabotage::DeliversForged, |v| matches!(v, Forged { .. }));
-    found(Sabotage::AnswersStrangers, |v| matches!(v, Unproven { .. }));
-    found(Sabotage::ActsOnForgeries, |v| matches!(v, Acted { .. }));
-    found(Sabotage::SharesKeys, |v| {
-        matches!(v, Forged { .. } | Read { .. })
+    detected(Mutant::DeliversTwice, |v| {
+        matches!(v, DuplicateDelivery { .. })
     });
-    found(Sabotage::Oversleeps, |v| matches!(v, Stuck { .. }));
-    found(Sabotage::FollowsAnybody, |v| matches!(v, Unproven { .. }));
-    found(Sabotage::BelievesHandshakes, |v| matches!(v, Acted { .. }));
-    found(Sabotage::HidesRestart, |v| matches!(v, Missing { .. }));
-    found(Sabotage::FollowsNobody, |v| matches!(v, Missing { .. }));
-    found(Sabotage::IgnoresSilence, |v| matches!(v, Missing { .. }));
-    found(Sabotage::AsksForNoSize, |v| matches!(v, Unsized { .. }));
-    found(Sabotage::Exaggerates, |v| matches!(v, Oversized { .. }));
+    detected(Mutant::DeliversCorrupted, |v| {
+        matches!(v, ForgedDelivery { .. })
+    });
+    detected(Mutant::RepliesToRejected, |v| {
+        matches!(v, UnprovenDestination { .. })
+    });
+    detected(Mutant::SendsOnRejected, |v| {
+        matches!(v, ActedOnForgery { .. })
+    });
+    detected(Mutant::ImpostorHasKey, |v| {
+        matches!(v, ForgedDelivery { .. } | DeliveredToImpostor { .. })
+    });
+    detected(Mutant::IgnoresDeadline, |v| {
+        matches!(v, StuckDeadline { .. })
+    });
+    detected(Mutant::LearnsUnauthenticated, |v| {
+        matches!(v, UnprovenDestination { .. })
+    });
+    detected(Mutant::LearnsFromInitiation, |v| {
+        matches!(v, ActedOnForgery { .. })
+    });
+    detected(Mutant::ReusesInstance, |v| matches!(v, Missing { .. }));
+    detected(Mutant::NeverFollows, |v| matches!(v, Missing { .. }));
+    detected(Mutant::IgnoresLiveness, |v| matches!(v, Missing { .. }));
+    detected(Mutant::NoMtuDiscovery, |v| matches!(v, MtuNotFound { .. }));
+    detected(Mutant::OverstatesMtu, |v| matches!(v, MtuTooLarge { .. }));
     let at_relay = |v: &Violation| {
         matches!(
             v,
-            Acted {
+            ActedOnForgery {
                 host: Host::Relay,
                 ..
             }
         )
     };
-    found(Sabotage::RelaysUnopened, at_relay);
-    found(Sabotage::RelayAnswersStrangers, |v| {
+    detected(Mutant::RelaysUnauthenticated, at_relay);
+    detected(Mutant::RelayRepliesToRejected, |v| {
         let host = Host::Relay;
-        matches!(v, Acted { host: h, .. } | Unproven { host: h, .. } if *h == host)
+        matches!(v, ActedOnForgery { host: h, .. } | UnprovenDestination { host: h, .. } if *h == host)
     });
-    found(Sabotage::RelaysTwice, |v| matches!(v, Amplified { .. }));
-    found(Sabotage::Hoards, |v| matches!(v, Hoarded { .. }));
+    detected(Mutant::RelaysTwice, |v| matches!(v, Amplified { .. }));
+    detected(Mutant::OverstatesMemory, |v| {
+        matches!(v, OverCapacity { .. })
+    });
 }

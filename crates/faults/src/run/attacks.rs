@@ -1,49 +1,49 @@
-//! What strangers do.
+//! The attacks of a run.
 
 use super::Run;
-use super::relays::RelaySite;
-use crate::parcel::{Address, Host, Truth};
-use crate::schedule::{Attack, Ruse};
-use crate::trace::Entry;
+use super::relay_slot::RelaySlot;
+use crate::datagram::{Address, Host, Provenance};
+use crate::schedule::{Attack, AttackKind};
+use crate::trace::TraceEvent;
 use crate::violation::Violation;
 
 impl Run<'_> {
     pub(super) fn attack(&mut self) -> Result<(), Violation> {
-        while let Some(attack) = self.schedule.attacks.get(self.plan.attacks)
+        while let Some(attack) = self.schedule.attacks.get(self.progress.attacks)
             && attack.at <= self.now
         {
-            self.plan.attacks += 1;
-            self.strike(attack)?;
+            self.progress.attacks += 1;
+            self.send_attack(attack)?;
         }
         Ok(())
     }
 
-    fn strike(&mut self, attack: &Attack) -> Result<(), Violation> {
-        let (ruse, bytes) = self.stranger.forge(attack, self.schedule);
-        let truth = if ruse == Ruse::OldHandshake {
-            Truth::Old
+    fn send_attack(&mut self, attack: &Attack) -> Result<(), Violation> {
+        let (kind, bytes) = self.attacker.forge(attack, self.schedule);
+        let provenance = if kind == AttackKind::OldHandshake {
+            Provenance::PreviousInstance
         } else {
-            Truth::Forged
+            Provenance::Forged
         };
-        *self.tally.ruses.entry(ruse).or_default() += 1;
+        *self.coverage.attacks.entry(kind).or_default() += 1;
         let path = attack.path;
-        let node = self.site(attack.target).address(path);
-        let by_relay = self.schedule.paths[path.index()].by_relay;
+        let node = self.slot(attack.target).address(path);
+        let is_relayed = self.schedule.paths[path.index()].is_relayed;
         let (to, peer) = if attack.at_relay {
-            (RelaySite::address(path), node)
-        } else if by_relay {
-            (node, RelaySite::address(path))
+            (RelaySlot::address(path), node)
+        } else if is_relayed {
+            (node, RelaySlot::address(path))
         } else {
-            (node, self.site(attack.target.other()).address(path))
+            (node, self.slot(attack.target.other()).address(path))
         };
-        let stranger = Address {
-            host: Host::Stranger,
+        let attacker = Address {
+            host: Host::Attacker,
             path,
             number: 0,
         };
-        let source = if attack.is_spoofed { peer } else { stranger };
-        let parcel = self.parcel(source, to, truth, bytes);
-        self.trace.note(self.now, &Entry::Sent(&parcel));
-        self.take(&parcel)
+        let source = if attack.is_spoofed { peer } else { attacker };
+        let datagram = self.new_datagram(source, to, provenance, bytes);
+        self.trace.record(self.now, &TraceEvent::Sent(&datagram));
+        self.deliver_datagram(&datagram)
     }
 }

@@ -1,27 +1,27 @@
-//! What strangers send, and when.
+//! The datagrams of attackers.
 
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use super::{Attack, Disturbance, Ruse, Schedule, Span, pick};
-use crate::parcel::End;
+use super::{Attack, AttackKind, Disturbance, Schedule, Span, pick};
+use crate::datagram::End;
 
-/// Handshakes a second in a flood: three times what a node reads.
-const FLOOD: f64 = 60.0;
-/// How long a flood takes.
-const FLOODED: Duration = Duration::from_secs(3);
-/// Within this time after a flood a node reads as much as ever.
-pub(super) const EARNED_AGAIN: Duration = Duration::from_secs(1);
+/// Initiations per second in a flood: three times the rate limit of a node.
+const FLOOD_RATE: f64 = 60.0;
+/// The duration of a flood.
+const FLOOD_DURATION: Duration = Duration::from_secs(3);
+/// The time after a flood until the rate limit has recovered.
+pub(super) const RATE_LIMIT_RECOVERY: Duration = Duration::from_secs(1);
 
-/// Draws what strangers send from start to end, and whether they flood a path.
+/// Draws the attacks of the whole run, and whether there is a flood.
 pub(super) fn draw(schedule: &mut Schedule) {
     let mut stream = schedule.seed.stream("faults/attacks");
     let rate = pick(&mut stream, &[0.0, 1.0, 5.0]);
-    let whole = Span {
+    let entire_run = Span {
         from: Time::ZERO,
         until: schedule.end,
     };
-    send(schedule, &mut stream, whole, rate);
+    send(schedule, &mut stream, entire_run, rate);
     if stream.chance(0.15) {
         flood(schedule, &mut stream);
     }
@@ -38,40 +38,41 @@ fn send(schedule: &mut Schedule, stream: &mut Stream, span: Span, rate: f64) {
         if !span.contains(at) {
             return;
         }
-        let ruse = pick(stream, &Ruse::ALL);
-        let attack = draw_attack(schedule, stream, at, ruse);
+        let kind = pick(stream, &AttackKind::ALL);
+        let attack = draw_attack(schedule, stream, at, kind);
         schedule.attacks.push(attack);
     }
 }
 
-fn draw_attack(schedule: &Schedule, stream: &mut Stream, at: Time, ruse: Ruse) -> Attack {
+fn draw_attack(schedule: &Schedule, stream: &mut Stream, at: Time, kind: AttackKind) -> Attack {
     let target = pick(stream, &End::ALL);
     let path = pick(stream, &schedule.path_ids().collect::<Vec<_>>());
     Attack {
         at,
         target,
-        at_relay: schedule.paths[path.index()].by_relay && stream.chance(0.5),
+        at_relay: schedule.paths[path.index()].is_relayed && stream.chance(0.5),
         path,
-        ruse,
+        kind,
         is_spoofed: stream.chance(0.4),
     }
 }
 
-/// Handshakes on one path of one node, more than it reads: there, nothing is promised meanwhile.
+/// A flood of initiations above the rate limit on one path, on which no delivery is required
+/// meanwhile.
 fn flood(schedule: &mut Schedule, stream: &mut Stream) {
     let from = Time(stream.below(schedule.calm_from.0));
-    let until = (from + FLOODED).min(schedule.calm_from);
-    let first = draw_attack(schedule, stream, from, Ruse::WrongKey);
+    let until = (from + FLOOD_DURATION).min(schedule.calm_from);
+    let first = draw_attack(schedule, stream, from, AttackKind::WrongKey);
     let mut at = from;
     while at <= until {
         schedule.attacks.push(Attack { at, ..first });
-        at += Duration::from_secs_f64(stream.exponential(1.0 / FLOOD));
+        at += Duration::from_secs_f64(stream.exponential(1.0 / FLOOD_RATE));
     }
     let span = Span {
         from,
-        until: until + EARNED_AGAIN,
+        until: until + RATE_LIMIT_RECOVERY,
     };
     schedule
         .disturbances
-        .push(Disturbance::of(first.path, span));
+        .push(Disturbance::on_path(first.path, span));
 }

@@ -1,4 +1,4 @@
-//! The place of a node: its addresses, its runs, and what the network has brought there.
+//! The successive instances of one node, and its addresses.
 
 use std::collections::BTreeSet;
 
@@ -8,42 +8,42 @@ use polypath_core::rng::Stream;
 use polypath_core::time::Time;
 use polypath_session::address::PeerAddress;
 
+use crate::coverage::Coverage;
+use crate::datagram::{Address, End, Host, TestDatagram};
+use crate::mutants::Mutant;
 use crate::node::{Node, Start};
-use crate::parcel::{Address, End, Host, Parcel};
-use crate::sabotage::Sabotage;
 use crate::schedule::{Incident, Schedule};
-use crate::tally::Tally;
 
-/// The place of a node.
-pub(super) struct Site {
+/// The successive instances of one node, and its addresses.
+pub(super) struct NodeSlot {
     end: End,
-    /// The node, while it runs.
+    /// The running instance.
     pub(super) node: Option<Node>,
-    /// The number of its address on each path.
+    /// The number of its current address on each path.
     numbers: Vec<u32>,
     starts: u32,
-    /// The datagrams that this run has taken.
-    pub(super) taken: BTreeSet<u64>,
-    /// From where genuine ones came since its start, and what its configuration gives.
+    /// The genuine datagrams that this instance accepted.
+    pub(super) accepted: BTreeSet<u64>,
+    /// The sources of these datagrams, and the configured addresses.
     proven: BTreeSet<Address>,
-    /// Draws its applications' packets.
+    /// The random stream of its applications' packets.
     pub(super) packets: Stream,
-    /// When an application sends next.
+    /// The time of the next packet of an application.
     pub(super) next_packet: Time,
-    /// Until when the node is not served, and what waits for it meanwhile.
+    /// The stall of its driver, if there is one.
     pub(super) stall: Option<Stall>,
 }
 
-/// What waits while a node is not served.
+/// The inputs of a node that wait during a stall.
 pub(super) struct Stall {
     until: Time,
-    /// What came from the network, and when.
-    pub(super) parcels: Vec<(Time, Parcel)>,
-    /// What came from its applications.
+    /// Datagrams with the time of their arrival.
+    pub(super) datagrams: Vec<(Time, TestDatagram)>,
+    /// Packets of its applications.
     pub(super) packets: Vec<Bytes>,
 }
 
-impl Site {
+impl NodeSlot {
     pub(super) fn new(end: End, schedule: &Schedule) -> Self {
         let name = format!("faults/packets/{}", end.name());
         Self {
@@ -51,7 +51,7 @@ impl Site {
             node: None,
             numbers: vec![0; schedule.paths.len()],
             starts: 0,
-            taken: BTreeSet::new(),
+            accepted: BTreeSet::new(),
             proven: BTreeSet::new(),
             packets: schedule.seed.stream(&name),
             next_packet: Time::ZERO,
@@ -59,23 +59,23 @@ impl Site {
         }
     }
 
-    pub(super) fn next_at(&self) -> Option<Time> {
-        let next = self.node.as_ref()?.next_at();
+    pub(super) fn deadline(&self) -> Option<Time> {
+        let next = self.node.as_ref()?.deadline();
         self.stall.as_ref().map_or(next, |stall| Some(stall.until))
     }
 
-    /// Has the node, if it runs, wait until then.
-    pub(super) fn hold(&mut self, until: Time) {
+    /// Stalls the driver of the node, if it runs.
+    pub(super) fn stall_until(&mut self, until: Time) {
         if self.node.is_some() && self.stall.is_none() {
             self.stall = Some(Stall {
                 until,
-                parcels: Vec::new(),
+                datagrams: Vec::new(),
                 packets: Vec::new(),
             });
         }
     }
 
-    /// Its address on a path now.
+    /// Its current address on a path.
     pub(super) fn address(&self, path: PathId) -> Address {
         Address {
             host: Host::Node(self.end),
@@ -84,12 +84,12 @@ impl Site {
         }
     }
 
-    /// Whether it runs and can be reached at an address.
+    /// Whether it runs and has this address.
     pub(super) fn is_at(&self, address: Address) -> bool {
         self.node.is_some() && self.address(address.path) == address
     }
 
-    pub(super) fn relocate(&mut self, path: PathId) {
+    pub(super) fn change_address(&mut self, path: PathId) {
         self.numbers[path.index()] += 1;
     }
 
@@ -98,12 +98,12 @@ impl Site {
         at: Time,
         incident: &Incident,
         schedule: &Schedule,
-        sabotage: Sabotage,
-        tally: &mut Tally,
+        mutant: Mutant,
+        coverage: &mut Coverage,
     ) {
         let &Incident::Start {
-            wall,
-            is_behind,
+            wall_clock,
+            is_clock_behind,
             is_impostor,
             ..
         } = incident
@@ -112,9 +112,9 @@ impl Site {
         };
         let number = self.starts;
         self.starts += 1;
-        tally.restarts += u64::from(number > 0);
-        tally.clocks_behind += u64::from(is_behind);
-        tally.impostors += u64::from(is_impostor);
+        coverage.restarts += u64::from(number > 0);
+        coverage.clocks_behind += u64::from(is_clock_behind);
+        coverage.impostors += u64::from(is_impostor);
         let peer = schedule
             .path_ids()
             .map(|path| self.configured(path, schedule));
@@ -125,18 +125,18 @@ impl Site {
             .collect();
         let start = Start {
             at,
-            wall,
+            wall_clock,
             is_impostor,
             number,
             settings: schedule.settings(self.end, at),
         };
-        self.node = Some(Node::start(self.end, start, schedule, peer, sabotage));
+        self.node = Some(Node::start(self.end, start, schedule, peer, mutant));
     }
 
-    /// What the configuration says of the peer's address: whoever is learned never moves back to it.
+    /// The peer's address as configured; a host whose address is learned never returns to it.
     fn configured(&self, path: PathId, schedule: &Schedule) -> PeerAddress<Address> {
         let learns = schedule.paths[path.index()].learner == Some(self.end);
-        let host = if schedule.paths[path.index()].by_relay {
+        let host = if schedule.paths[path.index()].is_relayed {
             Host::Relay
         } else {
             Host::Node(self.end.other())
@@ -146,24 +146,24 @@ impl Site {
         PeerAddress::configured((!learns).then_some(address))
     }
 
-    pub(super) fn stop(&mut self, tally: &mut Tally) {
+    pub(super) fn stop(&mut self, coverage: &mut Coverage) {
         if let Some(node) = self.node.take() {
-            tally.add_session(node.tunnel().counters());
+            coverage.add_session(node.tunnel().counters());
             for path in (0..).map(PathId).take(self.numbers.len()) {
                 if let Some(session) = node.tunnel().relay(path) {
-                    tally.add_relay_session(session.counters());
+                    coverage.add_relay_session(session.counters());
                 }
             }
         }
         self.stall = None;
-        self.taken.clear();
+        self.accepted.clear();
         self.proven.clear();
     }
 
-    /// Notes a genuine datagram that the node has taken.
-    pub(super) fn take(&mut self, parcel: &Parcel) {
-        self.taken.insert(parcel.id);
-        self.proven.insert(parcel.source);
+    /// Records a genuine datagram that the node accepted.
+    pub(super) fn record_accepted(&mut self, datagram: &TestDatagram) {
+        self.accepted.insert(datagram.id);
+        self.proven.insert(datagram.source);
     }
 
     pub(super) fn may_send_to(&self, address: Address) -> bool {

@@ -5,21 +5,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::coverage::Coverage;
 use crate::run::{Failure, Options, Outcome, run};
-use crate::tally::Tally;
 
-/// One schedule in so many is run twice, and the two runs have to be the same.
-const REPEATED: u64 = 100;
+/// The interval of seeds whose schedules are run twice, to compare both runs.
+const REPEAT_EVERY: u64 = 100;
 
-/// Runs the schedules of all seeds of a range on every core; `progress` hears how many are done after each.
+/// Runs the schedules of all seeds of a range on every core; calls `progress` with the number of
+/// completed schedules after each.
 ///
 /// # Errors
-/// The failures, in the order of their seeds: after the first one no further schedule begins.
+/// The failures, in the order of their seeds; no schedule starts after the first failure.
 pub fn run_many(
     seeds: Range<u64>,
     options: Options,
     progress: &(impl Fn(u64) + Sync),
-) -> Result<Tally, Vec<(u64, Failure)>> {
+) -> Result<Coverage, Vec<(u64, Failure)>> {
     run_all(seeds, &|seed| run(seed, options), progress)
 }
 
@@ -27,19 +28,19 @@ fn run_all(
     seeds: Range<u64>,
     run: &(impl Fn(u64) -> Result<Outcome, Failure> + Sync),
     progress: &(impl Fn(u64) + Sync),
-) -> Result<Tally, Vec<(u64, Failure)>> {
+) -> Result<Coverage, Vec<(u64, Failure)>> {
     let (next, done) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
     let has_failed = AtomicBool::new(false);
-    let (total, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
+    let (total, failures) = (Mutex::new(Coverage::default()), Mutex::new(Vec::new()));
     let work = || {
         while !has_failed.load(Ordering::Relaxed) {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= seeds.end {
                 return;
             }
-            match run_again(seed, run) {
+            match run_checked(seed, run) {
                 Ok(outcome) => {
-                    lock(&total).add(&outcome.tally);
+                    lock(&total).add(&outcome.coverage);
                     progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                 }
                 Err(failure) => {
@@ -65,13 +66,13 @@ fn run_all(
     Err(failures)
 }
 
-/// Runs a schedule, and some twice.
-fn run_again(
+/// Runs a schedule, and repeats one in [`REPEAT_EVERY`].
+fn run_checked(
     seed: u64,
     run: &impl Fn(u64) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     let outcome = run(seed)?;
-    if seed.is_multiple_of(REPEATED) && run(seed)? != outcome {
+    if seed.is_multiple_of(REPEAT_EVERY) && run(seed)? != outcome {
         return Err(Failure::Differs { seed });
     }
     Ok(outcome)
@@ -84,42 +85,42 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::caught;
+    use crate::run::catch_panic;
 
     fn outcome(digest: u64) -> Outcome {
         let schedules = 1;
-        let tally = Tally {
+        let coverage = Coverage {
             schedules,
-            ..Tally::default()
+            ..Coverage::default()
         };
-        Outcome { tally, digest }
+        Outcome { coverage, digest }
     }
 
     #[test]
     fn a_panic_is_a_failure_that_names_its_seed() {
-        let broken = |seed| {
-            caught(seed, || {
-                assert!(seed != 7, "broken on purpose");
+        let panicking = |seed| {
+            catch_panic(seed, || {
+                assert!(seed != 7, "deliberate");
                 Ok(outcome(seed))
             })
         };
-        let failures = run_all(0..1000, &broken, &|_| {}).unwrap_err();
+        let failures = run_all(0..1000, &panicking, &|_| {}).unwrap_err();
         let [(7, failure)] = &failures[..] else {
             panic!("{failures:?}");
         };
-        assert_eq!(failure.to_string(), "seed 7: panicked: broken on purpose");
+        assert_eq!(failure.to_string(), "seed 7: panicked: deliberate");
     }
 
     #[test]
     fn runs_of_one_seed_that_differ_are_a_failure_that_names_it() {
         let runs = AtomicU64::new(0);
-        let fickle = |_| Ok(outcome(runs.fetch_add(1, Ordering::Relaxed)));
-        let failures = run_all(100..101, &fickle, &|_| {}).unwrap_err();
+        let nondeterministic = |_| Ok(outcome(runs.fetch_add(1, Ordering::Relaxed)));
+        let failures = run_all(100..101, &nondeterministic, &|_| {}).unwrap_err();
         assert!(
             matches!(failures[..], [(100, Failure::Differs { seed: 100 })]),
             "{failures:?}"
         );
-        let tally = run_all(101..102, &fickle, &|_| {}).unwrap();
-        assert_eq!(tally.schedules, 1);
+        let coverage = run_all(101..102, &nondeterministic, &|_| {}).unwrap();
+        assert_eq!(coverage.schedules, 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What the network carries: datagrams with addresses, and what they truly are.
+//! Datagrams on the simulated network, with their addresses and provenance.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl End {
     /// Both.
     pub const ALL: [End; 2] = [End::A, End::B];
 
-    /// The node at the other end.
+    /// The other node.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -43,15 +43,15 @@ impl End {
     }
 }
 
-/// Who is at an address.
+/// The host of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// A node.
     Node(End),
-    /// The relay by which the path goes.
+    /// The relay of the path.
     Relay,
-    /// Somebody who has no key that either node takes.
-    Stranger,
+    /// An attacker, whose keys no node accepts.
+    Attacker,
 }
 
 impl Host {
@@ -61,19 +61,19 @@ impl Host {
         match self {
             Self::Node(end) => end.name(),
             Self::Relay => "r",
-            Self::Stranger => "x",
+            Self::Attacker => "x",
         }
     }
 }
 
-/// An address on a path; a node that moves gets another number.
+/// An address on a path; each move of a node changes the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    /// Whose it is.
+    /// Its host.
     pub host: Host,
     /// The path.
     pub path: PathId,
-    /// The number among those that its host has had there.
+    /// The number of earlier addresses of the host on this path.
     pub number: u32,
 }
 
@@ -83,38 +83,39 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a datagram truly is, whatever it says.
+/// The true origin of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Truth {
-    /// A node or a relay with its own key wrote these bytes.
+pub enum Provenance {
+    /// Sent unmodified by a node or a relay with its own key.
     Genuine,
-    /// The network changed them.
-    Changed,
-    /// A node wrote them before its peer started anew, which cannot know that it had taken them; a stranger replays them.
-    Old,
-    /// A stranger made or replayed them, or a node wrote them with a key that is not its own.
+    /// Modified by the network.
+    Modified,
+    /// Replayed from before the restart of its receiver, which cannot know that it has accepted it.
+    PreviousInstance,
+    /// Forged or replayed by an attacker, or sent by an impostor with another key.
     Forged,
 }
 
-/// A datagram on its way.
+/// A datagram in flight.
 #[derive(Clone, Debug)]
-pub struct Parcel {
-    /// Its number; copies that the network makes have the same.
+pub struct TestDatagram {
+    /// Its number, which copies made by the network share.
     pub id: u64,
-    /// Where it says that it comes from.
+    /// Its source address, which may be spoofed.
     pub source: Address,
-    /// Where it goes.
+    /// Its destination address.
     pub to: Address,
-    /// What it is.
-    pub truth: Truth,
+    /// Its origin.
+    pub provenance: Provenance,
     /// Its bytes.
     pub bytes: Bytes,
 }
 
-impl Parcel {
-    /// From which node it leads away: its sender, or of what a relay sends the node that it does not go to.
+impl TestDatagram {
+    /// The direction, as the node it moves away from: the sender, or for a datagram of a relay the
+    /// other node than its receiver.
     #[must_use]
-    pub const fn from(&self) -> End {
+    pub const fn sending_side(&self) -> End {
         match (self.source.host, self.to.host) {
             (Host::Node(end), _) => end,
             (_, Host::Node(end)) => end.other(),
@@ -123,7 +124,7 @@ impl Parcel {
     }
 }
 
-impl Payload for Parcel {
+impl Payload for TestDatagram {
     fn len(&self) -> usize {
         self.bytes.len() + OVER_IPV4 as usize
     }

@@ -1,0 +1,109 @@
+//! Nodes with deliberate defects, which show that the invariants can be violated.
+//!
+//! The defects are in the harness around a node, not in the node; each stands for a possible defect
+//! of the product.
+
+use polypath_core::liveness::LivenessConfig;
+use polypath_core::rng::Stream;
+use polypath_session::entropy::{BoxedEntropy, Entropy, EntropyError};
+
+/// A deliberate defect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mutant {
+    /// No defect.
+    #[default]
+    None,
+    /// One packet in a hundred is delivered twice, as if the duplicate window were too small.
+    DeliversTwice,
+    /// One packet in a hundred has a flipped bit, as if the authentication tag did not cover it.
+    DeliversCorrupted,
+    /// A node replies to the source of each datagram that it rejects.
+    RepliesToRejected,
+    /// A node sends a datagram on the path of each datagram that it rejects.
+    SendsOnRejected,
+    /// An impostor has the key of the node that it replaces.
+    ImpostorHasKey,
+    /// A node does nothing at its deadlines.
+    IgnoresDeadline,
+    /// A node learns its peer's address from any datagram.
+    LearnsUnauthenticated,
+    /// A node learns its peer's address from initiations.
+    LearnsFromInitiation,
+    /// A restarted node uses its previous instance number.
+    ReusesInstance,
+    /// Address changes of nodes are not learned.
+    NeverFollows,
+    /// A relay forwards datagrams that it could not open.
+    RelaysUnauthenticated,
+    /// A relay replies to datagrams that it rejects.
+    RelayRepliesToRejected,
+    /// A relay forwards each datagram twice.
+    RelaysTwice,
+    /// A node does not monitor the liveness of its paths.
+    IgnoresLiveness,
+    /// A node does not discover path MTUs.
+    NoMtuDiscovery,
+    /// A node reports a larger MTU than it discovered.
+    OverstatesMtu,
+    /// A node panics.
+    Panics,
+    /// A node reports more buffered items than it has.
+    OverstatesMemory,
+}
+
+impl Mutant {
+    /// The source of entropy of a node.
+    #[must_use]
+    pub fn entropy(self, stream: Stream) -> BoxedEntropy {
+        if self == Self::ReusesInstance {
+            Box::new(FixedInstance(stream))
+        } else {
+            Box::new(stream)
+        }
+    }
+
+    /// The number of items that a node with `buffered` items reports.
+    #[must_use]
+    pub fn buffered(self, buffered: usize) -> usize {
+        if self == Self::OverstatesMemory {
+            buffered + (1 << 20)
+        } else {
+            buffered
+        }
+    }
+
+    /// The liveness configuration of a node that is configured with `liveness`.
+    #[must_use]
+    pub fn liveness(self, liveness: Option<LivenessConfig>) -> Option<LivenessConfig> {
+        liveness.filter(|_| self != Self::IgnoresLiveness)
+    }
+
+    /// The interface MTU that a node with MTU `mtu` receives, in bytes.
+    #[must_use]
+    pub fn interface_mtu(self, mtu: u16) -> u16 {
+        if self == Self::NoMtuDiscovery { 0 } else { mtu }
+    }
+
+    /// The path MTU that a node with the discovered MTU `found` reports, in bytes.
+    #[must_use]
+    pub fn discovered_mtu(self, found: u16) -> u16 {
+        if self == Self::OverstatesMtu {
+            found + 1
+        } else {
+            found
+        }
+    }
+}
+
+/// Gives a node the same instance number at each start: no other draw has eight bytes.
+struct FixedInstance(Stream);
+
+impl Entropy for FixedInstance {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError> {
+        self.0.fill(bytes)?;
+        if bytes.len() == size_of::<u64>() {
+            bytes.fill(0);
+        }
+        Ok(())
+    }
+}
