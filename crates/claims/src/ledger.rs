@@ -1,18 +1,17 @@
 //! The claims of the papers, as a file states them.
 
 mod check;
-mod cursor;
-mod parse;
+mod grammar;
 mod rule;
-mod token;
+mod units;
 
 use polypath_document::{Document, Errors, read_checked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use rule::{Call, Comparison, Each, Expr, Part, Quantity, Relation, Rule, RuleError, Scope};
-pub use token::Dimension;
-pub(crate) use token::{base_of, dimension_of};
+pub use units::Dimension;
+pub(crate) use units::{dimension_of, factor_of};
 
 /// The ledger of this project.
 pub const CLAIMS: &str = include_str!("../claims.toml");

@@ -3,7 +3,7 @@
 use polypath_report::statistics::quantile;
 
 use super::JudgeError;
-use crate::ledger::{Call, Expr, base_of};
+use crate::ledger::{Call, Expr, factor_of};
 use crate::measurement::{Measurement, Position};
 
 /// A number, or one for each position of a coordinate, in order.
@@ -51,7 +51,7 @@ impl<'a> Measured<'a> {
         let mut curve = Vec::new();
         let mut number = None;
         for measurement in self.of(name) {
-            let mean = mean(measurement, out)? * base_of(&measurement.unit);
+            let mean = mean(measurement, out)? * factor_of(&measurement.unit);
             match measurement.at.as_ref().map(Position::base) {
                 None if number.replace(mean).is_some() => {
                     return Err(JudgeError::Twice(name.to_owned()));
@@ -77,7 +77,7 @@ impl<'a> Measured<'a> {
 impl Position {
     /// Where it is, in the base unit.
     pub(super) fn base(&self) -> f64 {
-        self.value * base_of(&self.unit)
+        self.value * factor_of(&self.unit)
     }
 }
 

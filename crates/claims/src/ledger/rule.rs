@@ -10,8 +10,8 @@
 
 use std::str::FromStr;
 
-use super::parse::parse;
-use super::token::Dimension;
+use super::grammar::parse;
+use super::units::Dimension;
 
 /// Parts, each of which has to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,7 +183,7 @@ pub struct Scope {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// A character that means nothing.
-    #[error("`{found}` means nothing in `{part}`")]
+    #[error("`{found}` has no meaning in `{part}`")]
     Character {
         /// The character.
         found: char,
@@ -191,7 +191,7 @@ pub enum RuleError {
         part: String,
     },
     /// Something else was expected.
-    #[error("{expected} was expected before `{rest}` in `{part}`")]
+    #[error("expected {expected} {} of `{part}`", before(rest))]
     Unexpected {
         /// What.
         expected: &'static str,
@@ -206,6 +206,14 @@ pub enum RuleError {
     /// It has no relation.
     #[error("it states no relation")]
     Nothing,
+}
+
+/// The place of an error, by the text that follows it.
+fn before(rest: &str) -> String {
+    match rest {
+        "" => "at the end".to_owned(),
+        rest => format!("before `{rest}`"),
+    }
 }
 
 impl RuleError {

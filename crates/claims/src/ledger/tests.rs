@@ -126,14 +126,14 @@ fn a_rule_that_cannot_be_read_says_where() {
     let wrong = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
     assert_eq!(
         wrong("a < ; b > c"),
-        "a number or a name was expected before `its end` in `a <`"
+        "expected a number or a name at the end of `a <`"
     );
     assert_eq!(
         wrong("a < 2 b"),
-        "`for`, `at` or the end was expected before `b` in `a < 2 b`"
+        "expected `for`, `at` or the end before `b` of `a < 2 b`"
     );
     assert_eq!(wrong("sin(a) < 2"), "there is no function `sin`");
-    assert_eq!(wrong("a § b"), "`§` means nothing in `a § b`");
+    assert_eq!(wrong("a § b"), "`§` has no meaning in `a § b`");
     assert_eq!(wrong("all is well"), "it states no relation");
 }
 
@@ -173,7 +173,7 @@ rule = \"x <\"
         "two claims `a`",
         "either `tol` or `bounds`",
         "`tol` says nothing where a rule judges",
-        "the rule of `b`: a number or a name was expected",
+        "the rule of `b`: expected a number or a name",
     ] {
         assert!(errors.contains(wanted), "{wanted}: {errors}");
     }
