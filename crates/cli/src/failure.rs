@@ -1,35 +1,34 @@
-//! Why a command failed, as an exit code and a message.
+//! The failure of a command: exit code and message.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// The exit code of a run that was told to stop: it failed.
+/// The exit code of an interrupted run.
 pub(crate) const INTERRUPTED: i32 = 1;
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The run failed, was interrupted, or its result is invalid: exit code 1.
     Run(anyhow::Error),
-    /// The command line, a file or a folder that it names is wrong: exit code 2.
+    /// The command line, or a file or folder that it names, is wrong: exit code 2.
     Input(anyhow::Error),
-    /// This machine lacks something that the command needs: exit code 3.
+    /// This machine lacks a prerequisite of the command: exit code 3.
     Machine(anyhow::Error),
 }
 
 impl Failure {
-    /// What is wrong with a file or an argument, already in words for the user.
+    /// An error in a file or an argument.
     pub(crate) fn input(message: impl Display) -> Self {
         Self::Input(anyhow::anyhow!("{message}"))
     }
 
-    /// Why a run ended before its end.
+    /// An error of a run.
     pub(crate) fn run(message: impl Display) -> Self {
         Self::Run(anyhow::anyhow!("{message}"))
     }
 
-    /// The later of two that may both have come to pass, or the other one; where both have, the
-    /// earlier is told now.
+    /// Combines two results; if both failed, prints the earlier failure and returns the later one.
     pub(crate) fn combine(earlier: Result<(), Self>, later: Result<(), Self>) -> Result<(), Self> {
         if later.is_err() {
             _ = earlier.inspect_err(Self::report);
@@ -38,7 +37,7 @@ impl Failure {
         earlier
     }
 
-    /// Prints the message.
+    /// Prints the message to standard error.
     pub(crate) fn report(&self) {
         print_message(&self.message());
     }
@@ -55,26 +54,26 @@ impl Failure {
     /// The message.
     pub(crate) fn message(&self) -> String {
         let (Self::Run(error) | Self::Input(error) | Self::Machine(error)) = self;
-        in_words(error)
+        error_chain(error)
     }
 }
 
-/// Says something on standard error, each line of it as the program's; where nobody listens there
-/// is nobody to tell.
-pub(crate) fn print_message(words: &str) {
-    let words = plain(words);
-    let lines: Vec<&str> = words.lines().collect();
+/// Prints a message to standard error, each line prefixed with the program's name; ignores write
+/// errors.
+pub(crate) fn print_message(message: &str) {
+    let message = without_controls(message);
+    let lines: Vec<&str> = message.lines().collect();
     let lines = format!("polypath: {}\n", lines.join("\npolypath: "));
     let _ = io::stderr().write_all(lines.as_bytes());
 }
 
-/// Without what would steer a terminal: messages quote files and arguments.
-pub(crate) fn plain(words: &str) -> String {
-    let steers = |c: char| c.is_control() && c != '\n';
-    words
-        .chars()
+/// Replaces control characters, which could control the terminal: messages quote files and
+/// arguments.
+pub(crate) fn without_controls(text: &str) -> String {
+    let is_control = |c: char| c.is_control() && c != '\n';
+    text.chars()
         .map(|c| {
-            if steers(c) {
+            if is_control(c) {
                 char::REPLACEMENT_CHARACTER
             } else {
                 c
@@ -83,15 +82,15 @@ pub(crate) fn plain(words: &str) -> String {
         .collect()
 }
 
-/// An error and its causes, each once: some messages name their cause themselves.
-fn in_words(error: &anyhow::Error) -> String {
-    let mut words = error.to_string();
+/// An error and its causes, without causes that the message already contains.
+fn error_chain(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !words.contains(&cause) {
-            words = format!("{words}: {cause}");
+        if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
         }
     }
-    words
+    message
 }
 
 impl From<anyhow::Error> for Failure {

@@ -1,4 +1,4 @@
-//! `polypath key`: static key pairs.
+//! `polypath key`: private keys and their public keys.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use crate::failure::Failure;
 /// Arguments of `polypath key`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file of the private key; it is made readable for its owner only, and never overwritten.
+    /// The file for the private key; only its owner can read it, and it is never overwritten.
     file: PathBuf,
-    /// Print the public key of a private key that exists, and make none.
+    /// Print the public key of an existing private key, and create none.
     #[arg(long)]
     public: bool,
 }
 
-/// Makes or reads a private key and prints its public key.
+/// Creates or reads a private key and prints its public key.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let public = if args.public {
         keys::load(&args.file).map(|key| key.public())

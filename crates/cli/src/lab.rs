@@ -1,4 +1,4 @@
-//! `polypath lab`: a scenario in real time, between real programs.
+//! `polypath lab`: runs a scenario in real time, between real programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,21 +22,21 @@ use crate::scenario;
 pub(crate) struct Args {
     #[command(flatten)]
     scenario: scenario::Args,
-    /// The media file to transfer, cut to the size of a transfer, or whole where it is shorter
+    /// The media file to transfer: its first `transfer.size` bytes, or all of a shorter file
     /// [default: random bytes].
     #[arg(long, value_name = "FILE")]
     clip: Option<PathBuf>,
-    /// Leave the nodes' configurations, logs and events in this folder.
+    /// Keep the nodes' configurations, keys, logs and events in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
 
-/// Runs the scenario and reports.
+/// Runs the scenario and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let scenario = args.scenario.read_transfers()?;
     let out = args.scenario.out(&scenario.name, "lab")?;
     if let Some(clip) = &args.clip {
-        check_clip(clip).inspect_err(|_| out.discard())?;
+        check_transfer_file(clip).inspect_err(|_| out.discard())?;
     }
     if let Some(keep) = args
         .keep
@@ -44,20 +44,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .filter(|keep| keep.exists() && !keep.is_dir())
     {
         out.discard();
-        let message = format!("--keep {}: it is no folder", keep.display());
+        let message = format!("--keep {}: not a folder", keep.display());
         return Err(Failure::input(message));
     }
     polypath_lab::enter_user_namespace().map_err(|refusal| Failure::Machine(refusal.into()))?;
     let options = LabOptions {
-        node_binary: std::env::current_exe().context("finding this program's own file")?,
+        node_binary: std::env::current_exe().context("finding the path of this program")?,
         transfer_file: args.clip.clone(),
         keep: args.keep.clone(),
     };
-    let over = end_at_signals_after_the_lab().context("catching signals")?;
+    let finished = exit_on_signals_after_the_lab().context("installing signal handlers")?;
     let mut bar = progress::Indicator::long(u64::from(scenario.transfer.count));
     let seed = Seed(scenario.seed);
     let experiment = polypath_lab::run(&scenario, seed, &options, &mut |now| show(&mut bar, now));
-    over.store(true, Ordering::Relaxed);
+    finished.store(true, Ordering::Relaxed);
     bar.finish();
     let experiment = experiment.map_err(|error| {
         out.discard();
@@ -67,17 +67,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     outcome::print(&experiment, report, args.scenario.format)
 }
 
-/// Says what a clip is where it is no file.
-fn check_clip(clip: &Path) -> Result<(), Failure> {
-    let why = match fs::metadata(clip) {
+/// Checks that the file to transfer is a regular file.
+fn check_transfer_file(file: &Path) -> Result<(), Failure> {
+    let reason = match fs::metadata(file) {
         Ok(found) if found.is_file() => return Ok(()),
         Ok(found) if found.is_dir() => "it is a folder".to_owned(),
         Ok(_) => "it is a device, a pipe or a socket".to_owned(),
         Err(error) => error.to_string(),
     };
-    let clip = clip.display();
+    let file = file.display();
     Err(Failure::input(format!(
-        "--clip {clip}: no file to transfer: {why}"
+        "--clip {file}: cannot transfer it: {reason}"
     )))
 }
 
@@ -91,20 +91,20 @@ fn failure_of(error: LabError) -> Failure {
     }
 }
 
-/// Has the signals by which a lab is stopped end the program from the time on at which the flag is
-/// set: the lab catches them while it runs, and does not give them back.
-fn end_at_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
-    let over = Arc::new(AtomicBool::new(false));
+/// Makes signals end the program once the returned flag is set: the lab's signal handlers, which
+/// are not removed, suppress the default action.
+fn exit_on_signals_after_the_lab() -> std::io::Result<Arc<AtomicBool>> {
+    let finished = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        register_conditional_shutdown(signal, INTERRUPTED, over.clone())?;
+        register_conditional_shutdown(signal, INTERRUPTED, finished.clone())?;
     }
-    Ok(over)
+    Ok(finished)
 }
 
 fn show(bar: &mut progress::Indicator, now: Progress) {
     match now {
         Progress::SettingUp => bar.set_stage("setting up"),
         Progress::Transfers { done, .. } => bar.advance("rounds of transfers", u64::from(done)),
-        Progress::Collecting => bar.set_stage("collecting"),
+        Progress::Collecting => bar.set_stage("collecting results"),
     }
 }

@@ -1,4 +1,4 @@
-//! The log on standard error, and how a program says there that it failed.
+//! The log on standard error, and the failure of a command in the log's format.
 
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal, Write};
@@ -14,24 +14,24 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
 use crate::failure::{Failure, print_message};
 
-/// The variable of the environment that has the level.
+/// The environment variable of the level.
 const VARIABLE: &str = "POLYPATH_LOG";
-/// The level unless it says otherwise.
+/// The default level.
 const DEFAULT: &str = "info";
-/// The parts of the program that write to the log.
-const PARTS: [&str; 3] = ["polypath", "polypath_lab", "polypath_live"];
+/// The crates that write to the log.
+const CRATES: [&str; 3] = ["polypath", "polypath_lab", "polypath_live"];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// How a command that runs for long writes its log.
+/// The log options of a long-running command.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// How the log on standard error is written: lines for reading, or a JSON object each.
+    /// The format of the log on standard error: lines of text, or one JSON object per line.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     log_format: Format,
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     #[default]
@@ -45,11 +45,11 @@ impl Args {
     }
 }
 
-/// Begins the log, at the level that the environment says.
+/// Initializes the log at the level of the environment.
 pub(crate) fn init(format: Format) -> Result<(), Failure> {
     let log = tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        // It would tell on standard error that standard error cannot be written, and panic.
+        // Otherwise a failed write to standard error is itself reported there, and panics.
         .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal())
         .with_env_filter(level().map_err(Failure::input)?);
@@ -60,7 +60,7 @@ pub(crate) fn init(format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says why the program ends, as the log is written but whatever its level.
+/// Prints why the program ends, in the format of the log, at any level.
 pub(crate) fn log_failure(format: Format, failure: &Failure) {
     match format {
         Format::Text => print_message(&failure.message()),
@@ -72,13 +72,13 @@ pub(crate) fn log_failure(format: Format, failure: &Failure) {
                 "exit_code": failure.code(),
                 "target": "polypath",
             });
-            // Where nobody listens there is nobody to tell.
+            // A failed write to standard error cannot be reported.
             let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
         }
     }
 }
 
-/// The time as the log has it.
+/// The present time in the format of the log.
 fn now() -> String {
     let mut text = String::new();
     match SystemTime.format_time(&mut Writer::new(&mut text)) {
@@ -91,11 +91,11 @@ fn level() -> Result<EnvFilter, String> {
     match env::var(VARIABLE) {
         Ok(text) => filter(&text),
         Err(VarError::NotPresent) => filter(""),
-        Err(VarError::NotUnicode(text)) => Err(wrong(&text.display(), "it is no text")),
+        Err(VarError::NotUnicode(text)) => Err(invalid(&text.display(), "not valid UTF-8")),
     }
 }
 
-/// What `text` lets through; an empty one what is usual.
+/// The filter of `text`; the default level if it is empty.
 fn filter(text: &str) -> Result<EnvFilter, String> {
     let text = match text.trim() {
         "" => DEFAULT,
@@ -103,46 +103,46 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     };
     text.split(',').try_for_each(check)?;
     let is_level = |directive: &str| LevelFilter::from_str(directive.trim()).is_ok();
-    // Where only parts are given, the filter lets nothing of the rest through.
+    // With directives for crates alone, the filter would suppress the other crates.
     let text = if text.split(',').any(is_level) {
         text.to_owned()
     } else {
         format!("{DEFAULT},{text}")
     };
-    EnvFilter::try_new(&text).map_err(|error| wrong(&text, &error.to_string()))
+    EnvFilter::try_new(&text).map_err(|error| invalid(&text, &error.to_string()))
 }
 
-/// The filter takes any word for a part of the program.
+/// Checks a directive: the filter itself accepts any word as a module.
 fn check(directive: &str) -> Result<(), String> {
     let directive = directive.trim();
-    let (part, level) = match directive.split_once('=') {
-        Some((part, level)) => (part, Some(level)),
+    let (module, level) = match directive.split_once('=') {
+        Some((module, level)) => (module, Some(level)),
         None if LevelFilter::from_str(directive).is_ok() => return Ok(()),
         None => (directive, None),
     };
-    let is_none = |level: &&str| level.is_empty() || LevelFilter::from_str(level).is_err();
-    if let Some(level) = level.filter(is_none) {
-        return Err(wrong(&level, &meant(level, &LEVELS)));
+    let is_invalid = |level: &&str| level.is_empty() || LevelFilter::from_str(level).is_err();
+    if let Some(level) = level.filter(is_invalid) {
+        return Err(invalid(&level, &suggestion(level, &LEVELS)));
     }
-    if PARTS.contains(&part.split("::").next().unwrap_or_default()) {
+    if CRATES.contains(&module.split("::").next().unwrap_or_default()) {
         return Ok(());
     }
-    let known = [&LEVELS[..], &PARTS].concat();
-    Err(wrong(&part, &meant(part, &known)))
+    let known = [&LEVELS[..], &CRATES].concat();
+    Err(invalid(&module, &suggestion(module, &known)))
 }
 
-fn meant(word: &str, known: &[&str]) -> String {
+fn suggestion(word: &str, known: &[&str]) -> String {
     nearest(word, known.iter().copied()).map_or_else(
-        || "it is neither a level nor a part of the program".to_owned(),
-        |meant| format!("did you mean `{meant}`?"),
+        || "neither a level nor a module of the program".to_owned(),
+        |nearest| format!("did you mean `{nearest}`?"),
     )
 }
 
-fn wrong(what: &dyn std::fmt::Display, why: &str) -> String {
+fn invalid(value: &dyn std::fmt::Display, reason: &str) -> String {
     let levels = LEVELS.join(", ");
     format!(
-        "{VARIABLE}: `{what}`: {why}; give a level ({levels}), or one for a part of the program, as \
-         polypath_live::node=debug, several with commas"
+        "{VARIABLE}: `{value}`: {reason}; expected a level ({levels}) or comma-separated levels of modules, such as \
+         polypath_live::node=debug"
     )
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_and_parts_of_the_program_are_taken_and_nothing_is_the_usual_level() {
+    fn levels_and_modules_are_accepted_and_the_default_is_info() {
         for (text, wanted) in [
             ("", "info"),
             ("  ", "info"),
@@ -164,26 +164,26 @@ mod tests {
             ("polypath_live::nod=debug", "polypath_live::nod=debug,info"),
             ("off,polypath_live=warn", "polypath_live=warn,off"),
         ] {
-            let taken = filter(text).expect(text).to_string();
-            assert_eq!(taken, wanted, "{text}");
+            let accepted = filter(text).expect(text).to_string();
+            assert_eq!(accepted, wanted, "{text}");
         }
     }
 
     #[test]
-    fn what_would_silence_the_log_unseen_is_refused_with_the_remedy() {
+    fn a_filter_that_would_silence_the_log_is_refused_with_a_remedy() {
         for (text, wanted) in [
-            ("nonsense", "neither a level nor a part"),
+            ("nonsense", "neither a level nor a module"),
             ("debgu", "did you mean `debug`?"),
             ("polypath_liv=debug", "did you mean `polypath_live`?"),
             ("polypath_live=loud", "`loud`"),
             ("polypath_live=", "``"),
             ("info,tokio=debug", "`tokio`"),
         ] {
-            let said = filter(text).expect_err(text);
-            assert!(said.contains(wanted), "{text}: {said}");
+            let error = filter(text).expect_err(text);
+            assert!(error.contains(wanted), "{text}: {error}");
             assert!(
-                said.contains("POLYPATH_LOG") && said.contains("error, warn"),
-                "{said}"
+                error.contains("POLYPATH_LOG") && error.contains("error, warn"),
+                "{error}"
             );
         }
     }

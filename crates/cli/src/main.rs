@@ -1,8 +1,8 @@
-//! The `polypath` program: simulate, try in a lab, deploy.
+//! The `polypath` program: simulate, test in a lab, deploy.
 //!
-//! Exit codes: 0 all went well; 1 the run failed, was interrupted, or its result is invalid; 2 the
-//! command line, a file or a folder that it names is wrong; 3 this machine lacks something that the
-//! command needs.
+//! Exit codes: 0 success; 1 the run failed, was interrupted, or its result is invalid; 2 the
+//! command line, or a file or folder that it names, is wrong; 3 this machine lacks a prerequisite
+//! of the command.
 
 mod failure;
 mod key;
@@ -34,13 +34,13 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use polypath_document::nearest;
 
-/// Media over several paths at once: simulate it, try it in a lab, deploy it, from one file.
+/// Carry media over several network paths at once: simulate a scenario, run it in a lab, deploy it.
 #[derive(Debug, Parser)]
 #[command(
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 all went well; 1 the run failed, was interrupted or its result is invalid; \
-                  2 the command line, a file or a folder is wrong; 3 this machine lacks something needed."
+    after_help = "Exit codes: 0 success; 1 the run failed, was interrupted, or its result is invalid; 2 the command \
+                  line, a file or a folder is wrong; 3 this machine lacks a prerequisite."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -49,28 +49,27 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a scenario in virtual time, over simulated links, with simulated TCP.
+    /// Simulate a scenario in virtual time, with simulated links and hosts.
     Sim(sim::Args),
-    /// Hold the simulator against theory and ns-2; exit code 1 where a bound is missed.
+    /// Compare the simulator with theory and ns-2; exit code 1 if a difference exceeds its bound.
     Validate(validate::Args),
-    /// Answer the claims of the papers: figures, verdicts, and a book of both.
+    /// Reproduce the papers' claims: make the figures, judge each claim, and write a book of both.
     Reproduce(reproduce::Args),
-    /// Run a scenario in real time, with real programs on the real kernel, over emulated links.
+    /// Run a scenario in real time, with real programs and the kernel's TCP over emulated links.
     Lab(lab::Args),
-    /// Carry the packets of a TUN device to a peer over every configured path.
+    /// Run a node, which carries the packets of a TUN device to its peer over several paths.
     Node(node::Args),
-    /// Forward what two nodes send each other, on paths that go by this machine.
+    /// Run a relay, which forwards packets between two nodes that have no direct path.
     Relay(relay::Args),
-    /// Go through a recording of `node --record` again; exit code 1 at the first decision that
-    /// differs.
+    /// Replay a recording of `node --record`; exit code 1 at the first decision that differs.
     Replay(replay::Args),
-    /// Show how a running node does.
+    /// Show the state of a running node.
     Status(status::Args),
-    /// Make a key pair for a node or a relay, or show its public half.
+    /// Create the private key of a node or relay, or print its public key.
     Key(key::Args),
-    /// Print the JSON schema of a file that polypath reads.
+    /// Print the JSON schema of a configuration file.
     Schema(schema::Args),
-    /// Print the completions of a shell.
+    /// Print the completion script of a shell.
     Completions(manual::CompletionsArgs),
     /// Write the manual pages.
     Man(manual::ManArgs),
@@ -113,17 +112,16 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Names the command that is nearest to one that does not exist, where clap's own measure finds
-/// none.
+/// Adds the nearest command to the error of an unknown one, if clap itself finds none.
 fn suggest(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
         && error.get(ContextKind::SuggestedSubcommand).is_none()
     {
         let cli = Cli::command();
         let known = cli.get_subcommands().map(clap::Command::get_name);
-        if let Some(meant) = nearest(given, known) {
-            let meant = ContextValue::Strings(vec![meant.to_owned()]);
-            error.insert(ContextKind::SuggestedSubcommand, meant);
+        if let Some(command) = nearest(given, known) {
+            let suggestion = ContextValue::Strings(vec![command.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, suggestion);
         }
     }
     error

@@ -1,4 +1,4 @@
-//! `polypath completions` and `polypath man`: what a shell and `man` know of the command line.
+//! `polypath completions` and `polypath man`: shell completions and manual pages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,11 +22,11 @@ pub(crate) struct CompletionsArgs {
 /// Arguments of `polypath man`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// The directory of the pages, one for each command; it is made if need be.
+    /// The directory for the pages, one per command; it is created if it does not exist.
     directory: PathBuf,
 }
 
-/// Prints the completions of a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "polypath", &mut script);

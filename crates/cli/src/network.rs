@@ -1,4 +1,4 @@
-//! `polypath sim` of a network: one run or several replicas, on several threads.
+//! `polypath sim` of a network: one run or several replicas on several threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,20 +17,20 @@ use crate::scenario::{Format, OutputFolder};
 use crate::stale_outputs;
 use crate::watch::Interrupts;
 
-/// How often to run, and on how many threads.
+/// The number of replicas and of concurrent simulations.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Replication {
-    /// Run a network so many times, each with a seed of its own that follows from the root seed.
+    /// Run a network N times, each with a seed of its own derived from the root seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) replicas: u32,
-    /// Do so many runs at once, replicas and points of a sweep; the results are the same for any
-    /// number [default: the cores].
+    /// The number of concurrent simulations (replicas and points of a sweep), which does not affect
+    /// the results [default: the number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
-/// Runs the replicas and reports; what could not be recorded, or written, fails after the report is
-/// printed.
+/// Runs the replicas and prints the report; errors of recording and writing are returned after
+/// that.
 pub(crate) fn run(
     network: &Network,
     replication: Replication,
@@ -39,15 +39,19 @@ pub(crate) fn run(
     format: Format,
 ) -> Result<(), Failure> {
     let seeds = replica_seeds(network.seed, replication.replicas);
-    let interrupts = Interrupts::register().context("watching for signals")?;
+    let interrupts = Interrupts::register().context("installing signal handlers")?;
     let recorders = recording.open(network, seeds[0], &interrupts)?;
-    let simulation = (network, &seeds[..], replication.jobs);
-    let (outcomes, recorded) = simulate(simulation, recorders, &interrupts, out);
-    let both_failed = |_: &Failure| {
+    let simulation = Simulation {
+        network,
+        seeds: &seeds,
+        jobs: replication.jobs,
+    };
+    let Simulated { outcomes, recorded } = simulation.run(recorders, &interrupts, out);
+    let report_recording = |_: &Failure| {
         _ = recorded.as_ref().map_err(Failure::report);
     };
-    let outcomes = outcomes.inspect_err(both_failed)?;
-    let (text, written) = report(network, &seeds, outcomes, out, format)?;
+    let outcomes = outcomes.inspect_err(report_recording)?;
+    let Report { text, written } = report(network, &seeds, outcomes, out, format)?;
     if recording.uses_stdout() {
         print_to_stderr(&text);
     } else {
@@ -56,47 +60,65 @@ pub(crate) fn run(
     Failure::combine(recorded, written)
 }
 
-/// The outcomes of all replicas, and whether what was to be recorded is.
-fn simulate(
-    (network, seeds, jobs): (&Network, &[u64], Option<u16>),
-    recorders: Recorders,
-    interrupts: &Interrupts,
-    out: &OutputFolder,
-) -> (Result<Vec<NetworkOutcome>, Failure>, Result<(), Failure>) {
-    let parts = AtomicU64::new(0);
-    let in_progress = recorders.in_progress();
-    // One run at the most is recorded: nobody waits for the recorders.
-    let recorders = Mutex::new(recorders);
-    let work = |number: usize| {
-        if seeds.len() > 1 {
-            return run_counted(network, seeds[number], &parts, &mut ()).map_err(Failure::run);
-        }
-        let mut recorders = recorders.lock().unwrap_or_else(PoisonError::into_inner);
-        run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
-    };
-    let mut bar = progress::Indicator::of_runs(seeds.len() as u64);
-    let outcomes = parallel_map(seeds.len(), jobs, &work, &mut || {
-        if !in_progress.load(Ordering::Relaxed) {
-            interrupts.exit_and_discard(&bar, out);
-        }
-        bar.advance_runs(parts.load(Ordering::Relaxed));
-    });
-    bar.finish();
-    let recorders = recorders.into_inner();
-    let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
-    // The run may have come to its end while the recorders obeyed.
-    interrupts.exit_and_discard(&bar, out);
-    (outcomes, recorded)
+/// The replicas to simulate.
+struct Simulation<'a> {
+    network: &'a Network,
+    /// The seed of each replica.
+    seeds: &'a [u64],
+    /// The number of threads; `None` for the number of cores.
+    jobs: Option<u16>,
 }
 
-/// Writes the report, and gives what is to be printed, and whether it is written.
+/// The outcomes of all replicas, and the result of recording.
+struct Simulated {
+    outcomes: Result<Vec<NetworkOutcome>, Failure>,
+    recorded: Result<(), Failure>,
+}
+
+impl Simulation<'_> {
+    fn run(self, recorders: Recorders, interrupts: &Interrupts, out: &OutputFolder) -> Simulated {
+        let (network, seeds) = (self.network, self.seeds);
+        let parts = AtomicU64::new(0);
+        let in_progress = recorders.in_progress();
+        // Only a single run is recorded, so the lock is never contended.
+        let recorders = Mutex::new(recorders);
+        let work = |number: usize| {
+            if seeds.len() > 1 {
+                return run_counted(network, seeds[number], &parts, &mut ()).map_err(Failure::run);
+            }
+            let mut recorders = recorders.lock().unwrap_or_else(PoisonError::into_inner);
+            run_counted(network, seeds[number], &parts, &mut *recorders).map_err(Failure::run)
+        };
+        let mut bar = progress::Indicator::of_runs(seeds.len() as u64);
+        let outcomes = parallel_map(seeds.len(), self.jobs, &work, &mut || {
+            if !in_progress.load(Ordering::Relaxed) {
+                interrupts.exit_and_discard(&bar, out);
+            }
+            bar.advance_runs(parts.load(Ordering::Relaxed));
+        });
+        bar.finish();
+        let recorders = recorders.into_inner();
+        let recorded = recorders.unwrap_or_else(PoisonError::into_inner).finish();
+        // The run may have ended while the recorders completed their files at an interrupt.
+        interrupts.exit_and_discard(&bar, out);
+        Simulated { outcomes, recorded }
+    }
+}
+
+/// The text of a report, and the result of writing its files.
+struct Report {
+    text: String,
+    written: Result<(), Failure>,
+}
+
+/// Writes the report.
 fn report(
     network: &Network,
     seeds: &[u64],
     outcomes: Vec<NetworkOutcome>,
     out: &OutputFolder,
     format: Format,
-) -> Result<(String, Result<(), Failure>), Failure> {
+) -> Result<Report, Failure> {
     let replicas: Vec<(u64, NetworkOutcome)> = seeds.iter().copied().zip(outcomes).collect();
     let record = NetworkRecord {
         network,
@@ -117,5 +139,8 @@ fn report(
             text = format!("{text}\nreport: {}\n", report.display());
         }
     }
-    Ok((text, written.map_err(Failure::from)))
+    Ok(Report {
+        text,
+        written: written.map_err(Failure::from),
+    })
 }

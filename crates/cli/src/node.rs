@@ -1,4 +1,4 @@
-//! `polypath node`: one end of the overlay, deployed.
+//! `polypath node`: a node of the overlay.
 
 use std::path::PathBuf;
 
@@ -11,29 +11,29 @@ use crate::{log, output};
 /// Arguments of `polypath node`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node's file; `polypath schema node` prints its schema.
+    /// The node's configuration file; `polypath schema node` prints its schema.
     config: PathBuf,
-    /// Write every decision to this file, one JSON object a line. Where it is a FIFO, a slow reader
-    /// holds the node up.
+    /// Write every decision to this file, one JSON object per line. If it is a FIFO, a slow reader
+    /// blocks the node.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a
-    /// device.
+    /// Write statistics to this file every second and at exit, as JSON. The file is replaced each
+    /// time, unless it is a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Record what comes to the node's endpoint and what it decides in this file, which is
-    /// replaced, for `polypath replay`. It has neither payloads nor keys.
+    /// Record the inputs and decisions of the node's endpoint in this file for `polypath replay`,
+    /// without payloads and keys. An existing file is replaced.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Time zero of events in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one
-    /// experiment; it must have passed.
+    /// Time zero of events, in nanoseconds of `CLOCK_MONOTONIC`, shared by the nodes of one
+    /// experiment; it must be in the past.
     #[arg(long, value_name = "NS")]
     origin_ns: Option<u64>,
     #[command(flatten)]
     pub(crate) log: log::Args,
 }
 
-/// Runs the node until it is told to stop.
+/// Runs the node until a signal stops it.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let config = NodeConfig::load(&args.config).map_err(Failure::input)?;
     let outputs = [

@@ -1,4 +1,4 @@
-//! What `sim` and `lab` leave behind: the report's folder, and a table or JSON on standard output.
+//! The output of `sim` and `lab`: the report's folder, and a table or JSON on standard output.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::output;
 use crate::scenario::Format;
 use crate::stale_outputs;
 
-/// A report that is to be printed.
+/// A report to print.
 pub(crate) struct Report {
     figures: Figures,
     written: Result<Written, Failure>,
 }
 
-/// Writes the report; where it cannot be written, [`print()`] says so.
+/// Writes the report; [`print()`] returns the failure to write it.
 pub(crate) fn write(experiment: &Experiment, out: &Path) -> Report {
     let figures = Figures::of(experiment);
     let written = polypath_report::write(out, experiment, &figures)
@@ -35,8 +35,8 @@ fn report_stale(out: &Path, written: &Written) {
     stale_outputs::report_stale(out, &names);
 }
 
-/// Prints a report; fails where it could not be written, the run is invalid, or no transfer came to
-/// its end.
+/// Prints a report; fails if it could not be written, the run is invalid, or no transfer was
+/// completed.
 pub(crate) fn print(
     experiment: &Experiment,
     report: Report,
@@ -47,8 +47,8 @@ pub(crate) fn print(
     match format {
         Format::Table => {
             let table = table::render(experiment, figures);
-            let face = experiment.mode;
-            let help = format!("`polypath {face} --help` says what each column means");
+            let mode = experiment.mode;
+            let help = format!("`polypath {mode} --help` explains the columns");
             let page = written
                 .as_ref()
                 .map(|w| format!("report: {}\n", w.page.display()));
@@ -60,24 +60,24 @@ pub(crate) fn print(
             output::print(&text)?;
         }
     }
-    Failure::combine(written.map(drop), judge(experiment))
+    Failure::combine(written.map(drop), check(experiment))
 }
 
-fn judge(experiment: &Experiment) -> Result<(), Failure> {
+fn check(experiment: &Experiment) -> Result<(), Failure> {
     let mut transfers = experiment
         .schemes
         .iter()
         .flat_map(|scheme| &scheme.transfers);
     if transfers.all(|transfer| transfer.duration.is_none()) {
         return Err(Failure::Run(anyhow::anyhow!(
-            "no transfer of any scheme came to its end: look at the paths, or raise transfer.timeout"
+            "no scheme completed a transfer: check the paths, or raise transfer.timeout"
         )));
     }
     match experiment.lateness.filter(|lateness| !lateness.valid()) {
         None => Ok(()),
         Some(lateness) => Err(Failure::Run(anyhow::anyhow!(
-            "the run is invalid: the emulator was {} late at the 99th percentile, the bound is {}; \
-             give it a quieter machine, or raise lab.lateness_bound",
+            "the run is invalid: the 99th percentile of the emulator's lateness is {}, the bound is {}; \
+             use a less loaded machine, or raise lab.lateness_bound",
             lateness.p99,
             lateness.bound
         ))),

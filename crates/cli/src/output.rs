@@ -1,4 +1,4 @@
-//! What a run prints: on standard output, or beside it.
+//! Output of a command to standard output or standard error.
 
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// Prints to standard output; a reader that has gone away has seen enough.
+/// Prints to standard output; a closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     try_print(text).map(|_| ())
 }
 
-/// The same; false where the reader has gone away.
+/// Like [`print()`]; returns false if the pipe is closed.
 pub(crate) fn try_print(text: &str) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
     match output
@@ -25,37 +25,38 @@ pub(crate) fn try_print(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Writes to standard error what has no place on standard output, which carries a recording.
+/// Writes a report to standard error, since standard output carries a recording.
 pub(crate) fn print_to_stderr(text: &str) {
-    // The report is in its folder; where nobody listens there is nobody to tell.
+    // The report is also in its folder.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Refuses options that name a file which is read, or the same file twice: writing would destroy
-/// it.
+/// Refuses output options that name an input file or the same file twice, since writing would
+/// destroy it.
 pub(crate) fn check_distinct(
     outputs: &[(&str, &Option<PathBuf>)],
     inputs: &[&Path],
 ) -> Result<(), Failure> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut taken: Vec<PathBuf> = inputs.iter().map(|path| real(path)).collect();
+    let mut used: Vec<PathBuf> = inputs.iter().map(|path| real(path)).collect();
     for (option, path) in outputs {
         let Some(path) = path.as_deref().filter(|path| !is_device(path)) else {
             continue;
         };
         let file = real(path);
-        if taken.contains(&file) {
+        if used.contains(&file) {
             let path = path.display();
             return Err(Failure::input(format!(
-                "{option} {path}: this file is read, or written by another option, and would be destroyed; name another"
+                "{option} {path}: this file is an input, or the output of another option, and would be overwritten; \
+                 choose another file"
             )));
         }
-        taken.push(file);
+        used.push(file);
     }
     Ok(())
 }
 
-/// Whether many may write to it, as to `/dev/null`.
+/// Whether a path is a character device such as `/dev/null`, which several outputs can share.
 fn is_device(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|metadata| metadata.file_type().is_char_device())
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_that_would_destroy_a_file_is_refused() {
+    fn an_output_that_would_overwrite_a_file_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| Some(directory.path().join(name));
         let key = path("a.key").unwrap();
@@ -83,7 +84,7 @@ mod tests {
         assert!(check("new", "other"));
         assert!(check("/dev/null", "/dev/null"));
         assert!(!check("a.key", "other"));
-        assert!(!check("new", "link"), "whatever it is called");
+        assert!(!check("new", "link"), "a symbolic link to the key");
         assert!(!check("new", "new"));
     }
 }

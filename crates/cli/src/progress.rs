@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, and elsewhere a line now and then.
+//! Progress on standard error: a bar on a terminal, otherwise a line every ten seconds.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -9,57 +9,57 @@ use polypath_batch::PARTS;
 use polypath_claims::Progress;
 use polypath_core::time::Time;
 
-/// Redraws a second.
+/// The redraw rate.
 const REDRAW_HZ: u8 = 5;
-/// Work that takes no longer than this shows nothing.
-const SHORT: Duration = Duration::from_secs(2);
-/// The time between two lines where standard error is no terminal.
+/// Work shorter than this shows no progress.
+const MIN_SHOWN: Duration = Duration::from_secs(2);
+/// The interval between lines if standard error is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// What stands on a terminal where steps are counted.
+/// The template of a bar that counts steps.
 const STEPS: &str = "{msg} {wide_bar} {pos}/{len}, {elapsed} elapsed{left}";
 
-/// How far some work has come.
+/// A progress indicator.
 pub(crate) struct Indicator {
     bar: ProgressBar,
     steps: u64,
-    /// Work that is known to be long is shown at once.
+    /// Whether to show progress at once rather than after [`MIN_SHOWN`].
     is_long: bool,
-    /// Where to write lines, if standard error is no terminal.
+    /// The writer of lines, if standard error is not a terminal.
     lines: Option<Box<dyn Write + Send>>,
-    /// Since the start.
+    /// The time of the next line since the start.
     next_line: Duration,
-    /// The round of jobs.
+    /// The current round of jobs.
     round: Option<Round>,
 }
 
-/// A round of jobs, for what is left of it.
+/// A round of jobs, for the estimate of its remaining time.
 #[derive(Clone, Copy)]
 struct Round {
     number: u32,
-    began: Duration,
-    /// The share that was done when it began: finished jobs of an earlier call.
+    start: Duration,
+    /// The share done at its start: jobs finished by an earlier call.
     done: f64,
 }
 
 impl Indicator {
-    /// Of `steps` steps that are known to take long.
+    /// An indicator of `steps` long steps, shown at once.
     pub(crate) fn long(steps: u64) -> Self {
         Self::new(steps, true, STEPS)
     }
 
-    /// Of `runs` simulations, whose parts are counted ([`PARTS`]); they may be over soon, too.
+    /// An indicator of `runs` simulations, each counted in parts ([`PARTS`]).
     pub(crate) fn of_runs(runs: u64) -> Self {
         let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{left}";
         Self::new(runs * PARTS, false, template)
     }
 
-    /// Of `steps` steps that may be over soon: it shows nothing before the work has become long.
+    /// An indicator of `steps` steps, hidden for the first [`MIN_SHOWN`].
     pub(crate) fn of_steps(steps: u64) -> Self {
         Self::new(steps, false, STEPS)
     }
 
-    /// Of jobs of unequal length, round by round; they may be over soon, too.
+    /// An indicator of rounds of jobs of unequal length.
     pub(crate) fn of_jobs() -> Self {
         let template = "{msg} {wide_bar} {percent} %, {elapsed} elapsed{prefix}";
         Self::new(PARTS, false, template)
@@ -83,7 +83,7 @@ impl Indicator {
         }
     }
 
-    /// Moves on to `steps` of `what`.
+    /// Advances to `steps` of `what`.
     pub(crate) fn advance(&mut self, what: &'static str, steps: u64) {
         self.bar.set_message(what);
         self.bar.set_position(steps);
@@ -94,7 +94,7 @@ impl Indicator {
         }
     }
 
-    /// Moves on to `parts` of all parts of the runs.
+    /// Advances to `parts` of the parts of all runs.
     pub(crate) fn advance_runs(&mut self, parts: u64) {
         let what = match self.steps / PARTS {
             1 => "simulating a run".to_owned(),
@@ -110,7 +110,7 @@ impl Indicator {
         }
     }
 
-    /// Moves on within a round of jobs; a new round begins anew.
+    /// Advances within a round of jobs; a new round restarts the estimate.
     pub(crate) fn advance_jobs(&mut self, progress: Progress) {
         let Progress {
             round,
@@ -119,16 +119,16 @@ impl Indicator {
             share,
         } = progress;
         let elapsed = self.bar.elapsed();
-        let began = match self.round.filter(|began| began.number == round) {
-            Some(began) => began,
+        let current = match self.round.filter(|current| current.number == round) {
+            Some(current) => current,
             None => Round {
                 number: round,
-                began: elapsed,
+                start: elapsed,
                 done: share,
             },
         };
-        self.round = Some(began);
-        let left = began.left(elapsed, share);
+        self.round = Some(current);
+        let left = current.remaining(elapsed, share);
         let left = left.map_or(String::new(), |left| {
             format!(", about {} left", HumanDuration(left))
         });
@@ -138,7 +138,7 @@ impl Indicator {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a share of a thousand"
+            reason = "a share between 0 and 1 of PARTS"
         )]
         self.bar.set_position((share * PARTS as f64) as u64);
         self.draw();
@@ -149,8 +149,7 @@ impl Indicator {
         }
     }
 
-    /// Moves on to `steps` transfers, where the simulation is at `at`, which moves between two
-    /// transfers, too.
+    /// Advances to `steps` transfers at the simulated time `at`.
     pub(crate) fn advance_at(&mut self, steps: u64, at: Time) {
         let seconds = at.0 / 1_000_000_000;
         self.bar
@@ -166,20 +165,20 @@ impl Indicator {
         }
     }
 
-    /// Says what is done now, where it cannot be counted.
+    /// Shows a stage that has no countable steps.
     pub(crate) fn set_stage(&mut self, what: &'static str) {
         self.bar.set_message(what);
         self.draw();
         self.write(what);
     }
 
-    /// Takes it away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
     fn draw(&self) {
-        let is_due = self.is_long || self.bar.elapsed() > SHORT;
+        let is_due = self.is_long || self.bar.elapsed() > MIN_SHOWN;
         if self.lines.is_none() && self.bar.is_hidden() && is_due {
             let terminal = ProgressDrawTarget::stderr_with_hz(REDRAW_HZ);
             self.bar.set_draw_target(terminal);
@@ -188,27 +187,27 @@ impl Indicator {
 
     fn write(&mut self, line: &str) {
         if let Some(lines) = &mut self.lines {
-            // Whoever does not read it does not want it.
+            // Progress that cannot be written is not worth a failure.
             let _ = writeln!(lines, "polypath: {line}");
         }
     }
 }
 
 impl Round {
-    /// How long it may still take at `share`, at the pace of the whole round: jobs end in groups,
-    /// so that a pace of the last seconds says nothing. Nothing before a hundredth is done.
-    fn left(self, elapsed: Duration, share: f64) -> Option<Duration> {
+    /// The estimated remaining time at `share`, from the mean rate of the whole round: jobs finish
+    /// in groups, so a recent rate means nothing. `None` before a hundredth is done.
+    fn remaining(self, elapsed: Duration, share: f64) -> Option<Duration> {
         let done = share - self.done;
         let factor = (1.0 - share).max(0.0) / done;
-        let spent = elapsed.saturating_sub(self.began);
+        let spent = elapsed.saturating_sub(self.start);
         (done >= 0.01).then(|| spent.mul_f64(factor))
     }
 }
 
-/// How long it may still take, once there is anything to tell it by.
+/// Writes the estimated remaining time once there is any progress.
 fn write_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     if state.pos() > 0 {
-        // A line that cannot be written is not drawn either.
+        // A write to the draw buffer does not fail.
         let _ = write!(text, ", about {} left", HumanDuration(state.eta()));
     }
 }
@@ -218,18 +217,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_goes_by_the_pace_of_the_round() {
+    fn the_remaining_time_follows_the_mean_rate_of_the_round() {
         let round = Round {
             number: 1,
-            began: Duration::from_secs(10),
+            start: Duration::from_secs(10),
             done: 0.5,
         };
-        let left = |elapsed, share| round.left(Duration::from_secs(elapsed), share);
-        assert_eq!(left(10, 0.5), None);
-        assert_eq!(left(20, 0.505), None);
-        assert_eq!(left(30, 0.75), Some(Duration::from_secs(20)));
-        // A pause makes it longer by as much as it lasted, and no more.
-        assert_eq!(left(50, 0.75), Some(Duration::from_secs(40)));
-        assert_eq!(left(50, 1.0), Some(Duration::ZERO));
+        let remaining = |elapsed, share| round.remaining(Duration::from_secs(elapsed), share);
+        assert_eq!(remaining(10, 0.5), None);
+        assert_eq!(remaining(20, 0.505), None);
+        assert_eq!(remaining(30, 0.75), Some(Duration::from_secs(20)));
+        // A pause extends the estimate in proportion.
+        assert_eq!(remaining(50, 0.75), Some(Duration::from_secs(40)));
+        assert_eq!(remaining(50, 1.0), Some(Duration::ZERO));
     }
 }

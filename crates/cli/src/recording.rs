@@ -1,4 +1,4 @@
-//! What a run of a network leaves besides its report: a packet capture and an event stream.
+//! Recordings of a network's run: a packet capture and an event stream.
 
 mod output_file;
 
@@ -16,86 +16,87 @@ use polypath_report::network::events::EventWriter;
 use polypath_scenario::Network;
 use polypath_sim::{Detail, NetworkEvent, NetworkObserver};
 
-use output_file::{OutputFile, name_of, unwritable};
+use output_file::{OutputFile, display_name, unwritable};
 
 use crate::failure::{Failure, print_message};
 use crate::watch::Interrupts;
 
-/// What to record of a run, and where.
+/// The recording options of a run.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// Write the packets of a network's links to this file (pcapng), with real IPv4, TCP and UDP
-    /// headers; `-` is standard output, and the report then goes to standard error.
+    /// Capture the packets of a network's links in this pcapng file, with IPv4, TCP and UDP
+    /// headers. `-` is standard output; the report then goes to standard error.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// The links to capture, each there and back, NAME/back for the way back alone [default: all].
+    /// The links to capture in both directions; NAME/back is the reverse direction alone [default:
+    /// all].
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "pcap")]
     pcap_link: Vec<String>,
-    /// Write what happens in a network to this file, as lines of JSON (docs/simulator.md); `-` as
-    /// for `--pcap`.
+    /// Write the events of a network to this file, one JSON object per line (docs/simulator.md).
+    /// `-` as for `--pcap`.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// What to write to the event stream.
+    /// The level of detail of the event stream.
     #[arg(long, value_enum, default_value_t, requires = "events")]
     events_level: Level,
 }
 
-/// How much an event stream says.
+/// The level of detail of an event stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Level {
-    /// Changes of windows, loss recovery, timeouts, round-trip times, files that are finished, the
-    /// receiver's round-trip times and changes of its window; of the spacing of spaced packets, of
-    /// the path of multi-homed sources, of what the receiver of a striped stream wants and when its
-    /// player stops; and what links drop.
+    /// TCP windows, loss recovery, timeouts, round-trip times and finished files; the receiver's
+    /// round-trip times and window; the spacing of spaced packets; the path of multi-homed sources;
+    /// the connections and windows that the receiver of a striped stream requests, and its player's
+    /// stalls; drops on links.
     #[default]
     Tcp,
-    /// Also every packet at the far end of every link.
+    /// Also the arrival of every packet at the end of every link.
     Packets,
 }
 
 impl Args {
-    /// The options that were given, if any were.
+    /// The first recording option given, if any.
     fn given(&self) -> Option<&'static str> {
         let pcap = self.pcap.as_ref().map(|_| "--pcap");
         pcap.or(self.events.as_ref().map(|_| "--events"))
     }
 
-    /// Whether one of them goes to standard output.
+    /// Whether a recording goes to standard output.
     pub(crate) fn uses_stdout(&self) -> bool {
         let mut paths = self.pcap.iter().chain(&self.events);
-        paths.any(|path| output_file::is_output(path))
+        paths.any(|path| output_file::is_stdout(path))
     }
 
-    /// Refuses to record what is not one run of a network; `what` is it then, and `remedy` says
-    /// what to do.
-    pub(crate) fn refuse(&self, what: &str, remedy: &str) -> Result<(), Failure> {
+    /// Refuses the recording options for `input`, which is not a single run of a network, with a
+    /// remedy.
+    pub(crate) fn refuse(&self, input: &str, remedy: &str) -> Result<(), Failure> {
         let refused = self.given().map(|option| {
             Failure::input(format!(
-                "{option} records one run of a network, and this is {what}: {remedy}"
+                "{option} records a single run of a network, but this is {input}: {remedy}"
             ))
         });
         refused.map_or(Ok(()), Err)
     }
 
-    /// Refuses to write over the file that is read.
+    /// Refuses to overwrite the scenario file.
     pub(crate) fn refuse_overwriting(&self, scenario: &Path) -> Result<(), Failure> {
-        let Ok(read) = scenario.canonicalize() else {
+        let Ok(input) = scenario.canonicalize() else {
             return Ok(());
         };
         for (option, path) in [("--pcap", &self.pcap), ("--events", &self.events)] {
             let path = path.as_ref().and_then(|path| path.canonicalize().ok());
-            if path.is_some_and(|path| path == read) {
+            if path.is_some_and(|path| path == input) {
                 let scenario = scenario.display();
                 return Err(Failure::input(format!(
-                    "{option} names the scenario itself, {scenario}; name another file with {option}"
+                    "{option} would overwrite the scenario {scenario}; choose another file with {option}"
                 )));
             }
         }
         Ok(())
     }
 
-    /// Creates the files, for a run of `network` with `seed`, which `interrupts` may cut off.
+    /// Creates the files for a run of `network` with `seed`, which `interrupts` may end early.
     pub(crate) fn open(
         &self,
         network: &Network,
@@ -118,7 +119,7 @@ impl Args {
         })
     }
 
-    /// Opens both files before either loses what it held.
+    /// Opens both files before either is truncated.
     fn open_files(&self) -> Result<[Option<OutputFile>; 2], Failure> {
         let open = |option, path: &Option<PathBuf>| -> Result<Option<OutputFile>, Failure> {
             let path = path.as_deref();
@@ -131,22 +132,22 @@ impl Args {
             && one.is_same(other)
         {
             discard();
-            let path = name_of(&other.path);
+            let path = display_name(&other.path);
             return Err(Failure::input(format!(
-                "--pcap and --events name the same file, {path}; name another one with --events"
+                "--pcap and --events name the same file, {path}; choose another file with --events"
             )));
         }
         Ok([pcap, events])
     }
 }
 
-/// A file that is being written, with its recorder.
+/// A recorder with the path of its file.
 struct Recorder<R> {
     path: PathBuf,
     recorder: R,
 }
 
-/// Everything that records a run; it completes its files when the program is told to stop.
+/// The recorders of a run, which complete their files on an interrupt.
 pub(crate) struct Recorders {
     capture: Option<Recorder<Capture<BufWriter<File>>>>,
     events: Option<Recorder<EventWriter<BufWriter<File>>>>,
@@ -155,7 +156,7 @@ pub(crate) struct Recorders {
 }
 
 impl Recorders {
-    /// True while files are not complete: the program is not to end before.
+    /// True until the files are complete; the program must not exit before that.
     pub(crate) fn in_progress(&self) -> Arc<AtomicBool> {
         self.in_progress.clone()
     }
@@ -163,7 +164,7 @@ impl Recorders {
     /// Completes the files.
     ///
     /// # Errors
-    /// The first that came up since the start: its file ends before it.
+    /// The first write error since the start; its file ends there.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.complete()
     }
@@ -182,7 +183,7 @@ impl Recorders {
         capture.and(events)
     }
 
-    /// Completes the files if the program was told to stop, and says how far they go.
+    /// On an interrupt, completes the files and prints the time up to which they extend.
     fn complete_if_interrupted(&mut self, now: Time) {
         if !self.interrupts.is_requested() || !self.in_progress.load(Ordering::Relaxed) {
             return;
@@ -191,10 +192,11 @@ impl Recorders {
         let capture = self.capture.as_ref().map(|capture| &capture.path);
         let events = self.events.as_ref().map(|events| &events.path);
         let paths = capture.into_iter().chain(events);
-        let ends = paths.map(|path| format!("{} ends at {seconds:.3} s of the run", name_of(path)));
-        let ends: Vec<String> = ends.collect();
+        let messages =
+            paths.map(|path| format!("{} ends at {seconds:.3} s of the run", display_name(path)));
+        let messages: Vec<String> = messages.collect();
         match self.complete() {
-            Ok(()) => print_message(&ends.join("\n")),
+            Ok(()) => print_message(&messages.join("\n")),
             Err(failure) => failure.report(),
         }
     }
@@ -222,7 +224,7 @@ impl NetworkObserver for Recorders {
     }
 }
 
-/// What cannot be captured is refused before a file is opened.
+/// Refuses what cannot be captured before a file is opened.
 fn check_capture(network: &Network, seed: u64, links: &[String]) -> Result<(), Failure> {
     let checked = Capture::new(network, Seed(seed), links, std::io::sink());
     checked.map(|_| ()).map_err(|error| refused(&error))
@@ -234,7 +236,7 @@ fn start_capture(
     file: OutputFile,
     links: &[String],
 ) -> Result<Recorder<Capture<BufWriter<File>>>, Failure> {
-    let (path, file) = file.begin()?;
+    let (path, file) = file.truncate()?;
     let recorder =
         Capture::new(network, Seed(seed), links, file).map_err(|error| refused(&error))?;
     Ok(Recorder { path, recorder })
@@ -254,7 +256,7 @@ fn start_events(
     file: OutputFile,
     packets: bool,
 ) -> Result<Recorder<EventWriter<BufWriter<File>>>, Failure> {
-    let (path, file) = file.begin()?;
+    let (path, file) = file.truncate()?;
     let recorder = EventWriter::new(network, seed, packets, file)
         .map_err(|error| Failure::input(unwritable("--events", &path, &error)))?;
     Ok(Recorder { path, recorder })

@@ -1,4 +1,4 @@
-//! `polypath relay`: what a path goes by where there is no direct one.
+//! `polypath relay`: a relay for paths between nodes without a direct path.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use crate::{log, output};
 /// Arguments of `polypath relay`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The relay's file; `polypath schema relay` prints its schema.
+    /// The relay's configuration file; `polypath schema relay` prints its schema.
     config: PathBuf,
-    /// Write counters to this file each second and at the end, as JSON; it is replaced, but for a
-    /// device.
+    /// Write statistics to this file every second and at exit, as JSON. The file is replaced each
+    /// time, unless it is a device.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) log: log::Args,
 }
 
-/// Runs the relay until it is told to stop.
+/// Runs the relay until a signal stops it.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let file = RelayFile::load(&args.config).map_err(Failure::input)?;
     output::check_distinct(

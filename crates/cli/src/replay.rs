@@ -1,4 +1,4 @@
-//! `polypath replay`: a recording gone through again.
+//! `polypath replay`: replays a recording.
 
 use std::path::PathBuf;
 
@@ -7,28 +7,28 @@ use polypath_live::recording::{Header, Reader};
 use polypath_session::record::{Difference, Replay};
 use serde_json::json;
 
-use crate::failure::{Failure, plain, print_message};
+use crate::failure::{Failure, print_message, without_controls};
 use crate::output::print;
 use crate::scenario::Format;
 
 /// Arguments of `polypath replay`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 every decision is as it was recorded; 1 one differs; 2 the file is no recording, or \
-                  broken."
+    after_help = "Exit codes: 0 every decision is as recorded; 1 a decision differs; 2 the file is not a recording, or \
+                  damaged."
 )]
 pub(crate) struct Args {
-    /// The recording, as `polypath node --record` wrote it.
+    /// The recording, written by `polypath node --record`.
     recording: PathBuf,
-    /// What is printed on standard output.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// No word of a file is longer where it is shown, in characters.
-const LONGEST_WORD: usize = 80;
+/// The maximum length of a string from the file in the output, in characters.
+const MAX_SHOWN: usize = 80;
 
-/// What was gone through.
+/// The number of replayed wakes and decisions, and their time span.
 #[derive(Default)]
 struct ReplayCounts {
     wakes: u64,
@@ -37,23 +37,22 @@ struct ReplayCounts {
     last: Time,
 }
 
-/// Where the replay parted from the recording.
+/// The first difference between replay and recording.
 struct FirstDifference {
     line: u64,
     difference: Box<Difference>,
 }
 
-/// Goes through a recording with an endpoint of this version, up to the first decision that
-/// differs.
+/// Replays a recording with an endpoint of this version, up to the first decision that differs.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = args.recording.display();
-    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{path}: {error}"));
-    let (header, mut lines) = Reader::open(&args.recording).map_err(|e| wrong(&e))?;
-    let mut replay = Replay::new(&header.endpoint).map_err(|e| wrong(&format!("line 1: {e}")))?;
+    let invalid = |error: &dyn std::fmt::Display| Failure::input(format!("{path}: {error}"));
+    let (header, mut lines) = Reader::open(&args.recording).map_err(|e| invalid(&e))?;
+    let mut replay = Replay::new(&header.endpoint).map_err(|e| invalid(&format!("line 1: {e}")))?;
     let mut counts = ReplayCounts::default();
     let mut first_difference = None;
     for line in lines.by_ref() {
-        let line = line.map_err(|e| wrong(&e))?;
+        let line = line.map_err(|e| invalid(&e))?;
         if let Err(difference) = replay.check(&line.entry) {
             let line = line.number;
             first_difference = Some(FirstDifference { line, difference });
@@ -63,12 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if lines.is_truncated() {
         print_message(&format!(
-            "{path}: the end of the recording is missing, as where the node was killed or its disk was full: what was \
-             decided behind line {} is not there",
+            "{path}: the end of the recording is missing, as if the node was killed or its disk was full; it has no \
+             decisions after line {}",
             counts.wakes + 1
         ));
     }
-    let words = match args.format {
+    let text = match args.format {
         Format::Json => json(
             &header,
             &counts,
@@ -76,9 +75,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             lines.is_truncated(),
         )
         .to_string(),
-        Format::Table => counts.words(&header),
+        Format::Table => counts.summary(&header),
     };
-    print(&format!("{words}\n"))?;
+    print(&format!("{text}\n"))?;
     first_difference.map_or(Ok(()), |FirstDifference { line, difference }| {
         let at = difference.at().as_secs_f64();
         Err(Failure::run(format!(
@@ -100,9 +99,9 @@ impl ReplayCounts {
             .map_or(0.0, |first| self.last.since(first).as_secs_f64())
     }
 
-    fn words(&self, header: &Header) -> String {
+    fn summary(&self, header: &Header) -> String {
         format!(
-            "{} wakes and {} decisions over {:.3} s are as {} recorded them",
+            "{} wakes and {} decisions over {:.3} s match the recording of {}",
             self.wakes,
             self.decisions,
             self.span_s(),
@@ -111,12 +110,12 @@ impl ReplayCounts {
     }
 }
 
-/// A word of a file on a terminal: without what would steer that, and not without end.
-fn one_line(word: &str) -> String {
-    plain(word)
+/// A string from the file for the terminal: one line without control characters, of limited length.
+fn one_line(text: &str) -> String {
+    without_controls(text)
         .replace('\n', " ")
         .chars()
-        .take(LONGEST_WORD)
+        .take(MAX_SHOWN)
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! `polypath reproduce`: the claims of the papers, answered.
+//! `polypath reproduce`: reproduces the claims of the papers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ use crate::progress::Indicator;
 use crate::scenario::Format;
 use crate::watch::Interrupts;
 
-/// What is said where the program is told to stop.
-const INTERRUPTED: &str = "interrupted; the same command goes on from the runs that are finished";
+/// The message on an interrupt.
+const INTERRUPTED: &str = "interrupted; run the same command to continue after the finished runs";
 
 /// Arguments of `polypath reproduce`.
 #[derive(Debug, clap::Args)]
@@ -28,51 +28,50 @@ pub(crate) struct Args {
     /// Claims, figures or papers, such as ppd.fig3.order, ppd.fig3 or ppd [default: all].
     #[arg(value_name = "CLAIM|FIGURE|PAPER")]
     names: Vec<String>,
-    /// A few runs of each figure: all within minutes; this is the default.
+    /// Few runs per figure, minutes in all; this is the default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The papers' sample sizes where a claim names them, and enough for 5 % elsewhere: up to an
-    /// hour a paper.
+    /// The papers' sample sizes where a claim states them, otherwise enough for 5 % precision: up
+    /// to an hour per paper.
     #[arg(long)]
     full: bool,
-    /// The ledger of claims, instead of the one of this program.
+    /// The ledger of claims, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Run so many simulations at once; the results are the same for any number [default: the
-    /// cores].
+    /// The number of concurrent simulations, which does not affect the results [default: the number
+    /// of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// The folder for the book, its figures and the finished runs, from which an interrupted
-    /// reproduction goes on [default: out/reproduce-quick or out/reproduce-full, and behind it the
-    /// names, if any are given].
+    /// reproduction continues [default: out/reproduce-quick or out/reproduce-full, followed by the
+    /// names, if any].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Do all runs of these figures anew, instead of taking those from the folder that are
-    /// finished.
+    /// Repeat all runs of these figures, instead of reusing finished ones from the folder.
     #[arg(long)]
     fresh: bool,
-    /// What to print on standard output.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Makes the figures, answers the claims, and writes the book.
+/// Makes the figures, judges the claims, and writes the book.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let ledger = read(args.ledger.as_deref())?;
+    let ledger = read_ledger(args.ledger.as_deref())?;
     let all: Vec<&Figure> = PAPERS.iter().flat_map(|paper| paper.figures).collect();
-    all_known(&ledger, &all)?;
-    let figures = selected(&all, &ledger, &args.names)?;
+    check_claims(&ledger, &all)?;
+    let figures = select_figures(&all, &ledger, &args.names)?;
     let scale = if args.full { Scale::Full } else { Scale::Quick };
     let out = args
         .out
         .clone()
         .unwrap_or_else(|| folder(scale, &args.names));
-    // Without `--out` the finished runs of a scale are one store, whatever is asked for.
+    // Without `--out` the finished runs of a scale share one store, whatever the names.
     let store = args.out.clone().unwrap_or_else(|| folder(scale, &[]));
     if let Some(file) = [&out, &store].into_iter().find(|folder| folder.is_file()) {
         let file = file.display();
         return Err(Failure::input(format!(
-            "{file} is a file; --out wants a folder"
+            "{file} is a file, but --out needs a folder"
         )));
     }
     let options = MakeOptions {
@@ -84,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         sources: SOURCES,
     };
     let attempts = make_all(&figures, &options)?;
-    let made = written(&out, &figures, &attempts)?;
+    let made = write_figures(&out, &figures, &attempts)?;
     let failed = failed(&figures, &attempts);
     let outcome = Outcome {
         made: &made,
@@ -95,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     put(&out, "claims.json", text.as_bytes())?;
     let ledger_name = match &args.ledger {
         Some(file) => format!("the ledger {}", file.display()),
-        None => "its own ledger".to_owned(),
+        None => "its built-in ledger".to_owned(),
     };
     let book = BookOptions {
         scale,
@@ -105,12 +104,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let book = write_book(&out, book, &made, &answers)?;
     print(&match args.format {
         Format::Json => text,
-        Format::Table => told(&answers, &book),
+        Format::Table => summary_text(&answers, &book),
     })?;
     Failure::combine(all_made(&failed), all_answerable(&answers))
 }
 
-/// Fails where figures could not be made.
+/// Fails if figures could not be made.
 fn all_made(failed: &[FailedFigure<'_>]) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
@@ -122,20 +121,22 @@ fn all_made(failed: &[FailedFigure<'_>]) -> Result<(), Failure> {
     Err(Failure::run(lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// Fails where the ledger asks a figure for what it does not measure.
+/// Fails if the ledger uses quantities that a figure does not measure.
 fn all_answerable(answers: &[Answer]) -> Result<(), Failure> {
-    let wrong = answers.iter().filter(|answer| answer.is_unanswerable);
-    let wrong: Vec<&str> = wrong.map(|answer| answer.claim.id.as_str()).collect();
-    if wrong.is_empty() {
+    let unanswerable = answers.iter().filter(|answer| answer.is_unanswerable);
+    let unanswerable: Vec<&str> = unanswerable
+        .map(|answer| answer.claim.id.as_str())
+        .collect();
+    if unanswerable.is_empty() {
         return Ok(());
     }
-    let claims = wrong.join(", ");
+    let claims = unanswerable.join(", ");
     Err(Failure::input(format!(
-        "the ledger names what is not measured, in {claims}: the reasons above say what"
+        "the ledger uses quantities that are not measured, in {claims}: the reasons above name them"
     )))
 }
 
-fn read(file: Option<&Path>) -> Result<Ledger, Failure> {
+fn read_ledger(file: Option<&Path>) -> Result<Ledger, Failure> {
     let Some(path) = file else {
         return Ledger::parse(CLAIMS, "claims.toml").map_err(Failure::input);
     };
@@ -145,8 +146,8 @@ fn read(file: Option<&Path>) -> Result<Ledger, Failure> {
     Ledger::parse(&text, &name).map_err(Failure::input)
 }
 
-/// The figures that are meant, or what is meant by names that mean none.
-fn selected<'a>(
+/// Selects the figures of `names`; unknown names fail with a suggestion.
+fn select_figures<'a>(
     all: &[&'a Figure],
     ledger: &Ledger,
     names: &[String],
@@ -168,7 +169,7 @@ fn selected<'a>(
         let remedy = |name: &String| remedy(name, &known, &papers, all);
         let one = |name: &String| {
             let remedy = remedy(name);
-            format!("no claim, figure or paper is called `{name}`: {remedy}")
+            format!("there is no claim, figure or paper `{name}`: {remedy}")
         };
         Failure::input(unknown.iter().map(one).collect::<Vec<_>>().join("\n"))
     })?;
@@ -176,7 +177,7 @@ fn selected<'a>(
         if !figure.claims.is_empty() {
             return figure.claims.iter().any(|claim| claims.contains(claim));
         }
-        // What no claim is about belongs to the whole paper.
+        // A figure without claims belongs to the whole paper.
         let of_paper = all.iter().filter(|other| other.paper() == figure.paper());
         let mut of_paper = of_paper.flat_map(|other| other.claims);
         names.iter().any(|name| name == figure.id) || of_paper.all(|claim| claims.contains(claim))
@@ -192,8 +193,8 @@ fn selected<'a>(
     Ok(asked)
 }
 
-/// Refuses claims that no figure of their paper answers: they would be passed over in silence.
-fn all_known(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
+/// Refuses claims that no figure answers: they would be ignored silently.
+fn check_claims(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
     let answered: Vec<&str> = all
         .iter()
         .flat_map(|figure| figure.claims)
@@ -203,10 +204,10 @@ fn all_known(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
     let ids = ledger.claims.iter().map(|claim| claim.id.as_str());
     let unknown = ids.filter(|id| !answered.contains(id) && own.find(id).is_none());
     let one = |id: &str| {
-        let meant = nearest(id, answered.iter().copied());
-        let remedy = meant.map_or_else(
-            || "`polypath reproduce` answers those of its own ledger alone".to_owned(),
-            |meant| format!("did you mean `{meant}`?"),
+        let similar = nearest(id, answered.iter().copied());
+        let remedy = similar.map_or_else(
+            || "`polypath reproduce` can only answer claims of its built-in ledger".to_owned(),
+            |similar| format!("did you mean `{similar}`?"),
         );
         format!("the ledger has a claim `{id}`, which no figure answers: {remedy}")
     };
@@ -217,12 +218,12 @@ fn all_known(ledger: &Ledger, all: &[&Figure]) -> Result<(), Failure> {
     Err(Failure::input(lines.join("\n")))
 }
 
-/// What may be meant by a name that means nothing: one that begins so, or is like it, or else what
-/// there is.
+/// A suggestion for an unknown name: a known name with this prefix or a similar one, or else the
+/// known names.
 fn remedy(name: &str, known: &[&str], papers: &BTreeSet<&str>, all: &[&Figure]) -> String {
-    let begins = || known.iter().copied().find(|known| known.starts_with(name));
-    if let Some(meant) = begins().or_else(|| nearest(name, known.iter().copied())) {
-        return format!("did you mean `{meant}`?");
+    let with_prefix = || known.iter().copied().find(|known| known.starts_with(name));
+    if let Some(similar) = with_prefix().or_else(|| nearest(name, known.iter().copied())) {
+        return format!("did you mean `{similar}`?");
     }
     let listed = |words: Vec<&str>| words.join(", ");
     let paper = name.split('.').next().unwrap_or_default();
@@ -242,14 +243,14 @@ fn folder(scale: Scale, names: &[String]) -> PathBuf {
         Scale::Quick => "out/reproduce-quick",
         Scale::Full => "out/reproduce-full",
     };
-    // Names are those of claims, figures and papers: plain words.
+    // Names of claims, figures and papers need no escaping.
     let words = names.iter().map(|name| format!("-{name}"));
     PathBuf::from(words.fold(base.to_owned(), |folder, word| folder + &word))
 }
 
 fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attempt>, Failure> {
     let mut bar = Indicator::of_jobs();
-    let interrupts = Interrupts::register().context("watching for signals")?;
+    let interrupts = Interrupts::register().context("installing signal handlers")?;
     let attempts = make(figures, options, &mut |progress| {
         interrupts.exit_with_message(&bar, INTERRUPTED);
         bar.advance_jobs(progress);
@@ -259,7 +260,7 @@ fn make_all(figures: &[&Figure], options: &MakeOptions<'_>) -> Result<Vec<Attemp
 }
 
 /// Writes the figures that were made and reads their measurements back.
-fn written<'a>(
+fn write_figures<'a>(
     out: &Path,
     figures: &[&'a Figure],
     attempts: &'a [Attempt],
@@ -287,8 +288,8 @@ fn failed<'a>(figures: &[&'a Figure], attempts: &'a [Attempt]) -> Vec<FailedFigu
     failed.collect()
 }
 
-/// What a person is told.
-fn told(answers: &[Answer], book: &Path) -> String {
+/// The table and summary of the answers.
+fn summary_text(answers: &[Answer], book: &Path) -> String {
     format!(
         "{}\n{}book: {}\n",
         render(answers),

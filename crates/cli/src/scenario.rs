@@ -1,4 +1,4 @@
-//! The arguments that `sim` and `lab` share, and the scenario that they name.
+//! The scenario arguments of `sim` and `lab`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,66 +15,79 @@ use polypath_scenario::{Experiment, Scenario};
 
 use crate::failure::Failure;
 
-/// Which scenario, changed how, reported where.
+/// The scenario, its overrides, and the output of the report.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// The scenario file.
+    /// The scenario file; `polypath schema` prints the schema of such files.
     pub(crate) scenario: PathBuf,
-    /// A value that takes the place of the file's, such as background=off or transfer.count=5; an
-    /// entry of a list goes by its name or by its position from 0: path.path2.background=light is
-    /// path.1.background=light.
+    /// Override a value of the file, such as background=off or transfer.count=5. An entry of a list
+    /// is given by name or by index from 0: path.path2.background=light or path.1.background=light.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// The root seed, instead of the file's.
+    /// Override the root seed of the file.
     #[arg(long)]
     seed: Option<u64>,
     /// The folder for the report [default: out/NAME-sim or out/NAME-lab].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print on standard output; as JSON the same as the report's report.json, or a sweep's
-    /// sweep.json.
+    /// The output format; JSON is identical to report.json, or to sweep.json of a sweep.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
-/// A file that was read and checked.
+/// A parsed and validated scenario file.
 pub(crate) struct ParsedFile {
     /// Its text.
     pub(crate) text: String,
-    /// The contents of the files that it names, by their names in it.
+    /// The contents of the files that it refers to, by name.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// What was set on the command line.
+    /// The overrides of the command line.
     pub(crate) overrides: Vec<String>,
-    /// Each point of its sweep, never none: what is set there, and what is then described.
-    pub(crate) points: Vec<(Vec<Override>, Experiment)>,
+    /// The points of its sweep; a single one without a sweep.
+    pub(crate) points: Vec<SweptExperiment>,
+}
+
+/// One point of a sweep.
+pub(crate) struct SweptExperiment {
+    /// The swept values; empty without a sweep.
+    pub(crate) set: Vec<Override>,
+    /// The experiment with these values.
+    pub(crate) experiment: Experiment,
 }
 
 impl ParsedFile {
-    /// Whether the file has a sweep, if only of one point.
+    /// Whether the file has a sweep, even of one point.
     pub(crate) fn is_sweep(&self) -> bool {
-        self.points.iter().any(|(set, _)| !set.is_empty())
+        self.points.iter().any(|point| !point.set.is_empty())
     }
 }
 
-/// What is printed on standard output.
+/// The text and the name of a scenario file.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    text: &'a str,
+    name: &'a str,
+}
+
+/// The output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A table for people.
+    /// Text tables.
     #[default]
     Table,
-    /// JSON for programs.
+    /// JSON.
     Json,
 }
 
-/// What the columns of the report's tables mean, for the help.
+/// The legend of the report's columns, for `--help`.
 pub(crate) fn columns() -> String {
-    format!("The columns of the report:\n{}", legend::lines())
+    format!("Columns of the report:\n{}", legend::lines())
 }
 
 impl Args {
-    /// Reads and checks the file: every point of its sweep, a single one without a sweep. Runs of
-    /// networks end after so many `seconds`.
+    /// Reads and validates the file with every point of its sweep. Runs of networks end after
+    /// `seconds`.
     pub(crate) fn read(&self, seconds: Option<u32>) -> Result<ParsedFile, Failure> {
         let name = self.scenario.display().to_string();
         let text = input::read_text(&self.scenario)
@@ -84,12 +97,15 @@ impl Args {
         let overrides = [&self.overrides[..], end.as_slice()].concat();
         let fixed = [&overrides[..], seed.as_slice()].concat();
         let mut files = BTreeMap::new();
-        let points = self.points((&text, &name), &fixed, of_networks, &mut files)?;
-        // A file that is not whole is told that first: what it lacks may be what makes it a
-        // network.
+        let source = Source {
+            text: &text,
+            name: &name,
+        };
+        let points = self.points(source, &fixed, of_networks, &mut files)?;
+        // After the errors of the file itself: a missing key may be what makes it a network.
         if let Some(n) = seconds.filter(|_| of_networks.is_none()) {
             return Err(Failure::input(format!(
-                "--seconds {n} is for networks; {name} has transfers over paths, whose number is transfer.count"
+                "--seconds {n} is for networks; {name} describes transfers over paths: set transfer.count instead"
             )));
         }
         let overrides = overrides.iter().map(ToString::to_string).collect();
@@ -101,15 +117,16 @@ impl Args {
         })
     }
 
-    /// Every point of the sweep in a text with its name, beside what is `fixed`; the `files` that
-    /// it names are added to those given.
+    /// Parses every point of the sweep, with the `fixed` overrides; adds the files that the
+    /// scenario refers to to `files`.
     fn points(
         &self,
-        (text, name): (&str, &str),
+        source: Source<'_>,
         fixed: &[Override],
         seconds: Option<u32>,
         files: &mut BTreeMap<String, Vec<u8>>,
-    ) -> Result<Vec<(Vec<Override>, Experiment)>, Failure> {
+    ) -> Result<Vec<SweptExperiment>, Failure> {
+        let Source { text, name } = source;
         let mut read = |file: &str| self.read_named(file, files);
         let mut points = Vec::new();
         for set in grid(text, name, fixed).map_err(Failure::input)? {
@@ -117,15 +134,16 @@ impl Args {
             let mut experiment =
                 Experiment::parse_with(text, name, &all, &mut read).map_err(Failure::input)?;
             self.fix(&mut experiment, seconds)?;
-            points.push((set, experiment));
+            points.push(SweptExperiment { set, experiment });
         }
         Ok(points)
     }
 
-    /// The end of the run and the root seed, where options set them in every point.
+    /// The run's duration and the root seed, if options set them for every point.
     fn fixed(&self, seconds: Option<u32>) -> [Option<Override>; 2] {
-        let end =
-            seconds.map(|n| Override::from_argument(&until(n), "run.duration", &format!("{n} s")));
+        let end = seconds.map(|n| {
+            Override::from_argument(&seconds_argument(n), "run.duration", &format!("{n} s"))
+        });
         let seed = self.seed.map(|n| {
             let argument = format!("--seed {n}");
             Override::from_argument(&argument, "seed", &n.to_string())
@@ -133,8 +151,8 @@ impl Args {
         [end, seed]
     }
 
-    /// Sets what stands in no file: it may be what a file may not have, such as the seed of a
-    /// replica, or an end before what the file sets for later.
+    /// Applies options that can have values which a file cannot: the seed of a replica, or an end
+    /// before events that the file schedules.
     fn fix(&self, experiment: &mut Experiment, seconds: Option<u32>) -> Result<(), Failure> {
         if let Some(seed) = self.seed {
             *experiment.seed_mut() = seed;
@@ -142,14 +160,16 @@ impl Args {
         match (experiment, seconds) {
             (Experiment::Network(network), Some(n)) => {
                 let end = Duration::from_secs(n.into());
-                network.end_at(end, &until(n)).map_err(Failure::input)
+                network
+                    .end_at(end, &seconds_argument(n))
+                    .map_err(Failure::input)
             }
             _ => Ok(()),
         }
     }
 
-    /// The content of a file that the scenario names; each is read once, so that all points have
-    /// the same.
+    /// The content of a file that the scenario refers to; read once, so that all points have the
+    /// same.
     fn read_named(
         &self,
         file: &str,
@@ -164,30 +184,33 @@ impl Args {
         Ok(content)
     }
 
-    /// Reads and checks a file with transfers over paths.
+    /// Reads and validates a file with transfers over paths.
     pub(crate) fn read_transfers(&self) -> Result<Scenario, Failure> {
         let read = self.read(None)?;
         if read.is_sweep() {
             let file = self.scenario.display();
-            let remedy = "remove `[sweep]`, and choose one combination with --set";
+            let remedy = "remove `[sweep]`, and select one combination with --set";
             return Err(Failure::input(format!(
-                "{file} has a sweep, and the lab runs one experiment: {remedy}"
+                "{file} has a sweep, but the lab runs a single experiment: {remedy}"
             )));
         }
         match read.points.into_iter().next() {
-            Some((_, Experiment::Transfers(scenario))) => Ok(*scenario),
+            Some(SweptExperiment {
+                experiment: Experiment::Transfers(scenario),
+                ..
+            }) => Ok(*scenario),
             _ => Err(Failure::input(format!(
-                "{} describes flows over a network, and the lab carries transfers over paths: run it with \
-                 `polypath sim`, or look at scenarios/demo.toml for a file that the lab can run",
+                "{} describes flows over a network, but the lab runs transfers over paths: run it with \
+                 `polypath sim`, or see scenarios/demo.toml for a file that the lab can run",
                 self.scenario.display()
             ))),
         }
     }
 
-    /// The folder for the report, made now: a run of minutes must not fail at its end for want of
-    /// it.
-    pub(crate) fn out(&self, name: &str, face: &str) -> Result<OutputFolder, Failure> {
-        let default = || Path::new("out").join(format!("{name}-{face}"));
+    /// Creates the folder for the report before the run, so that a long run does not fail at its
+    /// end.
+    pub(crate) fn out(&self, name: &str, mode: &str) -> Result<OutputFolder, Failure> {
+        let default = || Path::new("out").join(format!("{name}-{mode}"));
         let out = self.out.clone().unwrap_or_else(default);
         OutputFolder::open(&out).map_err(|error| {
             Failure::input(format!(
@@ -198,26 +221,26 @@ impl Args {
     }
 }
 
-/// The argument that ends a run.
-fn until(seconds: u32) -> String {
+/// The `--seconds` option as given.
+fn seconds_argument(seconds: u32) -> String {
     format!("--seconds {seconds}")
 }
 
-/// A folder that can be written.
+/// A writable folder for the report.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFolder {
     path: PathBuf,
-    /// It and the folders around it, as far as they were not there before; the innermost first.
-    made: Vec<PathBuf>,
+    /// The folders that opening it has created, the innermost first.
+    created: Vec<PathBuf>,
 }
 
 impl OutputFolder {
     fn open(path: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-        let made = path.ancestors().take_while(missing);
+        let created = path.ancestors().take_while(missing);
         let folder = Self {
             path: path.to_owned(),
-            made: made.map(Path::to_owned).collect(),
+            created: created.map(Path::to_owned).collect(),
         };
         let probe = path.join(format!(".writable.{}", process::id()));
         let writable = fs::create_dir_all(path)
@@ -229,15 +252,15 @@ impl OutputFolder {
         writable.map(|()| folder)
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what opening it has made, as far as it is empty.
+    /// Removes the folders that opening it has created and that are still empty.
     pub(crate) fn discard(&self) {
-        // What is not empty, or gone, is left as it is.
-        self.made
+        // Folders that are not empty, or gone, are left alone.
+        self.created
             .iter()
             .all(|folder| fs::remove_dir(folder).is_ok());
     }

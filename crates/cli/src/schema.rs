@@ -1,4 +1,4 @@
-//! `polypath schema`: the JSON schemas of the files that polypath reads.
+//! `polypath schema`: JSON schemas of the configuration files.
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -9,20 +9,20 @@ use crate::output::print;
 /// Arguments of `polypath schema`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which file.
+    /// The kind of file.
     #[arg(value_enum)]
     file: File,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum File {
-    /// Transfers over paths: what `polypath sim` and `polypath lab` read.
+    /// Transfers over paths, for `polypath sim` and `polypath lab`.
     Scenario,
-    /// A network of flows: what `polypath sim` reads, too.
+    /// Flows over a network, for `polypath sim`.
     Network,
-    /// What `polypath node` reads.
+    /// A node, for `polypath node`.
     Node,
-    /// What `polypath relay` reads.
+    /// A relay, for `polypath relay`.
     Relay,
 }
 

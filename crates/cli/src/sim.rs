@@ -1,4 +1,4 @@
-//! `polypath sim`: a scenario in virtual time.
+//! `polypath sim`: runs a scenario in virtual time.
 
 use anyhow::Context;
 use polypath_batch::{Plan, Point};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::network;
 use crate::outcome;
 use crate::recording;
-use crate::scenario::{self, OutputFolder, ParsedFile};
+use crate::scenario::{self, OutputFolder, ParsedFile, SweptExperiment};
 use crate::sweep;
 use crate::watch::Watch;
 
@@ -26,32 +26,33 @@ pub(crate) struct Args {
     replication: network::Replication,
     #[command(flatten)]
     recording: recording::Args,
-    /// End the run of a network after so many seconds of its time, whatever the file says; what it
-    /// sets for later does not come to pass.
+    /// End the run of a network after N simulated seconds, and ignore events that the file
+    /// schedules after that.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
 }
 
-/// Runs the scenario and reports.
+/// Runs the scenario and prints the report.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut read = args.scenario.read(args.seconds)?;
-    refuse_recording(args, &read)?;
-    refuse_replicas(args, &read.points[0].1)?;
+    let mut file = args.scenario.read(args.seconds)?;
+    refuse_recording(args, &file)?;
+    refuse_replicas(args, &file.points[0].experiment)?;
     args.recording.refuse_overwriting(&args.scenario.scenario)?;
-    let out = args.scenario.out(read.points[0].1.name(), "sim")?;
+    let out = args.scenario.out(file.points[0].experiment.name(), "sim")?;
     let format = args.scenario.format;
-    if read.is_sweep() {
+    if file.is_sweep() {
         let plan = Plan {
-            text: &read.text,
-            files: &read.files,
-            overrides: read.overrides,
+            text: &file.text,
+            files: &file.files,
+            overrides: file.overrides,
         };
-        let points = read.points.into_iter();
-        let points = points.map(|(set, experiment)| Point { set, experiment });
+        let points = file.points.into_iter();
+        let point = |SweptExperiment { set, experiment }| Point { set, experiment };
+        let points = points.map(point);
         let points = points.collect();
         return sweep::run(points, &plan, args.replication, &out, format);
     }
-    match read.points.swap_remove(0).1 {
+    match file.points.swap_remove(0).experiment {
         Experiment::Transfers(scenario) => run_transfers(&scenario, &out, args),
         Experiment::Network(network) => {
             network::run(&network, args.replication, &args.recording, &out, format)
@@ -60,29 +61,29 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     .inspect_err(|_| out.discard())
 }
 
-/// Refuses what cannot be recorded.
-fn refuse_recording(args: &Args, read: &ParsedFile) -> Result<(), Failure> {
+/// Refuses the recording of anything but a single run of a network.
+fn refuse_recording(args: &Args, file: &ParsedFile) -> Result<(), Failure> {
     let recording = &args.recording;
-    if matches!(read.points[0].1, Experiment::Transfers(_)) {
+    if matches!(file.points[0].experiment, Experiment::Transfers(_)) {
         let remedy =
-            "write its paths as `[[link]]`s and its traffic as `[[flow]]`s (docs/simulator.md)";
+            "describe its paths as `[[link]]`s and its traffic as `[[flow]]`s (docs/simulator.md)";
         return recording.refuse("a file with transfers over paths", remedy);
     }
-    if read.is_sweep() {
-        let remedy = "remove `[sweep]`, and choose one combination with --set";
+    if file.is_sweep() {
+        let remedy = "remove `[sweep]`, and select one combination with --set";
         return recording.refuse("a sweep", remedy);
     }
     if args.replication.replicas > 1 {
-        let remedy = "leave out --replicas, and choose one run with --seed";
+        let remedy = "omit --replicas, and select one run with --seed";
         return recording.refuse("more than one replica", remedy);
     }
     Ok(())
 }
 
-/// Refuses replicas of what has rounds.
+/// Refuses replicas of transfers, which have rounds.
 fn refuse_replicas(args: &Args, experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment, Experiment::Transfers(_)) && args.replication.replicas > 1 {
-        let message = "--replicas is for networks; transfers have transfer.count";
+        let message = "--replicas is for networks; for transfers set transfer.count";
         return Err(Failure::input(message));
     }
     Ok(())
@@ -92,18 +93,18 @@ fn run_transfers(scenario: &Scenario, out: &OutputFolder, args: &Args) -> Result
     let transfers = u64::from(scenario.transfer.count) * scenario.schemes.len() as u64;
     let mut watched = Watched {
         observer: Simulated::new(scenario),
-        watch: Watch::start(transfers, out.clone()).context("watching the simulation")?,
+        watch: Watch::start(transfers, out.clone()).context("starting the progress thread")?,
     };
     let outcome = polypath_sim::run(scenario, Seed(scenario.seed), &mut watched);
     let Watched { observer, watch } = watched;
     let experiment = observer.finish(scenario, &outcome.map_err(Failure::input)?);
     let report = outcome::write(&experiment, out.path());
-    // An interrupt ends the program until all that is to be kept is written.
+    // Until the report is written, an interrupt ends the program.
     drop(watch);
     outcome::print(&experiment, report, args.scenario.format)
 }
 
-/// The report's observer, and who watches it.
+/// The report's observer with the progress and interrupts of its run.
 struct Watched {
     observer: Simulated,
     watch: Watch,
@@ -111,7 +112,7 @@ struct Watched {
 
 impl Observer for Watched {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
-        self.watch.reach(at);
+        self.watch.advance_to(at);
         if matches!(event, SimEvent::TransferFinished { .. }) {
             self.watch.finish_transfer();
         }

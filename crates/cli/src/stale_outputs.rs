@@ -1,4 +1,4 @@
-//! Files of an earlier run of another kind, which stay beside a new report.
+//! Output files of an earlier run of another kind in the folder of a new report.
 
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use polypath_report::{network, write};
 
 use crate::failure::print_message;
 
-/// What the reports of transfers, of networks and of sweeps leave in their folders, each once.
-fn known() -> Vec<&'static str> {
+/// The names of all files that reports of transfers, networks and sweeps consist of, without
+/// duplicates.
+fn known_outputs() -> Vec<&'static str> {
     let reports = write::FILES.into_iter().chain(network::FILES);
     let sweeps = Kind::ALL.into_iter().flat_map(Kind::files);
     let mut known = Vec::new();
@@ -21,13 +22,13 @@ fn known() -> Vec<&'static str> {
     known
 }
 
-/// Says which files in `folder` are not of the report that has `written` its own there.
+/// Prints which output files in `folder` are not part of the new report, whose files are `written`.
 pub(crate) fn report_stale(folder: &Path, written: &[&str]) {
     let is_other = |name: &&str| !written.contains(name) && folder.join(name).exists();
-    let others: Vec<&str> = known().into_iter().filter(is_other).collect();
+    let others: Vec<&str> = known_outputs().into_iter().filter(is_other).collect();
     if !others.is_empty() {
         print_message(&format!(
-            "of another run, not of this one, are in {}: {}; remove them, or choose another folder with --out",
+            "files of another run are in {}: {}; remove them, or choose another folder with --out",
             folder.display(),
             others.join(", ")
         ));

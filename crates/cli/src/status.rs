@@ -1,4 +1,4 @@
-//! `polypath status`: how a running node does.
+//! `polypath status`: the state of a running node.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,27 +17,27 @@ use crate::output::{print, try_print};
 
 mod table;
 
-/// Least time between two questions.
-const LEAST_INTERVAL: Duration = Duration::from_millis(50);
+/// The minimum of `--interval`.
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Arguments of `polypath status`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 the node has answered; 1 it does not answer, or has ended (--watch); 2 the command line \
-                  is wrong, names no socket, no node where there are several, or a file that cannot be read, is a \
-                  relay's or has control = \"off\"."
+    after_help = "Exit codes: 0 the node has replied; 1 it does not reply, or has exited (--watch); 2 the command line is \
+                  wrong: it names something that is not a socket, no node although several run, or a file that \
+                  cannot be read, is a relay's, or has control = \"off\"."
 )]
 pub(crate) struct Args {
-    /// The name of the node's TUN device, its control socket, or its file (`.toml`); the only
-    /// running node if none is named.
+    /// The node: its TUN device, control socket or configuration file (`.toml`) [default: the only
+    /// running node].
     node: Option<String>,
-    /// A table for reading, or JSON: one document, a line each time with --watch.
+    /// The output format: tables, or a JSON document (one per line with --watch).
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Ask again and again, until interrupted or until the node has ended.
+    /// Repeat until interrupted or until the node exits.
     #[arg(long)]
     watch: bool,
-    /// How long to wait between two questions of --watch: "1s", "250ms".
+    /// The interval of --watch, such as "1s" or "250ms".
     #[arg(long, value_name = "TIME", default_value = "1s", requires = "watch", value_parser = interval)]
     interval: Duration,
 }
@@ -50,14 +50,14 @@ enum Format {
 
 /// Prints the state of a node.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let socket = find(args.node.as_deref(), &control::directories())?;
+    let socket = find_socket(args.node.as_deref(), &control::directories())?;
     if !args.watch {
-        return print(&text(args, &ask(&socket)?));
+        return print(&text(args, &request_status(&socket)?));
     }
     loop {
-        let state = text(args, &ask(&socket)?);
+        let state = text(args, &request_status(&socket)?);
         let state = match args.format {
-            // From the top left, without what was there before.
+            // Clears the terminal.
             Format::Table if io::stdout().is_terminal() => format!("\x1b[H\x1b[J{state}"),
             Format::Table => format!("{state}\n"),
             Format::Json => state,
@@ -69,18 +69,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Longer than nothing, so that a node is not asked without a pause.
+/// Parses `--interval`; at least [`MIN_INTERVAL`], so that the node is not polled without a pause.
 fn interval(text: &str) -> Result<Duration, String> {
     let interval = text
         .parse::<Duration>()
         .map_err(|error| error.to_string())?;
-    if interval < LEAST_INTERVAL {
-        return Err(format!("wait at least {LEAST_INTERVAL}"));
+    if interval < MIN_INTERVAL {
+        return Err(format!("the minimum is {MIN_INTERVAL}"));
     }
     Ok(interval)
 }
 
-fn ask(socket: &Path) -> Result<Value, Failure> {
+fn request_status(socket: &Path) -> Result<Value, Failure> {
     control::status(socket).map_err(|error| match error {
         AskError::NoSocket(_) => Failure::input(error),
         error => Failure::run(error),
@@ -95,8 +95,8 @@ fn text(args: &Args, state: &Value) -> String {
     }
 }
 
-/// The socket of the node that is meant.
-fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+/// The control socket of the selected node.
+fn find_socket(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
     let Some(node) = node else {
         return only(&control::sockets(directories), directories);
     };
@@ -106,38 +106,38 @@ fn find(node: Option<&str>, directories: &[PathBuf]) -> Result<PathBuf, Failure>
             .is_some_and(|extension| extension == ending)
     };
     if ends_in("toml") {
-        return of_file(path, directories);
+        return socket_of_file(path, directories);
     }
     if node.contains('/') || ends_in("sock") {
         return Ok(node.into());
     }
     if path.is_file() {
         return Err(Failure::input(format!(
-            "{node}: this is a file; if it is a node's, give it a name that ends in .toml, or name the node's TUN \
-             device (`name` in its `[node.tun]`), or its control socket"
+            "{node} is a file: if it is a node's configuration, its name must end in .toml; otherwise give the node's \
+             TUN device (`name` in its `[node.tun]`) or its control socket"
         )));
     }
-    Ok(of_device(node, directories))
+    Ok(socket_of_device(node, directories))
 }
 
-/// The socket of the node that has this file.
-fn of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let refusal = |why: &str| Err(Failure::input(format!("{}: {why}", file.display())));
+/// The control socket of the node with this configuration file.
+fn socket_of_file(file: &Path, directories: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let refuse = |reason: &str| Err(Failure::input(format!("{}: {reason}", file.display())));
     match ControlAddress::read(file) {
         Ok(ControlAddress::Socket(socket)) => Ok(socket),
-        Ok(ControlAddress::Device(device)) => Ok(of_device(&device, directories)),
+        Ok(ControlAddress::Device(device)) => Ok(socket_of_device(&device, directories)),
         Ok(ControlAddress::Off) => {
-            refusal("this node cannot be asked: its file has control = \"off\"")
+            refuse("this node has no control socket: its file has control = \"off\"")
         }
-        Err(LoadError::OfAnother { .. }) => refusal(
-            "this is the file of a relay, which cannot be asked; `polypath relay --stats FILE` writes how it does",
+        Err(LoadError::OfAnother { .. }) => refuse(
+            "this is the file of a relay, which has no control socket; use `polypath relay --stats FILE`",
         ),
         Err(error) => Err(Failure::input(error)),
     }
 }
 
-/// The socket that the node of this TUN device has by itself.
-fn of_device(device: &str, directories: &[PathBuf]) -> PathBuf {
+/// The default control socket of the node with this TUN device.
+fn socket_of_device(device: &str, directories: &[PathBuf]) -> PathBuf {
     let name = format!("{device}.sock");
     let mut candidates = directories.iter().map(|directory| directory.join(&name));
     let found = candidates.clone().find(|path| path.exists());
@@ -145,17 +145,17 @@ fn of_device(device: &str, directories: &[PathBuf]) -> PathBuf {
     found.unwrap_or_else(first)
 }
 
-/// The only socket at which a node answers, or the one that a node has left.
+/// The only control socket with a running node, or else the only socket.
 fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let answered = sockets.iter().filter(|socket| control::is_answered(socket));
-    let answered: Vec<&PathBuf> = answered.collect();
-    match (&answered[..], sockets) {
+    let running = sockets.iter().filter(|socket| control::is_answered(socket));
+    let running: Vec<&PathBuf> = running.collect();
+    match (&running[..], sockets) {
         ([socket], _) => Ok((*socket).clone()),
-        // That its node has ended is told when it is asked.
+        // The request to it fails and reports that its node has exited.
         ([], [socket]) => Ok(socket.clone()),
-        ([], _) => Err(Failure::run(none(sockets, directories))),
+        ([], _) => Err(Failure::run(no_node(sockets, directories))),
         (several, _) => {
-            let mut message = "there are several nodes; name one of them:".to_owned();
+            let mut message = "several nodes are running; choose one:".to_owned();
             for socket in several {
                 // Writing to a string cannot fail.
                 let _ = write!(message, "\n  polypath status {}", socket.display());
@@ -165,28 +165,28 @@ fn only(sockets: &[PathBuf], directories: &[PathBuf]) -> Result<PathBuf, Failure
     }
 }
 
-/// Why no node is there to be asked, as far as it can be seen.
-fn none(sockets: &[PathBuf], directories: &[PathBuf]) -> String {
+/// The message if no node is running.
+fn no_node(sockets: &[PathBuf], directories: &[PathBuf]) -> String {
     if let Some(first) = sockets.first() {
         return format!(
-            "no node runs: those that had {} and {} more have ended; start one with `polypath node FILE`",
+            "no node is running: those with the sockets {} and {} more have exited; start one with `polypath node FILE`",
             first.display(),
             sockets.len() - 1
         );
     }
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     let mut closed = directories.iter();
-    if let Some(closed) = closed.find(|directory| fs::read_dir(directory).is_err_and(refused)) {
+    if let Some(closed) = closed.find(|directory| fs::read_dir(directory).is_err_and(is_denied)) {
         let closed = closed.display();
         return format!(
-            "you may not look for nodes in {closed}; run it with sudo, or become a member of its group"
+            "permission denied for {closed}, the directory of control sockets; use sudo, or join its group"
         );
     }
-    let looked = directories.iter().map(|d| d.display().to_string());
-    let looked: Vec<String> = looked.collect();
+    let searched = directories.iter().map(|d| d.display().to_string());
+    let searched: Vec<String> = searched.collect();
     format!(
-        "there is no control socket in {}; is the node running? Start it with `polypath node FILE`, or give the \
-         socket that its file names: `polypath status SOCKET`",
-        looked.join(" or ")
+        "there is no control socket in {}: start the node with `polypath node FILE`, or give the socket of its \
+         configuration file: `polypath status SOCKET`",
+        searched.join(" or ")
     )
 }

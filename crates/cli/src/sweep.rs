@@ -1,4 +1,4 @@
-//! `polypath sim` of a file with a `[sweep]`: progress, sheets and what is printed.
+//! `polypath sim` of a file with a `[sweep]`: progress, tables and printed summary.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::scenario::{Format, OutputFolder};
 use crate::stale_outputs;
 use crate::watch::Interrupts;
 
-/// Runs the points that are not finished, and reports all.
+/// Runs the unfinished points and reports all.
 pub(crate) fn run(
     points: Vec<Point>,
     plan: &Plan<'_>,
@@ -25,10 +25,10 @@ pub(crate) fn run(
     format: Format,
 ) -> Result<(), Failure> {
     let sweep = Sweep::open(out.path(), plan, points, replication.replicas)?;
-    tell_of(&sweep);
+    print_reused_points(&sweep);
     let parts = AtomicU64::new(0);
     let mut bar = progress::Indicator::of_runs(sweep.runs());
-    let interrupts = Interrupts::register().context("watching for signals")?;
+    let interrupts = Interrupts::register().context("installing signal handlers")?;
     let points = sweep.run(replication.jobs, &parts, &mut || {
         interrupts.exit_and_discard(&bar, out);
         bar.advance_runs(parts.load(Ordering::Relaxed));
@@ -37,26 +37,26 @@ pub(crate) fn run(
     report(sweep.kind(), &points, out.path(), format)
 }
 
-/// Says what there is already.
-fn tell_of(sweep: &Sweep) {
+/// Prints the number of finished points and the unusable files.
+fn print_reused_points(sweep: &Sweep) {
     let points = sweep.len();
     if sweep.finished() > 0 {
         print_message(&format!(
-            "{} of {points} points are finished already",
+            "{} of {points} points are already finished",
             sweep.finished()
         ));
     }
     if !sweep.unusable().is_empty() {
         let name = |path: &PathBuf| format!("\n{}", path.display());
         let names: String = sweep.unusable().iter().map(name).collect();
-        print_message(&format!("damaged, or not of this point; run again:{names}"));
+        print_message(&format!("damaged, or of another point; run again:{names}"));
     }
 }
 
-/// Writes and prints the report; fails where it could not be written, or a point came to no end.
+/// Writes and prints the report; fails if it could not be written or a point failed.
 fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Result<(), Failure> {
     let text = json(kind, points).context("writing the sweep")?;
-    let mut files = sheets(kind, points).context("writing the sheets")?;
+    let mut files = sheets(kind, points).context("writing the CSV files")?;
     files.push((JSON, text.clone().into_bytes()));
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let written = write(out, &files);
@@ -73,7 +73,7 @@ fn report(kind: Kind, points: &[SweepPoint], out: &Path, format: Format) -> Resu
                 .map_or_else(|_| String::new(), |()| listed(out, &names)),
         ),
     })?;
-    Failure::combine(written, judge(points))
+    Failure::combine(written, check(points))
 }
 
 fn write(out: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
@@ -84,14 +84,14 @@ fn write(out: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the report is.
+/// The line with the report's files.
 fn listed(out: &Path, names: &[&str]) -> String {
     let (first, others) = (out.join(names[0]), names[1..].join(" and "));
-    format!("report: {}, {others} beside it\n", first.display())
+    format!("report: {}, with {others}\n", first.display())
 }
 
-/// Fails where a point came to no end, with all that did not.
-fn judge(points: &[SweepPoint]) -> Result<(), Failure> {
+/// Fails if points failed, with their errors.
+fn check(points: &[SweepPoint]) -> Result<(), Failure> {
     let failed = points.iter().filter_map(|point| {
         let error = point.report.as_ref().err()?;
         let set = point.set.iter();
@@ -102,9 +102,9 @@ fn judge(points: &[SweepPoint]) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
     }
-    let (some, all) = (failed.len(), points.len());
+    let (count, all) = (failed.len(), points.len());
     Err(Failure::run(format!(
-        "{some} of {all} points came to no end, and have no rows in the sheets:{}",
+        "{count} of {all} points failed, and have no rows in the CSV files:{}",
         failed.concat()
     )))
 }

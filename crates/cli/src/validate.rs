@@ -1,4 +1,4 @@
-//! `polypath validate`: the simulator beside theory and ns-2.
+//! `polypath validate`: compares the simulator with theory and ns-2.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use crate::watch::Interrupts;
 /// Arguments of `polypath validate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only what has a name that begins so, such as ns2/spacing or theory/m-d-1.
+    /// Run only cases whose names have this prefix, such as ns2/spacing or theory/m-d-1.
     #[arg(long, value_name = "NAME-PREFIX", default_value = "")]
     only: String,
-    /// The form that the tests run: fewer cases, seeds and seconds within the same bounds.
+    /// Run the reduced suite of the tests: fewer cases, seeds and seconds with the same bounds.
     #[arg(long)]
     reduced: bool,
-    /// Run so many simulations at once; the results are the same for any number [default: the
-    /// cores].
+    /// The number of concurrent simulations, which does not affect the results [default: the number
+    /// of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// What to print on standard output.
+    /// The output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         Scope::Full
     };
-    let wanted = select(cases(scope).context("reading the cases")?, &args.only)?;
-    let runs: usize = wanted.iter().map(|case| case.seeds.len()).sum();
+    let selected = select(cases(scope).context("reading the cases")?, &args.only)?;
+    let runs: usize = selected.iter().map(|case| case.seeds.len()).sum();
     let mut bar = Indicator::of_steps(runs as u64);
-    let interrupts = Interrupts::register().context("watching for signals")?;
-    let rows = validate(&wanted, args.jobs, &mut |done, total| {
+    let interrupts = Interrupts::register().context("installing signal handlers")?;
+    let rows = validate(&selected, args.jobs, &mut |done, total| {
         interrupts.exit_if_interrupted(&bar);
         bar.advance("runs", done * runs as u64 / total);
     });
@@ -62,20 +62,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// The cases whose names begin with `only`.
 fn select(all: Vec<Case>, only: &str) -> Result<Vec<Case>, Failure> {
     let suites: BTreeSet<String> = all.iter().map(|case| suite(&case.name)).collect();
-    let wanted: Vec<Case> = all
+    let selected: Vec<Case> = all
         .into_iter()
         .filter(|case| case.name.starts_with(only))
         .collect();
-    if wanted.is_empty() {
+    if selected.is_empty() {
         let known = suites.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Failure::input(format!(
-            "no case has a name that begins with `{only}`: there are {known}"
+            "no case has a name with the prefix `{only}`: the suites are {known}"
         )));
     }
-    Ok(wanted)
+    Ok(selected)
 }
 
-/// The first two parts of the name of a case.
+/// The suite of a case: the first two parts of its name.
 fn suite(name: &str) -> String {
     name.split('/').take(2).collect::<Vec<_>>().join("/")
 }

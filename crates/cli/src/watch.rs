@@ -1,4 +1,4 @@
-//! A simulation from beside it: progress by the clock, and an end when the program is told to stop.
+//! The progress display of a simulation, and the exit of the program on an interrupt.
 
 use std::process;
 use std::sync::Arc;
@@ -14,38 +14,37 @@ use crate::failure::{INTERRUPTED, print_message};
 use crate::progress::Indicator;
 use crate::scenario::OutputFolder;
 
-/// How often it looks.
+/// The interval at which the thread updates progress and checks for an interrupt.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A thread that shows how far a simulation has come, as long as this lives, and ends the program
-/// when it is told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`).
+/// A thread that shows the progress of a simulation and ends the program on `SIGINT`, `SIGTERM` or
+/// `SIGHUP`, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Whether the program was told to stop (`SIGINT`, `SIGTERM`, `SIGHUP`).
+/// A flag that `SIGINT`, `SIGTERM` and `SIGHUP` set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupts(Arc<AtomicBool>);
 
 impl Interrupts {
-    /// Notes the signals from now on.
+    /// Installs the signal handlers.
     pub(crate) fn register() -> std::io::Result<Self> {
-        let told = Self::default();
+        let interrupts = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            flag::register(signal, told.0.clone())?;
+            flag::register(signal, interrupts.0.clone())?;
         }
-        Ok(told)
+        Ok(interrupts)
     }
 
-    /// Whether the program was told to stop.
+    /// Whether a signal has requested the program to stop.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends the program, if it was told to stop; what opening `folder` has made goes, as far as it
-    /// is empty.
+    /// On an interrupt, discards `folder` ([`OutputFolder::discard`]) and ends the program.
     pub(crate) fn exit_and_discard(&self, bar: &Indicator, folder: &OutputFolder) {
         if self.is_requested() {
             folder.discard();
@@ -53,16 +52,16 @@ impl Interrupts {
         self.exit_if_interrupted(bar);
     }
 
-    /// Ends the program, if it was told to stop.
+    /// Ends the program on an interrupt.
     pub(crate) fn exit_if_interrupted(&self, bar: &Indicator) {
         self.exit_with_message(bar, "interrupted");
     }
 
-    /// Ends the program with these words, if it was told to stop.
-    pub(crate) fn exit_with_message(&self, bar: &Indicator, words: &str) {
+    /// Ends the program with `message` on an interrupt.
+    pub(crate) fn exit_with_message(&self, bar: &Indicator, message: &str) {
         if self.is_requested() {
             bar.finish();
-            print_message(words);
+            print_message(message);
             process::exit(INTERRUPTED);
         }
     }
@@ -70,14 +69,14 @@ impl Interrupts {
 
 #[derive(Debug, Default)]
 struct State {
-    over: AtomicBool,
-    /// Simulated nanoseconds of the scheme whose turn it is.
+    finished: AtomicBool,
+    /// The simulated time of the current scheme in nanoseconds.
     simulated: AtomicU64,
     transfers: AtomicU64,
 }
 
 impl Watch {
-    /// Watches a simulation of `transfers` transfers, whose report is to stand in `folder`.
+    /// Starts the thread for a simulation of `transfers` transfers with its report in `folder`.
     pub(crate) fn start(transfers: u64, folder: OutputFolder) -> std::io::Result<Self> {
         let state = Arc::new(State::default());
         let interrupts = Interrupts::register()?;
@@ -91,12 +90,12 @@ impl Watch {
         })
     }
 
-    /// Notes the simulated time of the scheme whose turn it is.
-    pub(crate) fn reach(&self, at: Time) {
+    /// Records the simulated time of the current scheme.
+    pub(crate) fn advance_to(&self, at: Time) {
         self.state.simulated.store(at.0, Ordering::Relaxed);
     }
 
-    /// Notes that a transfer is over.
+    /// Counts a finished transfer.
     pub(crate) fn finish_transfer(&self) {
         self.state.transfers.fetch_add(1, Ordering::Relaxed);
     }
@@ -104,10 +103,10 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.state.over.store(true, Ordering::Relaxed);
+        self.state.finished.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It panics nowhere, and showing is not worth a failure.
+            // A failed progress display is not worth a failure.
             let _ = thread.join();
         }
     }
@@ -116,7 +115,7 @@ impl Drop for Watch {
 fn watch(state: &State, mut bar: Indicator, interrupts: &Interrupts, folder: &OutputFolder) {
     loop {
         interrupts.exit_and_discard(&bar, folder);
-        if state.over.load(Ordering::Relaxed) {
+        if state.finished.load(Ordering::Relaxed) {
             return bar.finish();
         }
         let at = Time(state.simulated.load(Ordering::Relaxed));

@@ -1,7 +1,7 @@
-//! The lab, with this package's own program as its nodes.
+//! The lab, with the program under test as its nodes.
 //!
-//! Each test needs namespaces, TUN devices, `ip`, `ss`, `lighttpd` and `curl`, and is skipped with
-//! the reason where one of them is missing.
+//! The tests need namespaces, TUN devices, `ip`, `ss`, `lighttpd`, `curl` and `ping`; they are
+//! skipped, with the reason, if one of them is missing.
 
 #[path = "common/demo.rs"]
 mod demo;

@@ -7,7 +7,7 @@ use std::fs;
 use common::{polypath, printed};
 
 #[test]
-fn each_command_has_its_page() {
+fn each_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("man1");
     printed(&polypath().arg("man").arg(&pages).output().unwrap());
@@ -24,7 +24,7 @@ fn each_command_has_its_page() {
 }
 
 #[test]
-fn shells_complete_commands_and_options() {
+fn completions_contain_commands_and_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = printed(&polypath().args(["completions", shell]).output().unwrap());
         for word in ["status", "interval", "log-format", "completions"] {

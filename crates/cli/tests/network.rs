@@ -1,4 +1,4 @@
-//! `polypath sim` of networks, as its users run it.
+//! The command line of `polypath sim` for networks.
 
 mod common;
 #[path = "common/files.rs"]
@@ -13,15 +13,15 @@ use std::thread;
 use std::time::Duration;
 
 use common::polypath;
-use files::written;
+use files::write_file;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use runs::{NETWORK, SWEEP, refused, run};
+use runs::{NETWORK, SWEEP, run, run_for_error};
 
 #[test]
 fn replicas_give_the_same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let run = |out: &str, jobs| {
         let more = ["--replicas", "5", "--jobs", jobs];
         run(&file, &dir.path().join(out), &more)
@@ -35,7 +35,7 @@ fn replicas_give_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
+fn an_invalid_network_or_sweep_is_refused_before_the_run_with_its_line() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("bad.toml");
     for (text, wanted) in [
@@ -50,17 +50,17 @@ fn what_cannot_be_swept_or_run_is_refused_before_the_run_with_its_line() {
     ] {
         fs::write(&file, text).expect("it can be written");
         let out = dir.path().join("out");
-        let (code, stderr) = refused(&file, &["--out", out.to_str().expect("a plain path")]);
+        let (code, stderr) = run_for_error(&file, &["--out", out.to_str().expect("a plain path")]);
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
-        assert!(!out.exists(), "a refused run leaves no folder");
+        assert!(!out.exists(), "a refused run creates no folder");
     }
 }
 
 #[test]
-fn the_lab_says_that_it_runs_no_networks() {
+fn the_lab_refuses_networks() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let output = polypath().arg("lab").arg(&file).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -68,9 +68,9 @@ fn the_lab_says_that_it_runs_no_networks() {
 }
 
 #[test]
-fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() {
+fn recordings_are_reproducible_and_do_not_change_the_report() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let recorded = |name: &str, level: &str| {
         let (pcap, events) = (
@@ -91,7 +91,7 @@ fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() 
     };
     let plain = run(&file, &dir.path().join("plain"), &[]);
     let (report, pcap, events) = recorded("one", "packets");
-    assert_eq!(report, plain, "a run that is watched is the same run");
+    assert_eq!(report, plain, "recording does not change the run");
     assert_eq!(
         recorded("two", "packets"),
         (plain, pcap.clone(), events.clone())
@@ -109,12 +109,12 @@ fn a_capture_and_an_event_stream_are_the_same_for_a_seed_and_change_no_report() 
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
+fn an_invalid_recording_is_refused_before_the_run_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = |name: &str| dir.path().join(name);
-    let written = |name: &str, text: &str| written(dir.path(), name, text);
-    let small = written("small.toml", NETWORK);
-    let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let write_file = |name: &str, text: &str| write_file(dir.path(), name, text);
+    let small = write_file("small.toml", NETWORK);
+    let sweep = write_file("sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
     let pcap = path("out.pcapng").to_string_lossy().into_owned();
     let nowhere = path("nowhere/out.pcapng").to_string_lossy().into_owned();
@@ -132,10 +132,14 @@ fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
         (
             &small,
             &["--pcap", &pcap, "--replicas", "2"],
-            "leave out --replicas",
+            "omit --replicas",
         ),
         (&sweep, &["--pcap", &pcap], "remove `[sweep]`"),
-        (&sweep, &["--events", &pcap], "--events records one run"),
+        (
+            &sweep,
+            &["--events", &pcap],
+            "--events records a single run",
+        ),
         (
             &demo,
             &["--pcap", &pcap],
@@ -144,39 +148,40 @@ fn what_cannot_be_recorded_is_refused_before_the_run_with_a_remedy() {
         (
             &small,
             &["--pcap", &nowhere],
-            "name another file with --pcap",
+            "choose another file with --pcap",
         ),
         (
             &small,
             &["--events", &nowhere],
-            "name another file with --events",
+            "choose another file with --events",
         ),
         (&small, &["--pcap-link", "bottleneck"], "--pcap <FILE>"),
     ] {
         let out = path("out");
         let out_text = out.to_string_lossy();
-        let (code, stderr) = refused(file, &[more, &["--out", &out_text]].concat());
+        let (code, stderr) = run_for_error(file, &[more, &["--out", &out_text]].concat());
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         assert!(
             !out.exists() && !Path::new(&pcap).exists(),
-            "a refused run leaves nothing"
+            "a refused run creates nothing"
         );
     }
 }
 
 #[test]
-fn a_recording_does_not_replace_its_scenario() {
+fn a_recording_does_not_overwrite_its_scenario() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(&file, &link).expect("it can be made");
     let out = dir.path().join("out").to_string_lossy().into_owned();
     for option in ["--pcap", "--events"] {
         for name in [&file, &link] {
-            let (code, stderr) = refused(&file, &[option, &name.to_string_lossy(), "--out", &out]);
+            let (code, stderr) =
+                run_for_error(&file, &[option, &name.to_string_lossy(), "--out", &out]);
             assert_eq!(code, Some(2), "{stderr}");
-            assert!(stderr.contains("names the scenario itself"), "{stderr}");
+            assert!(stderr.contains("would overwrite the scenario"), "{stderr}");
         }
     }
     let left = fs::read_to_string(&file).expect("it is still there");
@@ -184,9 +189,9 @@ fn a_recording_does_not_replace_its_scenario() {
 }
 
 #[test]
-fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
+fn two_recordings_cannot_share_a_file_and_a_refused_one_keeps_old_content() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (old, new, out) = (path("old"), path("new"), path("out"));
     fs::write(&old, "valuable").expect("it can be written");
@@ -194,26 +199,34 @@ fn two_recordings_do_not_share_a_file_and_a_refused_one_keeps_what_was_there() {
     for (pcap, events, wanted) in [
         (&new, &new, "name the same file"),
         (&old, &path("link"), "name the same file"),
-        (&old, &path("nowhere/x"), "name another file with --events"),
-        (&new, &path("nowhere/x"), "name another file with --events"),
+        (
+            &old,
+            &path("nowhere/x"),
+            "choose another file with --events",
+        ),
+        (
+            &new,
+            &path("nowhere/x"),
+            "choose another file with --events",
+        ),
     ] {
         let more = ["--pcap", pcap, "--events", events, "--out", &out];
-        let (code, stderr) = refused(&file, &more);
+        let (code, stderr) = run_for_error(&file, &more);
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
         assert_eq!(fs::read(&old).expect("it is there"), b"valuable");
-        assert!(!Path::new(&new).exists(), "a refused run leaves nothing");
+        assert!(!Path::new(&new).exists(), "a refused run creates nothing");
     }
 }
 
 #[test]
 fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (written, out) = (path("written"), path("out"));
     for option in ["--pcap", "--events"] {
-        let (code, stderr) = refused(&file, &[option, &written, "--out", &out]);
+        let (code, stderr) = run_for_error(&file, &[option, &written, "--out", &out]);
         assert_eq!(code, Some(0), "{stderr}");
         let mut command = polypath();
         command
@@ -230,7 +243,7 @@ fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
         );
         assert!(!dir.path().join("-").exists());
     }
-    let (code, stderr) = refused(&file, &["--pcap", "-", "--events", "-", "--out", &out]);
+    let (code, stderr) = run_for_error(&file, &["--pcap", "-", "--events", "-", "--out", &out]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(
         stderr.contains("the same file, standard output"),
@@ -239,29 +252,29 @@ fn a_recording_on_standard_output_moves_the_report_to_standard_error() {
 }
 
 #[test]
-fn files_of_an_earlier_run_of_another_kind_are_pointed_out() {
+fn files_of_an_earlier_run_of_another_kind_are_reported() {
     let dir = tempfile::tempdir().expect("a folder");
-    let written = |name: &str, text: &str| written(dir.path(), name, text);
-    let sweep = written("sweep.toml", &format!("{NETWORK}{SWEEP}"));
-    let small = written("small.toml", NETWORK);
+    let write_file = |name: &str, text: &str| write_file(dir.path(), name, text);
+    let sweep = write_file("sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let small = write_file("small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();
     let run = |file: &Path| {
-        let (code, stderr) = refused(file, &["--out", &out]);
+        let (code, stderr) = run_for_error(file, &["--out", &out]);
         assert_eq!(code, Some(0), "{stderr}");
         stderr
     };
     assert!(!run(&sweep).contains("of another run"));
-    let both = run(&small);
+    let output = run(&small);
     let wanted = "out: sweep.csv, sweep-links.csv, sweep.json, points; remove them";
     assert!(
-        both.contains("of another run") && both.contains(wanted),
-        "{both}"
+        output.contains("of another run") && output.contains(wanted),
+        "{output}"
     );
     assert!(run(&sweep).contains("out: report.json, flows.csv, links.csv; remove"));
 }
 
-/// Whether a pcapng file is whole: each block says its length, and they end with the file.
-fn is_whole(file: &[u8]) -> bool {
+/// Whether a pcapng file is complete: the lengths of its blocks add up to its size.
+fn is_complete(file: &[u8]) -> bool {
     let mut rest = file;
     while let Some(length) = rest.get(4..8) {
         let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
@@ -274,7 +287,7 @@ fn is_whole(file: &[u8]) -> bool {
 }
 
 #[test]
-fn an_interrupted_recording_is_readable_as_far_as_it_goes() {
+fn an_interrupted_recording_is_readable_up_to_its_end() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("long.toml");
     let long = NETWORK.replace("\"3 s\"", "\"20000 s\"");
@@ -297,10 +310,10 @@ fn an_interrupted_recording_is_readable_as_far_as_it_goes() {
         stderr.contains("pcap ends at ") && stderr.contains("events ends at "),
         "{stderr}"
     );
-    assert!(is_whole(&fs::read(path("pcap")).expect("it is there")));
+    assert!(is_complete(&fs::read(path("pcap")).expect("it is there")));
     let events = fs::read_to_string(path("events")).expect("it is text");
     assert!(events.ends_with('\n'));
     for line in events.lines() {
-        serde_json::from_str::<serde_json::Value>(line).expect("a whole line");
+        serde_json::from_str::<serde_json::Value>(line).expect("a complete line");
     }
 }

@@ -1,4 +1,4 @@
-//! `polypath replay`: recordings that are decided again, altered, broken and foreign.
+//! `polypath replay` of recordings: unchanged, altered, damaged, and files that are not recordings.
 
 mod common;
 
@@ -17,7 +17,7 @@ use polypath_session::record::{Entry, Shape};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A recording of an endpoint whose heartbeats are answered on its second path alone.
+/// The lines of a recording of an endpoint whose peer answers heartbeats on the second path alone.
 fn recording() -> Vec<String> {
     let config = EndpointConfig {
         paths: 2,
@@ -38,13 +38,13 @@ fn recording() -> Vec<String> {
     let mut lines = vec![serde_json::to_string(&header).unwrap()];
     let mut endpoint: Endpoint<Shape> = Endpoint::new(&config).unwrap();
     let mut wake = |at, wake: Wake<Input<Shape>>| {
-        let mut said = Vec::new();
-        let next = step(&mut endpoint, at, wake.clone(), &mut |s| said.push(s));
+        let mut outputs = Vec::new();
+        let next = step(&mut endpoint, at, wake.clone(), &mut |s| outputs.push(s));
         let next = next.map(|deadline| deadline.at);
         let entry = Entry {
             at,
             wake,
-            outputs: said,
+            outputs,
             deadline: next,
         };
         let number = lines.len() as u64 + 1;
@@ -55,17 +55,16 @@ fn recording() -> Vec<String> {
     let mut at = Time::ZERO;
     while at < Time::ZERO + Duration::from_secs(20) {
         let entry = wake(at, Wake::Timeout);
-        for said in &entry.outputs {
-            if let Output::Transmit(frame) = said
+        for outputs in &entry.outputs {
+            if let Output::Transmit(frame) = outputs
                 && let Body::Heartbeat(purpose) = frame.body
                 && frame.path == PathId(1)
             {
-                let answer: Frame<Shape> =
-                    frame.carrying(frame.path, Body::HeartbeatReply(purpose));
-                wake(at, Wake::Input(Input::Frame(answer)));
+                let reply: Frame<Shape> = frame.carrying(frame.path, Body::HeartbeatReply(purpose));
+                wake(at, Wake::Input(Input::Frame(reply)));
             }
         }
-        // It changes nothing, and tells when the endpoint wants to be woken.
+        // This input changes nothing, and its result is the next deadline.
         at = wake(at, Wake::Input(Input::DriverBehind(at)))
             .deadline
             .unwrap();
@@ -90,34 +89,51 @@ fn file(text: &str) -> File {
     }
 }
 
-/// The exit code, and what is said on standard output and standard error.
-fn replay(text: &str, more: &[&str]) -> (i32, String, String) {
+/// The result of a replay.
+struct Replayed {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Replays the recording `text`.
+fn replay(text: &str, more: &[&str]) -> Replayed {
     let file = file(text);
     let output = polypath().arg("replay").arg(&file.path).args(more).output();
     let output = output.unwrap();
-    let words = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let code = output.status.code().unwrap();
-    (code, words(&output.stdout), words(&output.stderr))
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Replayed {
+        code: output.status.code().unwrap(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 #[test]
-fn what_was_recorded_is_decided_again() {
+fn an_unchanged_recording_is_replayed_without_difference() {
     let lines = recording();
     let text = lines.join("\n") + "\n";
-    let (code, said, errors) = replay(&text, &[]);
-    assert_eq!((code, errors.as_str()), (0, ""), "{said}");
+    let Replayed {
+        code,
+        stdout,
+        stderr,
+    } = replay(&text, &[]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     let wakes = lines.len() - 2;
-    assert!(said.starts_with(&format!("{wakes} wakes and ")), "{said}");
+    assert!(
+        stdout.starts_with(&format!("{wakes} wakes and ")),
+        "{stdout}"
+    );
     let file = file(&text);
     let mut command = polypath();
     command
         .arg("replay")
         .args(["--format", "json"])
         .arg(&file.path);
-    let said: Value = serde_json::from_str(&printed(&command.output().unwrap())).unwrap();
-    assert_eq!(said["wakes"].as_u64(), Some(wakes as u64));
-    assert!(said["decisions"].as_u64().unwrap() > 100 && said["difference"].is_null());
-    assert!(said["span_s"].as_f64().unwrap() > 18.0);
+    let report: Value = serde_json::from_str(&printed(&command.output().unwrap())).unwrap();
+    assert_eq!(report["wakes"].as_u64(), Some(wakes as u64));
+    assert!(report["decisions"].as_u64().unwrap() > 100 && report["difference"].is_null());
+    assert!(report["span_s"].as_f64().unwrap() > 18.0);
 }
 
 #[test]
@@ -127,25 +143,29 @@ fn an_altered_decision_is_named_with_its_line_and_time() {
     let at = lines.iter().rposition(transmits).unwrap();
     lines[at] = lines[at].replacen("{\"transmit\":{\"path\":1", "{\"transmit\":{\"path\":0", 1);
     let text = lines.join("\n") + "\n";
-    let (code, said, errors) = replay(&text, &["--format", "json"]);
-    assert_eq!(code, 1, "{errors}");
+    let Replayed {
+        code,
+        stdout,
+        stderr,
+    } = replay(&text, &["--format", "json"]);
+    assert_eq!(code, 1, "{stderr}");
     let number = at as u64 + 1;
-    assert!(errors.contains(&format!("line {number}, at ")), "{errors}");
+    assert!(stderr.contains(&format!("line {number}, at ")), "{stderr}");
     assert!(
-        errors.contains("recorded {\"transmit\":{\"path\":0"),
-        "{errors}"
+        stderr.contains("recorded {\"transmit\":{\"path\":0"),
+        "{stderr}"
     );
     assert!(
-        errors.contains("replayed {\"transmit\":{\"path\":1"),
-        "{errors}"
+        stderr.contains("replayed {\"transmit\":{\"path\":1"),
+        "{stderr}"
     );
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(said["difference"]["line"].as_u64(), Some(number));
-    assert_eq!(said["difference"]["difference"]["decision"], "output");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["difference"]["line"].as_u64(), Some(number));
+    assert_eq!(report["difference"]["difference"]["decision"], "output");
 }
 
 #[test]
-fn a_deadline_that_was_put_off_is_named_with_its_line() {
+fn an_altered_deadline_is_named_with_its_line() {
     let mut lines = recording();
     let at = lines.len() / 2;
     let mut line: Line = serde_json::from_str(&lines[at]).unwrap();
@@ -154,92 +174,104 @@ fn a_deadline_that_was_put_off_is_named_with_its_line() {
         .deadline
         .map(|next| next + Duration::from_nanos(1));
     lines[at] = serde_json::to_string(&line).unwrap();
-    let (code, _, errors) = replay(&lines.join("\n"), &[]);
+    let Replayed { code, stderr, .. } = replay(&lines.join("\n"), &[]);
     assert_eq!(code, 1);
     assert!(
-        errors.contains(&format!("line {}, at ", at + 1)),
-        "{errors}"
+        stderr.contains(&format!("line {}, at ", at + 1)),
+        "{stderr}"
     );
-    assert!(errors.contains("the next deadline: recorded"), "{errors}");
+    assert!(stderr.contains("the next deadline: recorded"), "{stderr}");
 }
 
 #[test]
-fn a_recording_that_was_cut_off_counts_up_to_there() {
+fn a_truncated_recording_is_replayed_up_to_its_end() {
     let lines = recording();
     let text = lines.join("\n");
     let (end, all) = (lines.last().unwrap().len(), lines.len() - 2);
-    // Within the end, without it, and within the line before.
+    // Truncated within the last line, before it, and within the line before it.
     for (cut, wakes) in [(2, all), (end + 1, all), (end + 5, all - 1)] {
-        let (code, said, errors) = replay(&text[..text.len() - cut], &[]);
-        assert_eq!(code, 0, "{errors}");
+        let Replayed {
+            code,
+            stdout,
+            stderr,
+        } = replay(&text[..text.len() - cut], &[]);
+        assert_eq!(code, 0, "{stderr}");
         assert!(
-            errors.contains("the end of the recording is missing"),
-            "{errors}"
+            stderr.contains("the end of the recording is missing"),
+            "{stderr}"
         );
         assert!(
-            errors.contains(&format!("behind line {} ", wakes + 1)),
-            "{errors}"
+            stderr.contains(&format!("after line {}\n", wakes + 1)),
+            "{stderr}"
         );
-        assert!(said.starts_with(&format!("{wakes} wakes")), "{said}");
+        assert!(stdout.starts_with(&format!("{wakes} wakes")), "{stdout}");
     }
 }
 
 #[test]
-fn a_line_that_is_missing_is_named() {
+fn a_missing_line_is_named() {
     let mut lines = recording();
     let at = lines.len() / 2;
     lines.remove(at);
-    let (code, _, errors) = replay(&lines.join("\n"), &[]);
-    assert_eq!(code, 2, "{errors}");
+    let Replayed { code, stderr, .. } = replay(&lines.join("\n"), &[]);
+    assert_eq!(code, 2, "{stderr}");
     assert!(
-        errors.contains(&format!("line {}: it was line {}", at + 1, at + 2)),
-        "{errors}"
+        stderr.contains(&format!("line {}: it was line {}", at + 1, at + 2)),
+        "{stderr}"
     );
 }
 
 #[test]
-fn the_name_of_what_recorded_does_not_steer_the_terminal() {
+fn control_characters_of_a_recording_do_not_reach_the_terminal() {
     let odd = "\"software\":\"\\u001b]0;x\\u0007\\nodd ";
     let text = recording().join("\n").replacen("\"software\":\"", odd, 1);
-    let (code, said, errors) = replay(&text, &[]);
-    assert_eq!(code, 0, "{errors}");
-    assert!(said.contains("odd polypath"), "{said}");
-    assert!(!said.trim_end().contains(char::is_control), "{said:?}");
+    let Replayed {
+        code,
+        stdout,
+        stderr,
+    } = replay(&text, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("odd polypath"), "{stdout}");
+    assert!(!stdout.trim_end().contains(char::is_control), "{stdout:?}");
 }
 
 #[test]
-fn a_recording_is_no_file_of_a_node_and_that_is_said() {
+fn other_commands_refuse_a_recording_and_name_it_as_such() {
     let file = file(&recording().join("\n"));
     for command in ["node", "relay", "sim"] {
         let output = polypath().arg(command).arg(&file.path).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("this is a recording of a node"), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("this is a recording of a node"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 }
 
 #[test]
-fn what_is_no_recording_is_refused_with_its_line() {
+fn a_file_that_is_not_a_recording_is_refused_with_its_line() {
     let lines = recording();
     let broken = [&lines[..5], &["{}".to_owned()], &lines[5..]].concat();
-    let (code, said, errors) = replay(&broken.join("\n"), &[]);
-    assert_eq!((code, said.as_str()), (2, ""), "{errors}");
+    let Replayed {
+        code,
+        stdout,
+        stderr,
+    } = replay(&broken.join("\n"), &[]);
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
     assert!(
-        errors.contains("line 6: missing field `line`") && errors.contains("head -n 5"),
-        "{errors}"
+        stderr.contains("line 6: missing field `line`") && stderr.contains("head -n 5"),
+        "{stderr}"
     );
-    let (code, _, errors) = replay("{\"version\":1}\n", &[]);
+    let Replayed { code, stderr, .. } = replay("{\"version\":1}\n", &[]);
     assert_eq!(code, 2);
     assert!(
-        errors.contains("line 1: this is no recording") && errors.contains("--record"),
-        "{errors}"
+        stderr.contains("line 1: this is no recording") && stderr.contains("--record"),
+        "{stderr}"
     );
     let no_paths = lines.join("\n").replacen("\"paths\":2", "\"paths\":0", 1);
-    let (code, _, errors) = replay(&no_paths, &[]);
+    let Replayed { code, stderr, .. } = replay(&no_paths, &[]);
     assert!(
-        code == 2 && errors.contains("line 1: an endpoint has 1 to"),
-        "{errors}"
+        code == 2 && stderr.contains("line 1: an endpoint has 1 to"),
+        "{stderr}"
     );
     let missing = polypath().args(["replay", "/nonesuch"]).output().unwrap();
     assert_eq!(missing.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! `polypath reproduce`: verdicts from the ledger that it is given, and runs that are kept.
+//! `polypath reproduce`: verdicts from the given ledger, and reuse of finished runs.
 
 mod common;
 #[path = "common/files.rs"]
@@ -11,14 +11,14 @@ use std::process::Output;
 use std::time::SystemTime;
 
 use common::{polypath, printed};
-use files::{content, written};
+use files::{content, write_file};
 use serde_json::Value;
 
 /// The ledger of the project.
 const LEDGER: &str = include_str!("../../claims/claims.toml");
 
-/// Figures that take no time.
-const CHEAP: [&str; 2] = ["ppd.overhead", "ppd.eq1"];
+/// Figures that take almost no time.
+const FAST: [&str; 2] = ["ppd.overhead", "ppd.eq1"];
 
 fn reproduce(out: &Path, more: &[&str]) -> Output {
     let mut command = polypath();
@@ -26,26 +26,26 @@ fn reproduce(out: &Path, more: &[&str]) -> Output {
     command.output().expect("the program runs")
 }
 
-/// The answers about `names`.
+/// The answers to the claims of `names`.
 fn answers(out: &Path, names: &[&str], more: &[&str]) -> Vec<Value> {
     let arguments = [names, &["--format", "json"], more].concat();
     let text = printed(&reproduce(out, &arguments));
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// Claims with their verdicts.
+/// Claims and their verdicts.
 fn verdicts(answers: &[Value]) -> Vec<[&str; 2]> {
     let keys = ["claim", "verdict"];
-    let one = |answer| keys.map(|key| word(answer, key));
+    let one = |answer| keys.map(|key| text_of(answer, key));
     answers.iter().map(one).collect()
 }
 
-fn word<'a>(answer: &'a Value, key: &str) -> &'a str {
+fn text_of<'a>(answer: &'a Value, key: &str) -> &'a str {
     answer[key].as_str().unwrap_or_default()
 }
 
 #[test]
-fn a_number_that_changes_in_the_ledger_flips_the_verdict() {
+fn a_changed_number_in_the_ledger_changes_the_verdict() {
     let dir = tempfile::tempdir().expect("a folder");
     let claim = ["ppd.overhead.acks"];
     let found = answers(dir.path(), &claim, &[]);
@@ -55,16 +55,16 @@ fn a_number_that_changes_in_the_ledger_flips_the_verdict() {
     assert!((ours / 0.026 - 1.0).abs() < 0.02, "{ours}");
     let changed = LEDGER.replacen("value = [0.026]", "value = [0.027]", 1);
     assert_ne!(changed, LEDGER);
-    let ledger = written(dir.path(), "ledger.toml", &changed);
+    let ledger = write_file(dir.path(), "ledger.toml", &changed);
     let ledger = ledger.to_str().expect("it is text");
     let found = answers(dir.path(), &claim, &["--ledger", ledger]);
     assert_eq!(verdicts(&found), [["ppd.overhead.acks", "differs"]]);
 }
 
 #[test]
-fn figures_sheets_measurements_and_the_book_are_written() {
+fn figures_measurements_and_the_book_are_written() {
     let dir = tempfile::tempdir().expect("a folder");
-    let table = printed(&reproduce(dir.path(), &CHEAP));
+    let table = printed(&reproduce(dir.path(), &FAST));
     assert!(
         table.contains("claims: 4, of which hold 4, differ 0, not run 0"),
         "{table}"
@@ -87,13 +87,13 @@ fn figures_sheets_measurements_and_the_book_are_written() {
 }
 
 #[test]
-fn the_same_bytes_on_any_number_of_threads_and_after_an_interruption() {
+fn the_bytes_depend_neither_on_threads_nor_on_interruptions() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = |name: &str| dir.path().join(name);
     let files = |name: &str, jobs: &str| {
         printed(&reproduce(
             &folder(name),
-            &[&CHEAP[..], &["--jobs", jobs]].concat(),
+            &[&FAST[..], &["--jobs", jobs]].concat(),
         ));
         content(&folder(name))
     };
@@ -103,18 +103,22 @@ fn the_same_bytes_on_any_number_of_threads_and_after_an_interruption() {
     let jobs = |name: &str| -> BTreeMap<PathBuf, SystemTime> {
         let entries = fs::read_dir(folder(name).join("jobs")).expect("a folder");
         let entries = entries.map(|entry| entry.expect("it can be read"));
-        let written = |entry: fs::DirEntry| {
+        let modified = |entry: fs::DirEntry| {
             let about = entry.metadata().expect("it is there");
             (entry.path(), about.modified().expect("a time"))
         };
-        entries.map(written).collect()
+        entries.map(modified).collect()
     };
     let kept = jobs("cut");
     let (lost, _) = kept.first_key_value().expect("a job");
     for file in [lost, &folder("cut/claims.json"), &folder("cut/book.html")] {
         fs::remove_file(file).expect("it was there");
     }
-    assert_eq!(files("cut", "2"), whole, "it goes on from what is finished");
+    assert_eq!(
+        files("cut", "2"),
+        whole,
+        "it continues after the finished runs"
+    );
     let again = jobs("cut");
     let rewritten = kept.iter().filter(|(path, at)| again[*path] != **at);
     assert_eq!(rewritten.map(|(path, _)| path).collect::<Vec<_>>(), [lost]);
@@ -122,15 +126,15 @@ fn the_same_bytes_on_any_number_of_threads_and_after_an_interruption() {
     let job = job.expect("a job").expect("it can be read").path();
     let text = fs::read_to_string(&job).expect("it is text");
     fs::write(&job, &text[..text.len() / 2]).expect("it can be written");
-    assert_eq!(files("cut", "2"), whole, "a damaged run is done again");
+    assert_eq!(files("cut", "2"), whole, "a damaged run is repeated");
 }
 
 #[test]
-fn a_ledger_that_names_what_is_not_measured_fails_and_says_what() {
+fn a_ledger_that_uses_an_unmeasured_quantity_fails_with_its_name() {
     let dir = tempfile::tempdir().expect("a folder");
     let text = "[[claim]]\nid = \"ppd.overhead.acks\"\nwhere = \"3.1\"\nkind = \"order\"\nsays = \"so\"\n\
                 rule = \"ack < acks\"\n";
-    let ledger = written(dir.path(), "ledger.toml", text);
+    let ledger = write_file(dir.path(), "ledger.toml", text);
     let ledger = ledger.to_str().expect("it is text");
     let output = reproduce(dir.path(), &["ppd.overhead", "--ledger", ledger]);
     assert_eq!(output.status.code(), Some(2));
@@ -141,7 +145,7 @@ fn a_ledger_that_names_what_is_not_measured_fails_and_says_what() {
 }
 
 #[test]
-fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
+fn a_ledger_of_a_few_claims_makes_only_their_figures() {
     let dir = tempfile::tempdir().expect("a folder");
     let claim = |id: &str| {
         format!(
@@ -149,7 +153,7 @@ fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
         )
     };
     let ledger = |text: &str| {
-        let file = written(dir.path(), "ledger.toml", text);
+        let file = write_file(dir.path(), "ledger.toml", text);
         file.to_str().expect("it is text").to_owned()
     };
     let out = dir.path().join("out");
@@ -185,7 +189,7 @@ fn a_ledger_of_a_few_claims_makes_their_figures_alone() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_place_and_remedy() {
+fn invalid_arguments_and_ledgers_are_refused_with_place_and_remedy() {
     let dir = tempfile::tempdir().expect("a folder");
     let refused = |more: &[&str]| {
         let output = reproduce(&dir.path().join("out"), more);
@@ -209,7 +213,7 @@ fn what_is_wrong_is_refused_with_its_place_and_remedy() {
         "{stderr}"
     );
     let wrong = LEDGER.replacen("transfer.ppd3 < transfer.ppd1", "transfer.ppd3 <", 1);
-    let ledger = written(dir.path(), "ledger.toml", &wrong);
+    let ledger = write_file(dir.path(), "ledger.toml", &wrong);
     let stderr = refused(&["--ledger", ledger.to_str().expect("it is text")]);
     let line = wrong
         .lines()
@@ -222,5 +226,5 @@ fn what_is_wrong_is_refused_with_its_place_and_remedy() {
     let stderr = refused(&["--ledger", "no/such/file"]);
     assert!(stderr.contains("no/such/file"), "{stderr}");
     assert!(refused(&["--quick", "--full"]).contains("cannot be used with"));
-    assert!(!dir.path().join("out").exists(), "nothing was begun");
+    assert!(!dir.path().join("out").exists(), "nothing was started");
 }

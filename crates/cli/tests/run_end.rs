@@ -1,4 +1,4 @@
-//! How runs of `polypath sim` end: when they are told to, and where nothing more can be written.
+//! The end of runs of `polypath sim`: by `--seconds`, and on write errors.
 
 mod common;
 #[path = "common/files.rs"]
@@ -10,17 +10,20 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use files::{content, written};
-use runs::{NETWORK, SWEEP, refused, run};
+use files::{content, write_file};
+use runs::{NETWORK, SWEEP, run, run_for_error};
 
 #[test]
-fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
+fn errors_of_seconds_name_the_option_unless_the_file_is_invalid() {
     let dir = tempfile::tempdir().expect("a folder");
-    let written = |name: &str, text: &str| written(dir.path(), name, text);
-    let small = written("small.toml", NETWORK);
-    let (broken, empty) = (written("broken.toml", "name = "), written("empty.toml", ""));
+    let write_file = |name: &str, text: &str| write_file(dir.path(), name, text);
+    let small = write_file("small.toml", NETWORK);
+    let (broken, empty) = (
+        write_file("broken.toml", "name = "),
+        write_file("empty.toml", ""),
+    );
     let swept = format!("{NETWORK}{SWEEP}\"run.duration\" = [\"2 s\", \"4 s\"]\n");
-    let sweep = written("sweep.toml", &swept);
+    let sweep = write_file("sweep.toml", &swept);
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml");
     for (file, wanted) in [
         (
@@ -32,16 +35,16 @@ fn a_length_in_seconds_is_blamed_for_itself_and_not_lost() {
         (&broken, "broken.toml:1:"),
         (&empty, "empty.toml:1:1: "),
     ] {
-        let (code, stderr) = refused(file, &["--seconds", "1"]);
+        let (code, stderr) = run_for_error(file, &["--seconds", "1"]);
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}\nwithout {wanted}");
-        let of_networks = stderr.contains("is for networks");
-        assert_eq!(of_networks, *file == demo, "{stderr}");
+        let names_networks = stderr.contains("is for networks");
+        assert_eq!(names_networks, *file == demo, "{stderr}");
     }
 }
 
 #[test]
-fn a_run_ends_after_its_seconds_whatever_the_file_sets_for_later() {
+fn a_run_ends_after_its_seconds_despite_later_events_in_the_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("small.toml");
     let later = "[[flow]]\nname = \"late\"\nfrom = \"a\"\nto = \"b\"\nstart = \"2500 ms\"\n\
@@ -54,7 +57,7 @@ fn a_run_ends_after_its_seconds_whatever_the_file_sets_for_later() {
     assert_eq!(value["groups"][1]["name"], "late");
     assert_eq!(value["groups"][1]["goodput_bits_s"]["mean"], 0.0);
     let out = dir.path().join("other").to_string_lossy().into_owned();
-    let (code, stderr) = refused(&file, &["--seconds", "1", "--out", &out]);
+    let (code, stderr) = run_for_error(&file, &["--seconds", "1", "--out", &out]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.ends_with("--set 'run.warm_up=0 s'\n"), "{stderr}");
     let set = ["--seconds", "1", "--set", "run.warm_up=0 s"];
@@ -62,36 +65,36 @@ fn a_run_ends_after_its_seconds_whatever_the_file_sets_for_later() {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_with_the_name_of_the_file() {
+fn a_full_disk_ends_the_run_with_an_error_that_names_the_file() {
     if !Path::new("/dev/full").exists() {
-        eprintln!("skipped: there is no /dev/full here");
+        eprintln!("skipped: this system has no /dev/full");
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let out = dir.path().join("out").to_string_lossy().into_owned();
     for option in ["--pcap", "--events"] {
-        let (code, stderr) = refused(&file, &[option, "/dev/full", "--out", &out]);
+        let (code, stderr) = run_for_error(&file, &[option, "/dev/full", "--out", &out]);
         assert_eq!(code, Some(1), "{stderr}");
-        let wanted = format!("name another file with {option}");
+        let wanted = format!("choose another file with {option}");
         assert!(
             stderr.contains("/dev/full") && stderr.contains(&wanted),
             "{stderr}"
         );
         let report = Path::new(&out).join("report.json");
-        fs::remove_file(report).expect("the report is written none the less");
+        fs::remove_file(report).expect("the report is still written");
     }
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_printed_and_what_was_there_stays() {
+fn a_report_that_cannot_be_written_is_printed_and_the_old_one_stays() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "small.toml", NETWORK);
+    let file = write_file(dir.path(), "small.toml", NETWORK);
     let out = dir.path().join("out");
     let before = run(&file, &out, &[]);
     for (format, printed) in [("table", "bulk"), ("json", "\"name\": \"bulk\"")] {
-        // No file may grow beyond a block; the signal of it is ignored, so that writing fails as on
-        // a full disk.
+        // Files are limited to one block; SIGXFSZ is ignored, so that writes fail as on a full
+        // disk.
         let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
         let mut limited = Command::new("sh");
         limited.args(["-c", script, env!("CARGO_BIN_EXE_polypath"), "sim"]);

@@ -1,4 +1,4 @@
-//! `polypath sim` as its users run it.
+//! The command line of `polypath sim`.
 
 mod common;
 #[path = "common/demo.rs"]
@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// Simulates and reads the report; `out` is a folder for it.
+/// Simulates a scenario with the report in `out`, and returns the report.
 fn simulate(scenario: &Path, out: &Path, sets: &[&str]) -> Value {
     let mut command = polypath();
     command
@@ -47,7 +47,7 @@ fn seconds(report: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_and_another_seed_gives_others() {
+fn the_seed_determines_the_bytes_of_the_report() {
     let dir = tempfile::tempdir().unwrap();
     let run = |name: &str, seed: &str| {
         let out = dir.path().join(name);
@@ -85,7 +85,7 @@ fn without_background_all_schemes_agree_within_5_percent() {
 }
 
 #[test]
-fn probes_find_the_path_that_is_not_loaded() {
+fn probes_find_the_idle_path() {
     for loaded in [0, 1] {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("one.toml");
@@ -101,7 +101,7 @@ fn probes_find_the_path_that_is_not_loaded() {
 }
 
 #[test]
-fn a_path_that_goes_silent_in_mid_transfer_does_not_stop_it() {
+fn a_path_that_goes_silent_during_a_transfer_does_not_stop_it() {
     let dir = tempfile::tempdir().unwrap();
     let silent = "path.0.link.0.outage=[{ from = \"20600 ms\" }]";
     let sets = [
@@ -128,7 +128,7 @@ fn a_path_that_goes_silent_in_mid_transfer_does_not_stop_it() {
 }
 
 #[test]
-fn mistakes_are_answered_with_place_remedy_and_exit_code_2() {
+fn input_errors_have_a_place_a_remedy_and_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(demo()).unwrap();
     let broken = text.replacen("delay = \"20 ms\"", "dealy = \"20 ms\"", 2);
@@ -182,7 +182,7 @@ fn mistakes_are_answered_with_place_remedy_and_exit_code_2() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_refused_before_the_run() {
+fn an_unwritable_folder_is_refused_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
@@ -202,7 +202,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_the_run() {
 }
 
 #[test]
-fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
+fn a_run_without_a_completed_transfer_fails_even_if_the_pipe_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let dead = [
         "path.0.link.0.loss=1.0",
@@ -221,8 +221,8 @@ fn a_run_without_any_transfer_fails_and_a_reader_that_leaves_does_no_harm() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-/// A simulation that takes minutes, with its folders in `dir`; it has begun when its folder is
-/// there.
+/// Starts a simulation of several minutes with its folder in `dir`, and waits until the folder
+/// exists.
 fn long_simulation(dir: &Path) -> Child {
     let mut command = polypath();
     command.arg("sim").arg(demo()).current_dir(dir);
@@ -238,10 +238,10 @@ fn long_simulation(dir: &Path) -> Child {
 }
 
 #[test]
-fn an_interrupt_ends_a_simulation_and_leaves_no_empty_folder() {
+fn an_interrupt_ends_a_simulation_without_an_empty_folder() {
     let dir = tempfile::tempdir().unwrap();
     let child = long_simulation(dir.path());
-    // The signals are caught from a moment after the folder is made.
+    // The signal handlers are installed shortly after the folder is created.
     sleep(Duration::from_millis(500));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -252,7 +252,7 @@ fn an_interrupt_ends_a_simulation_and_leaves_no_empty_folder() {
 }
 
 #[test]
-fn a_long_simulation_says_how_far_it_is_without_a_terminal() {
+fn a_long_simulation_prints_progress_without_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = long_simulation(dir.path());
     let mut line = String::new();
@@ -265,7 +265,7 @@ fn a_long_simulation_says_how_far_it_is_without_a_terminal() {
 }
 
 #[test]
-fn mistakes_are_told_by_exit_code_where_nobody_listens() {
+fn a_closed_standard_error_does_not_change_the_exit_code() {
     let mut command = polypath();
     let mut child = command
         .args(["sim", "no-such-file.toml"])
@@ -276,7 +276,7 @@ fn mistakes_are_told_by_exit_code_where_nobody_listens() {
     assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The write end of a pipe whose read end is closed.
 fn broken_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -284,7 +284,7 @@ fn broken_pipe() -> Stdio {
 }
 
 #[test]
-fn each_mistake_bears_the_program_s_name_and_steers_no_terminal() {
+fn each_error_line_has_the_program_s_name_and_no_control_characters() {
     let mut command = polypath();
     command.arg("sim").arg(demo());
     command.args(["--set", "seeed=1", "--set", "path.\u{1b}[2J.x=2"]);
@@ -300,7 +300,7 @@ fn each_mistake_bears_the_program_s_name_and_steers_no_terminal() {
 }
 
 #[test]
-fn a_misspelt_command_is_answered_with_the_nearest() {
+fn a_misspelt_command_suggests_the_nearest() {
     let output = polypath().arg("smi").output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
@@ -308,7 +308,7 @@ fn a_misspelt_command_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn a_reader_that_leaves_a_schema_does_no_harm() {
+fn a_closed_pipe_is_not_an_error_of_a_schema() {
     let mut command = polypath();
     let mut child = command
         .args(["schema", "scenario"])
@@ -323,7 +323,7 @@ fn a_reader_that_leaves_a_schema_does_no_harm() {
 }
 
 #[test]
-fn the_table_ends_with_the_report_and_the_help_explains_its_columns() {
+fn the_table_ends_with_the_report_s_path_and_the_help_explains_its_columns() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = polypath();
     command.arg("sim").arg(demo()).arg("--out").arg(dir.path());
@@ -345,7 +345,7 @@ fn the_table_ends_with_the_report_and_the_help_explains_its_columns() {
 }
 
 #[test]
-fn schemas_are_json_and_name_the_keys() {
+fn schemas_are_json_with_the_keys() {
     for (file, key) in [("scenario", "transfer"), ("node", "peer")] {
         let schema = printed(&polypath().args(["schema", file]).output().unwrap());
         let schema: Value = serde_json::from_str(&schema).unwrap();
@@ -354,10 +354,10 @@ fn schemas_are_json_and_name_the_keys() {
 }
 
 #[test]
-fn a_key_is_made_once_and_its_public_half_shown_again() {
+fn a_private_key_is_created_once_and_its_public_key_printed_again() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("node.key");
-    let made = printed(&polypath().arg("key").arg(&file).output().unwrap());
+    let created = printed(&polypath().arg("key").arg(&file).output().unwrap());
     let shown = printed(
         &polypath()
             .args(["key", "--public"])
@@ -365,7 +365,7 @@ fn a_key_is_made_once_and_its_public_half_shown_again() {
             .output()
             .unwrap(),
     );
-    assert_eq!(made, shown);
+    assert_eq!(created, shown);
     let again = polypath().arg("key").arg(&file).output().unwrap();
     assert_eq!(again.status.code(), Some(2));
     assert_eq!(
@@ -376,6 +376,6 @@ fn a_key_is_made_once_and_its_public_half_shown_again() {
                 .output()
                 .unwrap()
         ),
-        made
+        created
     );
 }

@@ -1,4 +1,4 @@
-//! `polypath sim` of sweeps: cut off, killed, and taken up again.
+//! `polypath sim` of sweeps: interrupted, killed and resumed.
 
 mod common;
 #[path = "common/files.rs"]
@@ -13,13 +13,13 @@ use std::thread;
 use std::time::Duration;
 
 use common::polypath;
-use files::{content, written};
-use runs::{NETWORK, SWEEP, refused, run};
+use files::{content, write_file};
+use runs::{NETWORK, SWEEP, run, run_for_error};
 
 #[test]
-fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
+fn an_interrupted_sweep_ends_with_the_same_bytes() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let file = write_file(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let whole = run(&file, &dir.path().join("whole"), &["--jobs", "1"]);
     assert_eq!(whole["sweep.csv"].split(|b| *b == b'\n').count(), 1 + 6 + 1);
     let cut = dir.path().join("cut");
@@ -36,7 +36,7 @@ fn a_sweep_that_was_cut_off_ends_with_the_bytes_of_one_that_was_not() {
 #[test]
 fn replicas_of_all_points_give_the_same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let file = write_file(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let run = |out: &str, jobs| {
         let more = ["--replicas", "3", "--jobs", jobs];
         run(&file, &dir.path().join(out), &more)
@@ -65,7 +65,7 @@ link = [{ rate = "2 Mbit/s", delay = "30 ms", queue = "20 packets" }]
 "#;
 
 #[test]
-fn transfers_are_swept_and_taken_up_again_like_networks() {
+fn sweeps_of_transfers_are_resumed_like_those_of_networks() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");
     fs::write(&file, TRANSFERS).expect("it can be written");
@@ -82,15 +82,18 @@ fn transfers_are_swept_and_taken_up_again_like_networks() {
         fs::remove_file(cut.join(lost)).expect("it was there");
     }
     assert_eq!(run(&file, &cut, &[]), whole);
-    let (code, stderr) = refused(&file, &["--replicas", "2"]);
+    let (code, stderr) = run_for_error(&file, &["--replicas", "2"]);
     assert_eq!(code, Some(2));
-    assert!(stderr.contains("transfers have transfer.count"), "{stderr}");
+    assert!(
+        stderr.contains("for transfers set transfer.count"),
+        "{stderr}"
+    );
 }
 
 #[test]
-fn damaged_points_are_all_named_and_run_again() {
+fn damaged_points_are_named_and_run_again() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let file = write_file(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let out = dir.path().join("out");
     let whole = run(&file, &out, &[]);
     let point = |n: usize| out.join(format!("points/{n:05}.json"));
@@ -124,12 +127,12 @@ fn a_sweep_of_one_combination_is_a_sweep() {
         "{sheet}"
     );
     assert!(sheet.contains("\n0,7,7,1,bulk,2,"), "{sheet}");
-    let (code, stderr) = refused(&file, &["--seed", "8"]);
+    let (code, stderr) = run_for_error(&file, &["--seed", "8"]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("--seed 8: `seed` is swept at "), "{stderr}");
 }
 
-/// The first and the last of four points send more than the link carries, for ever.
+/// A sweep of four points, of which the first and last permanently overload the link.
 const OVERLOADED: &str = r#"[[flow]]
 name = "flood"
 from = "a"
@@ -140,7 +143,7 @@ traffic = { kind = "cbr", packet = "100 B", interval = "10 ms" }
 "#;
 
 #[test]
-fn points_that_overflow_are_named_and_the_others_are_reported() {
+fn overflowing_points_are_named_and_the_others_reported() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");
     let endless = NETWORK.replace("\"10 packets\"", "\"unlimited\"");
@@ -148,10 +151,10 @@ fn points_that_overflow_are_named_and_the_others_are_reported() {
     let sheets = ["1", "3"].map(|jobs| {
         let out = dir.path().join(jobs);
         let out_text = out.to_str().expect("a plain path");
-        let (code, stderr) = refused(&file, &["--jobs", jobs, "--out", out_text]);
+        let (code, stderr) = run_for_error(&file, &["--jobs", jobs, "--out", out_text]);
         assert_eq!(code, Some(1), "{stderr}");
         for wanted in [
-            "2 of 4 points came to no end",
+            "2 of 4 points failed",
             "\npolypath: flow.flood.traffic.interval=1 us: ",
             "\npolypath: flow.flood.traffic.interval=2 us: ",
             "`bottleneck",
@@ -170,9 +173,9 @@ fn points_that_overflow_are_named_and_the_others_are_reported() {
     assert_eq!([0, 1, 2, 3].map(is_failed), [true, false, false, true]);
 }
 
-/// Runs so short that several processes often write the same point at the same time.
+// The runs are so short that several processes often write the same point at the same time.
 #[test]
-fn equal_sweeps_at_once_in_one_folder_all_end_well() {
+fn equal_sweeps_in_one_folder_can_run_concurrently() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");
     let short = NETWORK.replace("\"3 s\", warm_up = \"1 s\"", "\"20 ms\"");
@@ -193,13 +196,13 @@ fn equal_sweeps_at_once_in_one_folder_all_end_well() {
 }
 
 #[test]
-fn another_sweep_does_not_mix_with_the_points_of_the_first() {
+fn another_sweep_in_the_same_folder_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = written(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
+    let file = write_file(dir.path(), "sweep.toml", &format!("{NETWORK}{SWEEP}"));
     let out = dir.path().join("out");
     let before = run(&file, &out, &[]);
     let out_text = out.to_str().expect("a plain path");
-    let (code, stderr) = refused(&file, &["--seed", "2", "--out", out_text]);
+    let (code, stderr) = run_for_error(&file, &["--seed", "2", "--out", out_text]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(
         stderr.contains("contains the points of another sweep"),
@@ -209,7 +212,7 @@ fn another_sweep_does_not_mix_with_the_points_of_the_first() {
 }
 
 #[test]
-fn points_of_a_trace_that_was_edited_do_not_mix_with_those_of_the_new_one() {
+fn a_sweep_with_an_edited_trace_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");
     let traced = NETWORK.replace("rate = \"2 Mbit/s\"", "trace = \"cell.trace\"");
@@ -221,7 +224,7 @@ fn points_of_a_trace_that_was_edited_do_not_mix_with_those_of_the_new_one() {
     fs::remove_file(out.join("points/00003.json")).expect("it was there");
     trace("0\n4\n8\n13\n");
     let out_text = out.to_str().expect("a plain path");
-    let (code, stderr) = refused(&file, &["--out", out_text]);
+    let (code, stderr) = run_for_error(&file, &["--out", out_text]);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(
         stderr.contains("or of other files that it names"),
@@ -231,14 +234,14 @@ fn points_of_a_trace_that_was_edited_do_not_mix_with_those_of_the_new_one() {
     assert_eq!(run(&file, &out, &[]), before);
 }
 
-/// Two hundred combinations.
+/// A sweep with two hundred points.
 const MANY: &str = r#"[sweep]
 "link.0.queue" = ["5 packets", "6 packets", "7 packets", "8 packets", "9 packets"]
 "link.0.delay" = ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms", "6 ms", "7 ms", "8 ms"]
 "tcp.variant" = ["tahoe", "reno", "newreno", "sack", "cubic"]
 "#;
 
-/// How many points are finished.
+/// The number of finished points.
 fn finished(out: &Path) -> usize {
     let entries = fs::read_dir(out.join("points")).into_iter().flatten();
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -248,22 +251,25 @@ fn finished(out: &Path) -> usize {
         .count()
 }
 
-/// Runs a sweep and kills it as soon as `is_enough`.
-fn kill_when(file: &Path, out: &Path, is_enough: impl Fn() -> bool) {
+/// Starts a sweep and kills it when `condition` is true.
+fn kill_when(file: &Path, out: &Path, condition: impl Fn() -> bool) {
     let mut sweep = polypath();
     sweep.arg("sim").arg(file).arg("--out").arg(out);
     let mut child = sweep.args(["--jobs", "2"]).spawn().expect("it runs");
-    while !is_enough() {
-        assert!(child.try_wait().expect("it runs").is_none(), "it is over");
+    while !condition() {
+        assert!(
+            child.try_wait().expect("it runs").is_none(),
+            "the sweep has ended"
+        );
         thread::sleep(Duration::from_millis(1));
     }
     child.kill().expect("it runs");
     let status = child.wait().expect("it ran");
-    assert_eq!(status.code(), None, "killed, and not over");
+    assert_eq!(status.code(), None, "killed before its end");
 }
 
 #[test]
-fn a_sweep_that_was_killed_ends_with_the_bytes_of_one_that_was_not() {
+fn a_killed_sweep_ends_with_the_same_bytes() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("sweep.toml");
     let short = NETWORK.replace("\"3 s\", warm_up = \"1 s\"", "\"20 s\"");

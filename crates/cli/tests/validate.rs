@@ -1,4 +1,4 @@
-//! `polypath validate`, as its users run it.
+//! The command line of `polypath validate`.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn validate(more: &[&str]) -> Output {
 }
 
 #[test]
-fn a_suite_prints_its_rows_for_people_and_for_programs() {
+fn a_suite_prints_its_rows_as_a_table_and_as_json() {
     let only = ["--reduced", "--only", "ns2/single-flow/reno-queue-50"];
     let text = printed(&validate(&only));
     assert!(
@@ -34,7 +34,7 @@ fn a_suite_prints_its_rows_for_people_and_for_programs() {
 }
 
 #[test]
-fn an_unknown_name_is_refused_with_the_suites_that_there_are() {
+fn an_unknown_name_is_refused_with_a_list_of_the_suites() {
     let output = validate(&["--only", "ns3/"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
@@ -42,8 +42,12 @@ fn an_unknown_name_is_refused_with_the_suites_that_there_are() {
         stderr.contains("`ns3/`") && stderr.contains("ns2/spacing"),
         "{stderr}"
     );
-    let listed = stderr.rsplit_once("there are ").expect("a list").1.trim();
+    let listed = stderr
+        .rsplit_once("the suites are ")
+        .expect("a list")
+        .1
+        .trim();
     let suites: Vec<&str> = listed.split(", ").collect();
-    let different: BTreeSet<&str> = suites.iter().copied().collect();
-    assert_eq!(different.len(), suites.len(), "{stderr}");
+    let unique: BTreeSet<&str> = suites.iter().copied().collect();
+    assert_eq!(unique.len(), suites.len(), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! A file for a recorder, from its opening to its first byte.
+//! The output file of a recorder, opened but not yet truncated.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// A file that can be written, and still holds what it held.
+/// A file that is open for writing and still has its old content.
 pub(super) struct OutputFile {
     option: &'static str,
     pub(super) path: PathBuf,
@@ -18,8 +18,8 @@ pub(super) struct OutputFile {
 
 impl OutputFile {
     pub(super) fn new(option: &'static str, path: &Path) -> Result<Self, Failure> {
-        let is_new = !is_output(path) && !path.exists();
-        let opened = if is_output(path) {
+        let is_new = !is_stdout(path) && !path.exists();
+        let opened = if is_stdout(path) {
             let output = io::stdout().as_fd().try_clone_to_owned();
             output.map(File::from)
         } else {
@@ -36,53 +36,52 @@ impl OutputFile {
         })
     }
 
-    /// Whether both are one file, by whatever names.
+    /// Whether both are the same file, even under different names.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let numbers = |opened: &Self| {
-            let metadata = opened.file.metadata().ok()?;
+        let id = |output: &Self| {
+            let metadata = output.file.metadata().ok()?;
             Some((metadata.dev(), metadata.ino()))
         };
-        self.path == other.path || (numbers(self).is_some() && numbers(self) == numbers(other))
+        self.path == other.path || (id(self).is_some() && id(self) == id(other))
     }
 
-    /// Takes away what opening it has made.
+    /// Removes the file if opening has created it.
     pub(super) fn discard(&self) {
         if self.is_new {
-            // What is gone need not be removed.
+            // Fails only if the file is gone.
             let _ = fs::remove_file(&self.path);
         }
     }
 
-    /// Empties it, for something to be written; pipes and devices have no length, and standard
-    /// output may go behind what is there.
-    pub(super) fn begin(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
+    /// Truncates a regular file and returns its writer; standard output may be appended to a file.
+    pub(super) fn truncate(self) -> Result<(PathBuf, BufWriter<File>), Failure> {
         let is_regular = self.file.metadata().is_ok_and(|of| of.is_file());
-        let emptied = if is_regular && !is_output(&self.path) {
+        let truncated = if is_regular && !is_stdout(&self.path) {
             self.file.set_len(0)
         } else {
             Ok(())
         };
-        emptied
+        truncated
             .map_err(|error| Failure::input(unwritable(self.option, &self.path, &error)))
             .map(|()| (self.path, BufWriter::new(self.file)))
     }
 }
 
-/// Whether a path is that of standard output.
-pub(super) fn is_output(path: &Path) -> bool {
+/// Whether a path stands for standard output.
+pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What messages call a path.
-pub(super) fn name_of(path: &Path) -> String {
-    if is_output(path) {
+/// The name of a path in messages.
+pub(super) fn display_name(path: &Path) -> String {
+    if is_stdout(path) {
         return "standard output".to_owned();
     }
     path.display().to_string()
 }
 
-/// What to say of a file that cannot be written.
+/// The message about a file that cannot be written.
 pub(super) fn unwritable(option: &str, path: &Path, error: &io::Error) -> String {
-    let path = name_of(path);
-    format!("cannot write to {path}: {error}; name another file with {option}")
+    let path = display_name(path);
+    format!("cannot write to {path}: {error}; choose another file with {option}")
 }

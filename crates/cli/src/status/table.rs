@@ -6,8 +6,8 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use polypath_report::table::RULED;
 use serde_json::Value;
 
-/// Longest name of a path that is shown, in characters.
-const LONGEST_NAME: usize = 12;
+/// The maximum length of a path's name in the table, in characters.
+const MAX_NAME: usize = 12;
 
 /// The columns of the table of paths.
 const COLUMNS: [&str; 10] = [
@@ -20,14 +20,14 @@ const COLUMNS: [&str; 10] = [
     "sent\nMbit/s",
     "received\nMbit/s",
     "silences",
-    "heard\ns ago",
+    "idle\ns",
 ];
 
-/// What stands in `state`, the statistics of a node; a dash for what it does not know.
+/// Renders the status of a node; a dash for unknown values.
 pub(super) fn render(state: &Value) -> String {
     let mut text = format!("{}\n{}\n", node(state), policy(state));
     let _ = writeln!(text, "{}", paths(state));
-    text += &waiting(state);
+    text += &incomplete_paths(state);
     let _ = writeln!(text, "{}", volumes(state));
     for (title, counts) in [
         ("packets dropped", &state["dropped"]),
@@ -40,7 +40,7 @@ pub(super) fn render(state: &Value) -> String {
         if count("misplaced") > count("authentic") {
             let _ = writeln!(
                 text,
-                "what comes on {} is for another path: compare the order of `[[path]]` at both ends",
+                "most datagrams received on {} belong to another path: compare the order of `[[path]]` in both nodes' files",
                 word(&path["name"])
             );
         }
@@ -48,7 +48,7 @@ pub(super) fn render(state: &Value) -> String {
     if let Some(error) = state["reloads"]["last_error"].as_str() {
         let _ = writeln!(text, "the last reload was refused: {error}");
     }
-    // A name is not to steer the terminal.
+    // Names must not control the terminal.
     text.retain(|c| c == '\n' || !c.is_control());
     text
 }
@@ -111,7 +111,7 @@ fn row(path: &Value) -> [String; 10] {
             .map_or_else(dash, |number| number.to_string())
     };
     [
-        shortened(word(&path["name"])),
+        truncated(word(&path["name"])),
         state_of(path),
         scaled(&liveness["rtt_ms"], 1.0, 1),
         scaled(&liveness["rttvar_ms"], 1.0, 1),
@@ -124,16 +124,16 @@ fn row(path: &Value) -> [String; 10] {
     ]
 }
 
-/// A name as long as there is room for, with a mark where it was longer.
-fn shortened(name: String) -> String {
-    if name.chars().count() <= LONGEST_NAME {
+/// Truncates a name to [`MAX_NAME`] characters, with an ellipsis.
+fn truncated(name: String) -> String {
+    if name.chars().count() <= MAX_NAME {
         return name;
     }
-    let kept = name.chars().take(LONGEST_NAME - 1);
+    let kept = name.chars().take(MAX_NAME - 1);
     kept.chain(['\u{2026}']).collect()
 }
 
-/// What is missing, or else what heartbeats tell.
+/// The state of a path: what it lacks, or else the state from heartbeats.
 fn state_of(path: &Value) -> String {
     match path["missing"]["what"].as_str() {
         Some(what) => format!("no {what}"),
@@ -141,8 +141,8 @@ fn state_of(path: &Value) -> String {
     }
 }
 
-/// A line for each path that waits for something.
-fn waiting(state: &Value) -> String {
+/// A line for each path that lacks an interface, address or uplink.
+fn incomplete_paths(state: &Value) -> String {
     let mut text = String::new();
     for path in state["paths"].as_array().into_iter().flatten() {
         let missing = &path["missing"];
@@ -169,7 +169,7 @@ fn volumes(state: &Value) -> String {
     )
 }
 
-/// Counts by their reasons, without those that never came.
+/// Counts with their reasons, without zeros.
 fn counted(counts: &Value) -> String {
     let counts = counts.as_object().into_iter().flatten();
     let counts: Vec<String> = counts
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn all_stands_there_with_its_unit() {
+    fn all_values_are_shown_with_their_units() {
         let text = render(&state());
         for part in [
             "pp0: polypath 0.1.0, up 2 h; session established, keys 59 s old\n",
@@ -244,7 +244,7 @@ mod tests {
             "packets dropped: duplicate 12\n",
             "\nusb waits for interface usb0\n",
             "datagrams rejected: none\n",
-            "what comes on crossed is for another path: ",
+            "most datagrams received on crossed belong to another path: ",
             "the last reload was refused: restart the node[2J\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_another_version_that_tells_less_is_shown_with_dashes() {
+    fn missing_values_of_another_version_are_shown_as_dashes() {
         let text = render(&json!({}));
         assert!(
             text.starts_with("-: polypath -, up -; no session\n"),

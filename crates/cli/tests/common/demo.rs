@@ -1,13 +1,13 @@
-//! The scenario of the demonstration.
+//! The demo scenario.
 
 use std::path::{Path, PathBuf};
 
-/// The scenario of the demonstration.
+/// The path of the demo scenario.
 pub(crate) fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/demo.toml")
 }
 
-/// The scenario of the demonstration with background on the path of this number alone.
+/// The demo scenario with background traffic on the path with index `loaded` alone.
 pub(crate) fn one_loaded_path(loaded: usize) -> String {
     let text = std::fs::read_to_string(demo()).expect("the scenario can be read");
     let mut path = 0;
@@ -17,6 +17,6 @@ pub(crate) fn one_loaded_path(loaded: usize) -> String {
         !names_background || path == loaded + 1
     });
     let lines: Vec<&str> = lines.collect();
-    assert_eq!(path, 2, "the demonstration has two paths under load");
+    assert_eq!(path, 2, "the demo has two paths with background traffic");
     lines.join("\n")
 }

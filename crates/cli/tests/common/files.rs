@@ -1,17 +1,17 @@
-//! Files of a test.
+//! Test files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file `name` in `folder`, which now holds `text`.
-pub(crate) fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
+/// Writes `text` to the file `name` in `folder` and returns its path.
+pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> PathBuf {
     let file = folder.join(name);
     fs::write(&file, text).expect("it can be written");
     file
 }
 
-/// The files of a folder and those below it, by their names.
+/// The contents of all files below a folder, by relative name.
 pub(crate) fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("the folder is there") {

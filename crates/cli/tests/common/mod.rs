@@ -7,7 +7,7 @@ pub(crate) fn polypath() -> Command {
     Command::new(env!("CARGO_BIN_EXE_polypath"))
 }
 
-/// What the program printed, which must have ended well.
+/// The standard output of a program that must have succeeded.
 pub(crate) fn printed(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", output.status);

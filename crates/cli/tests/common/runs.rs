@@ -1,4 +1,4 @@
-//! A small network, and runs of it.
+//! A small network and its runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,13 +26,13 @@ start_spread = "500 ms"
 traffic = { kind = "ftp" }
 "#;
 
-/// Six combinations of it.
+/// A sweep with six points.
 pub(crate) const SWEEP: &str = r#"[sweep]
 "tcp.variant" = ["tahoe", "newreno", "sack"]
 "link.0.queue" = ["5 packets", "20 packets"]
 "#;
 
-/// Runs `file` into `out` and gives what that folder then holds.
+/// Simulates `file` with the report in `out` and returns that folder's files.
 pub(crate) fn run(file: &Path, out: &Path, more: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let mut command = polypath();
     command
@@ -45,8 +45,8 @@ pub(crate) fn run(file: &Path, out: &Path, more: &[&str]) -> BTreeMap<String, Ve
     content(out)
 }
 
-/// Runs `file` and gives the exit code and what it says on standard error.
-pub(crate) fn refused(file: &Path, more: &[&str]) -> (Option<i32>, String) {
+/// Simulates `file` and returns the exit code and standard error.
+pub(crate) fn run_for_error(file: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = polypath().arg("sim").arg(file).args(more).output();
     let output = output.expect("the program runs");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! A lab that ends early leaves nothing behind.
+//! The cleanup of labs that end early.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,11 +15,10 @@ use polypath_lab::{LabOptions, Progress, can_test, run};
 
 use super::scenarios::{CALM, polypath, scenario};
 
-/// Four schemes, each with two nodes and a server.
+/// The number of programs: four schemes, each with two nodes and a server.
 const PROGRAMS: usize = 12;
 
-/// A lab with transfers for an hour, in a temporary directory of its own; killed where a test
-/// fails.
+/// A running lab with transfers for an hour, in a temporary directory; killed on drop.
 struct Running {
     child: Child,
     directory: tempfile::TempDir,
@@ -27,7 +26,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended as it should.
+        // Fails if the lab has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -63,7 +62,8 @@ impl Running {
     }
 }
 
-/// The processes, but for the lab itself, that were started with a file of a lab below `directory`.
+/// The IDs of processes other than the lab with a file of a lab below `directory` in their
+/// arguments.
 fn programs(directory: &Path) -> BTreeSet<u32> {
     let directory = directory.join("polypath-lab-");
     let directory = directory.to_str().unwrap();
@@ -84,15 +84,15 @@ fn namespaces(processes: &BTreeSet<u32>) -> BTreeSet<String> {
     links.map(|l| l.to_string_lossy().into_owned()).collect()
 }
 
-/// What of a lab the machine would keep without any process: a named namespace, a device outside.
-fn assert_nothing_stays(namespaces: &BTreeSet<String>, before: &BTreeSet<String>) {
+/// Asserts that no namespace is mounted and no device exists in the host's namespace.
+fn assert_nothing_remains(namespaces: &BTreeSet<String>, before: &BTreeSet<String>) {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let named = namespaces.iter().filter(|n| mounts.contains(n.as_str()));
     assert_eq!(named.count(), 0, "{mounts}");
     assert_eq!(&devices(), before);
 }
 
-/// Whether a lab has left its temporary files in `directory`.
+/// Whether `directory` has temporary files of a lab.
 fn has_files_of_a_lab(directory: &Path) -> bool {
     let mut entries = directory.read_dir().unwrap().flatten();
     entries.any(|entry| {
@@ -103,17 +103,17 @@ fn has_files_of_a_lab(directory: &Path) -> bool {
     })
 }
 
-/// The machine's own interfaces that bear the name of one that a lab makes: `pp0`, `p1`, `p2`, ...
+/// The interfaces of the host with names that a lab uses: `pp0`, `p1`, `p2`, ...
 fn devices() -> BTreeSet<String> {
     let table = fs::read_to_string("/proc/net/dev").unwrap();
     let names = table.lines().filter_map(|line| line.split_once(':'));
-    let is_ours = |name: &str| {
+    let is_lab = |name: &str| {
         let number = name.strip_prefix('p').unwrap_or("");
         name == "pp0" || number.parse::<u8>().is_ok()
     };
     names
         .map(|(name, _)| name.trim().to_owned())
-        .filter(|name| is_ours(name))
+        .filter(|name| is_lab(name))
         .collect()
 }
 
@@ -138,7 +138,7 @@ fn nothing_is_left_behind_after_an_interrupt() {
     let status = running.child.wait().unwrap();
     assert_eq!(status.code(), Some(1), "{status}");
     wait_until(|| programs(&directory).is_empty());
-    assert_nothing_stays(&used, &before);
+    assert_nothing_remains(&used, &before);
 }
 
 #[test]
@@ -150,11 +150,11 @@ fn no_program_outlives_a_lab_that_is_killed() {
     running.signal(Signal::SIGKILL);
     running.child.wait().unwrap();
     wait_until(|| programs(&directory).is_empty());
-    assert_nothing_stays(&used, &before);
+    assert_nothing_remains(&used, &before);
 }
 
 #[test]
-fn nothing_runs_on_after_a_panic() {
+fn nothing_is_left_behind_after_a_panic() {
     if !can_test() {
         return;
     }
@@ -176,8 +176,8 @@ fn nothing_runs_on_after_a_panic() {
         })
     }));
     assert!(result.is_err());
-    // One namespace for each end.
+    // One namespace for each endpoint.
     assert_eq!(used.len(), 2, "{used:?}");
     assert_eq!(programs(directory.path()), BTreeSet::new());
-    assert_nothing_stays(&used, &before);
+    assert_nothing_remains(&used, &before);
 }

@@ -1,4 +1,4 @@
-//! Single packets across the overlay.
+//! Single packets over the overlay.
 
 use std::io::Read;
 use std::net::SocketAddrV4;
@@ -10,14 +10,14 @@ use polypath_scenario::Scheme;
 use polypath_sim::Side;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::scenarios::{CALM, scenario, stand, timely};
+use super::scenarios::{CALM, scenario, set_up, timely};
 
 const SERVER: [u8; 4] = [10, 77, 0, 1];
 const CLIENT: [u8; 4] = [10, 77, 0, 2];
-/// A port on which nobody listens, by which the test knows its packets.
+/// A port without a listener, which identifies the packets of the test.
 const PORT: u16 = 40_404;
 
-/// A pure ACK from client to server, always the same.
+/// A pure ACK from client to server with constant content.
 fn duplicate_ack() -> [u8; 40] {
     let mut packet = [0; 40];
     packet[0] = 0x45;
@@ -34,8 +34,8 @@ fn duplicate_ack() -> [u8; 40] {
     packet
 }
 
-/// Every TCP packet that comes to the end, for as long as one comes within half a second.
-fn listen(endpoints: &Endpoints, side: Side) -> Socket {
+/// A raw socket that receives every TCP packet of one side, with a timeout of half a second.
+fn open_raw(endpoints: &Endpoints, side: Side) -> Socket {
     let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP));
     let socket = endpoints.at(side).run(open).unwrap();
     socket
@@ -48,7 +48,7 @@ fn count_duplicate_acks(mut socket: Socket) -> usize {
     let mut packet = [0; 2048];
     let mut count = 0;
     while let Ok(len) = socket.read(&mut packet) {
-        // The kernel delivers the IP header, too, in which the hop count has changed.
+        // The kernel delivers the IP header too, in which the TTL has changed.
         count += usize::from(packet[20..len] == duplicate_ack()[20..]);
     }
     count
@@ -57,10 +57,10 @@ fn count_duplicate_acks(mut socket: Socket) -> usize {
 #[test]
 fn three_duplicate_acks_arrive_as_three() {
     let scenario = scenario(CALM, &[]);
-    let Some(lab) = stand(&scenario) else { return };
+    let Some(lab) = set_up(&scenario) else { return };
     for scheme in Scheme::ALL {
         let endpoints = lab.endpoints(scheme).unwrap();
-        let receiver = listen(endpoints, Side::Server);
+        let receiver = open_raw(endpoints, Side::Server);
         let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)));
         let sender = endpoints.at(Side::Client).run(raw).unwrap();
         let to = SocketAddrV4::new(SERVER.into(), 0).into();
@@ -71,8 +71,8 @@ fn three_duplicate_acks_arrive_as_three() {
     }
 }
 
-/// The least round-trip time of a few pings from client to server in milliseconds: that of the
-/// path, to which a busy machine only adds.
+/// The minimum round-trip time of a few pings from client to server in milliseconds, which excludes
+/// delays of a busy machine.
 fn ping(endpoints: &Endpoints, address: &str) -> f64 {
     let mut command = Command::new("ping");
     command.args(["-n", "-c", "9", "-i", "0.05", "-W", "2", address]);
@@ -84,7 +84,7 @@ fn ping(endpoints: &Endpoints, address: &str) -> f64 {
 }
 
 #[test]
-fn what_a_path_gets_in_the_file_ping_gets_through_the_lab() {
+fn a_delay_in_the_scenario_is_the_delay_that_ping_measures() {
     let one = ["schemes=[\"tcp\"]", "transfer.count=1"];
     let pings = |lab: &Lab| {
         let endpoints = lab.endpoints(Scheme::Tcp).unwrap();
@@ -93,13 +93,16 @@ fn what_a_path_gets_in_the_file_ping_gets_through_the_lab() {
     let Some((_, [short, short_v6])) = timely(&scenario(CALM, &one), pings) else {
         return;
     };
-    // 10 ms more on each of two links: 20 ms more each way, 40 ms there and back.
+    // 10 ms more on each of two links: 20 ms more in each direction, 40 ms per round trip.
     let settings = [&one[..], &["path.0.link.0.delay=15 ms"]].concat();
     let Some((_, [long, _])) = timely(&scenario(CALM, &settings), pings) else {
         return;
     };
     let added = long - short;
-    assert!((20.0..30.0).contains(&short), "{short} ms there and back");
-    assert!((short_v6 - short).abs() < 3.0, "{short_v6} ms by IPv6");
-    assert!((added - 40.0).abs() < 4.0, "{added} ms more");
+    assert!(
+        (20.0..30.0).contains(&short),
+        "a round-trip time of {short} ms"
+    );
+    assert!((short_v6 - short).abs() < 3.0, "{short_v6} ms over IPv6");
+    assert!((added - 40.0).abs() < 4.0, "{added} ms added");
 }

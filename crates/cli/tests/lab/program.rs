@@ -1,4 +1,4 @@
-//! `polypath lab` as its users run it.
+//! The command line of `polypath lab`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,10 +17,11 @@ use tempfile::TempDir;
 
 use super::scenarios::{CALM, polypath};
 
-/// Whom nothing belongs to.
+/// The user ID of `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// `polypath lab` of [`CALM`] with `sets`, and the directory of its report, which all may use.
+/// The command `polypath lab` of [`CALM`] with the overrides `sets`, and its directory, accessible
+/// to all.
 fn lab(sets: &[&str]) -> (Command, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -40,7 +41,7 @@ fn report(output: &Output) -> Value {
 }
 
 #[test]
-fn it_reports_every_scheme_and_its_own_lateness() {
+fn the_report_has_every_scheme_and_the_lateness() {
     if !can_test() {
         return;
     }
@@ -65,15 +66,19 @@ fn it_reports_every_scheme_and_its_own_lateness() {
     assert!(quantile("max") >= quantile("p99"), "{lateness}");
     assert!(directory.path().join("out/report.html").is_file());
     assert_eq!(report["content"], "100 kB of random bytes");
-    // Standard error is no terminal here: lines take the place of the bar.
+    // Standard error is not a terminal here, so progress is printed as lines.
     let stderr = String::from_utf8_lossy(&output.stderr);
-    for line in ["setting up", "rounds of transfers: 0 of 2", "collecting"] {
+    for line in [
+        "setting up",
+        "rounds of transfers: 0 of 2",
+        "collecting results",
+    ] {
         assert!(stderr.contains(&format!("polypath: {line}\n")), "{stderr}");
     }
 }
 
 #[test]
-fn a_short_clip_is_transferred_whole_and_the_report_says_so() {
+fn a_short_media_file_is_transferred_whole_and_reported_as_such() {
     if !can_test() {
         return;
     }
@@ -98,36 +103,36 @@ fn a_short_clip_is_transferred_whole_and_the_report_says_so() {
 }
 
 #[test]
-fn an_unusable_clip_or_folder_is_bad_input() {
-    let refused = |option: &str, make: fn(&Path), part: &str| {
+fn an_unusable_media_file_or_folder_is_an_input_error() {
+    let check = |option: &str, make: fn(&Path), part: &str| {
         let (mut command, directory) = lab(&["transfer.count=1"]);
         let path = directory.path().join("given");
         make(&path);
         let output = command.arg(option).arg(&path).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // Where namespaces are refused it does not come to look at either.
-        let refused = !nix::unistd::geteuid().is_root() && output.status.code() == Some(3);
-        assert!(refused || output.status.code() == Some(2), "{stderr}");
+        // Without namespaces the command fails before it checks them.
+        let no_namespaces = !nix::unistd::geteuid().is_root() && output.status.code() == Some(3);
+        assert!(no_namespaces || output.status.code() == Some(2), "{stderr}");
         assert!(
-            refused || (stderr.contains("given") && stderr.contains(part)),
+            no_namespaces || (stderr.contains("given") && stderr.contains(part)),
             "{stderr}"
         );
     };
-    refused("--clip", |path| fs::write(path, []).unwrap(), "empty");
-    refused("--clip", |_| {}, "no file to transfer: No such file");
+    check("--clip", |path| fs::write(path, []).unwrap(), "empty");
+    check("--clip", |_| {}, "cannot transfer it: No such file");
     let folder = |path: &Path| fs::create_dir(path).unwrap();
-    refused("--clip", folder, "no file to transfer: it is a folder");
-    refused(
+    check("--clip", folder, "cannot transfer it: it is a folder");
+    check(
         "--keep",
         |path| fs::write(path, []).unwrap(),
-        "it is no folder",
+        "not a folder",
     );
     let used = |path: &Path| fs::create_dir_all(path.join("before")).unwrap();
-    refused("--keep", used, "name a new folder");
+    check("--keep", used, "choose a new folder");
 }
 
 #[test]
-fn an_interrupt_while_the_report_is_written_ends_the_program() {
+fn an_interrupt_during_the_writing_of_the_report_ends_the_program() {
     if !can_test() {
         return;
     }
@@ -137,7 +142,7 @@ fn an_interrupt_while_the_report_is_written_ends_the_program() {
         "lab.lateness_bound=1 s",
     ];
     let (mut command, directory) = lab(&sets);
-    // Whoever writes into a pipe that nobody reads waits.
+    // Opening a FIFO without a reader blocks the writer.
     let out = directory.path().join("out");
     fs::create_dir(&out).unwrap();
     nix::unistd::mkfifo(&out.join("report.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -147,7 +152,7 @@ fn an_interrupt_while_the_report_is_written_ends_the_program() {
         .spawn()
         .unwrap();
     let stderr = BufReader::new(child.stderr.take().unwrap());
-    let collecting = |line: &String| line.ends_with("collecting");
+    let collecting = |line: &String| line.ends_with("collecting results");
     assert!(
         stderr
             .lines()
@@ -165,7 +170,7 @@ fn an_interrupt_while_the_report_is_written_ends_the_program() {
         }
         sleep(Duration::from_millis(50));
     }
-    // The lab's files are gone, so that only the report is left to be written.
+    // The lab's files are gone, so the program is now writing the report.
     sleep(Duration::from_millis(200));
     assert_eq!(child.try_wait().unwrap(), None);
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
@@ -173,7 +178,7 @@ fn an_interrupt_while_the_report_is_written_ends_the_program() {
 }
 
 #[test]
-fn a_run_that_was_too_late_is_reported_and_fails() {
+fn a_run_with_too_much_lateness_is_reported_and_fails() {
     if !can_test() {
         return;
     }
@@ -190,7 +195,7 @@ fn a_run_that_was_too_late_is_reported_and_fails() {
 }
 
 #[test]
-fn without_privileges_it_runs_in_a_user_namespace_or_names_the_remedy() {
+fn an_unprivileged_lab_runs_in_a_user_namespace_or_names_the_remedy() {
     if !can_test() {
         return;
     }
@@ -207,10 +212,7 @@ fn without_privileges_it_runs_in_a_user_namespace_or_names_the_remedy() {
         return;
     }
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    let namespaces_are_not = stderr.contains("kernel.unprivileged_userns_clone");
-    let tun_is_not = stderr.contains("chmod 0666 /dev/net/tun");
-    assert!(
-        namespaces_are_not || (tun_is_not && !tun_is_open),
-        "{stderr}"
-    );
+    let no_namespaces = stderr.contains("kernel.unprivileged_userns_clone");
+    let no_tun = stderr.contains("chmod 0666 /dev/net/tun");
+    assert!(no_namespaces || (no_tun && !tun_is_open), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! What the tests run, and how.
+//! The scenarios of the tests, and their runs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use polypath_report::Experiment;
 use polypath_scenario::Scenario;
 use tempfile::TempDir;
 
-/// Two paths without background, of 10 ms each way, and so fast that no queue builds up.
+/// Two paths without background traffic, with a one-way delay of 10 ms and rates that build up no
+/// queue.
 pub(crate) const CALM: &str = r#"
 schema = 1
 name = "calm"
@@ -36,18 +37,18 @@ pub(crate) fn polypath() -> PathBuf {
     env!("CARGO_BIN_EXE_polypath").into()
 }
 
-/// The scenario `text` with `settings` (`KEY=VALUE`).
+/// The scenario `text` with overrides `settings` (`KEY=VALUE`).
 pub(crate) fn scenario(text: &str, settings: &[&str]) -> Scenario {
     let overrides: Vec<Override> = settings.iter().map(|s| s.parse().unwrap()).collect();
     Scenario::parse(text, "test.toml", &overrides).unwrap()
 }
 
-/// A standing lab of the scenario, or none where no lab can run.
-pub(crate) fn stand(scenario: &Scenario) -> Option<Lab> {
-    stand_keeping(scenario, None)
+/// Sets up a lab of the scenario; none if no lab can run.
+pub(crate) fn set_up(scenario: &Scenario) -> Option<Lab> {
+    set_up_keeping(scenario, None)
 }
 
-fn stand_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
+fn set_up_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
     let options = LabOptions {
         node_binary: polypath(),
         transfer_file: None,
@@ -56,32 +57,32 @@ fn stand_keeping(scenario: &Scenario, keep: Option<PathBuf>) -> Option<Lab> {
     can_test().then(|| Lab::set_up(scenario, Seed(1), &options).unwrap())
 }
 
-/// The record of a run of the scenario in which the emulation kept its bound, at the second attempt
-/// if need be, and what `then` made of the lab after its transfers; or none, with the reason on
-/// standard error, where no lab can run or the machine is too busy to tell anything about times.
+/// Runs the scenario, a second time if the emulation exceeds its bound on lateness; returns the
+/// record, and the result of `then` after the transfers. None, with the reason on standard error,
+/// if no lab can run or the machine is too busy to measure times.
 pub(crate) fn timely<T>(scenario: &Scenario, then: impl Fn(&Lab) -> T) -> Option<(Experiment, T)> {
-    let (experiment, made, _) = timely_keeping(scenario, then)?;
-    Some((experiment, made))
+    let (experiment, result, _) = timely_keeping(scenario, then)?;
+    Some((experiment, result))
 }
 
-/// Like [`timely`], with the lab's files besides.
+/// Like [`timely`]; also returns the directory of the lab's files.
 pub(crate) fn timely_keeping<T>(
     scenario: &Scenario,
     then: impl Fn(&Lab) -> T,
 ) -> Option<(Experiment, T, TempDir)> {
     for _ in 0..2 {
         let files = tempfile::tempdir().unwrap();
-        let mut lab = stand_keeping(scenario, Some(files.path().to_owned()))?;
+        let mut lab = set_up_keeping(scenario, Some(files.path().to_owned()))?;
         lab.transfer(&mut |_| {}).unwrap();
-        let made = then(&lab);
+        let result = then(&lab);
         let experiment = lab.finish().unwrap();
         if experiment.lateness.is_some_and(|l| l.valid()) {
-            return Some((experiment, made, files));
+            return Some((experiment, result, files));
         }
     }
     let _ = writeln!(
         std::io::stderr(),
-        "skipped: the emulation of {} was too late twice",
+        "skipped: the emulation of {} exceeded its bound on lateness twice",
         scenario.name
     );
     None

@@ -11,33 +11,34 @@ use polypath_session::datagram::INITIATION_LEN;
 use polypath_sim::Side;
 
 use super::super::demo::one_loaded_path;
-use super::scenarios::{CALM, scenario, stand, timely, timely_keeping};
+use super::scenarios::{CALM, scenario, set_up, timely, timely_keeping};
 
-/// The median, so that a moment in which the machine was busy elsewhere does not count.
-fn typical_seconds(scheme: &SchemeRecord) -> f64 {
+/// The median duration of transfers in seconds, which ignores a transfer that a busy machine
+/// delayed.
+fn median_seconds(scheme: &SchemeRecord) -> f64 {
     let seconds = |t: &Transfer| t.duration.unwrap().as_secs_f64();
     let mut durations: Vec<f64> = scheme.transfers.iter().map(seconds).collect();
     durations.sort_by(f64::total_cmp);
     durations[durations.len() / 2]
 }
 
-/// Bytes that an end has sent on a device, from the kernel's own counters.
+/// The bytes that a side has sent on a device, by the kernel's counters.
 fn sent_on(endpoints: &Endpoints, side: Side, device: &str) -> u64 {
     let mut command = Command::new("ip");
     command.args(["-s", "-j", "link", "show", "dev", device]);
     let output = endpoints.at(side).output(&mut command).unwrap();
     let links: serde_json::Value = serde_json::from_str(&output).unwrap();
-    // A TUN device receives what the program behind it writes; what it transmits the kernel sent.
+    // For a TUN device tx is what the kernel sends, and rx what the program writes.
     links[0]["stats64"]["tx"]["bytes"].as_u64().unwrap()
 }
 
-/// Length of the kernel's answer to an initiation that came before its node: IPv4 and ICMP headers,
-/// and the datagram with its IPv4 and UDP headers in full (RFC 1812, section 4.3.2.3).
+/// The length of the kernel's ICMP error for an initiation that arrived before the node was
+/// started: IPv4 and ICMP headers, and the whole datagram with its IPv4 and UDP headers (RFC 1812,
+/// section 4.3.2.3).
 const PORT_UNREACHABLE: u64 = (20 + 8) + (20 + 8 + INITIATION_LEN as u64);
 
-/// Bytes of the errors that an end's kernel itself has sent, where its node was the later one to
-/// start.
-fn refusals(endpoints: &Endpoints, side: Side) -> u64 {
+/// The bytes of ICMP errors that the kernel of a side has sent, if its node started later.
+fn icmp_error_bytes(endpoints: &Endpoints, side: Side) -> u64 {
     let read = || fs::read_to_string("/proc/thread-self/net/snmp");
     let table = endpoints.at(side).run(read).unwrap();
     let mut rows = table.lines().filter(|line| line.starts_with("Icmp:"));
@@ -49,32 +50,45 @@ fn refusals(endpoints: &Endpoints, side: Side) -> u64 {
     sent.parse::<u64>().unwrap() * PORT_UNREACHABLE
 }
 
-/// Bytes that the programs at both ends have sent on the paths beyond what their applications have.
+/// The bytes that the nodes of both sides have sent on the paths beyond those of the applications.
 fn overhead(endpoints: &Endpoints) -> u64 {
-    let of_end = |side| {
+    let of_side = |side| {
         let sent = |device| sent_on(endpoints, side, device);
-        sent("p1") + sent("p2") - sent("pp0") - refusals(endpoints, side)
+        sent("p1") + sent("p2") - sent("pp0") - icmp_error_bytes(endpoints, side)
     };
-    of_end(Side::Server) + of_end(Side::Client)
+    of_side(Side::Server) + of_side(Side::Client)
 }
 
-/// What both nodes of a scheme sent on the paths by their own account, in all: datagrams and bytes.
-fn sent_by_nodes(files: &Path, scheme: Scheme) -> (u64, u64) {
-    let of_end = |end: &str| {
-        let file = files.join(scheme.name()).join(format!("{end}.stats.json"));
+/// Datagrams and bytes that nodes sent on the paths.
+#[derive(Clone, Copy)]
+struct Volume {
+    datagrams: u64,
+    bytes: u64,
+}
+
+/// The volume that both nodes of a scheme sent, by their statistics.
+fn sent_by_nodes(files: &Path, scheme: Scheme) -> Volume {
+    let of_side = |side: &str| {
+        let file = files.join(scheme.name()).join(format!("{side}.stats.json"));
         let stats: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
-        let sum = |what: &str| -> u64 {
+        let sum = |unit: &str| -> u64 {
             let paths = stats["paths"].as_array().unwrap();
-            let counts = paths.iter().map(|p| p["sent"][what].as_u64().unwrap());
+            let counts = paths.iter().map(|p| p["sent"][unit].as_u64().unwrap());
             counts.sum()
         };
-        (sum("packets"), sum("bytes"))
+        Volume {
+            datagrams: sum("packets"),
+            bytes: sum("bytes"),
+        }
     };
-    let (server, client) = (of_end("server"), of_end("client"));
-    (server.0 + client.0, server.1 + client.1)
+    let (server, client) = (of_side("server"), of_side("client"));
+    Volume {
+        datagrams: server.datagrams + client.datagrams,
+        bytes: server.bytes + client.bytes,
+    }
 }
 
-/// Frames that both endpoints sent.
+/// The number of frames that both nodes sent.
 fn frames(scheme: &SchemeRecord) -> u64 {
     let paths = scheme.overlay.paths.iter();
     paths
@@ -83,8 +97,9 @@ fn frames(scheme: &SchemeRecord) -> u64 {
 }
 
 #[test]
-fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead() {
-    // One pair at the start: else frames follow while the lab ends, after the kernel was asked.
+fn without_background_schemes_agree_and_the_kernel_confirms_the_overhead() {
+    // A single pair at the start: otherwise more frames are sent after the kernel's counters are
+    // read.
     let settings = [
         "path.0.link.0.delay=40 ms",
         "path.1.link.0.delay=40 ms",
@@ -95,27 +110,27 @@ fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead(
     let Some((experiment, by_kernel, files)) = ran else {
         return;
     };
-    let plain = typical_seconds(&experiment.schemes[0]);
+    let plain = median_seconds(&experiment.schemes[0]);
     let schemes = experiment.schemes.iter().zip(Scheme::ALL);
     for ((scheme, name), by_kernel) in schemes.zip(by_kernel) {
         assert!(scheme.transfers.iter().all(|t| t.intact), "{}", scheme.name);
-        let ratio = typical_seconds(scheme) / plain;
+        let ratio = median_seconds(scheme) / plain;
         assert!(
             (ratio - 1.0).abs() < 0.05,
             "{}: {ratio} of plain TCP",
             scheme.name
         );
-        // What is no frame is the session's: handshakes, and hellos on silent paths.
+        // Bytes outside frames belong to the session: handshakes, and hellos on silent paths.
         let totals = &scheme.overlay.totals;
-        let (datagrams, bytes) = sent_by_nodes(files.path(), name);
+        let Volume { datagrams, bytes } = sent_by_nodes(files.path(), name);
         let session = bytes - totals.wire_bytes.0;
         assert!(datagrams > frames(scheme), "{}: no handshake", scheme.name);
         let expected = totals.overhead().0 + session;
-        // The kernel is asked before the nodes end, and never counts more than they do.
+        // The kernel's counters are read before the nodes exit, and never exceed theirs.
         let late = expected.checked_sub(by_kernel);
         assert!(
             late.is_some_and(|late| late <= session),
-            "{}: {by_kernel} B by the kernel, {expected} B by the report and {session} B of it the session's",
+            "{}: {by_kernel} B by the kernel, {expected} B by the report, of which {session} B of the session",
             scheme.name
         );
     }
@@ -123,7 +138,7 @@ fn without_background_all_schemes_agree_and_the_kernel_counts_the_same_overhead(
 
 #[test]
 fn a_transfer_survives_the_silence_of_a_path() {
-    // At 10 Mbit/s the file takes 2.4 s at the least, and the silence begins within.
+    // At 10 Mbit/s the file takes at least 2.4 s, and the silence starts during the transfer.
     let settings = [
         "schemes=[\"tcp\", \"ppd-tcp2\"]",
         "transfer.count=1",
@@ -134,7 +149,7 @@ fn a_transfer_survives_the_silence_of_a_path() {
         "path.1.link.0.rate=10 Mbit/s",
         "path.0.link.0.outage=[{ from = \"3500 ms\" }]",
     ];
-    let Some(mut lab) = stand(&scenario(CALM, &settings)) else {
+    let Some(mut lab) = set_up(&scenario(CALM, &settings)) else {
         return;
     };
     lab.transfer(&mut |_| {}).unwrap();
@@ -146,40 +161,43 @@ fn a_transfer_survives_the_silence_of_a_path() {
     assert_eq!(
         (lost.duration, lost.intact),
         (None, false),
-        "there is no other path"
+        "plain TCP has no other path"
     );
-    let begun = lost.progress.last().unwrap().bytes.0;
-    assert!((1..3_000_000).contains(&begun), "silent from {begun} B on");
+    let received = lost.progress.last().unwrap().bytes.0;
+    assert!(
+        (1..3_000_000).contains(&received),
+        "silent from {received} B on"
+    );
     assert!(duplicated.transfers[0].intact);
-    assert!(typical_seconds(duplicated) < 5.0);
+    assert!(median_seconds(duplicated) < 5.0);
 }
 
 #[test]
-fn the_hosts_use_the_scenario_s_tcp() {
+fn the_hosts_use_the_scenario_s_tcp_settings() {
     let settings = ["schemes=[\"tcp\"]", "transfer.count=1"];
     let with = |more: &[&str]| {
         let scenario = scenario(CALM, &[&settings, more].concat());
         let (experiment, ()) = timely(&scenario, |_| {})?;
-        Some(typical_seconds(&experiment.schemes[0]))
+        Some(median_seconds(&experiment.schemes[0]))
     };
-    // 100 kB in windows of 5 segments of 948 B are 22 round trips of 20 ms, by a window that the
-    // kernel keeps to within a segment or two; cubic is checked by setting up.
+    // 100 kB in windows of 5 segments of 948 B take 22 round trips of 20 ms; the kernel keeps the
+    // window to within a segment or two. The setup checks the congestion control.
     let small = ["tcp.receiver_window=5", "lab.congestion_control=cubic"];
     let Some(narrow) = with(&small) else { return };
     let Some(wide) = with(&[]) else { return };
     assert!(
         (0.3..0.6).contains(&narrow),
-        "{narrow} s through a window of 5 segments"
+        "{narrow} s with a window of 5 segments"
     );
-    assert!((0.1..0.3).contains(&wide), "{wide} s through a wide window");
+    assert!((0.1..0.3).contains(&wide), "{wide} s with a large window");
 }
 
 #[test]
-fn data_goes_over_the_path_that_is_not_loaded() {
+fn data_takes_the_path_without_background_traffic() {
     for loaded in [0, 1] {
         let text = one_loaded_path(loaded);
-        // With half the hosts the loaded path is at times as empty as the idle one, and a
-        // comparison may then rightly end there.
+        // With half the hosts the loaded path is at times as idle as the other, and a comparison
+        // may then correctly choose it.
         let settings = [
             "schemes=[\"ppd-tcp3\"]",
             "transfer.count=3",
@@ -187,7 +205,7 @@ fn data_goes_over_the_path_that_is_not_loaded() {
             "overlay.pair_interval=200 ms",
             "background.heavy.hosts=40",
         ];
-        let Some(mut lab) = stand(&scenario(&text, &settings)) else {
+        let Some(mut lab) = set_up(&scenario(&text, &settings)) else {
             return;
         };
         lab.transfer(&mut |_| {}).unwrap();
