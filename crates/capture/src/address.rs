@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use polypath_scenario::network::{Flow, Graph};
 
-/// The first of the ports that are nobody's (RFC 6335, 6).
+/// The first dynamic port (RFC 6335, 6).
 const FIRST_PORT: u16 = 49152;
-/// Ports above it that tshark takes for a protocol of its own: Elasticsearch, IRC, `SSyncP`.
+/// Ports above it that tshark associates with a protocol: Elasticsearch, IRC, `SSyncP`.
 const TAKEN: [u16; 3] = [54328, 57000, 60001];
-/// How many ports there are besides for senders, and after them for receivers: a connection cannot have the
+/// The number of other ports for senders, and after them for receivers: a connection cannot have the
 /// addresses and ports of one in the opposite direction.
 const SOURCE_PORTS: u32 = 8191;
 const SINK_PORTS: u32 = 16384 - 3 - SOURCE_PORTS;
-/// 10.0.0.0, whose addresses nobody routes (RFC 1918, 3).
+/// 10.0.0.0, a private range (RFC 1918, 3).
 const FIRST_ADDRESS: u32 = 10 << 24;
 /// All but the first and the last address of 10.0.0.0/8.
 const MOST_NODES: usize = (1 << 24) - 2;
 
-/// Why flows have no addresses of their own.
+/// The flows cannot have unique addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// More nodes than 10.0.0.0/8 has addresses.
     #[error("{0} nodes are more than a capture has addresses for, {MOST_NODES}")]
     TooManyNodes(usize),
     /// More flows between two nodes than there are ports.
-    #[error("more than {SINK_PORTS} flows between `{0}` and `{1}` have no ports of their own")]
+    #[error("more than {SINK_PORTS} flows between `{0}` and `{1}` exceed the available ports")]
     TooManyFlows(String, String),
 }
 
@@ -33,6 +33,13 @@ pub enum AddressError {
 pub(crate) struct End {
     pub(crate) address: [u8; 4],
     pub(crate) port: u16,
+}
+
+/// The source and destination of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Direction {
+    pub(crate) from: End,
+    pub(crate) to: End,
 }
 
 /// The ends of a flow, whose connections follow one another.
@@ -57,7 +64,7 @@ impl Ends {
     }
 }
 
-/// Gives addresses and ports to flows, in their order.
+/// Assigns addresses and ports to flows, in their order.
 pub(crate) struct Addresses<'a> {
     graph: &'a Graph,
     flows_between: BTreeMap<(usize, usize), u32>,
@@ -74,7 +81,7 @@ impl<'a> Addresses<'a> {
         })
     }
 
-    /// The ends of the flow of this number of `flow`; nothing if it leads to a node that is not there.
+    /// The ends of flow `number` of `flow`; `None` if one of its nodes does not exist.
     pub(crate) fn ends(&mut self, flow: &Flow, number: u32) -> Option<Result<Ends, AddressError>> {
         let from = self.graph.find(&Flow::node(&flow.from, number))?;
         let to = self.graph.find(&Flow::node(&flow.to, number))?;

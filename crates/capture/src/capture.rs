@@ -1,4 +1,4 @@
-//! From what happens in a network to the packets of a file.
+//! Network events to packets of a file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,32 +13,32 @@ use polypath_scenario::network::{Flow, Graph, GraphLink};
 use polypath_sim::tcp::{Segment, TcpConfig};
 use polypath_sim::{Detail, FlowPacket, NetworkEvent, NetworkObserver};
 
-use crate::address::{AddressError, Addresses, Ends};
+use crate::address::{AddressError, Addresses, Direction, Ends};
 use crate::connection::Connections;
 use crate::file::{File, Interface};
-use crate::packet::Packet;
+use crate::packet::{Lengths, Packet};
 use crate::tcp::Form;
 
-/// Why a network cannot be captured.
+/// The network cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// There is no link of this name.
+    /// No link has this name.
     #[error("there is no link `{name}`{}", .nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     UnknownLink {
         /// The name.
         name: String,
-        /// The name of the link that comes nearest to it, if one is near.
+        /// The most similar link name, if any.
         nearest: Option<String>,
     },
-    /// Not every flow can have an address.
+    /// Not every flow can have unique addresses.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The head of the file cannot be written.
+    /// The file header cannot be written.
     #[error(transparent)]
     File(#[from] io::Error),
 }
 
-/// Writes what arrives at the far ends of links into a pcapng file; the [crate] says how.
+/// Writes packets that arrive at the far ends of links into a pcapng file, as the [crate] documents.
 pub struct Capture<W: Write> {
     file: File<W>,
     /// The interfaces of the links that are captured, by the numbers of the links.
@@ -46,20 +46,20 @@ pub struct Capture<W: Write> {
     /// The flows, by their positions.
     flows: Vec<Captured>,
     packet: Packet,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     failure: Option<io::Error>,
 }
 
 /// A flow in a capture.
 struct Captured {
     ends: Ends,
-    /// Nothing for datagrams.
+    /// `None` for datagrams.
     tcp: Option<(Form, Connections)>,
 }
 
 impl<W: Write> Capture<W> {
-    /// A capture of a run of `network` with `seed`, of the links of these names, there and back; of all links, if
-    /// none is named. `NAME/back` is the way back alone.
+    /// A capture of a run of `network` with `seed` on these links in both directions, or on all links if
+    /// none is named. `NAME/back` is the reverse direction only.
     pub fn new(
         network: &Network,
         seed: Seed,
@@ -82,10 +82,10 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes out what is held back.
+    /// Flushes buffered packets.
     ///
     /// # Errors
-    /// The first that came up since the start: the file holds what arrived before it.
+    /// The first error since the start: the file has the packets that arrived before it.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failure {
             Some(error) => Err(error),
@@ -133,12 +133,12 @@ impl Captured {
             return self.segment(segment, form, connections, buffer);
         }
         let (source, sink) = (self.ends.source(1), self.ends.sink());
-        let ends = if packet.back {
+        let (from, to) = if packet.back {
             (sink, source)
         } else {
             (source, sink)
         };
-        buffer.udp(ends, packet.size)
+        buffer.udp(Direction { from, to }, packet.size)
     }
 
     fn segment<'a>(
@@ -151,17 +151,26 @@ impl Captured {
         let connection = segment.connection;
         let (source, sink) = (self.ends.source(connection), self.ends.sink());
         let origins = connections.origins(connection);
-        let (header, ends) = if segment.kind.is_ack() {
+        let (header, direction) = if segment.kind.is_ack() {
             let established = connections.is_established(connection);
-            let ends = (sink, source);
-            let header = form.header_back(segment, ends, origins, established);
-            (header, ends)
+            let reverse = Direction {
+                from: sink,
+                to: source,
+            };
+            let header = form.header_reverse(segment, reverse, origins, established);
+            (header, reverse)
         } else {
-            let ends = (source, sink);
-            (form.header_there(segment, ends, origins), ends)
+            let forward = Direction {
+                from: source,
+                to: sink,
+            };
+            (form.header_forward(segment, forward, origins), forward)
         };
-        let sizes = (form.payload(segment), segment.size);
-        buffer.tcp(header, ends, segment.ecn, sizes)
+        let lengths = Lengths {
+            payload: form.payload(segment),
+            size: segment.size,
+        };
+        buffer.tcp(header, direction, segment.ecn, lengths)
     }
 }
 
@@ -198,7 +207,7 @@ fn describe(graph: &Graph, link: &GraphLink) -> Interface {
     }
 }
 
-/// The flows in their order; those that lead nowhere are left for the run to refuse.
+/// The flows in their order; those without a route are left for the run to refuse.
 fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured>, AddressError> {
     let mut addresses = Addresses::new(graph)?;
     let mut captured = Vec::new();
@@ -218,11 +227,11 @@ fn captured(network: &Network, graph: &Graph, seed: Seed) -> Result<Vec<Captured
     Ok(captured)
 }
 
-/// The greatest receiver window of a connection of a stream that is said, in segments; what its controller comes to want is not known
-/// beforehand, and a scale for all that it could want would round small windows up.
+/// The largest receiver window that a connection of a stream advertises, in segments. The controller's
+/// windows are not known beforehand, and a scale for all possible ones would round small windows up.
 const STREAM_WINDOW: u32 = 1000;
 
-/// The hosts of a flow, with the greatest receiver window that they come to say.
+/// The TCP configuration of a flow, with the largest receiver window that it advertises.
 fn hosts(network: &Network, flow: &Flow) -> TcpConfig {
     let tcp = TcpConfig::from(&flow.tcp.apply(&network.tcp));
     let changed = flow.receiver_window.iter().map(|change| change.window);

@@ -1,11 +1,11 @@
-//! What a capture remembers of the connections of a flow.
+//! The state that a capture keeps of a flow's connections.
 
 use std::collections::BTreeSet;
 
 use polypath_core::rng::Seed;
 use polypath_sim::tcp::{Segment, SegmentKind};
 
-/// Where both directions of a connection begin to count.
+/// The initial sequence numbers of both directions of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origins {
     /// The sequence number of the sender's SYN.
@@ -19,9 +19,9 @@ pub(crate) struct Origins {
 pub(crate) struct Connections {
     seed: Seed,
     newest: u32,
-    /// Those of the newest.
+    /// The origins of the newest connection.
     origins: Origins,
-    /// Those up to the newest of which no data was seen on any link.
+    /// Connections up to the newest without data on any link so far.
     opening: BTreeSet<u32>,
 }
 
@@ -37,7 +37,7 @@ impl Connections {
         }
     }
 
-    /// Notes a segment, on whatever link it was seen.
+    /// Records a segment seen on any link.
     pub(crate) fn note(&mut self, segment: &Segment, first_data: u32) {
         if segment.connection > self.newest {
             self.opening.extend(self.newest + 1..=segment.connection);
@@ -50,7 +50,7 @@ impl Connections {
         }
     }
 
-    /// Where a connection that was noted begins to count.
+    /// The initial sequence numbers of a recorded connection.
     pub(crate) fn origins(&self, connection: u32) -> Origins {
         if connection == self.newest {
             self.origins
@@ -59,7 +59,7 @@ impl Connections {
         }
     }
 
-    /// Whether the sender has heard of the receiver: before that, an ACK is part of the handshake.
+    /// Whether the sender has received from the receiver: before that, an ACK is part of the handshake.
     pub(crate) fn is_established(&self, connection: u32) -> bool {
         connection <= self.newest && !self.opening.contains(&connection)
     }
@@ -97,7 +97,7 @@ mod tests {
         connections.note(&segment(SegmentKind::Data, 2, 1), 1);
         assert!(
             connections.is_established(2) && !connections.is_established(3),
-            "side by side"
+            "two open connections"
         );
     }
 }

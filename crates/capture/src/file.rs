@@ -13,25 +13,25 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use polypath_core::time::Time;
 
-/// The exponent of the resolution of time stamps: 10^-9 s.
+/// The exponent of the timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// A direction of a link that is captured.
+/// A captured direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) name: String,
     pub(crate) description: String,
-    /// In bits per second; 0 where it changes.
+    /// In bits per second; 0 if it varies.
     pub(crate) rate: u64,
 }
 
-/// A pcapng file under way.
+/// An open pcapng file.
 pub(crate) struct File<W: Write> {
     writer: PcapNgWriter<W>,
 }
 
 impl<W: Write> File<W> {
-    /// Writes the head of the file; `comment` says what it is of.
+    /// Writes the file header; `comment` describes the content.
     pub(crate) fn new(writer: W, comment: String, interfaces: &[Interface]) -> io::Result<Self> {
         let program = concat!("polypath ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
@@ -67,7 +67,7 @@ impl<W: Write> File<W> {
         Ok(())
     }
 
-    /// Writes a packet, which is whole.
+    /// Writes a complete packet.
     pub(crate) fn write(&mut self, at: Time, interface: u32, bytes: &[u8]) -> io::Result<()> {
         let block = EnhancedPacketBlock {
             interface_id: interface,
@@ -80,7 +80,7 @@ impl<W: Write> File<W> {
         Ok(())
     }
 
-    /// Writes out what is held back.
+    /// Flushes buffered packets.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.writer.get_mut().flush()
     }

@@ -3,10 +3,19 @@
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use polypath_core::packet::Ecn;
 
-use crate::address::End;
+use crate::address::Direction;
 
-/// As many hops as most hosts allow; links do not count them.
+/// The usual initial value of hosts; links do not decrement it.
 const TIME_TO_LIVE: u8 = 64;
+
+/// The lengths of a segment in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    /// Bytes of the stream.
+    pub(crate) payload: u32,
+    /// The least length of the packet, headers included.
+    pub(crate) size: u32,
+}
 
 /// Writes packets one after another into the same buffer.
 #[derive(Clone, Debug, Default)]
@@ -19,13 +28,14 @@ impl Packet {
     pub(crate) fn tcp(
         &mut self,
         mut header: TcpHeader,
-        (from, to): (End, End),
+        direction: Direction,
         ecn: Ecn,
-        (payload, size): (u32, u32),
+        lengths: Lengths,
     ) -> &[u8] {
+        let Lengths { payload, size } = lengths;
         let headers = header.header_len() + Ipv4Header::MIN_LEN;
         let total = headers + as_len(payload);
-        let ip = ip_header((from, to), IpNumber::TCP, ecn, total);
+        let ip = ip_header(direction, IpNumber::TCP, ecn, total);
         self.bytes.clear();
         self.bytes.extend_from_slice(&ip.to_bytes());
         let zeros = self.append_zeros(as_len(payload));
@@ -35,14 +45,15 @@ impl Packet {
     }
 
     /// A datagram; its length is `size`, or that of its headers.
-    pub(crate) fn udp(&mut self, (from, to): (End, End), size: u32) -> &[u8] {
+    pub(crate) fn udp(&mut self, direction: Direction, size: u32) -> &[u8] {
         let total = as_len(size).max(Ipv4Header::MIN_LEN + UdpHeader::LEN);
         let payload = total - Ipv4Header::MIN_LEN - UdpHeader::LEN;
-        let ip = ip_header((from, to), IpNumber::UDP, Ecn::NotEct, total);
+        let ip = ip_header(direction, IpNumber::UDP, Ecn::NotEct, total);
         self.bytes.clear();
         self.bytes.extend_from_slice(&ip.to_bytes());
         let zeros = self.append_zeros(payload);
-        let header = UdpHeader::with_ipv4_checksum(from.port, to.port, &ip, zeros);
+        let header =
+            UdpHeader::with_ipv4_checksum(direction.from.port, direction.to.port, &ip, zeros);
         let header = header.expect("a payload below 64 KiB");
         self.insert_header(&header.to_bytes(), total)
     }
@@ -52,7 +63,7 @@ impl Packet {
         &self.bytes[Ipv4Header::MIN_LEN..]
     }
 
-    /// Puts a header between that of IP and the payload of zeros, and fills up to `size` with zeros.
+    /// Inserts a header between that of IP and the payload of zeros, and pads with zeros to `size`.
     fn insert_header(&mut self, header: &[u8], size: usize) -> &[u8] {
         let total = self.bytes.len() + header.len();
         self.bytes.resize(total.max(size), 0);
@@ -61,15 +72,15 @@ impl Packet {
     }
 }
 
-fn ip_header((from, to): (End, End), protocol: IpNumber, ecn: Ecn, total_len: usize) -> Ipv4Header {
+fn ip_header(direction: Direction, protocol: IpNumber, ecn: Ecn, total_len: usize) -> Ipv4Header {
     let mut ip = Ipv4Header {
         ecn: ecn_field(ecn),
         total_len: u16::try_from(total_len).expect("a packet below 64 KiB"),
         dont_fragment: true,
         time_to_live: TIME_TO_LIVE,
         protocol,
-        source: from.address,
-        destination: to.address,
+        source: direction.from.address,
+        destination: direction.to.address,
         ..Ipv4Header::default()
     };
     ip.header_checksum = ip.calc_header_checksum();

@@ -3,24 +3,24 @@
 use etherparse::{TcpHeader, TcpOptionElement};
 use polypath_sim::tcp::{Segment, SegmentKind, TcpConfig};
 
-use crate::address::End;
+use crate::address::Direction;
 use crate::connection::Origins;
 
 /// Headers of IPv4 and TCP without options, in bytes.
 const HEADERS: u32 = 40;
 /// The greatest window scale (RFC 7323, 2.3).
 const MOST_SHIFT: u8 = 14;
-/// What the sender of the data advertises, in bytes.
+/// The window that the sender of the data advertises, in bytes.
 const UNUSED_WINDOW: u16 = u16::MAX;
 
-/// What the headers of a flow's segments have in common.
+/// The common parameters of the headers of a flow's segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     /// Bytes of the stream in a segment: the maximum segment size (RFC 9293, 3.7.1).
     payload: u32,
     /// The first segment with data: 1 after a SYN.
     first_data: u32,
-    /// The window scale of the receiver, in bits; none without a handshake to agree on it.
+    /// The window scale of the receiver, in bits; 0 without a handshake to negotiate it.
     shift: u8,
     selective: bool,
     ecn: bool,
@@ -56,14 +56,19 @@ impl Form {
     }
 
     /// The header of a segment that the sender of the data sends; its checksum is left 0.
-    pub(crate) fn header_there(
+    pub(crate) fn header_forward(
         &self,
         segment: &Segment,
-        (from, to): (End, End),
+        direction: Direction,
         origins: Origins,
     ) -> TcpHeader {
         let sequence = self.position(origins.source, segment.number);
-        let mut header = TcpHeader::new(from.port, to.port, sequence, UNUSED_WINDOW);
+        let mut header = TcpHeader::new(
+            direction.from.port,
+            direction.to.port,
+            sequence,
+            UNUSED_WINDOW,
+        );
         if segment.number < self.first_data {
             header.syn = true;
             header.ece = self.ecn;
@@ -79,18 +84,18 @@ impl Form {
 
     /// The header of an ACK that the receiver of the data sends, as part of the handshake or after it; its
     /// checksum is left 0.
-    pub(crate) fn header_back(
+    pub(crate) fn header_reverse(
         &self,
         ack: &Segment,
-        (from, to): (End, End),
+        direction: Direction,
         origins: Origins,
         established: bool,
     ) -> TcpHeader {
         let answers_syn = !established && self.first_data > 0 && ack.number == self.first_data;
         let sequence = origins.sink.wrapping_add(u32::from(!answers_syn));
         let unit = if answers_syn { 0 } else { self.shift };
-        let mut header =
-            TcpHeader::new(from.port, to.port, sequence, self.window(ack.window, unit));
+        let window = self.window(ack.window, unit);
+        let mut header = TcpHeader::new(direction.from.port, direction.to.port, sequence, window);
         header.ack = true;
         header.acknowledgment_number = self.position(origins.source, ack.number);
         header.ece = ack.ecn_flags.echo;
@@ -113,7 +118,7 @@ impl Form {
             .wrapping_add(data.wrapping_mul(self.payload))
     }
 
-    /// A window of so many segments in units of 2^`shift` bytes.
+    /// A window of `segments` in units of 2^`shift` bytes.
     fn window(&self, segments: u32, shift: u8) -> u16 {
         let bytes = u64::from(segments) * u64::from(self.payload);
         u16::try_from(bytes.div_ceil(1 << shift)).unwrap_or(u16::MAX)
@@ -156,17 +161,18 @@ fn set_options(header: &mut TcpHeader, options: &[TcpOptionElement]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::End;
 
-    const ENDS: (End, End) = (
-        End {
+    const DIRECTION: Direction = Direction {
+        from: End {
             address: [10, 0, 0, 1],
             port: 49152,
         },
-        End {
+        to: End {
             address: [10, 0, 0, 2],
             port: 49153,
         },
-    );
+    };
 
     fn form(receiver_window: u32) -> Form {
         Form::new(&TcpConfig {
@@ -184,7 +190,7 @@ mod tests {
         };
         let sent = |number| {
             let segment = Segment::new(SegmentKind::Data, 1, number, 1000);
-            form(20).header_there(&segment, ENDS, origins)
+            form(20).header_forward(&segment, DIRECTION, origins)
         };
         assert!(sent(0).syn && !sent(0).ack);
         assert_eq!(sent(0).sequence_number, u32::MAX - 960);
@@ -192,39 +198,39 @@ mod tests {
         assert_eq!(sent(2).sequence_number, 0);
         assert_eq!(sent(1).acknowledgment_number, 0);
         let ack = Segment::new(SegmentKind::Ack, 1, 3, 40);
-        let header = form(20).header_back(&ack, ENDS, origins, true);
+        let header = form(20).header_reverse(&ack, DIRECTION, origins, true);
         assert_eq!(header.acknowledgment_number, 960);
         assert_eq!(header.sequence_number, 0);
     }
 
     #[test]
-    fn both_syns_say_the_maximum_segment_size_and_nothing_else_does() {
+    fn only_the_syns_carry_the_maximum_segment_size() {
         let origins = Origins { source: 1, sink: 2 };
-        let says = |header: &TcpHeader| {
+        let has_mss = |header: &TcpHeader| {
             let mut options = header.options_iterator();
             options.any(|option| option == Ok(TcpOptionElement::MaximumSegmentSize(960)))
         };
         let form = form(20);
         let sent = |number| {
             let segment = Segment::new(SegmentKind::Data, 1, number, 1000);
-            form.header_there(&segment, ENDS, origins)
+            form.header_forward(&segment, DIRECTION, origins)
         };
-        assert!(says(&sent(0)) && !says(&sent(1)));
+        assert!(has_mss(&sent(0)) && !has_mss(&sent(1)));
         assert_eq!(sent(0).header_len(), 24, "4 bytes more than the model's 40");
         let ack = Segment::new(SegmentKind::Ack, 1, 1, 40);
-        let answer = |established| form.header_back(&ack, ENDS, origins, established);
-        assert!(says(&answer(false)) && !says(&answer(true)));
+        let answer = |established| form.header_reverse(&ack, DIRECTION, origins, established);
+        assert!(has_mss(&answer(false)) && !has_mss(&answer(true)));
     }
 
     #[test]
-    fn a_window_is_scaled_as_little_as_it_needs_and_never_said_smaller() {
+    fn a_window_has_the_smallest_sufficient_scale_and_is_never_rounded_down() {
         assert_eq!(form(68).shift, 0, "65280 bytes");
         assert_eq!(form(69).shift, 1);
         assert_eq!(form(1000).shift, 4);
         let form = form(1000);
         for segments in [0, 1, 7, 1000] {
-            let said = u32::from(form.window(segments, form.shift)) << form.shift;
-            assert!(said >= segments * 960 && said < segments * 960 + 16);
+            let advertised = u32::from(form.window(segments, form.shift)) << form.shift;
+            assert!(advertised >= segments * 960 && advertised < segments * 960 + 16);
         }
         assert_eq!(form.window(u32::MAX, form.shift), u16::MAX);
     }
@@ -241,13 +247,13 @@ mod tests {
             sink: 200,
         };
         let first = Segment::new(SegmentKind::Data, 1, 0, 1000);
-        let header = form.header_there(&first, ENDS, origins);
+        let header = form.header_forward(&first, DIRECTION, origins);
         assert!(header.ack && !header.syn);
         assert_eq!((header.sequence_number, form.payload(&first)), (100, 960));
         for established in [false, true] {
             let mut ack = Segment::new(SegmentKind::Ack, 1, 0, 40);
             ack.window = 1000;
-            let header = form.header_back(&ack, ENDS, origins, established);
+            let header = form.header_reverse(&ack, DIRECTION, origins, established);
             assert!(!header.syn, "not an answer to a SYN");
             assert_eq!(header.window_size, u16::MAX);
         }

@@ -1,4 +1,4 @@
-//! Pictures of one look: axes, lines and marks.
+//! Charts in one common style: axes, lines and marks.
 
 mod scale;
 
@@ -9,7 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub(crate) use scale::Scale;
 
-/// Colours that are told apart with any colour vision (Okabe and Ito), dark enough on white.
+/// Colours for any colour vision (Okabe and Ito), with enough contrast on white.
 const PALETTE: [RGBColor; 8] = [
     RGBColor(0, 0, 0),
     RGBColor(230, 159, 0),
@@ -26,11 +26,11 @@ pub(crate) const INK: RGBColor = RGBColor(60, 60, 60);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const FAINT: RGBColor = RGBColor(242, 242, 242);
 
-/// The height of a line of the caption, and about how wide one of its letters is, in pixels.
+/// The height of a caption line and the approximate width of one letter, in pixels.
 const CAPTION_LINE: u32 = 22;
 const CAPTION_LETTER: f64 = 7.8;
 
-/// What lies around the plotting area, in pixels.
+/// The margins around the plotting area, in pixels.
 const MARGIN: u32 = 8;
 const RIGHT_MARGIN: u32 = 18;
 const BELOW_X: u32 = 48;
@@ -41,7 +41,7 @@ pub(crate) fn color(n: usize) -> RGBColor {
     PALETTE[n % PALETTE.len()]
 }
 
-/// What a drawing program refuses.
+/// The drawing failed.
 #[derive(Debug, thiserror::Error)]
 #[error("a picture could not be drawn: {0}")]
 pub struct DrawingError(String);
@@ -54,16 +54,16 @@ impl DrawingError {
 
 /// A picture's size, title and axes.
 pub(crate) struct Frame<'a> {
-    /// Width and height in pixels, without the foot.
+    /// Width and height in pixels, without the footer.
     pub(crate) size: (u32, u32),
     pub(crate) caption: &'a str,
     pub(crate) x: Axis<'a>,
     pub(crate) y: Axis<'a>,
-    /// The height in pixels of what is drawn below the axes.
+    /// The height of the footer below the axes, in pixels.
     pub(crate) foot: u32,
 }
 
-/// An axis with its label, which says the unit.
+/// An axis with its label, which includes the unit.
 pub(crate) struct Axis<'a> {
     pub(crate) label: &'a str,
     pub(crate) scale: Scale,
@@ -72,7 +72,7 @@ pub(crate) struct Axis<'a> {
 /// A chart that is being drawn.
 pub(crate) type Canvas<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>;
 
-/// A part of a picture, in pixels.
+/// A region of a picture, in pixels.
 pub(crate) type Area<'b> = DrawingArea<SVGBackend<'b>, Shift>;
 
 impl Frame<'_> {
@@ -96,7 +96,7 @@ impl Frame<'_> {
     }
 }
 
-/// Words in lines of no more than so many letters, but for a word that is longer.
+/// Wraps text into lines of at most the given number of letters; a longer word gets its own line.
 pub(crate) fn wrap(text: &str, letters: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -111,7 +111,7 @@ pub(crate) fn wrap(text: &str, letters: f64) -> Vec<String> {
     lines
 }
 
-/// Draws one picture, as SVG: `content` draws between the axes and into the foot.
+/// Draws one picture as SVG: `content` draws between the axes and into the footer.
 pub(crate) fn draw(
     frame: &Frame<'_>,
     content: impl FnOnce(&mut Canvas<'_, '_>, &Area<'_>) -> Result<(), DrawingError>,
@@ -124,7 +124,7 @@ pub(crate) fn draw(
     Ok(svg)
 }
 
-/// A title over a width in pixels, as SVG, and its height.
+/// A title wrapped to a width in pixels, as SVG, and its height.
 pub(crate) fn heading(text: &str, width: u32) -> Result<(String, u32), DrawingError> {
     let lines = caption_lines(text, width);
     let height = caption_height(&lines) + MARGIN;
@@ -137,7 +137,7 @@ pub(crate) fn heading(text: &str, width: u32) -> Result<(String, u32), DrawingEr
     Ok((svg, height))
 }
 
-/// The lines of a caption over a width in pixels.
+/// The lines of a caption wrapped to a width in pixels.
 fn caption_lines(caption: &str, width: u32) -> Vec<String> {
     wrap(caption, f64::from(width) / CAPTION_LETTER)
 }
@@ -201,7 +201,7 @@ fn axes<'a, 'b>(frame: &Frame<'_>, area: &'a Area<'b>) -> Result<Canvas<'a, 'b>,
     Ok(canvas)
 }
 
-/// Text of a height in plotters' pixels, which are a fifth less in a browser's.
+/// Text of a height in plotters' pixels, which are a fifth smaller than a browser's.
 pub(crate) fn text_style(size: i32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
@@ -215,7 +215,7 @@ pub(crate) fn line(
     elements(canvas, LineSeries::new(points, style))
 }
 
-/// Anything that plotters can draw between the axes.
+/// Any plotters element between the axes.
 pub(crate) fn elements<'b, E>(
     canvas: &mut Canvas<'_, 'b>,
     elements: impl IntoIterator<Item = E>,
@@ -228,7 +228,7 @@ where
     drawn.map(drop).map_err(DrawingError::new)
 }
 
-/// A mark of a point in time, on the upper edge.
+/// A mark for a point in time, on the upper edge.
 pub(crate) fn mark(
     canvas: &mut Canvas<'_, '_>,
     at: f64,

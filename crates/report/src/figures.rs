@@ -9,56 +9,59 @@ use crate::playout::Curve;
 use crate::record::{Experiment, SchemeRecord, Transfer};
 use crate::statistics::{Estimate, quantile};
 
-/// The scheme against which the others are held.
+/// The baseline scheme with which the others are compared.
 pub const BASELINE: &str = "tcp";
 
-/// How many rates the curve of the pre-buffer over the rate has.
+/// The number of rates on the curve of the pre-buffer over the rate.
 const RATES: u32 = 40;
 
 /// The figures of one scheme; all times in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeFigures {
-    /// The transfer time; one that timed out enters with the timeout, so that the mean is then a lower bound.
+    /// The transfer time; a transfer that timed out counts with the timeout, which makes the mean a
+    /// lower bound.
     pub transfer: Option<Estimate>,
     /// The median and the 95th percentile of the transfer time.
     pub quantiles: Option<[f64; 2]>,
     /// The transfers that timed out.
     pub timed_out: usize,
-    /// The transfer time less that of the baseline in the same round; none for the baseline itself.
+    /// The transfer time minus that of the baseline in the same round; `None` for the baseline
+    /// itself.
     pub difference: Option<Difference>,
-    /// The pre-buffer ([`crate::playout`]); a transfer that timed out enters with the timeout, as if the rest
-    /// of the file had come just then, so that the mean is then neither a lower nor an upper bound.
+    /// The pre-buffer ([`crate::playout`]); a transfer that timed out enters with the timeout, as
+    /// if the rest of the file had come just then, so that the mean is then neither a lower nor an
+    /// upper bound.
     pub prebuffer: Option<Estimate>,
     /// The bytes on the wire for each byte of an application.
     pub overhead_ratio: Option<f64>,
-    /// What the background delivered over what it delivered beside the baseline in the same rounds; none
-    /// for the baseline itself.
+    /// Background bytes delivered, divided by those delivered with the baseline in the same rounds;
+    /// `None` for the baseline itself.
     pub harm: Option<Estimate>,
-    /// Whether each transfer that completed arrived as it was sent; none where none completed.
+    /// Whether each completed transfer arrived intact; `None` if none completed.
     pub intact: Option<bool>,
-    /// The playable size of each transfer, of one that timed out until the timeout.
+    /// The playable size of each transfer, until the timeout if it timed out.
     pub curves: Vec<Curve>,
 }
 
 /// A mean paired difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The mean and its interval, with the timeout in the place of each transfer that timed out.
+    /// The mean and its interval, with the timeout for each transfer that timed out.
     pub estimate: Estimate,
-    /// What the mean says of the true one.
+    /// The relation of the mean to the true mean.
     pub bound: Bound,
 }
 
-/// What a mean says of the true one, where transfers that timed out enter it with the timeout.
+/// The relation of a mean to the true mean, given that timed-out transfers count with the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Nothing timed out: it is an estimate.
+    /// No transfer timed out: an unbiased estimate.
     Exact,
-    /// The true one is greater, or equal.
+    /// The true mean is greater or equal.
     AtLeast,
-    /// The true one is less, or equal.
+    /// The true mean is less or equal.
     AtMost,
-    /// The true one may lie on either side.
+    /// The true mean can be on either side.
     Neither,
 }
 
@@ -67,7 +70,7 @@ pub enum Bound {
 pub struct Figures {
     /// Each scheme.
     pub schemes: Vec<SchemeFigures>,
-    /// The rates at which the pre-buffer is given, in bytes a second.
+    /// The rates of the pre-buffer curve, in bytes per second.
     pub rates: Vec<f64>,
 }
 
@@ -86,8 +89,8 @@ impl Figures {
 }
 
 impl SchemeFigures {
-    /// The mean time before playout at `rate` (bytes a second) can start, in seconds; a lower bound where
-    /// transfers timed out.
+    /// The mean time before playout at `rate` (bytes a second) can start, in seconds; a lower bound
+    /// where transfers timed out.
     #[must_use]
     pub fn prebuffer_at(&self, rate: f64) -> Option<f64> {
         let waits: Vec<f64> = self.curves.iter().map(|c| c.prebuffer_at(rate)).collect();
@@ -96,7 +99,7 @@ impl SchemeFigures {
 }
 
 impl Bound {
-    /// Of the mean of `a - b`, where values of `a` or of `b` are cut off at the timeout.
+    /// The bound for the mean of `a - b` if values of `a` or `b` are censored at the timeout.
     fn of_difference(a_is_cut: bool, b_is_cut: bool) -> Bound {
         match (a_is_cut, b_is_cut) {
             (false, false) => Bound::Exact,
@@ -153,11 +156,11 @@ fn scheme_figures(
     }
 }
 
-/// The transfer times of a scheme less those of another, round by round.
+/// The differences of the transfer times of two schemes, round by round.
 fn difference(a: &SchemeRecord, b: &SchemeRecord, timeout: Duration) -> Option<Difference> {
     let pairs = pairs(&times(a, timeout), &times(b, timeout));
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
-    // A round that the other does not have makes no pair.
+    // A round without a counterpart makes no pair.
     let is_cut = |of: &SchemeRecord, other: &SchemeRecord| {
         let paired = |t: &Transfer| other.transfers.iter().any(|o| o.round == t.round);
         let mut cut = of.transfers.iter().filter(|t| t.duration.is_none());
@@ -178,7 +181,7 @@ fn times(scheme: &SchemeRecord, timeout: Duration) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The rounds with the bytes that the background delivered in them; a round in which it was starved counts.
+/// The rounds with the background bytes delivered in them; a round in which it starved counts.
 fn background(scheme: &SchemeRecord) -> Vec<(u32, f64)> {
     let transfers = scheme.transfers.iter();
     transfers
@@ -193,7 +196,7 @@ fn pairs(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Vec<(f64, f64)> {
     values.iter().filter_map(pair).collect()
 }
 
-/// Rates up to twice the best mean throughput of a scheme; none where nothing completed.
+/// Rates up to twice the best mean throughput of a scheme; empty if no transfer completed.
 fn rates(experiment: &Experiment, schemes: &[SchemeFigures]) -> Vec<f64> {
     let throughput = |(record, figures): (&SchemeRecord, &SchemeFigures)| {
         let completed = |t: &&Transfer| t.duration.is_some();

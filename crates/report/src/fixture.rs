@@ -11,7 +11,7 @@ use crate::record::{
 };
 use polypath_sim::Side;
 
-/// Two schemes, three rounds, one time-out of plain TCP, one switch.
+/// Two schemes, three rounds, one timeout of plain TCP, one switch.
 pub(crate) fn experiment() -> Experiment {
     Experiment {
         name: "small".to_owned(),

@@ -1,13 +1,13 @@
 //! `report.json`: the figures for programs.
 //!
-//! Times are in seconds unless the key says otherwise, sizes in bytes, rates in bits a second; `ci95` is half
-//! the width of the 95 % confidence interval; what does not exist is null. Numbers are rounded to a fixed
-//! number of digits, so that equal runs give equal bytes.
+//! Times are in seconds unless the key states another unit, sizes in bytes, rates in bits a second;
+//! `ci95` is half the width of the 95 % confidence interval; what does not exist is null. Numbers
+//! are rounded to a fixed number of digits, so that equal runs give equal bytes.
 //!
-//! Transfers that timed out (`timed_out` of them) count as `timeout_s`: the mean of `transfer_s` and each
-//! quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound` says what the difference
-//! is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is neither. `intact` is null where no
-//! transfer completed. [`crate::legend`] says what each figure means.
+//! Transfers that timed out (`timed_out` of them) count as `timeout_s`: the mean of `transfer_s`
+//! and each quantile that equals `timeout_s` are then lower bounds, `difference_to_tcp_bound` states
+//! what the difference is (`exact`, `at-least`, `at-most`, `neither`), and `prebuffer_s` is
+//! neither. `intact` is null where no transfer completed. [`crate::legend`] explains each figure.
 
 use polypath_core::time::Duration;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::figures::{Figures, SchemeFigures};
 use crate::record::{DirectionRecord, Experiment, Lateness, PathRecord, SchemeRecord};
 use crate::statistics::Estimate;
 
-/// The version of the form of `report.json`; it changes when a key changes its meaning.
+/// The version of the format of `report.json`; it changes when a key changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The content of `report.json`, with a line feed at its end.
@@ -76,7 +76,7 @@ struct Scheme<'a> {
     more: More<'a>,
 }
 
-/// What the report tells beyond its headline.
+/// The report without its headline.
 #[derive(Serialize)]
 struct More<'a> {
     #[serde(flatten)]
@@ -92,7 +92,7 @@ struct More<'a> {
     paths: Vec<Path<'a>>,
 }
 
-/// What belongs to `prebuffer_s`.
+/// The keys that belong to `prebuffer_s`.
 #[derive(Serialize)]
 struct Prebuffer {
     prebuffer_ci95_s: Option<f64>,

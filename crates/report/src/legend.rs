@@ -1,6 +1,6 @@
-//! What the columns of the tables mean, in the words of the help and of the page.
+//! The meaning of the columns of the tables, for `--help` and the page.
 
-/// What each column means, and its unit: of the table of schemes, then of the table of paths.
+/// The meaning and unit of each column: of the table of schemes, then of the table of paths.
 pub const LEGEND: [(&str, &str); 17] = [
     (
         "scheme",
@@ -13,7 +13,7 @@ pub const LEGEND: [(&str, &str); 17] = [
     ),
     (
         "minus tcp",
-        "the transfer's seconds less those of plain TCP in the same round, the mean of the pairs: below 0 is faster",
+        "seconds minus those of plain TCP in the same round, mean of the pairs: below 0 is faster",
     ),
     (
         "timed out",
@@ -21,50 +21,44 @@ pub const LEGEND: [(&str, &str); 17] = [
     ),
     (
         "pre-buffer",
-        "seconds that playout must wait so as not to stop, at the rate that ends with the file",
+        "seconds that playout must wait so that it never stalls, at the rate that ends with the file",
     ),
     (
         "overhead",
-        "kB that both ends sent on all paths beyond what applications handed over; in brackets bytes sent for \
-         each byte handed over",
+        "kB that both ends sent on all paths beyond the applications' bytes; in brackets bytes sent per \
+         application byte",
     ),
     (
         "duplicates discarded",
-        "copies that came after the first one",
+        "copies that arrived after the first",
     ),
-    (
-        "path switches",
-        "how often the server's data changed its path",
-    ),
+    ("path switches", "path changes of the server's data"),
     (
         "harm",
-        "what background traffic delivered over what it delivered beside plain TCP: below 1, others lost",
+        "background bytes delivered, over those delivered next to plain TCP: below 1, other users lost",
     ),
     (
         "intact",
-        "whether every file that came is the one that was sent, by its SHA-256",
+        "whether every received file equals the sent one, by SHA-256",
     ),
     (
         "direction",
         "to client: data of the transfers; to server: their ACKs",
     ),
-    (
-        "frames, bytes",
-        "what the scheme sent there, kB with all headers",
-    ),
+    ("frames, bytes", "sent by the scheme, kB with all headers"),
     (
         "lost",
-        "% of these frames that did not arrive, those under way at the end included",
+        "% of these frames that did not arrive, including those in flight at the end",
     ),
     (
         "delay p50",
-        "ms from end to end that half of the frames did not exceed",
+        "one-way delay in ms that half of the frames did not exceed",
     ),
     ("p95", "ms that 95 % of them did not exceed"),
     ("p99", "ms that 99 % of them did not exceed"),
     (
         "load",
-        "% of the capacity of the path's own links (without those that it shares with others) that all traffic took, background included",
+        "% of the capacity of the path's own links (without shared ones) that all traffic used, background included",
     ),
 ];
 
@@ -84,7 +78,7 @@ mod tests {
     fn every_column_is_explained() {
         let legend = lines();
         for column in SCHEME_COLUMNS.iter().chain(&PATH_COLUMNS) {
-            // The unit stands behind the last line feed of those that have one.
+            // The unit follows the last line feed, if there is one.
             let words = column.replace('\n', " ");
             let mut names = LEGEND.iter().flat_map(|(names, _)| names.split(", "));
             let explained = *column == "path" || names.any(|name| words.starts_with(name));

@@ -1,7 +1,7 @@
-//! What came out of an experiment.
+//! The results of an experiment.
 //!
-//! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures follow
-//! from it alone, so that a simulated and a real run are judged by the same rule.
+//! The simulator and the lab fill the same [`record::Experiment`]; the figures, tables and pictures
+//! follow from it alone, so the same rules apply to a simulated and a real run.
 
 mod chart;
 pub mod figures;

@@ -1,7 +1,7 @@
 //! The report of a simulated network: its flows and links, with confidence intervals.
 //!
-//! Of a single run the values of an estimate are the means of its spans (batch means); of several replicas they
-//! are the means of the replicas, each from a seed of its own.
+//! For a single run the values of an estimate are the means of its spans (batch means); for several
+//! replicas they are the means of the replicas, each from a seed of its own.
 
 mod csv;
 pub mod events;
@@ -23,7 +23,7 @@ pub use json::VERSION;
 
 use crate::write::replace_file;
 
-/// A network and what came out of it.
+/// A network and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkRecord<'a> {
     /// What was run.

@@ -10,13 +10,13 @@ use crate::legend::LEGEND;
 use crate::record::{Experiment, Mode};
 use crate::table::{PATH_COLUMNS, SCHEME_COLUMNS, heading, lateness_line, path_rows, scheme_row};
 
-/// The look of polypath's pages, as CSS.
+/// The style of polypath's pages, as CSS.
 pub const STYLE: &str = include_str!("page/style.css");
 
 /// Why a page could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// The template refuses what it is given.
+    /// The template does not accept its input.
     #[error("the page could not be filled in: {0}")]
     Template(#[from] minijinja::Error),
     /// A picture could not be drawn.
@@ -74,7 +74,7 @@ mod tests {
     use crate::fixture::experiment;
 
     #[test]
-    fn the_page_stands_alone_and_escapes_what_people_write() {
+    fn the_page_is_self_contained_and_escapes_user_text() {
         let experiment = experiment();
         let page = render(&experiment, &Figures::of(&experiment)).unwrap();
         assert!(page.contains("A small &lt;experiment&gt;"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_arrived_it_says_so_instead_of_drawing_axes() {
+    fn without_arrivals_a_sentence_replaces_the_axes() {
         let mut experiment = experiment();
         let pictures = |experiment: &Experiment| {
             let page = render(experiment, &Figures::of(experiment)).unwrap();

@@ -1,18 +1,18 @@
-//! How long playout must wait so that it never stops (PPD paper, Fig. 5).
+//! The pre-buffer: how long playout must wait so that it never stalls (PPD paper, Fig. 5).
 //!
-//! `p(t)` is the number of bytes that arrived without a gap until just before `t`; `S` is the size of the
-//! file and `T` the time at which it is complete. Playout at rate `r` after a pre-buffering of `d` needs
-//! `r (t - d)` bytes at `t`.
+//! `p(t)` is the number of bytes that arrived without a gap until just before `t`; `S` is the size
+//! of the file and `T` the time at which it is complete. Playout at rate `r` after a pre-buffering
+//! of `d` needs `r (t - d)` bytes at `t`.
 //!
-//! * The pre-buffer at a rate is `d(r) = max over t <= T of (t - p(t) / r)`, at least 0: the least `d` with
-//!   `p(t) >= r (t - d)` throughout.
-//! * *The* pre-buffer of a transfer is that of the line through the end of the file, `r = S / (T - d)`: the
-//!   least `d` for which that line lies below the curve. A last burst of packets arrives at the rate of the
-//!   link and would make every such line almost vertical; so the curve may fall short of the line by
-//!   [`TOLERANCE`] of the file: `p(t) + TOLERANCE S >= r (t - d)`.
+//! * The pre-buffer at a rate is `d(r) = max over t <= T of (t - p(t) / r)`, at least 0: the least
+//!   `d` with `p(t) >= r (t - d)` throughout.
+//! * *The* pre-buffer of a transfer is that of the line through the end of the file, `r = S / (T -
+//!   d)`: the least `d` for which that line lies below the curve. A last burst of packets arrives
+//!   at the rate of the link and would make every such line almost vertical; so the curve may fall
+//!   short of the line by [`TOLERANCE`] of the file: `p(t) + TOLERANCE S >= r (t - d)`.
 //!
-//! Of a transfer that timed out `p(t)` is known until the timeout, which takes the place of `T`: `d(r)` is then
-//! a lower bound, and *the* pre-buffer is that of a file whose rest comes just then.
+//! For a transfer that timed out, `p(t)` is known until the timeout, which replaces `T`: `d(r)` is
+//! then a lower bound, and *the* pre-buffer is that of a file whose rest arrives at that time.
 
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
@@ -28,7 +28,7 @@ pub struct Curve {
     /// Time in seconds and bytes playable from then on; both grow.
     steps: Vec<(f64, f64)>,
     size: f64,
-    /// When the file was complete, or else the timeout.
+    /// The time at which the file was complete, or the timeout.
     end: f64,
     complete: bool,
 }
@@ -43,14 +43,14 @@ pub struct Line {
 }
 
 impl Curve {
-    /// The curve of a transfer, until the timeout where it did not complete; none for one that is empty.
+    /// The curve of a transfer, until the timeout if it did not complete; `None` for an empty one.
     #[must_use]
     pub fn of(transfer: &Transfer, timeout: Duration) -> Option<Curve> {
         let (size, duration) = (transfer.size, transfer.duration);
         Self::new(&transfer.progress, size, duration.ok_or(timeout))
     }
 
-    /// `end` is when the file was complete, or else when it was given up.
+    /// `end` is the time at which the file was complete, or the timeout.
     fn new(progress: &[Progress], size: Bytes, end: Result<Duration, Duration>) -> Option<Curve> {
         let complete = end.is_ok();
         let (Ok(end) | Err(end)) = end;
@@ -79,8 +79,8 @@ impl Curve {
         })
     }
 
-    /// The curve of a complete file of so many bytes by its steps, in seconds and bytes, as [`steps`](Self::steps) gives
-    /// them; nothing where the last is not the end of the file.
+    /// The curve of a complete file from its size and its steps, in seconds and bytes, as
+    /// [`steps`](Self::steps) returns them; `None` if the last is not the end of the file.
     #[must_use]
     pub fn of_steps(steps: &[(f64, f64)], size: Bytes) -> Option<Self> {
         let &(end, last) = steps.last()?;
@@ -94,7 +94,7 @@ impl Curve {
         })
     }
 
-    /// When the file was complete, or else the timeout, in seconds since the start.
+    /// The time at which the file was complete, or the timeout, in seconds since the start.
     #[must_use]
     pub fn end(&self) -> f64 {
         self.end
@@ -115,7 +115,8 @@ impl Curve {
         &self.steps
     }
 
-    /// The least time before playout at `rate` (bytes a second) can start and never stop, in seconds.
+    /// The least time before playout at `rate` (bytes a second) can start and never stop, in
+    /// seconds.
     #[must_use]
     pub fn prebuffer_at(&self, rate: f64) -> f64 {
         let waits = self.shortages().map(|(at, bytes)| at - bytes / rate);
@@ -124,8 +125,8 @@ impl Curve {
 
     /// The earliest line through the end of the file below the curve, within [`TOLERANCE`].
     ///
-    /// Where the last step alone is greater than the tolerance, the line is vertical: its rate is infinite
-    /// and nothing can be played before the end.
+    /// Where the last step alone is greater than the tolerance, the line is vertical: its rate is
+    /// infinite and nothing can be played before the end.
     #[must_use]
     pub fn line(&self) -> Line {
         self.line_within(TOLERANCE)
@@ -148,7 +149,8 @@ impl Curve {
         }
     }
 
-    /// The points at which the curve is least for its time: just before each step, and before the timeout.
+    /// The points at which the curve is least for its time: just before each step, and before the
+    /// timeout.
     fn shortages(&self) -> impl Iterator<Item = (f64, f64)> {
         let before = std::iter::once(0.0).chain(self.steps.iter().map(|(_, bytes)| *bytes));
         let given_up = (!self.complete).then_some(self.end);
@@ -157,8 +159,8 @@ impl Curve {
     }
 }
 
-/// The mean playable size of several transfers at a time in seconds, until the timeout if one of them was
-/// given up; none without a transfer.
+/// The mean playable size of several transfers at a time in seconds, until the timeout if one of
+/// them was given up; none without a transfer.
 #[must_use]
 pub fn mean_playable(curves: &[Curve], at: f64) -> Option<f64> {
     let sum: f64 = curves.iter().map(|curve| curve.playable(at)).sum();
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_that_was_given_up_tells_what_it_can() {
+    fn a_timed_out_transfer_gives_a_lower_bound() {
         let half = [Progress {
             at: Duration::from_secs(1),
             bytes: Bytes(50_000),

@@ -1,4 +1,4 @@
-//! Pictures of curves with their confidence, beside points that others state.
+//! Charts of curves with confidence bands, and of reference points from elsewhere.
 
 mod csv;
 mod draw;
@@ -25,9 +25,10 @@ pub struct Plot {
     pub y: Axis,
     /// The curves, each with a colour of its own, by their order.
     pub series: Vec<Series>,
-    /// What is stated elsewhere, such as in a paper.
+    /// Reference points, such as those of a paper.
     pub stated: Vec<Stated>,
-    /// Smaller pictures, two in a row, each with its title and axes; where there are any, they are all that is drawn.
+    /// Smaller pictures, two in a row, each with its title and axes; if there are any, only they
+    /// are drawn.
     pub panels: Vec<Plot>,
 }
 
@@ -40,7 +41,7 @@ pub struct Axis {
     pub unit: String,
     /// Whether it is logarithmic.
     pub is_log: bool,
-    /// Where it begins and ends; else it holds all points.
+    /// Its range; by default it contains all points.
     pub range: Option<[f64; 2]>,
 }
 
@@ -74,16 +75,16 @@ pub enum Look {
     Line,
     /// A thin line without marks.
     Trace,
-    /// Small dots of which there are many, that are not joined.
+    /// Many small dots, not joined.
     Dots,
     /// Marked points that are not joined, with bars of their 95 % intervals.
     Marks,
 }
 
-/// A point that is stated elsewhere.
+/// A reference point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated {
-    /// The name of the curve to which it belongs, whose colour it has; none, if empty.
+    /// The name of the curve whose colour it has; no curve if empty.
     pub of: String,
     /// Its position on the horizontal axis.
     pub x: f64,
@@ -94,7 +95,7 @@ pub struct Stated {
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
-    /// The range that is given for an axis is none.
+    /// The given range of an axis is empty.
     #[error(
         "the axis \"{0}\" cannot go from {1} to {2}: give a range that rises, above 0 on a logarithmic axis"
     )]
@@ -105,11 +106,11 @@ pub enum PlotError {
 }
 
 impl Plot {
-    /// The picture as SVG: curves in bands of their 95 % intervals, what is stated as hollow diamonds, axes with units,
-    /// and a legend. It says below what has no place on the axes.
+    /// The picture as SVG: curves in bands of their 95 % intervals, reference points as hollow
+    /// diamonds, axes with units, and a legend. Values outside the axes are listed below.
     ///
     /// # Errors
-    /// Where the range that is given for an axis is none.
+    /// If the given range of an axis is empty.
     pub fn svg(&self) -> Result<String, PlotError> {
         if self.panels.is_empty() {
             return Ok(draw::svg(self, draw::SIZE)?.text);
@@ -117,9 +118,9 @@ impl Plot {
         panels::svg(self)
     }
 
-    /// The points as a sheet of `series,x,y,ci95`, in the units of the axes; stated ones have the series `paper: NAME`,
-    /// or `paper` where they belong to no curve. What is no number is left empty. Series of panels stand behind their
-    /// title: `TITLE: NAME`.
+    /// The points as CSV, `series,x,y,ci95`, in the units of the axes; reference points have the
+    /// series `paper: NAME`, or `paper` without a curve. Values that are not numbers are empty.
+    /// Series of panels follow their title: `TITLE: NAME`.
     #[must_use]
     pub fn csv(&self) -> String {
         csv::csv(self)
@@ -127,7 +128,7 @@ impl Plot {
 }
 
 impl Stated {
-    /// Its name in sheets and legends.
+    /// Its name in CSV files and legends.
     fn name(&self) -> String {
         if self.of.is_empty() {
             "paper".to_owned()

@@ -1,4 +1,4 @@
-//! The input of a report: what was run and what was observed, before any statistics.
+//! The input of a report: the parameters and observations of an experiment, before any statistics.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use polypath_sim::Side;
 pub struct Experiment {
     /// The short name of the scenario.
     pub name: String,
-    /// One line that says what it is about.
+    /// A one-line description.
     pub title: String,
     /// Whether time was virtual or real.
     pub mode: Mode,
@@ -26,25 +26,25 @@ pub struct Experiment {
     pub timeout: Duration,
     /// The file that every transfer carried.
     pub content: Content,
-    /// What each scheme did, in the order of the report.
+    /// The results of each scheme, in the order of the report.
     pub schemes: Vec<SchemeRecord>,
-    /// How late the emulator itself was; none in virtual time.
+    /// The lateness of the emulator itself; `None` in virtual time.
     pub lateness: Option<Lateness>,
 }
 
 /// The file that every transfer carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// Where its bytes came from.
+    /// The source of its bytes.
     pub source: Source,
-    /// How many bytes were transferred.
+    /// The number of bytes transferred.
     pub size: Bytes,
 }
 
-/// Where the bytes of a transfer came from.
+/// The source of the bytes of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nowhere: simulated segments have a size and no content.
+    /// None: simulated segments have a size and no content.
     Simulated,
     /// The seed of the run.
     Random,
@@ -59,7 +59,7 @@ pub enum Source {
     },
 }
 
-/// How the experiment was run.
+/// The kind of experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In virtual time, with simulated end hosts.
@@ -68,7 +68,7 @@ pub enum Mode {
     Lab,
 }
 
-/// How late the emulator itself was, in real time.
+/// The lateness of the emulator itself, in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lateness {
     /// The median.
@@ -81,7 +81,7 @@ pub struct Lateness {
     pub bound: Duration,
 }
 
-/// What one scheme did.
+/// The results of one scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeRecord {
     /// The name of the scheme: `tcp`, `ppd-tcp1`, ...
@@ -90,7 +90,7 @@ pub struct SchemeRecord {
     pub transfers: Vec<Transfer>,
     /// What the endpoints of the overlay did, as a [`Recorder`](crate::Recorder) folds it.
     pub overlay: OverlayRecord,
-    /// The goodput of all background sources together; none if there was no background.
+    /// The goodput of all background sources together; `None` without background.
     pub background_goodput: Option<Rate>,
 }
 
@@ -99,17 +99,17 @@ pub struct SchemeRecord {
 pub struct Transfer {
     /// The number of the round, from 0; equal rounds of two schemes are a pair.
     pub round: u32,
-    /// When it started, since the start of the run.
+    /// Its start, since the start of the run.
     pub started: Time,
-    /// From the start to the arrival of the last byte; none if it timed out or failed.
+    /// From the start to the arrival of the last byte; `None` if it timed out or failed.
     pub duration: Option<Duration>,
     /// The size of the file.
     pub size: Bytes,
-    /// Whether what arrived is what was sent.
+    /// Whether the received file equals the sent one.
     pub intact: bool,
-    /// How many bytes had arrived without a gap, at each time at which that number grew.
+    /// The bytes received without a gap, at each time at which that number grew.
     pub progress: Vec<Progress>,
-    /// What background traffic delivered from the start of this round to that of the next, the same span
+    /// Background bytes delivered from the start of this round to that of the next, the same span
     /// of time in every scheme; none where there was no background.
     pub background: Option<Bytes>,
 }
@@ -119,18 +119,18 @@ pub struct Transfer {
 pub struct Progress {
     /// The time since the start of the transfer.
     pub at: Duration,
-    /// The bytes that had arrived without a gap.
+    /// The bytes received without a gap.
     pub bytes: Bytes,
 }
 
-/// What the two endpoints of the overlay did.
+/// The counters of the two endpoints of the overlay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverlayRecord {
     /// Sums over both endpoints and all paths.
     pub totals: Totals,
     /// Each path.
     pub paths: Vec<PathRecord>,
-    /// Every change of an active path, in the order of time.
+    /// Every change of an active path, in order of time.
     pub switches: Vec<Switch>,
     /// The path on which the server's data went at the end.
     pub active_path: PathId,
@@ -139,19 +139,19 @@ pub struct OverlayRecord {
 /// Sums over both endpoints and all paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Packets that applications handed over.
+    /// Packets from applications.
     pub packets_in: u64,
     /// Their bytes.
     pub bytes_in: Bytes,
     /// Bytes on the wire of all frames sent, with all headers.
     pub wire_bytes: Bytes,
-    /// Packets that were delivered to applications, once each.
+    /// Packets delivered to applications, once each.
     pub delivered: u64,
-    /// What went no further, by the reason.
+    /// Dropped packets by reason.
     pub dropped: BTreeMap<DropReason, u64>,
 }
 
-/// What one path carried.
+/// The counters of one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathRecord {
     /// The name of the path.
@@ -162,7 +162,7 @@ pub struct PathRecord {
     pub backward: DirectionRecord,
 }
 
-/// What one direction of a path carried for the overlay.
+/// The counters of one direction of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectionRecord {
     /// Frames that were sent.
@@ -173,15 +173,16 @@ pub struct DirectionRecord {
     pub frames_in: u64,
     /// Their bytes on the wire.
     pub bytes_in: Bytes,
-    /// The one-way delay of the frames that arrived; none if none did.
+    /// The one-way delay of the frames that arrived; `None` if none did.
     pub delay: Option<DelayQuantiles>,
     /// Bytes on the wire that arrived in each second of the run.
     pub arrivals: Vec<Bytes>,
-    /// The share of the links' capacity that all traffic took, background included, where it is known.
+    /// The share of the links' capacity that all traffic took, background included, where it is
+    /// known.
     pub load: Option<f64>,
 }
 
-/// Quantiles of a one-way delay; the clocks of both ends are taken to agree.
+/// Quantiles of a one-way delay, assuming that the clocks of both ends agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayQuantiles {
     /// The median.
@@ -199,7 +200,7 @@ pub struct DelayQuantiles {
 pub struct Switch {
     /// When.
     pub at: Time,
-    /// Whose data changed its path.
+    /// The endpoint whose data changed its path.
     pub end: Side,
     /// The path that was active.
     pub from: PathId,
@@ -208,7 +209,7 @@ pub struct Switch {
 }
 
 impl Lateness {
-    /// Whether the emulator kept its time well enough for the run to count.
+    /// Whether the emulator was punctual enough for a valid run.
     #[must_use]
     pub fn valid(&self) -> bool {
         self.p99 <= self.bound
@@ -216,16 +217,16 @@ impl Lateness {
 }
 
 impl Totals {
-    /// Bytes on the wire beyond those that applications handed over.
+    /// Bytes on the wire beyond the applications' bytes.
     ///
-    /// Both endpoints count: data and ACKs alike. Zero where fewer bytes were sent than handed over, which
-    /// happens only if no path was usable.
+    /// Both endpoints count: data and ACKs alike. Zero if fewer bytes were sent than received from
+    /// applications, which happens only if no path was usable.
     #[must_use]
     pub fn overhead(&self) -> Bytes {
         Bytes(self.wire_bytes.0.saturating_sub(self.bytes_in.0))
     }
 
-    /// Copies that arrived after the first one and were discarded.
+    /// Copies that arrived after the first and were discarded.
     #[must_use]
     pub fn duplicates_discarded(&self) -> u64 {
         self.dropped
@@ -292,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_content_says_what_became_of_a_clip() {
+    fn the_content_names_the_source_of_the_file() {
         let shown = |moved, size| {
             let source = Source::Clip {
                 name: "film.ts".to_owned(),

@@ -14,7 +14,7 @@ use crate::record::{DelayQuantiles, DirectionRecord, OverlayRecord, PathRecord, 
 /// Width of a bin of the throughput series.
 const BIN: Duration = Duration::from_secs(1);
 
-/// Later than this after the start of the run no bin is kept (a day), whatever an event's time says.
+/// No bin is kept later than this after the start of the run (a day), whatever an event's time.
 const MOST_BINS: u64 = 86_400;
 
 /// Folds events, in the order of their times at each end, into an [`OverlayRecord`].
@@ -27,7 +27,7 @@ pub struct Recorder {
 /// Why an event stream could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadEventsError {
-    /// A line is no event of this version.
+    /// A line is not an event of this version.
     #[error("line {line} is not an event: {source}")]
     NotAnEvent {
         /// The line, from 1.
@@ -40,7 +40,7 @@ pub enum ReadEventsError {
     Version {
         /// The line, from 1.
         line: usize,
-        /// The version that it names.
+        /// The version in the file.
         version: u32,
     },
     /// The stream ended in an error.
@@ -56,12 +56,12 @@ pub enum ReadEventsError {
 /// The first line of an event stream.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+struct StreamHeader {
     version: u32,
 }
 
 impl Recorder {
-    /// A recorder for paths of these names, in the order of their numbers.
+    /// A recorder for paths with these names, in the order of their numbers.
     pub fn new(paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let path = |name: String| PathRecord {
             name,
@@ -78,7 +78,7 @@ impl Recorder {
         }
     }
 
-    /// Takes an event of one end; frames on a path that has no name here are left out.
+    /// Records an event of one end; frames on an unknown path are ignored.
     pub fn record(&mut self, end: Side, stamped: &Stamped) {
         let totals = &mut self.record.totals;
         match stamped.event {
@@ -117,11 +117,11 @@ impl Recorder {
         }
     }
 
-    /// Takes the events that a node wrote as lines of JSON, the stream's version before them
+    /// Records the events that a node wrote as lines of JSON, preceded by the stream's version
     /// (`{"version":1}`); empty lines are skipped.
     ///
     /// # Errors
-    /// With the first line that cannot be read; the lines before it are recorded.
+    /// The first line that cannot be read; the lines before it are recorded.
     pub fn record_lines(&mut self, end: Side, lines: impl BufRead) -> Result<(), ReadEventsError> {
         for (index, text) in lines.lines().enumerate() {
             let line = index + 1;
@@ -130,7 +130,7 @@ impl Recorder {
                 continue;
             }
             if line == 1
-                && let Ok(Header { version }) = serde_json::from_str(&text)
+                && let Ok(StreamHeader { version }) = serde_json::from_str(&text)
             {
                 if version == VERSION {
                     continue;
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_paths_and_times_do_no_harm() {
+    fn unknown_paths_and_extreme_times_are_harmless() {
         let mut recorder = Recorder::new(["a"]);
         recorder.record(Side::Client, &at(1, frame_in(9, 100, 1)));
         let late = Stamped {

@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::figures::Figures;
 use crate::record::{DirectionRecord, Experiment};
 
-/// `transfers.csv`: each transfer; an empty duration is a time-out.
+/// `transfers.csv`: each transfer; an empty duration is a timeout.
 pub fn transfers(experiment: &Experiment) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct TransferRow<'a> {
         scheme: &'a str,
         round: u32,
         started_s: String,
@@ -20,7 +20,7 @@ pub fn transfers(experiment: &Experiment) -> io::Result<Vec<u8>> {
         intact: bool,
     }
     let rows = experiment.schemes.iter().flat_map(|scheme| {
-        scheme.transfers.iter().map(|transfer| Row {
+        scheme.transfers.iter().map(|transfer| TransferRow {
             scheme: &scheme.name,
             round: transfer.round,
             started_s: seconds(transfer.started.as_secs_f64()),
@@ -34,11 +34,11 @@ pub fn transfers(experiment: &Experiment) -> io::Result<Vec<u8>> {
     write(rows)
 }
 
-/// `paths.csv`: what arrived in each second of the run, by scheme, path and direction, and which path was
-/// active for the server's data at the end of that second.
+/// `paths.csv`: bytes that arrived in each second of the run, by scheme, path and direction, and
+/// which path was active for the server's data at the end of that second.
 pub fn paths(experiment: &Experiment) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct PathRow<'a> {
         scheme: &'a str,
         path: &'a str,
         direction: &'static str,
@@ -64,7 +64,7 @@ pub fn paths(experiment: &Experiment) -> io::Result<Vec<u8>> {
                                 .server_switches()
                                 .filter(|s| s.at.as_secs_f64() < end);
                             let active = passed.last().map_or(PathId(0), |switch| switch.to);
-                            Row {
+                            PathRow {
                                 scheme: &scheme.name,
                                 path: &path.name,
                                 direction: name,
@@ -83,7 +83,7 @@ pub fn paths(experiment: &Experiment) -> io::Result<Vec<u8>> {
 /// `playable.csv`: the playable size of each transfer as it grew (PPD paper, Fig. 5).
 pub fn playable(experiment: &Experiment) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct PlayableRow<'a> {
         scheme: &'a str,
         round: u32,
         time_s: String,
@@ -91,7 +91,7 @@ pub fn playable(experiment: &Experiment) -> io::Result<Vec<u8>> {
     }
     let rows = experiment.schemes.iter().flat_map(|scheme| {
         scheme.transfers.iter().flat_map(|transfer| {
-            transfer.progress.iter().map(|point| Row {
+            transfer.progress.iter().map(|point| PlayableRow {
                 scheme: &scheme.name,
                 round: transfer.round,
                 time_s: seconds(point.at.as_secs_f64()),
@@ -105,14 +105,14 @@ pub fn playable(experiment: &Experiment) -> io::Result<Vec<u8>> {
 /// `prebuffer.csv`: the mean pre-buffer as a function of the playout rate ([`crate::playout`]).
 pub fn prebuffer(experiment: &Experiment, figures: &Figures) -> io::Result<Vec<u8>> {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct PrebufferRow<'a> {
         scheme: &'a str,
         rate_bit_s: String,
         prebuffer_s: Option<String>,
     }
     let schemes = experiment.schemes.iter().zip(&figures.schemes);
     let rows = schemes.flat_map(|(record, scheme)| {
-        figures.rates.iter().map(|rate| Row {
+        figures.rates.iter().map(|rate| PrebufferRow {
             scheme: &record.name,
             rate_bit_s: format!("{:.0}", rate * 8.0),
             prebuffer_s: scheme.prebuffer_at(*rate).map(seconds),

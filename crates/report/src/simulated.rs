@@ -1,4 +1,4 @@
-//! A simulation as an experiment: its observer, and what it saw beside the outcome.
+//! A simulation as an experiment: its observer and its records.
 
 use polypath_core::event::Stamped;
 use polypath_core::frame::PathId;
@@ -18,7 +18,7 @@ pub struct Simulated {
     schemes: Vec<Observed>,
 }
 
-/// What was seen of one scheme.
+/// The observations of one scheme.
 #[derive(Clone, Debug)]
 struct Observed {
     recorder: Recorder,
@@ -26,7 +26,7 @@ struct Observed {
 }
 
 impl Simulated {
-    /// An observer that has seen nothing yet.
+    /// An observer without observations.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let paths = || scenario.paths.iter().map(|path| path.name.clone());
@@ -40,7 +40,7 @@ impl Simulated {
         }
     }
 
-    /// The experiment, with what the simulation gave at its end.
+    /// The experiment, with the outcome of the simulation.
     #[must_use]
     pub fn finish(self, scenario: &Scenario, outcome: &Outcome) -> Experiment {
         let span = outcome.end.since(outcome.start);
@@ -124,7 +124,7 @@ impl Observed {
         }
     }
 
-    /// Background that delivered nothing in any round is none; a round without any is one of harm.
+    /// Without any delivery in all rounds there is no background; a single round without is harm.
     fn drop_background_unless_loaded(&mut self) {
         let delivered = |transfer: &Transfer| transfer.background.is_some_and(|b| b > Bytes(0));
         if !self.transfers.iter().any(delivered) {

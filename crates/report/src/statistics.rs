@@ -14,7 +14,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean of independent values and its interval; none of no values.
+    /// The mean of independent values and its interval; `None` without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let n = values.len();
@@ -30,12 +30,12 @@ impl Estimate {
         Some(Estimate { mean, ci95, n })
     }
 
-    /// The ratio of the sums of paired values, with the interval of the ratio estimator (Cochran, Sampling
-    /// Techniques, 6.3); none of no pairs, or where the second values sum to nothing.
+    /// The ratio of the sums of paired values, with the interval of the ratio estimator (Cochran,
+    /// Sampling Techniques, 6.3); `None` without pairs, or if the second values sum to 0.
     ///
-    /// The mean of the single ratios would be biased upwards, and short rounds would weigh as much as long
-    /// ones. Pairs of zeros observe nothing and do not count: a ratio of a single pair has no interval, however many
-    /// are empty.
+    /// The mean of the single ratios would be biased upwards, and short rounds would have the
+    /// weight of long ones. Pairs of zeros observe nothing and do not count: a ratio of a single
+    /// pair has no interval, however many are empty.
     #[must_use]
     pub fn of_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
         let pairs = || observed(pairs);
@@ -55,12 +55,12 @@ impl Estimate {
     }
 }
 
-/// The pairs that are no zeros.
+/// The pairs other than zeros.
 fn observed(pairs: &[(f64, f64)]) -> impl Iterator<Item = &(f64, f64)> {
     pairs.iter().filter(|pair| **pair != (0.0, 0.0))
 }
 
-/// The correlation of values with those that follow them (lag 1), which is near 0 for independent ones; nothing of
+/// The lag-1 autocorrelation of values, near 0 for independent ones; `None` for
 /// fewer than three values, or of equal ones.
 #[must_use]
 pub fn lag_one(values: &[f64]) -> Option<f64> {
@@ -70,8 +70,9 @@ pub fn lag_one(values: &[f64]) -> Option<f64> {
     (values.len() > 2 && squares > 0.0).then(|| products.sum::<f64>() / squares)
 }
 
-/// [`lag_one`] of a ratio of sums of paired values, as [`Estimate::of_ratio`] has it: of what each pair adds to it above
-/// the ratio of all, on which its interval rests. Pairs of zeros do not count here, either.
+/// [`lag_one`] of a ratio of sums of paired values, as [`Estimate::of_ratio`] has it: of what each
+/// pair adds to it above the ratio of all, on which its interval rests. Pairs of zeros do not count
+/// here, either.
 #[must_use]
 pub fn lag_one_of_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
     let ratio = Estimate::of_ratio(pairs)?.mean;
@@ -79,8 +80,8 @@ pub fn lag_one_of_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
     lag_one(&above)
 }
 
-/// Whether [`lag_one`] of `n` values says, at the level of 1 %, that they are not independent: of independent ones it is
-/// about normal with variance 1/n (Bartlett 1946).
+/// Whether [`lag_one`] of `n` values shows, at the 1 % level, that they are not independent: for
+/// independent ones it is about normal with variance 1/n (Bartlett 1946).
 #[must_use]
 pub fn are_correlated(lag_one: f64, n: usize) -> bool {
     lag_one * (n as f64).sqrt() > NORMAL_99
@@ -101,7 +102,8 @@ pub fn student(freedom: f64, q: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(q))
 }
 
-/// The `q`-quantile of values by linear interpolation between the nearest two; none of no values.
+/// The `q`-quantile of values by linear interpolation between the nearest two; `None` without
+/// values.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -118,8 +120,9 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] + part * (above - sorted[below]))
 }
 
-/// The distribution-free 95 % interval of the `q`-quantile of independent values, by the ranks that a binomial count of
-/// smaller values leaves (David and Nagaraja, Order Statistics, 7.1); a side on which too few values lie has no bound.
+/// The distribution-free 95 % interval of the `q`-quantile of independent values, by the ranks that
+/// a binomial count of smaller values leaves (David and Nagaraja, Order Statistics, 7.1); a side on
+/// which too few values lie has no bound.
 #[must_use]
 pub fn quantile_interval(values: &[f64], q: f64) -> (Option<f64>, Option<f64>) {
     let mut sorted = values.to_vec();
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_follow_each_other_are_told_from_those_that_do_not() {
+    fn correlated_values_are_distinguished_from_independent_ones() {
         // The squares of -2..=2 sum to 10, the products of neighbours to 4.
         let ramp = lag_one(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert!((ramp - 0.4).abs() < 1e-12, "{ramp}");
@@ -214,8 +217,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_quantile_is_between_the_ranks_of_the_table() {
-        // Of ten values the median lies between the 2nd and the 9th with 97.9 %, the 3rd and the 8th with 89.1 %
-        // (Hahn and Meeker, Statistical Intervals, table A.15a).
+        // Of ten values the median lies between the 2nd and the 9th with 97.9 %, the 3rd and the
+        // 8th with 89.1 % (Hahn and Meeker, Statistical Intervals, table A.15a).
         let ten: Vec<f64> = (1..=10).map(f64::from).collect();
         assert_eq!(quantile_interval(&ten, 0.5), (Some(2.0), Some(9.0)));
         let many: Vec<f64> = (1..=200).map(f64::from).collect();

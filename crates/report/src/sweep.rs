@@ -13,11 +13,11 @@ use columns::{Column, Way};
 pub struct SweepPoint {
     /// The keys that were set, with their values.
     pub set: Vec<(String, String)>,
-    /// What its `report.json` says, or why a run of it came to no end.
+    /// Its `report.json`, or why a run of it did not end.
     pub report: Result<Value, String>,
 }
 
-/// What the points are runs of.
+/// The kind of runs of the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Flows over a network.
@@ -26,11 +26,11 @@ pub enum Kind {
     Transfers,
 }
 
-/// The name of the file for programs, which holds what [`json()`] gives.
+/// The name of the file for programs, with the output of [`json()`].
 pub const JSON: &str = "sweep.json";
 
-/// A sheet: a row for each entry of a list in each report.
-struct Sheet {
+/// A CSV file: a row for each entry of a list in each report.
+struct CsvFile {
     name: &'static str,
     /// The key of the list.
     rows: &'static str,
@@ -47,7 +47,7 @@ impl Kind {
         sheets.chain([JSON])
     }
 
-    /// What stands in front of each row besides the parameters.
+    /// The leading columns besides the parameters.
     const fn run_columns(self) -> &'static [&'static str] {
         match self {
             Self::Network => &["first_seed", "replicas"],
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The cells of these columns: the first seed of the point, and how many runs it has.
+    /// The cells of these columns: the first seed of the point, and its number of runs.
     fn runs(self, report: &Value) -> Vec<String> {
         match self {
             Self::Network => {
@@ -67,21 +67,21 @@ impl Kind {
         }
     }
 
-    const fn sheets(self) -> &'static [Sheet] {
+    const fn sheets(self) -> &'static [CsvFile] {
         match self {
             Self::Network => &[
-                Sheet {
+                CsvFile {
                     name: "sweep.csv",
                     rows: "groups",
                     columns: &columns::OF_GROUPS,
                 },
-                Sheet {
+                CsvFile {
                     name: "sweep-links.csv",
                     rows: "links",
                     columns: &columns::OF_LINKS,
                 },
             ],
-            Self::Transfers => &[Sheet {
+            Self::Transfers => &[CsvFile {
                 name: "sweep.csv",
                 rows: "schemes",
                 columns: &columns::OF_SCHEMES,
@@ -89,7 +89,7 @@ impl Kind {
         }
     }
 
-    /// The keys of a report that stand in `sweep.json`.
+    /// The keys of a report that `sweep.json` includes.
     const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Network => &["seeds", "groups", "links"],
@@ -98,9 +98,9 @@ impl Kind {
     }
 }
 
-/// The sheets with their names. For networks `sweep.csv` has a row for each group of flows of each point, and
-/// `sweep-links.csv` one for each link that packets came to; for transfers `sweep.csv` has one for each scheme. A point
-/// that came to no end has none.
+/// The sheets with their names. For networks `sweep.csv` has a row for each group of flows of each
+/// point, and `sweep-links.csv` one for each link with arrivals; for transfers `sweep.csv` has one
+/// for each scheme. A point that did not end has none.
 pub fn sheets(kind: Kind, points: &[SweepPoint]) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let sheets = kind.sheets().iter();
     sheets
@@ -108,7 +108,7 @@ pub fn sheets(kind: Kind, points: &[SweepPoint]) -> io::Result<Vec<(&'static str
         .collect()
 }
 
-/// `sweep.json`: the points with their parameters, and the figures of their reports, or the `error` in their place.
+/// `sweep.json`: the points with their parameters and the figures of their reports, or the `error`.
 pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
     let listed = points.iter().map(|point| {
         let set = point.set.iter();
@@ -132,7 +132,7 @@ pub fn json(kind: Kind, points: &[SweepPoint]) -> serde_json::Result<String> {
     Ok(text)
 }
 
-fn write(kind: Kind, sheet: &Sheet, points: &[SweepPoint]) -> io::Result<Vec<u8>> {
+fn write(kind: Kind, sheet: &CsvFile, points: &[SweepPoint]) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let keys = points.first().map_or(&[][..], |point| &point.set);
     let names = keys.iter().map(|(key, _)| key.as_str());
@@ -155,7 +155,7 @@ fn write(kind: Kind, sheet: &Sheet, points: &[SweepPoint]) -> io::Result<Vec<u8>
     writer.into_inner().map_err(csv::IntoInnerError::into_error)
 }
 
-/// The value at the end of a way; empty where there is none.
+/// The value at a key path; empty if there is none.
 fn cell(row: &Value, way: Way) -> String {
     match way.iter().fold(row, |value, key| &value[*key]) {
         Value::Null => String::new(),

@@ -51,12 +51,12 @@ pub fn render(experiment: &Experiment, figures: &Figures) -> String {
     if let Some(lateness) = &experiment.lateness {
         let _ = writeln!(text, "\n{}", lateness_line(lateness));
     }
-    // A title or the name of a file is not to steer the terminal.
+    // A title or file name must not control the terminal.
     text.retain(|c| c == '\n' || !c.is_control());
     text
 }
 
-/// The name of an experiment, and what it is about if it says so.
+/// The name of an experiment, and its title if it has one.
 #[must_use]
 pub fn heading(experiment: &Experiment) -> String {
     let Experiment { name, title, .. } = experiment;
@@ -66,7 +66,7 @@ pub fn heading(experiment: &Experiment) -> String {
     }
 }
 
-/// How late the emulator was, and whether the run is valid, in one line.
+/// The lateness of the emulator, and whether the run is valid, in one line.
 #[must_use]
 pub fn lateness_line(lateness: &Lateness) -> String {
     let us = |span: Duration| span.as_nanos() / 1000;
@@ -80,7 +80,7 @@ pub fn lateness_line(lateness: &Lateness) -> String {
     )
 }
 
-/// These columns, behind the names of the schemes.
+/// These columns, after the names of the schemes.
 fn schemes(experiment: &Experiment, figures: &Figures, columns: &Range<usize>) -> Table {
     let first = |cells: &[String]| [&cells[..1], &cells[columns.clone()]].concat();
     let mut table = table(&first(&SCHEME_COLUMNS.map(str::to_owned)));
@@ -91,7 +91,7 @@ fn schemes(experiment: &Experiment, figures: &Figures, columns: &Range<usize>) -
     table
 }
 
-/// So many columns of the table of schemes fit, beside one another, into 80 characters.
+/// The number of columns of the table of schemes that fit into 80 characters.
 const FIRST_COLUMNS: usize = 5;
 
 /// The columns of the table of schemes.
@@ -137,7 +137,7 @@ pub fn scheme_row(record: &SchemeRecord, figures: &SchemeFigures) -> Vec<String>
     ]
 }
 
-/// A corrupt file is not to be taken for one that did not come.
+/// A corrupt file must not be mistaken for one that did not arrive.
 fn intact(record: &SchemeRecord, figures: &SchemeFigures) -> &'static str {
     match figures.intact {
         Some(true) => "yes",
@@ -204,8 +204,8 @@ fn direction_cells(direction: &DirectionRecord) -> [String; 7] {
     ]
 }
 
-/// A table with a line above, below and under its header; numbers, from column `first_number` on, stand on the
-/// right.
+/// A table with a line above, below and under its header; numbers, from column `first_number` on,
+/// are aligned right.
 #[must_use]
 pub fn plain(header: &[&str], rows: Vec<Vec<String>>, first_number: usize) -> String {
     let header: Vec<String> = header.iter().map(ToString::to_string).collect();
@@ -217,10 +217,11 @@ pub fn plain(header: &[&str], rows: Vec<Vec<String>>, first_number: usize) -> St
     table.to_string()
 }
 
-/// So many characters of a path's name stand beside its many figures.
+/// The maximum length of a path's name in the table, in characters.
 const PATH_NAME: usize = 8;
 
-/// A name for a table: of one that is longer than `most`, both ends around an ellipsis; CSV and JSON have it whole.
+/// A name for a table: both ends around an ellipsis if it is longer than `most`; CSV and JSON have
+/// it complete.
 pub(crate) fn shortened(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
@@ -245,14 +246,14 @@ pub(crate) fn table(header: &[String]) -> Table {
     table
 }
 
-/// Numbers, from column `first` on, stand on the right.
+/// Numbers, from column `first` on, are aligned right.
 pub(crate) fn align(table: &mut Table, first: usize) {
     for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// An estimate, marked where transfers that timed out have cut it off.
+/// An estimate, marked if timed-out transfers censor it.
 fn bounded(estimate: Option<(Bound, Estimate)>) -> String {
     let mark = match estimate {
         None | Some((Bound::Exact, _)) => "",
@@ -319,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stands_behind_a_name_without_a_title() {
+    fn a_name_without_a_title_has_no_suffix() {
         let mut experiment = experiment();
         experiment.title = " ".to_owned();
         assert_eq!(heading(&experiment), "small");
     }
 
     #[test]
-    fn a_file_that_did_not_come_is_not_called_corrupt() {
+    fn a_missing_file_is_not_called_corrupt() {
         let mut experiment = experiment();
         let shown = |experiment: &Experiment| {
             let figures = Figures::of(experiment);

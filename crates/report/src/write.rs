@@ -1,4 +1,5 @@
-//! The report's folder, and files that are written whole or not at all: the one place here that touches files.
+//! The report's folder, and files that are written whole or not at all: the one place here that
+//! touches files.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
@@ -30,7 +31,8 @@ pub struct Written {
     pub sheets: Vec<PathBuf>,
 }
 
-/// Writes a report into `dir`, which is made where it is missing; files of an earlier report are replaced.
+/// Writes a report into `dir`, which is made where it is missing; files of an earlier report are
+/// replaced.
 ///
 /// Fails where `dir` or a file in it cannot be written; see [`replace_file`].
 pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Result<Written> {
@@ -58,8 +60,8 @@ pub fn write(dir: &Path, experiment: &Experiment, figures: &Figures) -> io::Resu
     })
 }
 
-/// Writes a file beside its place and moves it there, so that it is never half there. What is no file, such as a pipe,
-/// is written where it is.
+/// Writes a file beside its place and moves it there, so that it is never half there. What is no
+/// file, such as a pipe, is written where it is.
 ///
 /// # Errors
 /// Where it cannot be written: what was there before is then there still.
@@ -71,7 +73,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let draft = path.with_added_extension(format!("{}.draft", process::id()));
     let moved = fs::write(&draft, content).and_then(|()| fs::rename(&draft, path));
     if moved.is_err() {
-        // Where it cannot be removed either, the first error says why.
+        // Where it cannot be removed either, the first error is the cause.
         let _ = fs::remove_file(&draft);
     }
     moved

@@ -1,4 +1,4 @@
-//! A network with what is demanded of it.
+//! A network with its checks.
 
 use polypath_batch::replica_seeds;
 use polypath_scenario::Network;
@@ -6,42 +6,51 @@ use polypath_scenario::Network;
 use crate::ValidateError;
 use crate::quantity::Quantity;
 
-/// A network, how often it is run, and what is held against a reference.
+/// A network, the seeds of its runs, and the comparisons with references.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, which says the suite first: `ns2/spacing/...`.
+    /// Its name, starting with the suite: `ns2/spacing/...`.
     pub name: String,
-    /// What is run.
+    /// The network.
     pub network: Network,
-    /// The seeds of its runs; a single one where nothing is random.
+    /// The seeds of its runs; a single one if nothing is random.
     pub seeds: Vec<u64>,
-    /// What is demanded.
+    /// The checks.
     pub checks: Vec<Check>,
+}
+
+/// A scenario file of the validation.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Its name, for errors.
+    pub file: &'static str,
+    /// Its content.
+    pub text: &'static str,
 }
 
 /// A quantity with its reference and bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What it is called behind the name of its case.
+    /// Its name, appended to that of its case.
     pub name: &'static str,
-    /// What is taken from each run.
+    /// The quantity measured in each run.
     pub quantity: Quantity,
-    /// By what that is multiplied.
+    /// A factor for the quantity.
     pub factor: f64,
     /// The unit of the product and of the reference.
     pub unit: &'static str,
     /// The reference.
     pub reference: f64,
-    /// How far the mean over the runs may be from it.
+    /// The allowed deviation of the mean over the runs.
     pub tolerance: Tolerance,
 }
 
-/// A bound on the distance from a reference: the greater of a share of it and of a fixed distance.
+/// A bound on the deviation from a reference: the larger of a share of it and a fixed deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// The share of the reference.
     pub relative: f64,
-    /// The fixed distance, in the unit of the reference.
+    /// The fixed deviation, in the unit of the reference.
     pub absolute: f64,
 }
 
@@ -49,10 +58,10 @@ impl Case {
     /// A case from the text of a network and overrides, `runs` times.
     ///
     /// # Errors
-    /// Where the file or an override is wrong.
+    /// If the file or an override is wrong.
     pub fn new(
         name: String,
-        (file, text): (&str, &str),
+        scenario: Scenario,
         sets: &[String],
         runs: u32,
     ) -> Result<Self, ValidateError> {
@@ -61,7 +70,7 @@ impl Case {
             set.parse().map_err(bad)
         };
         let overrides = sets.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let network = Network::parse(text, file, &overrides)?;
+        let network = Network::parse(scenario.text, scenario.file, &overrides)?;
         Ok(Self {
             seeds: replica_seeds(network.seed, runs),
             name,
@@ -103,13 +112,13 @@ impl Tolerance {
         }
     }
 
-    /// The share, but no less than a distance.
+    /// The share, but at least this deviation.
     #[must_use]
     pub const fn at_least(self, absolute: f64) -> Self {
         Self { absolute, ..self }
     }
 
-    /// The distance that is allowed from `reference`.
+    /// The allowed deviation from `reference`.
     #[must_use]
     pub fn of(self, reference: f64) -> f64 {
         (self.relative * reference.abs()).max(self.absolute)

@@ -1,30 +1,30 @@
-//! The simulator beside theory and ns-2 2.35.
+//! The simulator compared with theory and ns-2 2.35.
 //!
 //! A *case* is a network of `validation/scenarios` with overrides, run once for each of its seeds as
-//! `polypath sim` would run it; its *checks* each take a quantity from every run and hold its mean against a
-//! reference. The *suites* make the cases: theory, TCP beside PFTK, and the runs of ns-2, whose figures lie in
-//! `validation/reference`. [`validate`] runs cases on several threads and gives a [`Row`] for each check; the seeds and
-//! their order do not depend on the threads, so that the rows do not either.
+//! `polypath sim` would run it. Each of its *checks* measures a quantity in every run and compares its mean with a
+//! reference. The *suites* define the cases: theory, TCP against PFTK, and the runs of ns-2, whose results are in
+//! `validation/reference`. [`validate`] runs cases on several threads and returns a [`Comparison`] for each check. The
+//! seeds and their order do not depend on the threads, so the results do not either.
 //!
-//! The [`Scope`] says how much is run: all of it, or a part with fewer seeds within the same bounds.
+//! The [`Scope`] selects all of it, or a part with fewer seeds within the same bounds.
 
 mod case;
+mod comparison;
 mod pftk;
 mod quantity;
-mod row;
 mod run;
 mod suite;
 mod table;
 
-pub use case::{Case, Check, Tolerance};
+pub use case::{Case, Check, Scenario, Tolerance};
+pub use comparison::Comparison;
 pub use pftk::pftk;
 pub use quantity::{Kind, Quantity};
-pub use row::Row;
 pub use run::validate;
 pub use suite::{Scope, cases};
 pub use table::{json, render};
 
-/// Why nothing could be validated.
+/// The validation could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidateError {
     /// A scenario of the validation is wrong.

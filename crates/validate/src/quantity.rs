@@ -1,4 +1,4 @@
-//! What is taken from a run.
+//! Quantities measured in a run.
 
 use std::str::FromStr;
 
@@ -7,23 +7,23 @@ use polypath_sim::{FlowCounters, NetworkOutcome};
 
 use crate::ValidateError;
 
-/// A figure of one run, of some flows or links together.
+/// A figure of one run, over some flows or links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
     /// Which figure.
     pub kind: Kind,
-    /// The name of a flow or link, or what the names of several begin with before a `.` or `-`; all, if empty.
+    /// The name of a flow or link, or the prefix of several names before a `.` or `-`; all if empty.
     pub of: String,
 }
 
 /// The figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What TCP's receivers hand over in order, and datagrams that arrive, in Mbit/s.
+    /// Data that TCP receivers deliver in order, and datagrams that arrive, in Mbit/s.
     Goodput,
-    /// Segments sent again.
+    /// Retransmitted segments.
     Retransmissions,
-    /// The share of the segments sent that are sent again.
+    /// The share of retransmissions in the segments sent.
     RetransmittedShare,
     /// Expiries of retransmission timers.
     Timeouts,
@@ -33,11 +33,11 @@ pub enum Kind {
     Drops,
     /// The share of the packets at links that these do not drop.
     Passed,
-    /// The share of the packets at links that these drop; none counts as lost that is under way at the end.
+    /// The share of the packets at links that these drop; packets in flight at the end do not count as lost.
     Dropped,
-    /// The mean number of packets that wait for the line of a link, without the one in transmission.
+    /// The mean number of packets waiting at a link, without the one in transmission.
     Queue,
-    /// The mean time for which packets wait for the line of a link, without their own transmission, in ms.
+    /// The mean waiting time of packets at a link, without their own transmission, in ms.
     Waiting,
 }
 
@@ -113,7 +113,7 @@ impl Kind {
     }
 }
 
-/// As the files of references write it: `goodput:tcp`.
+/// The notation of the reference files: `goodput:tcp`.
 impl FromStr for Quantity {
     type Err = ValidateError;
 

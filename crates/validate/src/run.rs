@@ -1,4 +1,4 @@
-//! Runs cases and judges them.
+//! Runs cases and compares their results.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,19 +6,19 @@ use polypath_batch::{PARTS, parallel_map, run_counted};
 
 use crate::ValidateError;
 use crate::case::Case;
-use crate::row::Row;
+use crate::comparison::Comparison;
 
-/// Runs every case with each of its seeds, on `jobs` threads or one for each core, and judges its checks.
+/// Runs every case with each of its seeds, on `jobs` threads or one for each core, and evaluates its checks.
 ///
 /// `on_progress` is called at least every 100 ms with the finished parts and their `total`.
 ///
 /// # Errors
-/// Where a run ends before its end.
+/// If a run ends early.
 pub fn validate(
     cases: &[Case],
     jobs: Option<u16>,
     on_progress: &mut impl FnMut(u64, u64),
-) -> Result<Vec<Row>, ValidateError> {
+) -> Result<Vec<Comparison>, ValidateError> {
     let runs = runs(cases);
     let parts = AtomicU64::new(0);
     let work = |number: usize| {
@@ -41,7 +41,7 @@ pub fn validate(
 }
 
 /// The numbers of the cases with their seeds, the first seeds of all before the second: short and long runs mix, so
-/// that what is done tells how long the rest takes.
+/// that progress predicts the remaining time.
 fn runs(cases: &[Case]) -> Vec<(usize, u64)> {
     let most = cases.iter().map(|case| case.seeds.len()).max().unwrap_or(0);
     let round = |position: usize| {
@@ -62,10 +62,10 @@ fn values(case: &Case, seed: u64, parts: &AtomicU64) -> Result<Vec<f64>, Validat
     Ok(case.checks.iter().map(value).collect())
 }
 
-fn judge(case: &Case, runs: &[Vec<f64>]) -> Vec<Row> {
+fn judge(case: &Case, runs: &[Vec<f64>]) -> Vec<Comparison> {
     let row = |(number, check): (usize, &crate::Check)| {
         let values: Vec<f64> = runs.iter().map(|values| values[number]).collect();
-        Row::of(case, check, &values)
+        Comparison::of(case, check, &values)
     };
     case.checks.iter().enumerate().filter_map(row).collect()
 }

@@ -3,14 +3,14 @@
 use polypath_report::table::plain;
 use serde::Serialize;
 
-use crate::row::Row;
+use crate::comparison::Comparison;
 
 /// The version of the form of [`json`].
 const VERSION: u32 = 1;
 
 /// The rows as a table, and how many hold.
 #[must_use]
-pub fn render(rows: &[Row]) -> String {
+pub fn render(rows: &[Comparison]) -> String {
     let header = [
         "name",
         "unit",
@@ -29,7 +29,7 @@ pub fn render(rows: &[Row]) -> String {
     )
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Comparison) -> Vec<String> {
     let unit = if row.unit == "1" { "share" } else { row.unit };
     vec![
         row.name.clone(),
@@ -64,14 +64,14 @@ fn number(value: f64) -> String {
 struct Report<'a> {
     version: u32,
     holds: bool,
-    rows: &'a [Row],
+    rows: &'a [Comparison],
 }
 
 /// The rows as JSON; `bound` is the distance from the reference that is allowed.
 ///
 /// # Errors
 /// Where a figure cannot be written.
-pub fn json(rows: &[Row]) -> serde_json::Result<String> {
+pub fn json(rows: &[Comparison]) -> serde_json::Result<String> {
     let report = Report {
         version: VERSION,
         holds: rows.iter().all(|row| row.holds),

@@ -1,8 +1,8 @@
 //! The reduced validation: what `polypath validate` does, with fewer cases, seeds and seconds within the same bounds.
 
-use polypath_validate::{Case, Row, Scope, cases, render, validate};
+use polypath_validate::{Case, Comparison, Scope, cases, render, validate};
 
-fn rows(cases: &[Case], jobs: Option<u16>) -> Vec<Row> {
+fn rows(cases: &[Case], jobs: Option<u16>) -> Vec<Comparison> {
     validate(cases, jobs, &mut |_, _| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -11,7 +11,7 @@ fn the_reduced_form_is_within_all_bounds() {
     let cases = cases(Scope::Reduced).unwrap_or_else(|error| panic!("{error}"));
     let rows = rows(&cases, None);
     println!("{}", render(&rows));
-    let missed: Vec<Row> = rows.into_iter().filter(|row| !row.holds).collect();
+    let missed: Vec<Comparison> = rows.into_iter().filter(|row| !row.holds).collect();
     assert!(missed.is_empty(), "{}", render(&missed));
 }
 

@@ -85,13 +85,15 @@ fn a_full_window_is_one_to_tshark() {
         0
     );
     assert!(run.count("tcp.analysis.window_full") > 100);
-    let said = run.packets(
+    let advertised = run.packets(
         "tcp.srcport == 57345 && ip.src == 10.0.0.3 && !tcp.flags.syn == 1",
         &["tcp.window_size"],
     );
-    assert!(said.len() > 100);
+    assert!(advertised.len() > 100);
     assert!(
-        said.iter().all(|ack| ack["tcp.window_size"] == "4800"),
+        advertised
+            .iter()
+            .all(|ack| ack["tcp.window_size"] == "4800"),
         "5 segments of 960 bytes"
     );
 }
@@ -107,8 +109,8 @@ fn a_scaled_window_is_read_back() {
     );
     assert!(acks.len() > 100);
     for ack in acks {
-        let said: u64 = ack["tcp.window_size"].parse().expect("a number");
-        assert!((960_000..960_016).contains(&said), "{said}");
+        let advertised: u64 = ack["tcp.window_size"].parse().expect("a number");
+        assert!((960_000..960_016).contains(&advertised), "{advertised}");
     }
 }
 
@@ -119,7 +121,7 @@ fn a_window_that_grows_later_is_read_back_with_the_scale_of_the_handshake() {
     let Some(run) = captured(&lossy(&keys).replace("loss = 0.01\n", ""), &["access"]) else {
         return;
     };
-    let said = |filter: &str| -> Vec<u64> {
+    let advertised = |filter: &str| -> Vec<u64> {
         let filter = format!("ip.src == 10.0.0.3 && tcp.flags.syn == 0 && {filter}");
         let acks = run.packets(&filter, &["tcp.window_size"]);
         let windows = acks.iter().map(|ack| ack["tcp.window_size"].parse());
@@ -131,10 +133,10 @@ fn a_window_that_grows_later_is_read_back_with_the_scale_of_the_handshake() {
         ("frame.time_epoch > 5.5 && frame.time_epoch < 15", 1000),
         ("frame.time_epoch > 19", 7),
     ] {
-        let acks = said(filter);
+        let acks = advertised(filter);
         let bytes = window * 960;
         assert!(acks.len() > 20, "{filter}: {} ACKs", acks.len());
-        let is_it = |said: &u64| (bytes..bytes + 16).contains(said);
+        let is_it = |advertised: &u64| (bytes..bytes + 16).contains(advertised);
         assert!(acks.iter().all(is_it), "{filter}: {acks:?}");
     }
 }
@@ -165,7 +167,7 @@ fn marks_and_their_echoes_are_those_of_the_model() {
 }
 
 #[test]
-fn blocks_tell_of_bytes_that_were_sent() {
+fn blocks_cover_bytes_that_were_sent() {
     let tcp = "{ variant = \"sack\", receiver_window = 200 }";
     let Some(run) = captured(&lossy(tcp), &["access"]) else {
         return;

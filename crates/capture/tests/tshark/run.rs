@@ -57,8 +57,8 @@ impl Captured {
             tshark.args(["-e", field]);
         }
         let output = tshark.output().expect("tshark runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         let text = String::from_utf8(output.stdout).expect("it prints text");
         let row = |line: &str| {
             let values = line.split('\t').map(str::to_owned);

@@ -143,7 +143,7 @@ fn every_packet_has_the_length_that_the_model_gives_it_or_that_its_headers_need(
 }
 
 #[test]
-fn every_syn_and_no_other_packet_says_the_maximum_segment_size() {
+fn every_syn_and_no_other_packet_carries_the_maximum_segment_size() {
     let Some(run) = captured(EVERYTHING, &[]) else {
         return;
     };

@@ -1,12 +1,12 @@
-//! Axes: where values stand on them, and what is written beside them.
+//! Axes: positions of values, and tick labels.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 
-/// The first digits of the ticks of a logarithmic axis in each decade, from the fewest to the most, and the decades
-/// from one to the next.
+/// The leading digits of the ticks of a logarithmic axis in each decade, from sparse to dense, and
+/// the decades between ticks.
 const LOG_TICKS: [(&[u8], usize); 8] = [
     (&[1], 20),
     (&[1], 10),
@@ -18,7 +18,7 @@ const LOG_TICKS: [(&[u8], usize); 8] = [
     (&[1, 2, 3, 4, 6, 8], 1),
 ];
 
-/// Decades beyond which the lines between the ticks of a logarithmic axis would be a grey area.
+/// The number of decades beyond which minor grid lines of a logarithmic axis would merge into grey.
 const FINE_DECADES: f64 = 4.0;
 
 /// An axis without its label.
@@ -67,7 +67,7 @@ impl Scale {
         }
     }
 
-    /// An axis of names at the positions 0, 1, ...
+    /// An axis with names at the positions 0, 1, ...
     pub(crate) fn named(names: impl IntoIterator<Item = String>) -> Self {
         let ticks: Vec<(f64, String)> = (0_u32..).map(f64::from).zip(names).collect();
         Self {
@@ -78,22 +78,23 @@ impl Scale {
         }
     }
 
-    /// An axis on which nothing is measured: without ticks.
+    /// An axis without a scale and ticks.
     pub(crate) fn blank() -> Self {
         Self::linear(0.0..1.0, 0)
     }
 
-    /// Whether its positions have names instead of numbers.
+    /// Whether its positions are labelled with names instead of numbers.
     pub(crate) fn has_names(&self) -> bool {
         self.kind == Kind::Names
     }
 
-    /// Where it begins and ends.
+    /// Its start and end.
     pub(crate) fn span(&self) -> &Range<f64> {
         &self.span
     }
 
-    /// Where a value stands, from 0 at the begin of the axis to 1 at its end; nothing if there is no such place.
+    /// The position of a value, from 0 at the start of the axis to 1 at its end; `None` for a value
+    /// without a position.
     pub(crate) fn share(&self, value: f64) -> Option<f64> {
         let Range { start, end } = self.span;
         let share = if self.kind == Kind::Log {
@@ -104,7 +105,7 @@ impl Scale {
         share.is_finite().then_some(share)
     }
 
-    /// The value at a share of the axis.
+    /// The value at a relative position of the axis.
     pub(crate) fn value(&self, share: f64) -> f64 {
         let Range { start, end } = self.span;
         if self.kind == Kind::Log {
@@ -114,7 +115,7 @@ impl Scale {
         }
     }
 
-    /// What is written beside a tick.
+    /// The label of a tick.
     pub(crate) fn text(&self, at: f64) -> String {
         let tick = self.ticks.iter().find(|tick| tick.0.total_cmp(&at).is_eq());
         tick.map(|tick| tick.1.clone()).unwrap_or_default()
@@ -176,7 +177,7 @@ fn linear_ticks(span: &Range<f64>, most: usize) -> Vec<(f64, String)> {
     ticks.map(|at| (at, text(at))).collect()
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below a positive value.
+/// The smallest of 1, 2 and 5 times a power of ten that is at least the given positive value.
 fn nice_above(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let steps = [1.0, 2.0, 5.0].map(|digit| digit * power);
@@ -184,7 +185,7 @@ fn nice_above(least: f64) -> f64 {
     fits.unwrap_or(10.0 * power)
 }
 
-/// The densest ticks by decades, or those of a linear axis where less than three would fit.
+/// The densest ticks per decade that fit, or those of a linear axis if fewer than three fit.
 fn log_ticks(span: &Range<f64>, most: usize) -> Vec<(f64, String)> {
     let sets = LOG_TICKS.iter().rev();
     let mut sets = sets.map(|(digits, stride)| by_decades(span, digits, *stride));
@@ -203,7 +204,8 @@ fn log_ticks(span: &Range<f64>, most: usize) -> Vec<(f64, String)> {
     ticks.into_iter().map(|at| (at, text(at))).collect()
 }
 
-/// The values within a span that have one of these first digits and no other, in every `stride`-th decade.
+/// The values within a span with one of these leading digits followed by zeros, in every
+/// `stride`-th decade.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "powers of ten of finite numbers are small"
@@ -223,7 +225,7 @@ fn by_decades(span: &Range<f64>, digits: &[u8], stride: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A number with an exponent, without zeros that say nothing.
+/// A number with an exponent, without redundant zeros.
 fn short(text: &str) -> String {
     match text.split_once('e') {
         Some((digits, exponent)) if digits.contains('.') => {
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_has_no_place() {
+    fn values_without_a_logarithm_have_no_position() {
         let scale = Scale::log(1.0..100.0, 8);
         for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(scale.share(value), None, "{value}");

@@ -6,7 +6,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_time_out_counts_with_the_timeout_and_is_told() {
+fn a_timed_out_transfer_counts_with_the_timeout_and_is_reported() {
     let figures = Figures::of(&experiment());
     let [tcp, ppd] = &figures.schemes[..] else {
         panic!("two schemes")
@@ -19,7 +19,7 @@ fn a_time_out_counts_with_the_timeout_and_is_told() {
 }
 
 #[test]
-fn a_difference_says_on_which_side_the_truth_lies() {
+fn a_difference_is_marked_as_a_bound_on_the_true_mean() {
     let bound = |tcp: bool, ppd: bool| {
         let mut experiment = experiment();
         for (scheme, cut) in [(0, tcp), (1, ppd)] {
@@ -38,7 +38,7 @@ fn a_difference_says_on_which_side_the_truth_lies() {
 }
 
 #[test]
-fn what_timed_out_in_a_round_of_its_own_is_no_part_of_a_difference() {
+fn a_timeout_in_an_unpaired_round_does_not_affect_a_difference() {
     let mut experiment = experiment();
     experiment.schemes[1].transfers.pop();
     let difference = Figures::of(&experiment).schemes[1].difference.unwrap();
@@ -92,7 +92,7 @@ fn a_round_in_which_the_background_was_starved_is_harm() {
 }
 
 #[test]
-fn a_corrupt_file_is_not_intact_and_nothing_is_no_success() {
+fn a_corrupt_or_missing_file_is_not_intact() {
     let mut experiment = experiment();
     experiment.schemes[0].transfers[0].intact = false;
     experiment.schemes[1].transfers.clear();

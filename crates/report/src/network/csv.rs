@@ -1,4 +1,4 @@
-//! Sheets: every flow and link in every span of every replica.
+//! CSV files: every flow and link in every span of every replica.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::NetworkRecord;
 use crate::sheets;
 
-/// Where the row of a flow belongs.
+/// The replica, span and name of a flow's row.
 #[derive(Serialize)]
 struct FlowPlace<'a> {
     seed: u64,
@@ -19,7 +19,7 @@ struct FlowPlace<'a> {
     start_s: String,
 }
 
-/// What a flow did in a span.
+/// The counters of a flow in a span.
 #[derive(Serialize)]
 struct FlowCounts {
     goodput_bytes: u64,
@@ -29,7 +29,7 @@ struct FlowCounts {
     arrived_packets: u64,
 }
 
-/// What it looked like, and its files.
+/// Its sampled state, and its files.
 #[derive(Serialize)]
 struct FlowMeans {
     delay_mean_s: Option<String>,
@@ -40,7 +40,7 @@ struct FlowMeans {
     completion_mean_s: Option<String>,
 }
 
-/// What a stream over several connections looked like at its receiver.
+/// The state of a stream over several connections at its receiver.
 #[derive(Default, Serialize)]
 struct StreamMeans {
     connections_mean: Option<String>,
@@ -108,7 +108,7 @@ fn mean_seconds(times: &[Duration]) -> Option<String> {
     (!times.is_empty()).then(|| format!("{:.9}", sum / times.len() as f64))
 }
 
-/// Where the row of a link belongs.
+/// The replica, span and name of a link's row.
 #[derive(Serialize)]
 struct LinkPlace<'a> {
     seed: u64,
@@ -117,7 +117,7 @@ struct LinkPlace<'a> {
     start_s: String,
 }
 
-/// What a link did in a span.
+/// The counters of a link in a span.
 #[derive(Serialize)]
 struct LinkCounts {
     packets_in: u64,
@@ -163,7 +163,7 @@ fn link_counts(counters: &Counters, seconds: f64) -> LinkCounts {
     }
 }
 
-/// The reasons for which packets were dropped, each with their number.
+/// The number of dropped packets by reason.
 fn reasons(counters: &Counters) -> String {
     let counts = DropReason::ALL.map(|reason| (reason, counters.drops.of(reason)));
     let found = counts.iter().filter(|(_, count)| *count > 0);
@@ -204,7 +204,7 @@ traffic = { kind = "file", size = "1 MB" }
 "#;
 
     #[test]
-    fn files_under_way_stand_beside_the_finished_ones() {
+    fn unfinished_files_are_counted_separately() {
         let network = Network::parse(FILES, "files.toml", &[]).unwrap();
         let outcome = run_network(&network, Seed(1), &mut ()).unwrap();
         let record = NetworkRecord {

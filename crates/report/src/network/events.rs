@@ -1,4 +1,4 @@
-//! The event stream of a network: lines of JSON, the version of their form first.
+//! The event stream of a network: lines of JSON, starting with the version of the format.
 //!
 //! | line | its keys besides `at` and `event` |
 //! | --- | --- |
@@ -18,15 +18,16 @@
 //! | `dropped` | `link`, `reason`, and the packet |
 //! | `arrived` | `link`, and the packet, at the far end of the link |
 //!
-//! Reno's fast recovery ends already with the first new ACK, and a timeout ends whatever recovery there was without a
-//! `recovery-left`. A packet that is lost on the wire is said to be dropped when its fate is decided: when it comes to
-//! the queue, or with `CoDel` when it leaves it.
+//! Reno's fast recovery ends with the first new ACK, and a timeout ends any recovery without a
+//! `recovery-left`. A packet that is lost on the wire is reported as dropped when its fate is
+//! decided: when it arrives at the queue, or with `CoDel` when it leaves it.
 //!
-//! The first nine have `flow` and `connection`, too: numbers of segments count within a connection, from 1 in each
-//! flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack`, `datagram` or `feedback`), of TCP
-//! `connection`, and `number` in segments or in datagrams of its flow from 1 (0: a ping, or feedback of spaced packets).
-//! `at` and `sent` are in nanoseconds since the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast`
-//! and `timeout`; the reasons are those of the report's links.
+//! The first nine have `flow` and `connection`, too: numbers of segments count within a connection,
+//! from 1 in each flow. A packet is `flow`, `size` in bytes, `sent`, `packet` (`data`, `ack`,
+//! `datagram` or `feedback`), of TCP `connection`, and `number` in segments or in datagrams of its
+//! flow from 1 (0: a ping, or feedback of spaced packets). `at` and `sent` are in nanoseconds since
+//! the start of the run. The kinds of recovery are `slow-start` (Tahoe), `fast` and `timeout`; the
+//! reasons are those of the report's links.
 
 use std::io::{self, Write};
 
@@ -36,11 +37,11 @@ use polypath_sim::tcp::{RecoveryKind, SegmentKind, TcpEvent};
 use polypath_sim::{AgentEvent, Detail, FlowPacket, LinkId, NetworkEvent, NetworkObserver};
 use serde::Serialize;
 
-/// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without `packet` was a
-/// datagram; now all have it.
+/// Version of the stream; it changes when a key changes its meaning. In version 1 a packet without
+/// `packet` was a datagram; now all have it.
 pub const VERSION: u32 = 2;
 
-/// Writes what happens in a network as lines of JSON; the [module](self) says which.
+/// Writes the events of a network as lines of JSON, as the [module](self) documents.
 #[derive(Debug)]
 pub struct EventWriter<W> {
     writer: W,
@@ -48,7 +49,7 @@ pub struct EventWriter<W> {
     /// The names of the flows and links, by their positions.
     flows: Vec<String>,
     links: Vec<String>,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     failure: Option<io::Error>,
 }
 
@@ -126,11 +127,11 @@ struct PacketKeys<'a> {
 }
 
 impl<W: Write> EventWriter<W> {
-    /// Begins the stream of a run of `network` with `seed`, with the events of TCP and what is dropped; with
+    /// Starts the stream of a run of `network` with `seed`, with TCP events and drops; with
     /// `packets`, also every packet at the end of every link.
     ///
     /// # Errors
-    /// Where nothing can be written.
+    /// If the stream cannot be written.
     pub fn new(network: &Network, seed: u64, packets: bool, writer: W) -> io::Result<Self> {
         let links = network.graph().links.into_iter().map(|link| link.name);
         let flows = network.flows.iter().flat_map(|flow| {
@@ -152,10 +153,10 @@ impl<W: Write> EventWriter<W> {
         write_line(&mut events.writer, &head).map(|()| events)
     }
 
-    /// Writes out what is held back.
+    /// Flushes buffered lines.
     ///
     /// # Errors
-    /// The first that came up since the start: the stream ends before it.
+    /// The first error since the start: the stream ends before it.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failure {
             Some(error) => Err(error),
@@ -171,7 +172,7 @@ impl<W: Write> NetworkObserver for EventWriter<W> {
         self.detail
     }
 
-    /// Another observer may want to be told of packets where this one does not.
+    /// Another observer can subscribe to packets while this one does not.
     fn on_event(&mut self, at: Time, event: &NetworkEvent) {
         let wanted = self.detail.packets || !matches!(event, NetworkEvent::Arrived { .. });
         if !wanted || self.failure.is_some() {
@@ -196,7 +197,7 @@ fn write_line(writer: &mut impl Write, line: &impl Serialize) -> io::Result<()> 
     writer.write_all(b"\n")
 }
 
-/// What flows and links are called.
+/// The names of flows and links.
 #[derive(Clone, Copy)]
 struct Names<'a> {
     flows: &'a [String],

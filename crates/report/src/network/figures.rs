@@ -1,4 +1,4 @@
-//! From counters to means and their intervals.
+//! Means and their intervals from counters.
 
 mod counts;
 mod files;
@@ -31,43 +31,43 @@ pub struct NetworkFigures {
     pub links: Vec<LinkFigures>,
 }
 
-/// What equal flows do together.
+/// The figures of equal flows together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupFigures {
     /// Their name in the file.
     pub name: String,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
-    /// The means of what they did; goodput is that of all together, the window that of one of them.
+    /// Their means; goodput is the sum over all, the window that of one of them.
     pub means: FlowMeans,
-    /// The correlation of their goodput with the next span of a single run; near 0 where the spans are as good as
-    /// independent.
+    /// The lag-1 correlation of their goodput over the spans of a single run; near 0 if the spans
+    /// are practically independent.
     pub lag_one: Option<f64>,
-    /// How evenly they share it: Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
+    /// Jain's index of their goodputs over a whole run, 1 for equal shares. Replicas have
     /// one each, a single run has no interval.
     pub fairness: Option<Estimate>,
-    /// What they did, over all replicas.
+    /// Their totals over all replicas.
     pub totals: FlowCounters,
-    /// What they did in one run.
+    /// Their counts in one run.
     pub per_run: FlowCounts,
     /// Percentiles of the one-way delays of their packets, if they are measured.
     pub delay_percentiles: Option<PercentileFigures>,
-    /// How long their files take; nothing if they send none.
+    /// Completion times of their files; `None` if they send none.
     pub files: Option<FileFigures>,
 }
 
-/// What a flow does.
+/// The figures of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowFigures {
     /// Its name.
     pub name: String,
-    /// The means of what it did.
+    /// Its means.
     pub means: FlowMeans,
-    /// What it did, over all replicas.
+    /// Its totals over all replicas.
     pub totals: FlowCounters,
 }
 
-/// What one direction of a link does.
+/// The figures of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkFigures {
     /// Its name.
@@ -80,14 +80,14 @@ pub struct LinkFigures {
     pub loss: Option<Estimate>,
     /// The mean number of packets that wait behind the one in transmission.
     pub waiting: Option<Estimate>,
-    /// What it did, over all replicas.
+    /// Its totals over all replicas.
     pub totals: Counters,
-    /// What came to it in one run.
+    /// Packet counts in one run.
     pub per_run: LinkCounts,
 }
 
-/// Jain's index of fairness: (sum x)^2 / (n sum x^2), 1 for equal shares and 1/n for a single one; nothing where
-/// nobody has a share (Jain, Chiu and Hawe 1984).
+/// Jain's index of fairness: (sum x)^2 / (n sum x^2), 1 for equal shares and 1/n for a single one;
+/// `None` if all values are 0 (Jain, Chiu and Hawe 1984).
 #[must_use]
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -137,8 +137,8 @@ impl NetworkFigures {
     }
 }
 
-/// Jain's index of equal flows, in each replica for itself: in the mean over replicas every flow would have had its
-/// turn.
+/// Jain's index of equal flows within each replica: in the mean over replicas every flow would have
+/// had its turn.
 fn fairness(runs: &[&[FlowOutcome]]) -> Option<Estimate> {
     let goodput =
         |flow: &FlowOutcome| flow.spans.iter().map(|span| span.goodput).sum::<u64>() as f64;

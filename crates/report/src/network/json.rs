@@ -1,6 +1,7 @@
-//! `report.json` of a network: times in seconds, rates in bits a second; `ci95` is half the width of the 95 %
-//! interval; what does not exist is null. Counts are totals over all seeds; in `per_run` they are means of a run, with
-//! an interval if there are several. Equal runs give equal bytes.
+//! `report.json` of a network: times in seconds, rates in bits a second; `ci95` is half the width
+//! of the 95 % interval; what does not exist is null. Counts are totals over all seeds; in
+//! `per_run` they are means of a run, with an interval if there are several. Equal runs give equal
+//! bytes.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use super::figures::{
 };
 use crate::json::{Spread, rounded, spread};
 
-/// The version of the form of `report.json`; it changes when a key changes its meaning.
+/// The version of the format of `report.json`; it changes when a key changes its meaning.
 pub const VERSION: u32 = 3;
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! A network's figures for a terminal.
+//! A network's figures as text for a terminal.
 
 mod files;
 mod losses;
@@ -12,12 +12,12 @@ use super::figures::{GroupFigures, LinkFigures, NetworkFigures};
 use crate::statistics::{Estimate, are_correlated};
 use crate::table::{align, shortened, table};
 
-/// So many characters of the name of a flow, and of a link, stand beside its figures.
+/// The maximum length of the name of a flow, and of a link, in the tables, in characters.
 const FLOW_NAME: usize = 19;
 const LINK_NAME: usize = 25;
-/// A link that transmits less than this share of the time is left out where there are many.
+/// A link below this load is omitted if there are many.
 const IDLE: f64 = 0.01;
-/// So many links are shown whatever they do.
+/// The number of links that are always shown.
 const FEW_LINKS: usize = 12;
 
 pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> String {
@@ -47,7 +47,7 @@ pub(super) fn render(record: NetworkRecord<'_>, figures: &NetworkFigures) -> Str
     text
 }
 
-/// What the intervals come from.
+/// The source of the intervals.
 fn basis(record: NetworkRecord<'_>) -> String {
     let run = record.network.run;
     let measured = if run.warm_up == Duration::ZERO {
@@ -70,7 +70,7 @@ fn basis(record: NetworkRecord<'_>) -> String {
     }
 }
 
-/// That the intervals of a group take spans for independent that are not.
+/// A warning that the intervals of a group treat correlated spans as independent.
 fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
     let files = group.files.as_ref();
     let of_files = files.map(|files| (files.lag_one, files.mean));
@@ -91,7 +91,7 @@ fn warnings(group: &GroupFigures) -> impl Iterator<Item = String> {
     })
 }
 
-/// The columns of the flows; they stand in several tables, to fit into 80 characters.
+/// The columns of the flows, split over several tables to fit into 80 characters.
 const FLOW_COLUMNS: [&str; 9] = [
     "flows",
     "count",
@@ -103,7 +103,7 @@ const FLOW_COLUMNS: [&str; 9] = [
     "sent\nagain",
     "timeouts",
 ];
-/// Where their further tables begin, and where they do if counts have intervals.
+/// The first columns of the further tables, without and with intervals of counts.
 const FLOW_TABLES: &[usize] = &[5];
 const FLOW_TABLES_OF_REPLICAS: &[usize] = &[5, 7];
 
@@ -133,7 +133,7 @@ fn groups(groups: &[GroupFigures]) -> String {
 /// The columns of the percentiles of delays.
 const PERCENTILE_COLUMNS: [&str; 4] = ["delay within", "50 %\nms", "95 %\nms", "99 %\nms"];
 
-/// Percentiles of the delays; nothing if they were not measured.
+/// Percentiles of the delays; `None` if they were not measured.
 fn percentiles(groups: &[GroupFigures]) -> Option<String> {
     let row = |group: &GroupFigures| {
         let delays = group.delay_percentiles?;
@@ -176,7 +176,8 @@ fn link_row(link: &LinkFigures) -> Vec<String> {
     ]
 }
 
-/// Tables one below the other: the columns up to the first of `begins`, and those from each on, all behind the names.
+/// Tables one below the other: the columns up to the first of `begins`, and those from each on, all
+/// after the names.
 fn in_tables(columns: &[&str], begins: &[usize], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = columns.iter().map(ToString::to_string).collect();
     let ends = begins.iter().copied().chain([columns.len()]);
@@ -208,7 +209,7 @@ fn worth_showing(links: &[LinkFigures]) -> Vec<&LinkFigures> {
     shown
 }
 
-/// An estimate in another unit, `factor` of which are one of its own.
+/// An estimate in another unit: the values times `factor`.
 fn scaled(estimate: Option<Estimate>, factor: f64) -> String {
     crate::table::spread(estimate.map(|estimate| Estimate {
         mean: estimate.mean * factor,

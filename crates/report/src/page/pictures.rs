@@ -12,13 +12,13 @@ use crate::record::{Experiment, SchemeRecord};
 /// Points of a drawn curve.
 const POINTS: u32 = 240;
 
-/// Steps of a faint curve; more are not seen.
+/// Steps of a faint curve; more would not be visible.
 const FAINT_STEPS: usize = 120;
 
 /// Ticks of an axis, at most.
 const TICKS: usize = 8;
 
-/// The colour of the first path: paths are not to be taken for schemes.
+/// The colour of the first path, so that paths are not mistaken for schemes.
 const FIRST_PATH: usize = 5;
 
 /// The colours of the schemes, each with its name.
@@ -48,8 +48,8 @@ fn hex(n: usize) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint; none where no byte
-/// arrived.
+/// The playable size over time (PPD paper, Fig. 5): the mean, and each transfer faint; none where
+/// no byte arrived.
 pub(super) fn playable(
     experiment: &Experiment,
     figures: &Figures,
@@ -186,8 +186,8 @@ pub(super) fn prebuffer(figures: &Figures) -> Result<Option<String>, DrawingErro
     .map(Some)
 }
 
-/// For each scheme what each path brought to the client, second by second, and the switches; no picture where
-/// nothing came at all.
+/// For each scheme the bytes that each path delivered to the client per second, and the switches;
+/// no picture if nothing arrived.
 pub(super) fn throughput(experiment: &Experiment) -> Result<Vec<String>, DrawingError> {
     let paths = || {
         experiment
@@ -270,7 +270,7 @@ fn grid(end: f64) -> impl Iterator<Item = f64> {
     (0..=POINTS).map(move |n| end * f64::from(n) / f64::from(POINTS))
 }
 
-/// Where the dot of a round stands beside its scheme's position.
+/// The horizontal offset of a round's dot from its scheme's position.
 fn spread(round: usize, rounds: usize) -> f64 {
     if rounds < 2 {
         return 0.0;
@@ -285,7 +285,7 @@ fn numbers(label: &str, greatest: f64) -> Axis<'_> {
     }
 }
 
-/// The greatest of some positive values, 1 if there is none.
+/// The maximum of positive values, 1 if there are none.
 fn greatest(values: impl Iterator<Item = f64>) -> f64 {
     let greatest = values.fold(0.0, f64::max);
     if greatest > 0.0 { greatest } else { 1.0 }

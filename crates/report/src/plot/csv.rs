@@ -1,9 +1,9 @@
-//! The points of a picture as a sheet.
+//! The points of a picture as CSV.
 
 use super::Plot;
 use crate::sheets;
 
-/// `series,x,y,ci95`, in the units of the axes; what is no number is left out.
+/// `series,x,y,ci95`, in the units of the axes; values that are not numbers are empty.
 pub(super) fn csv(plot: &Plot) -> String {
     let head = ["series", "x", "y", "ci95"].map(str::to_owned);
     let panels = plot.panels.iter();
@@ -14,7 +14,7 @@ pub(super) fn csv(plot: &Plot) -> String {
     text.expect("writing rows of one length to memory cannot fail")
 }
 
-/// The points of a picture, each with what stands before the name of its series.
+/// The points of a picture, each with the prefix of its series.
 fn rows(plot: &Plot, before: &str) -> Vec<[String; 4]> {
     let named = |name: &str| format!("{before}{name}");
     let curves = plot.series.iter().flat_map(|series| {

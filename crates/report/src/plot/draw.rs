@@ -11,53 +11,53 @@ use crate::chart::{
     Area, Axis, Canvas, DrawingError, Frame, Scale, color, draw, elements, line, text_style, wrap,
 };
 
-/// Width and height of a picture in pixels, without what is written below it.
+/// Width and height of a picture in pixels, without the footer.
 pub(super) const SIZE: (u32, u32) = (540, 360);
 
 /// The radius of a curve's mark, in pixels.
 pub(super) const DOT: i32 = 3;
 
-/// The radius of one of many dots in pixels, and how much of its colour it has: where there are many, it is darker.
+/// The radius of a small dot in pixels, and its opacity: dense regions are darker.
 const SMALL_DOT: i32 = 2;
 const THIN: f64 = 0.5;
 
-/// How much of its colour a band has.
+/// The opacity of a band.
 pub(super) const BAND: f64 = 0.18;
 
-/// The height of a line below the picture, and about how wide a letter there is, in pixels.
+/// The height of a footer line and the approximate width of its letters, in pixels.
 const NOTE: i32 = 18;
 const NOTE_LETTER: f64 = 6.6;
 
-/// What is written in a picture without points.
+/// The text in a picture without points.
 const EMPTY: &str = "no points";
 
-/// What is drawn, on which axes.
+/// The shapes and their axes.
 struct Content<'a> {
     plot: &'a Plot,
     scales: Scales,
     shapes: Vec<Shape>,
-    /// Stated points with their colours.
+    /// Reference points with their colours.
     stated: Vec<(P, RGBColor)>,
 }
 
-/// The legend and lines of text that are drawn beside the curves.
+/// The legend and the footer.
 struct Words {
     entries: Vec<Entry>,
-    /// The legend's corner between the axes; below them if there is no room.
+    /// The legend's corner within the plotting area; `None` if it is below the axes.
     corner: Option<(i32, i32)>,
     notes: Vec<String>,
-    /// The width of what lies below the picture, in pixels.
+    /// The width of the footer, in pixels.
     width: u32,
 }
 
-/// A picture that is drawn.
+/// A rendered picture.
 pub(super) struct Drawn {
     pub(super) text: String,
-    /// Its height in pixels, with what is written below it.
+    /// Its height in pixels, with the footer.
     pub(super) height: u32,
 }
 
-/// A picture as SVG, of a width and a height in pixels, without what is written below it.
+/// A picture as SVG, with its width and height in pixels without the footer.
 pub(super) fn svg(plot: &Plot, size: (u32, u32)) -> Result<Drawn, PlotError> {
     let scales = scales(plot)?;
     let mut notes = missing(plot, scales.as_ref());
@@ -112,7 +112,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Bands first, then curves, then what is stated: each above what it must not be hidden by.
+    /// Bands first, then curves, then reference points, so that none hides the next.
     fn draw(&self, canvas: &mut Canvas<'_, '_>) -> Result<(), DrawingError> {
         for (n, shape) in self.shapes.iter().enumerate() {
             let areas = shape.bands.iter().map(|area| self.places(area));
@@ -155,7 +155,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The outline of a stated point.
+/// The outline of a reference point.
 pub(super) fn diamond((x, y): (i32, i32)) -> Vec<(i32, i32)> {
     let corners = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, 0)];
     let corners = corners.map(|(dx, dy)| (x + dx * DIAMOND, y + dy * DIAMOND));
@@ -198,7 +198,7 @@ impl Words {
     fn draw(&self, canvas: &Canvas<'_, '_>, foot: &Area<'_>) -> Result<(), DrawingError> {
         let column = legend::column(&self.entries);
         if self.entries.is_empty() {
-            // Nothing has a name.
+            // Without names there is no legend.
         } else if let Some(corner) = self.corner {
             let inside = canvas.plotting_area().strip_coord_spec();
             let end = (corner.0 + column.size.0, corner.1 + column.size.1);

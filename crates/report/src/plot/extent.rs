@@ -1,4 +1,4 @@
-//! From where to where the axes go.
+//! The ranges of the axes.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::chart::Scale;
 /// Ticks of an axis, at most.
 const TICKS: [usize; 2] = [8, 7];
 
-/// What lies beside the points, of an axis' length.
+/// The margin around the points, as a share of the axis.
 const PAD: f64 = 0.04;
 
 /// Both axes of a picture.
@@ -17,7 +17,7 @@ pub(super) struct Scales {
     pub(super) y: Scale,
 }
 
-/// The axes of a picture; nothing if it has no point that can be drawn.
+/// The axes of a picture; `None` if it has no point that can be drawn.
 pub(super) fn scales(plot: &Plot) -> Result<Option<Scales>, PlotError> {
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let stated = || plot.stated.iter().map(|stated| (stated.x, stated.y));
@@ -30,7 +30,7 @@ pub(super) fn scales(plot: &Plot) -> Result<Option<Scales>, PlotError> {
     let heights = drawn().filter(|p| is_within(p.0)).map(|p| p.1);
     let least = heights.clone().fold(f64::INFINITY, f64::min);
     let bands = points().filter(|p| is_within(p.x)).flat_map(ends_of_band);
-    // No quantity that is never negative gets an axis below 0 from its interval alone.
+    // An interval alone does not extend the axis of a non-negative quantity below 0.
     let bands = bands.filter(|y| plot.y.has_place(*y) && (*y >= 0.0 || least < 0.0));
     let Some(up) = span(&plot.y, heights.chain(bands), true)? else {
         return Ok(None);
@@ -41,7 +41,7 @@ pub(super) fn scales(plot: &Plot) -> Result<Option<Scales>, PlotError> {
     }))
 }
 
-/// Where the 95 % interval of a point ends.
+/// The ends of the 95 % interval of a point.
 fn ends_of_band(point: &Point) -> impl Iterator<Item = f64> + use<> {
     let (y, half) = (point.y, point.ci95.filter(|half| half.is_finite()));
     half.into_iter().flat_map(move |half| [y - half, y + half])
@@ -55,7 +55,8 @@ fn scale(axis: &Axis, span: Range<f64>, most: usize) -> Scale {
     }
 }
 
-/// The span of an axis that holds some values, from 0 where `from_zero` and none is negative; nothing of no values.
+/// The range of an axis for some values, from 0 if `from_zero` and none is negative; `None` without
+/// values.
 fn span(
     axis: &Axis,
     values: impl Iterator<Item = f64>,
@@ -99,7 +100,8 @@ fn around(low: f64, high: f64, from_zero: bool) -> Range<f64> {
 }
 
 impl Axis {
-    /// Whether a value has a place on this kind of axis: that it is a number, and above 0 on a logarithmic one.
+    /// Whether a value has a position on this kind of axis: it is a number, and above 0 on a
+    /// logarithmic one.
     pub(super) fn has_place(&self, value: f64) -> bool {
         value.abs() < 1e300 && (!self.is_log || value > 1e-300)
     }
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn stated_points_count_and_those_beside_a_given_range_do_not() {
+    fn reference_points_count_unless_outside_a_given_range() {
         let mut picture = plot(&[(0.0, 1.0, 0.0), (5.0, 100.0, 0.0)], false);
         picture.x.range = Some([0.0, 2.0]);
         picture.stated.push(crate::plot::Stated {
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_is_an_error_and_without_points_there_is_no_axis() {
+    fn an_empty_range_is_an_error_and_without_points_there_is_no_axis() {
         assert!(scales(&plot(&[], false)).unwrap().is_none());
         assert!(scales(&plot(&[(0.0, 0.0, 1.0)], true)).unwrap().is_none());
         let mut picture = plot(&[(0.0, 1.0, 0.0)], true);

@@ -1,4 +1,4 @@
-//! Lines and areas as far as they lie in a rectangle.
+//! Clipping of lines and areas to a rectangle.
 
 /// A point.
 pub(super) type P = (f64, f64);
@@ -12,7 +12,7 @@ pub(super) struct Rect {
     pub(super) high: f64,
 }
 
-/// The plotting area, in shares of its axes.
+/// The plotting area, in relative coordinates.
 pub(super) const UNIT: Rect = Rect {
     left: 0.0,
     right: 1.0,
@@ -26,7 +26,8 @@ impl Rect {
         (self.left..=self.right).contains(&x) && (self.low..=self.high).contains(&y)
     }
 
-    /// The part of a line between two points that lies in it (Liang and Barsky, ACM Trans. Graphics 3(1), 1984).
+    /// The part of a line between two points that lies in it (Liang and Barsky, ACM Trans. Graphics
+    /// 3(1), 1984).
     pub(super) fn part_of_line(&self, a: P, b: P) -> Option<[P; 2]> {
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let (mut from, mut to) = (0.0_f64, 1.0_f64);
@@ -67,7 +68,8 @@ impl Rect {
         parts
     }
 
-    /// The part of an area that lies in it (Sutherland and Hodgman, Comm. ACM 17(1), 1974); empty if there is none.
+    /// The part of an area that lies in it (Sutherland and Hodgman, Comm. ACM 17(1), 1974); empty
+    /// if there is none.
     pub(super) fn part_of_area(&self, corners: &[P]) -> Vec<P> {
         let inwards: [&dyn Fn(P) -> f64; 4] = [
             &|p| p.0 - self.left,

@@ -11,11 +11,11 @@ use crate::chart::{Area, DrawingError, INK, color, text_style};
 
 pub(super) use layout::{Layout, column, free_place, rows};
 
-/// The height of a row, and the width of what stands before a name, in pixels.
+/// The height of a row, and the width of a symbol, in pixels.
 const ROW: i32 = 20;
 const MARK: i32 = 34;
 
-/// Half of the diagonal of a stated point's diamond, in pixels.
+/// Half of the diagonal of a reference point's diamond, in pixels.
 pub(super) const DIAMOND: i32 = 8;
 
 /// An entry.
@@ -26,7 +26,7 @@ pub(super) struct Entry {
     pub(super) sign: Sign,
 }
 
-/// What stands before the name.
+/// The symbol before the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Curve(Look),
@@ -34,7 +34,7 @@ pub(super) enum Sign {
     Stated,
 }
 
-/// The entries of a picture: its curves, their intervals, and what is stated.
+/// The entries of a picture: its curves, their intervals, and reference points.
 pub(super) fn entries(plot: &Plot, shapes: &[Shape]) -> Vec<Entry> {
     let curves = plot.series.iter().enumerate();
     let curves = curves.filter(|(_, series)| !series.name.is_empty());
@@ -76,7 +76,7 @@ fn entry(name: &str, color: RGBColor, sign: Sign) -> Entry {
     }
 }
 
-/// The colour of what is stated of a curve; of a name that no curve has, one that is left.
+/// The colour of a curve's reference points; an unused colour for a name without a curve.
 pub(super) fn color_of(plot: &Plot, name: &str) -> RGBColor {
     if name.is_empty() {
         return INK;

@@ -4,10 +4,10 @@ use super::draw::{Drawn, svg as drawn};
 use super::{Plot, PlotError};
 use crate::chart::heading;
 
-/// How many stand in a row.
+/// The number of panels in a row.
 const IN_A_ROW: usize = 2;
 
-/// Width and height of each in pixels, without what is written below it.
+/// Width and height of each in pixels, without the footer.
 const SIZE: (u32, u32) = (440, 310);
 
 /// The panels of a picture as SVG, below its title.
@@ -31,7 +31,7 @@ pub(super) fn svg(plot: &Plot) -> Result<String, PlotError> {
     Ok(head + &inside + "</svg>\n")
 }
 
-/// A picture at a place of another.
+/// A picture embedded in another.
 fn placed(svg: &str, (x, y): (u32, u32)) -> String {
     svg.replacen("<svg ", &format!("<svg x=\"{x}\" y=\"{y}\" "), 1)
 }

@@ -1,27 +1,27 @@
-//! What is drawn of a picture's points, in shares of the axes.
+//! The shapes of a picture's points, in relative coordinates.
 
 use super::extent::Scales;
 use super::geometry::{P, UNIT};
 use super::{Axis, Look, Plot, Point, Series};
 
-/// A share of an axis that is less than a pixel.
+/// A share of an axis smaller than a pixel.
 const UNSEEN: f64 = 1.0 / 1024.0;
 
-/// What is drawn of a curve.
+/// The shapes of a curve.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Shape {
-    /// The line, in parts where it leaves the axes.
+    /// The line, split where it leaves the axes.
     pub(super) lines: Vec<Vec<P>>,
     /// The areas of its 95 % intervals.
     pub(super) bands: Vec<Vec<P>>,
-    /// The 95 % intervals of points that stand alone.
+    /// The 95 % intervals of isolated points.
     pub(super) bars: Vec<[P; 2]>,
     /// Its points.
     pub(super) dots: Vec<P>,
 }
 
 impl Shape {
-    /// What is drawn of a curve on these axes.
+    /// The shapes of a curve on these axes.
     pub(super) fn of(series: &Series, scales: &Scales) -> Self {
         let mut shape = Self::default();
         for mut run in runs(series, scales) {
@@ -34,7 +34,7 @@ impl Shape {
                 shape.dots.extend(seen);
             }
             if matches!(series.look, Look::Dots | Look::Marks) {
-                shape.bars.extend(run.iter().filter_map(Place::bar));
+                shape.bars.extend(run.iter().filter_map(PlottedPoint::bar));
                 continue;
             }
             shape.lines.extend(UNIT.parts_of_path(&path));
@@ -45,12 +45,13 @@ impl Shape {
         shape
     }
 
-    fn add_band(&mut self, run: &[Place]) {
+    fn add_band(&mut self, run: &[PlottedPoint]) {
         if let [alone] = run {
             self.bars.extend(alone.bar());
             return;
         }
-        let side = |which: usize| move |place: &Place| Some((place.at.0, place.band?[which]));
+        let side =
+            |which: usize| move |place: &PlottedPoint| Some((place.at.0, place.band?[which]));
         let low = run.iter().filter_map(side(0));
         let high = run.iter().rev().filter_map(side(1));
         let area = UNIT.part_of_area(&low.chain(high).collect::<Vec<P>>());
@@ -58,18 +59,18 @@ impl Shape {
     }
 }
 
-/// The place of a point, with the ends of its interval.
-struct Place {
+/// The position of a point, with the ends of its interval.
+struct PlottedPoint {
     at: P,
     band: Option<[f64; 2]>,
 }
 
-impl Place {
+impl PlottedPoint {
     fn of(point: &Point, scales: &Scales) -> Option<Self> {
         let at = (scales.x.share(point.x)?, scales.y.share(point.y)?);
         let half = point.ci95.filter(|half| half.is_finite() && *half > 0.0);
         let band = half.and_then(|half| {
-            // What lies below everything on a logarithmic axis goes down to its begin.
+            // On a logarithmic axis, an interval down to 0 extends to the start of the axis.
             let low = scales.y.share(point.y - half).unwrap_or(0.0).max(0.0);
             Some([low, scales.y.share(point.y + half)?])
         });
@@ -82,10 +83,14 @@ impl Place {
     }
 }
 
-/// The points of a curve that have places, in parts where others lie between them.
-fn runs(series: &Series, scales: &Scales) -> Vec<Vec<Place>> {
-    let places: Vec<_> = series.points.iter().map(|p| Place::of(p, scales)).collect();
-    let mut runs: Vec<Vec<Place>> = vec![Vec::new()];
+/// The points of a curve that have positions, split where others lie between them.
+fn runs(series: &Series, scales: &Scales) -> Vec<Vec<PlottedPoint>> {
+    let places: Vec<_> = series
+        .points
+        .iter()
+        .map(|p| PlottedPoint::of(p, scales))
+        .collect();
+    let mut runs: Vec<Vec<PlottedPoint>> = vec![Vec::new()];
     for place in places {
         match (place, runs.last_mut()) {
             (Some(place), Some(run)) => run.push(place),
@@ -96,8 +101,8 @@ fn runs(series: &Series, scales: &Scales) -> Vec<Vec<Place>> {
     runs
 }
 
-/// Drops what is not seen: points nearer than [`UNSEEN`] to the one before, but for the last.
-fn thin(run: &mut Vec<Place>) {
+/// Removes invisible points: those nearer than [`UNSEEN`] to the previous one, except the last.
+fn thin(run: &mut Vec<PlottedPoint>) {
     let last = run.pop();
     run.dedup_by(|next, kept| {
         let (dx, dy) = (next.at.0 - kept.at.0, next.at.1 - kept.at.1);
@@ -106,7 +111,7 @@ fn thin(run: &mut Vec<Place>) {
     run.extend(last);
 }
 
-/// What is not drawn, and why, in sentences.
+/// Sentences about values that are not drawn, and why.
 pub(super) fn missing(plot: &Plot, scales: Option<&Scales>) -> Vec<String> {
     let has_place = |x: f64, y: f64| plot.x.has_place(x) && plot.y.has_place(y);
     let of_series = plot.series.iter().map(|series| {
@@ -143,7 +148,7 @@ fn why_without_place(x: &Axis, y: &Axis) -> &'static str {
     }
 }
 
-/// How many of the stated points lie beside axes whose range is given.
+/// The number of reference points outside axes with a given range.
 fn beyond(plot: &Plot, scales: &Scales) -> usize {
     let places = plot.stated.iter().filter_map(|stated| {
         let (x, y) = (scales.x.share(stated.x)?, scales.y.share(stated.y)?);

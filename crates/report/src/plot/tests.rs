@@ -50,7 +50,7 @@ fn plot() -> Plot {
     }
 }
 
-/// How many of these there are with this colour.
+/// The number of elements with this colour.
 fn count(svg: &str, tag: &str, color: &str) -> usize {
     let tags = svg.lines().filter(|line| line.starts_with(tag));
     tags.filter(|line| line.contains(color)).count()
@@ -60,7 +60,7 @@ fn count(svg: &str, tag: &str, color: &str) -> usize {
 const COLORS: [&str; 2] = ["#000000", "#E69F00"];
 
 #[test]
-fn each_curve_and_stated_point_is_in_the_picture() {
+fn each_curve_and_reference_point_is_in_the_picture() {
     let svg = plot().svg().unwrap();
     for (color, text) in COLORS.into_iter().zip(["\ntcp\n", "\nppd-tcp2\n"]) {
         assert_eq!(count(&svg, "<polygon", color), 1, "band");
@@ -69,7 +69,7 @@ fn each_curve_and_stated_point_is_in_the_picture() {
             3 + 1,
             "points, and one in the legend"
         );
-        // The curve, its sign in the legend, and the diamond.
+        // The curve, its symbol in the legend, and the diamond.
         assert_eq!(count(&svg, "<polyline", color), 3);
         assert!(svg.contains(text), "{text}");
     }
@@ -85,7 +85,7 @@ fn each_curve_and_stated_point_is_in_the_picture() {
 }
 
 #[test]
-fn panels_stand_two_in_a_row_with_titles_and_axes_of_their_own() {
+fn panels_are_two_in_a_row_with_their_own_titles_and_axes() {
     let panel = |title: &str| Plot {
         title: title.to_owned(),
         ..plot()
@@ -123,7 +123,7 @@ fn panels_stand_two_in_a_row_with_titles_and_axes_of_their_own() {
 }
 
 #[test]
-fn a_legend_that_finds_no_room_is_below() {
+fn a_legend_without_room_is_below() {
     let height = |plot: &Plot| {
         let svg = plot.svg().unwrap();
         let height = svg.split("height=\"").nth(1).unwrap();
@@ -140,7 +140,7 @@ fn a_legend_that_finds_no_room_is_below() {
 }
 
 #[test]
-fn what_has_no_place_on_the_axes_is_named() {
+fn values_outside_the_axes_are_listed() {
     let mut picture = plot();
     picture.y.is_log = true;
     picture.series[0].points[1].y = 0.0;
@@ -153,8 +153,9 @@ fn what_has_no_place_on_the_axes_is_named() {
         assert!(svg.contains(&text), "{text}");
     }
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
-    // No line goes through what is missing: the first curve has two single points with their intervals and a diamond,
-    // the second, whose first point is missing, a line; both have a sign in the legend.
+    // No line goes through what is missing: the first curve has two single points with their
+    // intervals and a diamond, the second, whose first point is missing, a line; both have a sign
+    // in the legend.
     assert_eq!(count(&svg, "<polyline", COLORS[0]), 2 + 1 + 1);
     assert_eq!(count(&svg, "<polyline", COLORS[1]), 1 + 1);
     picture.y.is_log = false;
@@ -197,7 +198,7 @@ fn pictures_of_next_to_nothing_are_drawn() {
 }
 
 #[test]
-fn the_sheet_says_what_the_picture_shows() {
+fn the_csv_has_the_points_of_the_picture() {
     let mut picture = plot();
     picture.series[0].name = "tcp, \"plain\"".to_owned();
     picture.series[0].points[0].y = 0.1 + 0.2;
@@ -223,7 +224,7 @@ fn the_sheet_says_what_the_picture_shows() {
 }
 
 #[test]
-fn a_long_trace_is_drawn_by_the_points_that_are_seen() {
+fn a_long_trace_is_drawn_with_its_visible_points() {
     let trace = |n: u32| {
         let points = (0..=n).map(|k| (f64::from(k) / f64::from(n), f64::from(k % 2), 0.0));
         let still = (0..n).map(|k| (1.0 + f64::from(k) / f64::from(n), 0.5, 0.0));

@@ -1,11 +1,12 @@
-//! The columns of the sheets of a sweep, each with the way to its value in a row of `report.json`.
+//! The columns of a sweep's CSV files, each with the key path of its value in a row of
+//! `report.json`.
 
 /// The keys to follow, the outermost first.
 pub(super) type Way = &'static [&'static str];
-/// A column's name and where its values come from.
+/// A column's name and the source of its values.
 pub(super) type Column = (&'static str, Way);
 
-/// Of a group of flows; counts are those of a run.
+/// Columns of a group of flows; counts are per run.
 pub(super) const OF_GROUPS: [Column; 38] = [
     ("group", &["name"]),
     ("flows", &["flows"]),
@@ -71,7 +72,7 @@ pub(super) const OF_GROUPS: [Column; 38] = [
     ),
 ];
 
-/// Of a link; likewise. The last are drops by their reason.
+/// Columns of a link; likewise. The last are drops by reason.
 pub(super) const OF_LINKS: [Column; 30] = [
     ("link", &["name"]),
     ("rate_bits_s", &["rate_bits_s"]),
@@ -114,7 +115,7 @@ pub(super) const OF_LINKS: [Column; 30] = [
     ("outage_ci95", &["per_run", "drops", "outage", "ci95"]),
 ];
 
-/// Of a scheme; counts are those of all its transfers together.
+/// Columns of a scheme; counts are totals of all its transfers.
 pub(super) const OF_SCHEMES: [Column; 20] = [
     ("scheme", &["name"]),
     ("transfers", &["transfer_s", "n"]),

@@ -62,7 +62,7 @@ fn first_row(sheet: &[u8]) -> std::collections::BTreeMap<String, String> {
 }
 
 #[test]
-fn a_row_says_its_seed_its_runs_and_what_one_of_them_counted() {
+fn a_row_has_its_seed_its_number_of_runs_and_the_counts_per_run() {
     let (three, sent) = point(&[7, 8, 9]);
     let row = first_row(&sheets(Kind::Network, std::slice::from_ref(&three)).unwrap()[0].1);
     assert_eq!((&*row["first_seed"], &*row["replicas"]), ("7", "3"));
@@ -92,7 +92,7 @@ fn the_list_has_the_links_of_each_point() {
 }
 
 #[test]
-fn a_point_that_came_to_no_end_keeps_its_number_and_has_an_error() {
+fn a_point_that_did_not_end_keeps_its_number_and_has_an_error() {
     let failed = SweepPoint {
         set: vec![("tcp.variant".to_owned(), "sack".to_owned())],
         report: Err("queue `x` overflows".to_owned()),

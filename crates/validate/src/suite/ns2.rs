@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{DROPS, GOODPUT, QUEUE, Scope, read};
 use crate::quantity::{Kind, Quantity};
-use crate::{Case, Check, ValidateError};
+use crate::{Case, Check, Scenario, ValidateError};
 
 const CASES: &str = include_str!("../../../../validation/ns2/cases.csv");
 const REFERENCE: &str = include_str!("../../../../validation/reference/ns2.csv");
@@ -16,7 +16,7 @@ const REFERENCE: &str = include_str!("../../../../validation/reference/ns2.csv")
 #[derive(Deserialize)]
 struct CaseRow {
     name: String,
-    /// Runs in the reduced form, none where few runs say nothing; in the full form there are as many as ns-2 had.
+    /// Runs in the reduced form, 0 if few runs would prove nothing; the full form has as many as ns-2.
     reduced: u32,
     scenario: String,
     set: String,
@@ -41,11 +41,11 @@ pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
 
 fn case(row: &CaseRow, figures: &[FigureRow], scope: Scope) -> Result<Case, ValidateError> {
     let sets: Vec<String> = row.set.split(';').map(str::to_owned).collect();
-    let text = scenario(&row.scenario)?;
+    let scenario = scenario(&row.scenario)?;
     let own = || figures.iter().filter(|figure| figure.name == row.name);
     let seeds = own().map(|figure| figure.seeds).max().unwrap_or(1);
     let runs = scope.pick(seeds, row.reduced);
-    let case = Case::new(row.name.clone(), (&row.scenario, text), &sets, runs)?;
+    let case = Case::new(row.name.clone(), scenario, &sets, runs)?;
     own().try_fold(case, |case, figure| Ok(case.with(check(figure)?)))
 }
 
@@ -66,9 +66,12 @@ fn check(figure: &FigureRow) -> Result<Check, ValidateError> {
 
 macro_rules! scenarios {
     ($($name:literal),*) => {
-        fn scenario(name: &str) -> Result<&'static str, ValidateError> {
+        fn scenario(name: &str) -> Result<Scenario, ValidateError> {
             match name {
-                $($name => Ok(include_str!(concat!("../../../../validation/scenarios/", $name, ".toml"))),)*
+                $($name => Ok(Scenario {
+                    file: $name,
+                    text: include_str!(concat!("../../../../validation/scenarios/", $name, ".toml")),
+                }),)*
                 _ => Err(ValidateError::Data(format!("cases.csv: there is no scenario `{name}`"))),
             }
         }

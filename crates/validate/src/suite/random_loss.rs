@@ -5,12 +5,12 @@ use serde::Deserialize;
 use super::{DROPS, GOODPUT, Scope, read, variant};
 use crate::pftk::pftk;
 use crate::quantity::{Kind, Quantity};
-use crate::{Case, Check, ValidateError};
+use crate::{Case, Check, Scenario, ValidateError};
 
-const SCENARIO: (&str, &str) = (
-    "random-loss.toml",
-    include_str!("../../../../validation/scenarios/random-loss.toml"),
-);
+const SCENARIO: Scenario = Scenario {
+    file: "random-loss.toml",
+    text: include_str!("../../../../validation/scenarios/random-loss.toml"),
+};
 const REFERENCE: &str = include_str!("../../../../validation/reference/random_loss.csv");
 /// Bits of a segment, by which goodput counts.
 const SEGMENT: f64 = 8000.0;
@@ -23,7 +23,7 @@ const LARGEST: f64 = 0.03;
 const DIGIT: f64 = 0.000_05;
 
 #[derive(Deserialize)]
-struct Row {
+struct RandomLossRecord {
     p: f64,
     variant: String,
     delack: u32,
@@ -34,12 +34,12 @@ struct Row {
 }
 
 pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
-    let rows: Vec<Row> = read("random_loss.csv", REFERENCE)?;
+    let rows: Vec<RandomLossRecord> = read("random_loss.csv", REFERENCE)?;
     let judged = rows.iter().filter(|row| row.p <= LARGEST);
     judged.map(|row| case(row, scope)).collect()
 }
 
-fn case(row: &Row, scope: Scope) -> Result<Case, ValidateError> {
+fn case(row: &RandomLossRecord, scope: Scope) -> Result<Case, ValidateError> {
     let variant = variant(&row.variant);
     // The rarer the losses, the longer until a mean is one.
     let reduced = if row.p < 0.003 { 1000 } else { 300 };

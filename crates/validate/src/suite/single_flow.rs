@@ -8,16 +8,16 @@ use serde::Deserialize;
 
 use super::{DROPS, GOODPUT, Scope, read, variant};
 use crate::quantity::{Kind, Quantity};
-use crate::{Case, Check, Tolerance, ValidateError};
+use crate::{Case, Check, Scenario, Tolerance, ValidateError};
 
-const SCENARIO: (&str, &str) = (
-    "single-flow.toml",
-    include_str!("../../../../validation/scenarios/single-flow.toml"),
-);
+const SCENARIO: Scenario = Scenario {
+    file: "single-flow.toml",
+    text: include_str!("../../../../validation/scenarios/single-flow.toml"),
+};
 const REFERENCE: &str = include_str!("../../../../validation/reference/single_flow.csv");
 
 #[derive(Deserialize)]
-struct Row {
+struct SingleFlowRecord {
     variant: String,
     delack: u32,
     qlimit: u32,
@@ -29,11 +29,11 @@ struct Row {
 }
 
 pub(super) fn cases(_scope: Scope) -> Result<Vec<Case>, ValidateError> {
-    let rows: Vec<Row> = read("single_flow.csv", REFERENCE)?;
+    let rows: Vec<SingleFlowRecord> = read("single_flow.csv", REFERENCE)?;
     rows.iter().map(case).collect()
 }
 
-fn case(row: &Row) -> Result<Case, ValidateError> {
+fn case(row: &SingleFlowRecord) -> Result<Case, ValidateError> {
     let variant = variant(&row.variant);
     let mut sets = vec![
         format!("tcp.variant={variant}"),

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::{Scope, read};
 use crate::quantity::{Kind, Quantity};
-use crate::{Case, Check, Tolerance, ValidateError};
+use crate::{Case, Check, Scenario, Tolerance, ValidateError};
 
-const SCENARIO: (&str, &str) = (
-    "spacing.toml",
-    include_str!("../../../../validation/scenarios/spacing.toml"),
-);
+const SCENARIO: Scenario = Scenario {
+    file: "spacing.toml",
+    text: include_str!("../../../../validation/scenarios/spacing.toml"),
+};
 const REFERENCE: &str = include_str!("../../../../validation/reference/spacing.csv");
 /// Bits in a nanosecond on the senders' links.
 const RATE: f64 = 0.1;
@@ -22,7 +22,7 @@ const DRAWN_CLOCKS: u32 = 20;
 const BOUND: Tolerance = Tolerance::share(0.01);
 
 #[derive(Deserialize)]
-struct Row {
+struct SpacingRecord {
     k: u32,
     #[serde(rename = "pkt_B")]
     packet: u32,
@@ -40,7 +40,7 @@ struct Row {
 }
 
 pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
-    let rows: Vec<Row> = read("spacing.csv", REFERENCE)?;
+    let rows: Vec<SpacingRecord> = read("spacing.csv", REFERENCE)?;
     let step = scope.pick(1, 9);
     rows.iter()
         .step_by(step)
@@ -49,11 +49,11 @@ pub(super) fn cases(scope: Scope) -> Result<Vec<Case>, ValidateError> {
 }
 
 /// Nanoseconds from the start of a packet to the start of the next.
-fn interval(row: &Row) -> f64 {
+fn interval(row: &SpacingRecord) -> f64 {
     f64::from(row.spacing_us) * 1e3 + f64::from(row.packet) * 8.0 / RATE
 }
 
-fn case(row: &Row, scope: Scope) -> Result<Case, ValidateError> {
+fn case(row: &SpacingRecord, scope: Scope) -> Result<Case, ValidateError> {
     let mut sets = vec![
         format!("topology.senders={}", row.k),
         format!("flow.udp.count={}", row.k),
@@ -92,7 +92,7 @@ fn case(row: &Row, scope: Scope) -> Result<Case, ValidateError> {
         .with(loss))
 }
 
-fn runs(row: &Row, scope: Scope) -> u32 {
+fn runs(row: &SpacingRecord, scope: Scope) -> u32 {
     match (row.mode.as_str(), row.n_seeds) {
         (_, 1) => 1,
         ("drift", _) => scope.pick(DRAWN_CLOCKS, 4),
@@ -117,7 +117,7 @@ fn starts(mode: &str) -> &'static [&'static str] {
 
 /// The share of the reference, but no less than what the reference itself does not know: how far its seeds lie apart,
 /// and the packets on their way when the measurement begins and ends.
-fn loss_bound(row: &Row) -> Tolerance {
+fn loss_bound(row: &SpacingRecord) -> Tolerance {
     let packets = row.sent * 1e6 * 39.0 / (f64::from(row.packet) * 8.0);
     let seeds = (row.loss_pct_max_seed - row.loss_pct_min_seed) / 2.0;
     BOUND.at_least(seeds.max(100.0 / packets).max(EDGES))

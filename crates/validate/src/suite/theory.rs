@@ -1,17 +1,17 @@
-//! What queueing theory says: waiting times of the M/D/1 queue, availability of a two-state link.
+//! Results of queueing theory: waiting times of the M/D/1 queue, availability of a two-state link.
 
 use super::Scope;
 use crate::quantity::{Kind, Quantity};
-use crate::{Case, Check, Tolerance, ValidateError};
+use crate::{Case, Check, Scenario, Tolerance, ValidateError};
 
-const WAITING: (&str, &str) = (
-    "waiting.toml",
-    include_str!("../../../../validation/scenarios/waiting.toml"),
-);
-const AVAILABILITY: (&str, &str) = (
-    "availability.toml",
-    include_str!("../../../../validation/scenarios/availability.toml"),
-);
+const WAITING: Scenario = Scenario {
+    file: "waiting.toml",
+    text: include_str!("../../../../validation/scenarios/waiting.toml"),
+};
+const AVAILABILITY: Scenario = Scenario {
+    file: "availability.toml",
+    text: include_str!("../../../../validation/scenarios/availability.toml"),
+};
 /// The time that the line of `waiting.toml` takes for a packet, in ms: 1000 B at 10 Mbit/s.
 const SERVICE: f64 = 0.8;
 /// Load in hundredths, and the bound on the waiting time.

@@ -55,7 +55,7 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// How many lines there are of each event.
+/// The number of lines of each event.
 fn counts(lines: &[Value]) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for event in lines.iter().filter_map(|line| line["event"].as_str()) {
@@ -73,7 +73,7 @@ fn the_stream_begins_with_its_version_and_is_the_same_for_a_seed() {
 }
 
 #[test]
-fn what_is_said_adds_up_to_the_report() {
+fn events_add_up_to_the_report() {
     let (text, outcome) = stream(true);
     let lines = lines(&text);
     let counts = counts(&lines);
@@ -129,7 +129,7 @@ fn every_recovery_is_entered_before_it_is_left_and_in_the_order_of_time() {
 }
 
 #[test]
-fn sessions_say_their_windows_from_the_first_connection_to_the_last() {
+fn sessions_emit_their_windows_from_the_first_connection_to_the_last() {
     let lines = lines(&stream(false).0);
     let initial =
         |line: &&Value| line["event"] == "window" && line["flow"] == "files" && line["cwnd"] == 2.0;
@@ -137,7 +137,7 @@ fn sessions_say_their_windows_from_the_first_connection_to_the_last() {
 }
 
 #[test]
-fn packets_are_left_out_unless_they_are_wanted() {
+fn packets_are_omitted_by_default() {
     let (without, with) = (stream(false).0, stream(true).0);
     let is_packet = |line: &&str| line.contains("\"event\":\"arrived\"");
     assert_eq!(without.lines().filter(is_packet).count(), 0);
@@ -146,7 +146,7 @@ fn packets_are_left_out_unless_they_are_wanted() {
 }
 
 #[test]
-fn datagrams_are_numbered_and_packets_say_when_they_were_sent() {
+fn datagrams_are_numbered_and_packets_have_send_times() {
     let lines = lines(&stream(true).0);
     let mut last = 0;
     let of_voice = |line: &&Value| line["flow"] == "voice" && line["event"] == "arrived";

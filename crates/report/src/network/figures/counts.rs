@@ -1,19 +1,19 @@
-//! What is counted in one run.
+//! Counts of one run.
 
 use polypath_link::{Counters, DropReason};
 use polypath_sim::{FlowCounters, FlowOutcome, LinkOutcome};
 
 use crate::statistics::Estimate;
 
-/// What one flow, or several together, did in a run: means over the replicas; exact, and without an interval, of a
-/// single run.
+/// Counts of one flow, or of several together, in a run: means over the replicas; exact and without
+/// an interval for a single run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowCounts {
-    /// Bytes handed to the receiving application.
+    /// Bytes delivered to the receiving application.
     pub goodput: Option<Estimate>,
     /// Data segments or datagrams sent, retransmissions included.
     pub sent: Option<Estimate>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: Option<Estimate>,
     /// Expiries of the retransmission timer.
     pub timeouts: Option<Estimate>,
@@ -21,7 +21,7 @@ pub struct FlowCounts {
     pub arrived: Option<Estimate>,
 }
 
-/// What came to one direction of a link in a run; likewise.
+/// Packet counts of one direction of a link in a run; likewise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkCounts {
     /// Packets that arrived at the queue.
@@ -61,7 +61,7 @@ impl LinkCounts {
     }
 }
 
-/// What flows did together from the first span to the last.
+/// The counters of flows together, from the first span to the last.
 pub(super) fn whole(flows: &[FlowOutcome]) -> FlowCounters {
     flows.iter().flat_map(|flow| &flow.spans).copied().sum()
 }

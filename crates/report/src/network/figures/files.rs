@@ -1,4 +1,4 @@
-//! How long files take.
+//! Completion times of files.
 
 use polypath_core::time::Duration;
 use polypath_sim::FlowOutcome;
@@ -6,23 +6,24 @@ use polypath_sim::FlowOutcome;
 use super::series::Series;
 use crate::statistics::{Estimate, lag_one_of_ratio, quantile};
 
-/// The files of equal flows that were finished after the warm-up, each from its start, with its SYN or first segment,
-/// to the ACK of its last.
+/// The files of equal flows that were finished after the warm-up, each from its start, with its SYN
+/// or first segment, to the ACK of its last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileFigures {
-    /// How many, over all replicas.
+    /// Their number, over all replicas.
     pub finished: u64,
-    /// How many the ends of all replicas found under way. Their times, of which nobody knows how long they would have
-    /// become, are in none of the figures.
+    /// The number of unfinished files at the end of all replicas. Their completion times are
+    /// unknown and in none of the figures.
     pub under_way: u64,
-    /// How many there were in one run.
+    /// Their number in one run.
     pub per_run: FileCounts,
-    /// The mean of the times that the finished ones took, in seconds.
+    /// The mean completion time of the finished files, in seconds.
     pub mean: Option<Estimate>,
-    /// The correlation of that with the next span of a single run; near 0 where the spans are as good as independent.
+    /// Its lag-1 correlation over the spans of a single run; near 0 if the spans are practically
+    /// independent.
     pub lag_one: Option<f64>,
-    /// The median of those times in seconds, interpolated between the nearest two: the mean of that of each replica; a
-    /// single run has no interval.
+    /// The median of those times in seconds, interpolated between the nearest two: the mean of that
+    /// of each replica; a single run has no interval.
     pub median: Option<Estimate>,
     /// Their 95th percentile, likewise.
     pub p95: Option<Estimate>,
@@ -31,9 +32,9 @@ pub struct FileFigures {
 /// The files of one run: means over the replicas; exact, and without an interval, of a single run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileCounts {
-    /// Those that were finished after the warm-up.
+    /// Files finished after the warm-up.
     pub finished: Option<Estimate>,
-    /// Those that its end found under way.
+    /// Files unfinished at its end.
     pub under_way: Option<Estimate>,
 }
 
@@ -64,14 +65,14 @@ impl FileFigures {
     }
 }
 
-/// How long the files took, in seconds, that the flows of a run finished.
+/// The completion times, in seconds, of the files that the flows of a run finished.
 fn times(run: &[FlowOutcome]) -> Vec<f64> {
     let spans = run.iter().flat_map(|flow| &flow.files);
     let finished = spans.flat_map(|files| &files.finished);
     finished.copied().map(Duration::as_secs_f64).collect()
 }
 
-/// How many files are under way at the end of a run.
+/// The number of unfinished files at the end of a run.
 fn under_way(run: &[FlowOutcome]) -> usize {
     let last = run.iter().filter_map(|flow| flow.files.last());
     last.filter(|files| files.under_way).count()
@@ -82,7 +83,8 @@ fn per_run(counts: &[usize]) -> Option<Estimate> {
     Estimate::of(&counts)
 }
 
-/// Of each sample the times of all members together, and how many there are: every file weighs the same.
+/// For each sample the sum of the times of all members, and their number: every file has the same
+/// weight.
 fn sums(members: &[Series<'_>]) -> Vec<(f64, f64)> {
     let samples = members.first().map_or(0, |series| series.samples.len());
     let sum = |number: usize| {

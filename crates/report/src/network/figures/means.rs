@@ -1,14 +1,14 @@
-//! The means of what flows do.
+//! Means of flows.
 
 use polypath_sim::{Delays, FlowCounters};
 
 use super::series::{Sample, Series};
 use crate::statistics::Estimate;
 
-/// The means of what one flow, or several together, did.
+/// The means of one flow, or of several together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowMeans {
-    /// What the receiving applications get, in bits per second.
+    /// The goodput of the receiving applications, in bits per second.
     pub goodput: Option<Estimate>,
     /// The mean one-way delay of the packets in seconds.
     pub delay: Option<Estimate>,
@@ -18,7 +18,7 @@ pub struct FlowMeans {
     pub receiver_rtt: Option<Estimate>,
 }
 
-/// The values behind the means: one of each sample that has it.
+/// The values behind the means: one for each sample that has it.
 #[derive(Default)]
 pub(super) struct Sampled {
     /// In bits per second.
@@ -29,8 +29,8 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// Those of flows together: the sum of their goodputs, every packet with the same weight, and the means over those
-    /// flows that have a window and an estimate.
+    /// The means of several flows: the sum of their goodputs, every packet with the same weight,
+    /// and the means over those flows that have a window and an estimate.
     pub(super) fn together(members: &[Series<'_>]) -> Self {
         let mut all = Self::default();
         let first = members.first();
@@ -61,8 +61,8 @@ impl Sampled {
     }
 }
 
-/// The sum of the one-way delays in seconds, and how many there are: every packet weighs the same, however many come
-/// in a sample.
+/// The sum of the one-way delays in seconds, and their number: every packet has the same weight,
+/// however many arrive in a sample.
 fn delay_sum(counters: &FlowCounters) -> (f64, f64) {
     let Delays { count, sum } = counters.delays;
     (sum as f64 / 1e9, count as f64)

@@ -5,8 +5,8 @@ use polypath_sim::{DelayPercentiles, NetworkOutcome};
 
 use crate::statistics::Estimate;
 
-/// Percentiles of the one-way delays of a group's packets in seconds: means of those of each replica; a single run has
-/// no interval.
+/// Percentiles of the one-way delays of a group's packets in seconds: means of those of each
+/// replica; a single run has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PercentileFigures {
     /// The median.
@@ -18,7 +18,7 @@ pub struct PercentileFigures {
 }
 
 impl PercentileFigures {
-    /// Those of the group of this number; nothing if they were not measured.
+    /// The percentiles of the group with this number; `None` if they were not measured.
     pub(super) fn of(replicas: &[&NetworkOutcome], group: usize) -> Option<Self> {
         let measured = replicas
             .iter()

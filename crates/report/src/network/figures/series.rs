@@ -14,7 +14,7 @@ pub(super) struct Series<'a> {
     pub(super) samples: Vec<Sample>,
 }
 
-/// What a flow did in a span or a run.
+/// The counters of a flow in a span or a run.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
     pub(super) counters: FlowCounters,
@@ -22,7 +22,7 @@ pub(super) struct Sample {
     pub(super) window: Option<f64>,
     /// The mean of the receiver's estimate of the round-trip time, in seconds.
     pub(super) receiver_rtt: Option<f64>,
-    /// The times in seconds that its files took, together, and how many were finished.
+    /// The sum of the completion times of its files in seconds, and the number finished.
     pub(super) files: (f64, f64),
 }
 

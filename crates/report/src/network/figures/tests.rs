@@ -32,8 +32,9 @@ to = "b"
 traffic = { kind = "ftp" }
 "#;
 
-/// What a flow did in a span: bytes of goodput, packets that arrived, and the milliseconds that each took, as did each of
-/// two files; a third one is under way at the end where the goodput is odd.
+/// A flow's counters in a span: bytes of goodput, packets that arrived, and the milliseconds that
+/// each took, as did each of two files; a third one is under way at the end where the goodput is
+/// odd.
 type Did = (u64, u64, u64);
 
 fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
@@ -69,7 +70,8 @@ fn flow(name: &str, spans: &[Did]) -> FlowOutcome {
     }
 }
 
-/// A run of two spans of 2 s; of the link, bytes transmitted, packets that came and packets that were dropped.
+/// A run of two spans of 2 s; of the link, bytes transmitted, packets that came and packets that
+/// were dropped.
 fn run(flows: [&[Did]; 2], link: &[(u64, u64, u64)]) -> NetworkOutcome {
     let counters = |&(bytes_transmitted, packets_in, queue_full): &(u64, u64, u64)| {
         let mut counters = Counters {
@@ -196,7 +198,7 @@ fn every_packet_weighs_the_same_in_the_mean_delay() {
 }
 
 #[test]
-fn one_starved_flow_a_replica_is_not_fair_because_another_starves_next() {
+fn one_starved_flow_per_replica_is_unfair_even_if_they_take_turns() {
     let first: [&[Did]; 2] = [&[(900, 9, 10), (100, 1, 10)], &[(0, 0, 0), (0, 0, 0)]];
     let second: [&[Did]; 2] = [&[(0, 0, 0), (0, 0, 0)], &[(100, 1, 10), (900, 9, 10)]];
     let third: [&[Did]; 2] = [&[(500, 5, 10), (0, 0, 0)], &[(0, 0, 0), (500, 5, 10)]];

@@ -1,4 +1,4 @@
-//! How long files take.
+//! Completion times of files.
 
 use super::super::figures::GroupFigures;
 use super::{FLOW_NAME, counted, has_replicas, in_tables, scaled};
@@ -12,10 +12,10 @@ const COLUMNS: [&str; 6] = [
     "median\ns",
     "95 % within\ns",
 ];
-/// Where the further table begins if all have intervals.
+/// The first column of the further table if all have intervals.
 const TABLES_OF_REPLICAS: &[usize] = &[3];
 
-/// How long the files take of the flows that have some; nothing if none has.
+/// The completion times of flows that send files; `None` if none does.
 pub(super) fn render(groups: &[GroupFigures]) -> Option<String> {
     let row = |group: &GroupFigures| {
         let files = group.files.as_ref()?;

@@ -1,4 +1,4 @@
-//! What became of the packets that did not pass unharmed, and queues that are made for other packets.
+//! Marked and dropped packets, and queues whose parameters do not fit the packets.
 
 use polypath_core::units::Bytes;
 use polypath_link::DropReason;
@@ -11,10 +11,11 @@ use crate::statistics::Estimate;
 use crate::table::{align, shortened, table};
 
 const COLUMNS: [&str; 4] = ["link", "fate", "packets", "% of those\nthat came"];
-/// A mean packet that differs by more than this factor from the one that a queue is made for.
+/// The factor between a mean packet and the one that a queue is configured for, above which a
+/// warning follows.
 const FAR: f64 = 2.0;
 
-/// A row for the marks of each link, and for each reason for which it dropped packets; nothing if there is none.
+/// A row for the marks of each link, and for each drop reason; `None` if there are none.
 pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
     let mut rows = table(&COLUMNS.map(str::to_owned));
     for link in links {
@@ -34,7 +35,7 @@ pub(super) fn render(links: &[&LinkFigures]) -> Option<String> {
 fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
     let mean = |count: Option<Estimate>| count.map_or(0.0, |count| count.mean);
     let came = mean(link.per_run.packets_in);
-    // Packets that came in the warm-up may be dropped later, when none come.
+    // Packets that arrived in the warm-up can be dropped later, when none arrive.
     let share = (came > 0.0).then(|| format!("{:.3}", 100.0 * mean(count) / came));
     vec![
         shortened(&link.name, LINK_NAME),
@@ -44,11 +45,12 @@ fn row(link: &LinkFigures, fate: &str, count: Option<Estimate>) -> Vec<String> {
     ]
 }
 
-/// That RED, where it acts, sees packets of another size than its thresholds and its weight are made for.
+/// A warning that an active RED queue sees packets of another size than its thresholds and weight
+/// assume.
 pub(super) fn warnings(record: NetworkRecord<'_>, links: &[LinkFigures]) -> Vec<String> {
     let graph = record.network.graph();
     let pairs = graph.links.iter().zip(links);
-    let told = pairs.filter_map(|(link, figures)| {
+    let warnings = pairs.filter_map(|(link, figures)| {
         let Queue::Active(ActiveQueue::Red { mean_packet, .. }) = link.link.queue else {
             return None;
         };
@@ -59,7 +61,7 @@ pub(super) fn warnings(record: NetworkRecord<'_>, links: &[LinkFigures]) -> Vec<
         let is_far = acts && !(1.0 / FAR..=FAR).contains(&ratio);
         is_far.then(|| warning(&figures.name, mean, mean_packet))
     });
-    told.collect()
+    warnings.collect()
 }
 
 fn warning(link: &str, mean: f64, mean_packet: Bytes) -> String {

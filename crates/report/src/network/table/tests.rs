@@ -65,8 +65,8 @@ fn it_fits_into_80_columns() {
 }
 
 #[test]
-fn spans_that_hang_together_are_pointed_out_in_a_single_run() {
-    let told = "the goodput of calls\nis correlated from span to span";
+fn correlated_spans_of_a_single_run_are_reported() {
+    let warning = "the goodput of calls\nis correlated from span to span";
     let calls = r#"[[flow]]
 name = "calls"
 from = "b"
@@ -75,28 +75,28 @@ start = "500 ms"
 traffic = { kind = "cbr", packet = "200 B", interval = "1 ms" }
 "#;
     let late = format!("{FAST}{calls}");
-    assert!(rendered(&late, &[1]).contains(told));
-    assert!(!rendered(&late, &[1, 2]).contains(told));
+    assert!(rendered(&late, &[1]).contains(warning));
+    assert!(!rendered(&late, &[1, 2]).contains(warning));
     let always = late.replace("start = \"500 ms\"", "start = \"0 s\"");
-    assert!(!rendered(&always, &[1]).contains(told));
+    assert!(!rendered(&always, &[1]).contains(warning));
 }
 
 /// In the second half each segment waits for the ACK of the one before.
 #[test]
-fn completion_times_that_hang_together_are_pointed_out_in_a_single_run() {
+fn correlated_completion_times_of_a_single_run_are_reported() {
     let traffic = "{ kind = \"sessions\", idle = \"10 ms\", file = { mu = 9.0, sigma = 0.1 } }";
     let steady = FAST.replace("{ kind = \"ftp\" }", traffic);
     let steady = steady.replace("\"1 s\"", "\"5 s\"");
-    let told = "the completion time of bulk-transfers\nis correlated from span to span";
-    assert!(!rendered(&steady, &[1]).contains(told));
+    let warning = "the completion time of bulk-transfers\nis correlated from span to span";
+    assert!(!rendered(&steady, &[1]).contains(warning));
     let slower = format!("{steady}receiver_window = [{{ at = \"2500 ms\", window = 1 }}]\n");
     let text = rendered(&slower, &[1]);
-    assert!(text.contains(told), "{text}");
-    assert!(!rendered(&slower, &[1, 2]).contains(told));
+    assert!(text.contains(warning), "{text}");
+    assert!(!rendered(&slower, &[1, 2]).contains(warning));
 }
 
 #[test]
-fn replicas_show_what_one_of_them_counts() {
+fn replicas_show_the_counts_of_one_run() {
     let again = |text: &str| -> f64 {
         let mut rows = text
             .lines()
@@ -139,7 +139,7 @@ fn long_names_keep_both_ends() {
 }
 
 #[test]
-fn marks_and_reasons_stand_below_the_links_where_there_are_any() {
+fn marks_and_drop_reasons_follow_the_links() {
     let quiet = FAST.replace("loss = 0.001", "");
     let quiet = rendered(
         &quiet.replace("receiver_window = 1000", "receiver_window = 10"),
@@ -176,7 +176,7 @@ fn marks_and_reasons_stand_below_the_links_where_there_are_any() {
 
 /// The flow is over before the warm-up, and the link then drops of what waits.
 #[test]
-fn what_was_dropped_of_packets_from_the_warm_up_is_no_share_of_those_that_came() {
+fn drops_of_packets_from_the_warm_up_are_no_share_of_later_arrivals() {
     let text = FAST
         .replace("1 Gbit/s", "1 Mbit/s")
         .replace("count = 20", "stop = \"90 ms\"")
@@ -198,7 +198,7 @@ fn what_was_dropped_of_packets_from_the_warm_up_is_no_share_of_those_that_came()
 }
 
 #[test]
-fn a_queue_that_is_made_for_other_packets_is_pointed_out() {
+fn a_queue_that_is_configured_for_other_packets_is_reported() {
     let red = |mean: &str| {
         let queue = format!(
             "{{ kind = \"red\", limit = \"1000 packets\", min_th = 5, max_th = 15, mean_packet = \"{mean}\" }}"
@@ -206,8 +206,8 @@ fn a_queue_that_is_made_for_other_packets_is_pointed_out() {
         let text = FAST.replace("\"1000 packets\"", &queue);
         rendered(&text.replace("1 Gbit/s", "20 Mbit/s"), &[1])
     };
-    let told = "its packets have 1000 B on average, and `mean_packet` of its queue is 400 B";
-    assert!(red("400 B").contains(told), "{}", red("400 B"));
+    let warning = "its packets have 1000 B on average, and `mean_packet` of its queue is 400 B";
+    assert!(red("400 B").contains(warning), "{}", red("400 B"));
     assert!(
         !red("500 B").contains("on average"),
         "twice is ns-2's own default"

@@ -1,4 +1,4 @@
-//! Where the entries of a legend lie, and where no curve runs through it.
+//! The layout of a legend, and a position that no curve crosses.
 
 use super::{DIAMOND, Entry, MARK, ROW};
 use crate::plot::geometry::{P, Rect};
@@ -10,10 +10,10 @@ const PAD: i32 = 5;
 /// About the width of a letter, in pixels.
 const LETTER: f64 = 7.0;
 
-/// Where a legend may lie in each direction, from 0 to this number; the corners are tried first.
+/// The number of legend positions tried in each direction; the corners are tried first.
 const STEPS: i32 = 6;
 
-/// Where the entries lie, each with the place of its sign.
+/// The positions of the entries' symbols.
 pub(in crate::plot) struct Layout {
     pub(in crate::plot) places: Vec<(i32, i32)>,
     /// Width and height in pixels.
@@ -55,7 +55,7 @@ fn width(entry: &Entry) -> i32 {
     MARK + (entry.name.chars().count() as f64 * LETTER).ceil() as i32
 }
 
-/// The upper left corner of a place of this size where nothing is drawn, in a plotting area of `room` pixels.
+/// The upper left corner of an empty rectangle of this size in a plotting area of `room` pixels.
 pub(in crate::plot) fn free_place(
     shapes: &[Shape],
     stated: &[P],
@@ -77,7 +77,7 @@ pub(in crate::plot) fn free_place(
     places.find(|at| is_free(shapes, stated, &around(*at, size, room)))
 }
 
-/// A place with what a stated point takes around it, in shares of the axes.
+/// A rectangle enlarged by the size of a reference point, in relative coordinates.
 fn around(at: (i32, i32), size: (i32, i32), room: (i32, i32)) -> Rect {
     let share = |pixel: i32, of: i32| f64::from(pixel) / f64::from(of);
     Rect {

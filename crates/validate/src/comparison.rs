@@ -1,35 +1,35 @@
-//! A verdict.
+//! The comparison of a quantity with its reference.
 
 use polypath_report::statistics::Estimate;
 use serde::Serialize;
 
 use crate::case::{Case, Check};
 
-/// A quantity beside its reference.
+/// The mean of a quantity, its reference, and whether it is within the bound.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct Comparison {
     /// The name of the case and of the check.
     pub name: String,
     /// The unit of all figures; 1 for shares.
     pub unit: &'static str,
     /// The mean over the runs.
     pub ours: f64,
-    /// Half of its 95 % interval (Student's t); none of a single run.
+    /// Half of its 95 % interval (Student's t); `None` for a single run.
     pub ci95: Option<f64>,
-    /// What it is held against.
+    /// The reference.
     pub reference: f64,
-    /// The greatest distance from the reference that is allowed.
+    /// The largest allowed deviation from the reference.
     pub bound: f64,
-    /// Whether it is that near.
+    /// Whether the deviation is within the bound.
     pub holds: bool,
-    /// How many runs.
+    /// The number of runs.
     pub runs: usize,
     /// The seeds of the runs.
     pub seeds: Vec<u64>,
 }
 
-impl Row {
-    /// The verdict over what the runs of a case gave; none of no runs.
+impl Comparison {
+    /// The comparison for the values of a case's runs; `None` without runs.
     pub(crate) fn of(case: &Case, check: &Check, values: &[f64]) -> Option<Self> {
         let ours = Estimate::of(values)?;
         let bound = check.tolerance.of(check.reference);
@@ -40,7 +40,7 @@ impl Row {
             ci95: ours.ci95,
             reference: check.reference,
             bound,
-            // What is no number is not near anything.
+            // Not a number is never within the bound.
             holds: (ours.mean - check.reference).abs() <= bound,
             runs: ours.n,
             seeds: case.seeds.clone(),
@@ -57,7 +57,7 @@ mod tests {
     fn holds(values: &[f64], reference: f64, bound: Tolerance) -> bool {
         let case = &cases(Scope::Reduced).unwrap()[0];
         let check = Check::new("test", Quantity::new(Kind::Drops, ""), reference, bound);
-        Row::of(case, &check, values).unwrap().holds
+        Comparison::of(case, &check, values).unwrap().holds
     }
 
     #[test]
