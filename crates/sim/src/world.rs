@@ -184,11 +184,11 @@ impl<X: Payload> World<X> {
                 }
             }
             Event::Link(link) => fabric.wake_link(at, link),
-            Event::Source(source) => agents.wake_source::<WATCHED>(at, source, fabric),
-            Event::Sink(sink) => agents.wake_sink(at, sink, fabric),
-            Event::Datagrams(source) => agents.wake_datagrams(at, source, fabric),
+            Event::Source(source) => agents.tcp.wake_source::<WATCHED>(at, source, fabric),
+            Event::Sink(sink) => agents.tcp.wake_sink(at, sink, fabric),
+            Event::Datagrams(source) => agents.datagrams.wake(at, source, fabric),
             Event::Agent(end, number) => agents.wake_agent::<WATCHED>(at, end, number, fabric),
-            Event::ReceiverWindow(change) => agents.change_window::<WATCHED>(change),
+            Event::ReceiverWindow(change) => agents.tcp.change_window::<WATCHED>(change),
         }
     }
 
@@ -200,21 +200,24 @@ impl<X: Payload> World<X> {
         number: u32,
         out: &mut impl FnMut(WorldOutput<X>),
     ) {
-        let packet = self.fabric.take(number);
+        let (agents, fabric) = (&mut self.agents, &mut self.fabric);
+        let packet = fabric.take(number);
         match (end, packet.kind) {
             (Terminal::Source(source), PacketKind::Segment(ack)) => {
-                self.agents
-                    .take_ack::<WATCHED>(at, source, ack, &mut self.fabric);
+                agents.tcp.receive_ack::<WATCHED>(at, source, ack, fabric);
             }
             (Terminal::Sink(sink), PacketKind::Segment(data)) => {
-                let sent = packet.sent;
-                self.agents
-                    .take_data::<WATCHED>(at, sink, (data, sent), &mut self.fabric);
+                let delays = &mut agents.delays;
+                agents
+                    .tcp
+                    .receive_data::<WATCHED>(at, sink, data, packet.sent, fabric, delays);
             }
-            (Terminal::DatagramSink(sink), _) => self.agents.take_datagram(at, sink, &packet),
+            (Terminal::DatagramSink(sink), _) => {
+                let delays = &mut agents.delays;
+                agents.datagrams.receive(at, sink, &packet, delays);
+            }
             (Terminal::Agent(end, number), _) => {
-                self.agents
-                    .receive::<WATCHED>(at, end, number, &packet, &mut self.fabric);
+                agents.receive::<WATCHED>(at, end, number, &packet, fabric);
             }
             (Terminal::Port(port), PacketKind::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;

@@ -10,11 +10,11 @@ use super::host::FlowHost;
 use super::striped::StreamState;
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::flow::{Delays, FlowCounters};
+use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
 use crate::percentiles::DelayHistograms;
 use crate::route::{Cursor, FlowEnd};
-use crate::tcp::{Segment, SenderStats, TcpEvent};
+use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
 
 /// Both ends of a flow.
@@ -153,29 +153,6 @@ impl Context<'_> {
                 connection,
                 event,
             });
-        }
-    }
-}
-
-/// Totals of datagrams.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DatagramCounters {
-    /// Datagrams sent.
-    pub(super) sent: u64,
-    /// Bytes received.
-    pub(super) bytes: u64,
-    pub(super) delays: Delays,
-}
-
-impl DatagramCounters {
-    pub(super) fn totals(&self) -> FlowCounters {
-        FlowCounters {
-            sender: SenderStats {
-                sent: self.sent,
-                ..SenderStats::default()
-            },
-            goodput: self.bytes,
-            delays: self.delays,
         }
     }
 }

@@ -5,7 +5,9 @@ use polypath_core::time::Time;
 
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::packet::{Packet, PacketKind};
 use crate::route::Cursor;
+use crate::tcp::Segment;
 use crate::timer::Timer;
 
 /// A machine, the route of what it sends, and its calendar entry.
@@ -46,4 +48,16 @@ impl<M: Machine> FlowHost<M> {
     pub(super) fn expires(&mut self, at: Time) -> bool {
         self.timer.expires(at)
     }
+}
+
+/// Sends a TCP segment.
+#[inline]
+pub(super) fn send_segment(at: Time, route: Cursor, segment: Segment, fabric: &mut Fabric) {
+    let packet = Packet {
+        cursor: route,
+        size: segment.size,
+        sent: at,
+        kind: PacketKind::Segment(segment),
+    };
+    fabric.send(at, packet);
 }

@@ -10,7 +10,8 @@ use polypath_core::policy::Feedback;
 use polypath_core::time::Time;
 use polypath_scenario::network::Multihomed as MultihomedConfig;
 
-use super::agent::{Agent, Context, DatagramCounters};
+use super::agent::{Agent, Context};
+use super::counters::DatagramCounters;
 use super::event::{AgentEvent, PathChange};
 use super::setup::{FlowSetup, RoutePair, wire_size};
 use crate::flow::FlowCounters;

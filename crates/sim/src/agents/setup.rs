@@ -34,11 +34,11 @@ pub(crate) struct FlowSetup<'a> {
 
 /// The routes of one way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RoutePair {
+pub(crate) struct RoutePair {
     /// From the sender to the receiver.
-    pub(super) there: Cursor,
+    pub(crate) there: Cursor,
     /// From the receiver to the sender.
-    pub(super) back: Cursor,
+    pub(crate) back: Cursor,
 }
 
 impl FlowSetup<'_> {

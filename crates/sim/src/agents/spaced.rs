@@ -9,7 +9,8 @@ use polypath_core::spacing::{
 use polypath_core::time::Time;
 use polypath_scenario::network::Spaced as SpacedConfig;
 
-use super::agent::{Agent, Context, DatagramCounters};
+use super::agent::{Agent, Context};
+use super::counters::DatagramCounters;
 use super::event::{AgentEvent, SpacingEvent};
 use super::host::FlowHost;
 use super::setup::{FlowSetup, wire_size};

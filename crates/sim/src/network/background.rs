@@ -3,6 +3,7 @@
 use polypath_scenario::{Path, Profile, Scenario};
 
 use super::destinations::{HostId, flows};
+use super::graph::RouteLinks;
 use super::{BuildError, Chain, Network, convert};
 use crate::agents::datagrams::{DatagramSource, OnOff, Pattern};
 use crate::agents::tcp::{Sessions, TcpSource};
@@ -35,10 +36,14 @@ impl Network {
             let to_client = flow.from.node < flow.to.node;
             let profile = if to_client { profile } else { back };
             let there = chain.route(&host_links, flow.from, flow.to);
-            let reply = chain.route(&host_links, flow.to, flow.from);
             let name = host_name(path, flow.from);
-            self.add_tcp(scenario, profile, &name, (&there, &reply));
-            self.add_udp(profile, &name, &there);
+            let back = chain.route(&host_links, flow.to, flow.from);
+            let links = RouteLinks {
+                there: there.clone(),
+                back,
+            };
+            self.add_tcp(scenario, profile, &name, links);
+            self.add_udp(profile, &name, there);
         }
         Ok(())
     }
@@ -68,23 +73,17 @@ impl Network {
         Ok(HostLinks { hosts, links })
     }
 
-    fn add_tcp(
-        &mut self,
-        scenario: &Scenario,
-        profile: &Profile,
-        name: &str,
-        routes: (&[u32], &[u32]),
-    ) {
+    fn add_tcp(&mut self, scenario: &Scenario, profile: &Profile, name: &str, links: RouteLinks) {
         let Some(source) = &profile.tcp else { return };
         let tcp = TcpConfig::from(&scenario.tcp);
         let config = convert::sessions(source, &scenario.tcp);
         let name = format!("{name}/tcp");
         let sessions = Sessions::new(config, self.seed.stream(&name), Time::ZERO);
         let source = TcpSource::Sessions(Box::new(sessions));
-        self.add_tcp_flow(name, source, tcp, routes);
+        self.add_tcp_flow(name, source, tcp, links);
     }
 
-    fn add_udp(&mut self, profile: &Profile, name: &str, there: &[u32]) {
+    fn add_udp(&mut self, profile: &Profile, name: &str, there: Vec<u32>) {
         let Some(source) = &profile.udp else { return };
         let name = format!("{name}/udp");
         let bursts = OnOff::new(convert::datagrams(source), self.seed.stream(&name));

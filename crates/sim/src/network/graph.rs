@@ -3,22 +3,19 @@
 use polypath_core::frame::Payload;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network as scenario;
-use polypath_scenario::network::activity::{WindowChange, receiver_window_at};
-use polypath_scenario::network::{Flow, Graph, RoundTrip, RouteError, Router, Stop, Traffic};
+use polypath_scenario::network::activity::WindowChange;
+use polypath_scenario::network::{Flow, Graph, RoundTrip, RouteError, Router, Stop};
 
 use super::{BuildError, Network, convert};
-use crate::agents;
-use crate::agents::datagrams::{
-    Cbr, CbrConfig, DatagramSource, OnOff, OnOffConfig, Pattern, Playback, Poisson, Sojourn,
-};
-use crate::agents::setup::{FlowSetup, Span};
-use crate::agents::tcp::{Bulk, SessionConfig, Sessions, TcpSource};
+use crate::agents::datagrams::DatagramSource;
+use crate::agents::setup::{FlowSetup, RoutePair, Span, link_numbers};
+use crate::agents::tcp::TcpSource;
+use crate::agents::{self, BuiltFlow};
 use crate::flow::FlowKind;
 use crate::route::Terminal;
-use crate::tcp::{Overhead, Sender, TcpConfig};
+use crate::tcp::TcpConfig;
 use crate::world::{FlowName, LinkName, World};
 
 /// What enters a network that has no ports: nothing.
@@ -63,6 +60,23 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
         built.agents.measure_delays(kinds.zip(groups), count);
     }
     Ok(built.finish())
+}
+
+/// The links that a flow crosses.
+pub(super) struct RouteLinks {
+    /// From the sender to the receiver.
+    pub(super) there: Vec<u32>,
+    /// From the receiver to the sender.
+    pub(super) back: Vec<u32>,
+}
+
+impl RouteLinks {
+    fn of(way: &RoundTrip) -> Self {
+        Self {
+            there: link_numbers(&way.there),
+            back: link_numbers(&way.back),
+        }
+    }
 }
 
 /// The links of each way of the flow of this number.
@@ -139,25 +153,20 @@ impl Network {
             number: self.agents.next_agent(),
             routes: &mut self.fabric.routes,
         };
-        if let Some(agent) = agents::build(&mut setup) {
-            let kind = FlowKind::Agent(setup.number);
-            self.agents.add_agent(agent, &mut self.fabric);
-            self.flow_names.push(FlowName { name, kind });
-            return Ok(());
-        }
-        let [way] = &ways[..] else {
-            unreachable!("only agents have several ways");
-        };
-        if flow.traffic.is_tcp() {
-            let tcp = TcpConfig::from(hosts);
-            let source = self.tcp_source(flow, &name, hosts, span);
-            self.schedule_windows(&flow.receiver_window);
-            let ways = (&as_links(&way.there)[..], &as_links(&way.back)[..]);
-            self.add_tcp_flow(name, source, tcp, ways);
-        } else {
-            let there = as_links(&way.there);
-            let source = self.datagram_source(flow, &name, span);
-            self.add_datagram_flow(name, source, &there);
+        match agents::build(&mut setup) {
+            BuiltFlow::Tcp(source) => {
+                self.schedule_windows(&flow.receiver_window);
+                let routes = RouteLinks::of(&ways[0]);
+                self.add_tcp_flow(name, source, TcpConfig::from(hosts), routes);
+            }
+            BuiltFlow::Datagrams(source) => {
+                self.add_datagram_flow(name, source, RouteLinks::of(&ways[0]).there);
+            }
+            BuiltFlow::Agent(agent) => {
+                let kind = FlowKind::Agent(self.agents.next_agent());
+                self.agents.add_agent(agent, &mut self.fabric);
+                self.flow_names.push(FlowName { name, kind });
+            }
         }
         Ok(())
     }
@@ -165,11 +174,12 @@ impl Network {
     /// Schedules the changes of the receiver window of the TCP flow that is added next, so that they happen before
     /// what it does at the same time.
     fn schedule_windows(&mut self, changes: &[WindowChange]) {
-        let number = self.agents.next_tcp();
+        let number = self.agents.tcp.next_number();
         for change in changes {
             let at = Time::ZERO + change.at;
             let fabric = &mut self.fabric;
             self.agents
+                .tcp
                 .schedule_window(at, number, change.window, fabric);
         }
     }
@@ -189,110 +199,24 @@ impl Network {
         }
     }
 
-    fn tcp_source(&self, flow: &Flow, name: &str, hosts: &Tcp, span: Span) -> TcpSource {
-        let tcp = TcpConfig::from(hosts);
-        let mut stream = self.seed.stream(&format!("flow/{name}/traffic"));
-        let segments = match flow.traffic {
-            Traffic::Sessions(scenario::traffic::tcp::Sessions { idle, file }) => {
-                let config = SessionConfig {
-                    idle,
-                    mu: file.mu,
-                    sigma: file.sigma,
-                    tcp,
-                    overhead: hosts.overhead,
-                };
-                let sessions = Sessions::new(config, stream, span.start);
-                let sessions = sessions.until(span.stop).noting_files();
-                return TcpSource::Sessions(Box::new(sessions));
-            }
-            Traffic::File(file) => tcp.segments(file.size.0),
-            _ => Sender::ENDLESS,
-        };
-        let start = span.start.since(Time::ZERO);
-        let tcp = TcpConfig {
-            receiver_window: receiver_window_at(&flow.receiver_window, start, tcp.receiver_window),
-            ..tcp
-        };
-        let mut bulk = Bulk::new(tcp, segments, span.start, span.stop);
-        if flow.traffic.has_files() {
-            bulk = bulk.noting_files(&tcp);
-        }
-        let overhead = Overhead::of_connection(hosts.overhead, &mut stream);
-        TcpSource::Bulk(match overhead {
-            Some(overhead) => bulk.with_overhead(overhead),
-            None => bulk,
-        })
-    }
-
     /// Adds a TCP flow whose routes lead from its source to its sink and back.
     pub(super) fn add_tcp_flow(
         &mut self,
         name: String,
         source: TcpSource,
         tcp: TcpConfig,
-        (there, back): (&[u32], &[u32]),
+        links: RouteLinks,
     ) {
-        let number = self.agents.next_tcp();
+        let number = self.agents.tcp.next_number();
         let routes = &mut self.fabric.routes;
-        let there = routes.add(there.iter().copied(), Terminal::Sink(number));
-        let back = routes.add(back.iter().copied(), Terminal::Source(number));
-        self.agents
-            .add_tcp(source, &tcp, (there, back), &mut self.fabric);
+        let routes = RoutePair {
+            there: routes.add(links.there, Terminal::Sink(number)),
+            back: routes.add(links.back, Terminal::Source(number)),
+        };
+        let fabric = &mut self.fabric;
+        self.agents.tcp.add(source, &tcp, routes, fabric);
         let kind = FlowKind::Tcp(number);
         self.flow_names.push(FlowName { name, kind });
-    }
-
-    fn datagram_source(&self, flow: &Flow, name: &str, span: Span) -> DatagramSource {
-        let stream = self.seed.stream(&format!("flow/{name}/traffic"));
-        let (pattern, packet) = match &flow.traffic {
-            Traffic::Cbr(cbr) => {
-                let config = CbrConfig {
-                    interval: cbr.interval,
-                    jitter: cbr.jitter,
-                    drift: cbr.drift,
-                };
-                (Pattern::Cbr(Cbr::new(config, stream)), cbr.packet)
-            }
-            Traffic::Poisson(poisson) => {
-                let mean = poisson.rate.transmission_time(poisson.packet);
-                (Pattern::Poisson(Poisson::new(mean, stream)), poisson.packet)
-            }
-            Traffic::Exponential(bursts) => {
-                let config = OnOffConfig {
-                    peak: bursts.peak,
-                    on: bursts.on,
-                    off: bursts.off,
-                    packet: bursts.packet,
-                    sojourn: Sojourn::Exponential,
-                };
-                (Pattern::OnOff(OnOff::new(config, stream)), bursts.packet)
-            }
-            Traffic::Pareto(bursts) => {
-                let config = OnOffConfig {
-                    peak: bursts.peak,
-                    on: bursts.on,
-                    off: bursts.off,
-                    packet: bursts.packet,
-                    sojourn: Sojourn::Pareto(bursts.shape),
-                };
-                (Pattern::OnOff(OnOff::new(config, stream)), bursts.packet)
-            }
-            Traffic::Trace(recording) => {
-                let entries = &recording.file.entries;
-                let playback = Playback::new(entries.clone(), recording.repeat);
-                let sizes = entries.iter().map(|packet| u64::from(packet.bytes));
-                (Pattern::Playback(playback), Bytes(sizes.max().unwrap_or(0)))
-            }
-            Traffic::Ftp(_)
-            | Traffic::File(_)
-            | Traffic::Sessions(_)
-            | Traffic::Spaced(_)
-            | Traffic::Multihomed(_)
-            | Traffic::Striped(_) => {
-                unreachable!("TCP and what feedback steers have sources of their own")
-            }
-        };
-        DatagramSource::new(pattern, bytes(packet), span.start, span.stop)
     }
 
     /// Adds a flow of datagrams whose route leads to its sink.
@@ -300,22 +224,13 @@ impl Network {
         &mut self,
         name: String,
         source: DatagramSource,
-        there: &[u32],
+        there: Vec<u32>,
     ) {
-        let number = self.agents.next_datagrams();
+        let number = self.agents.datagrams.next_number();
         let end = Terminal::DatagramSink(number);
-        let route = self.fabric.routes.add(there.iter().copied(), end);
-        self.agents.add_datagrams(source, route, &mut self.fabric);
+        let route = self.fabric.routes.add(there, end);
+        self.agents.datagrams.add(source, route, &mut self.fabric);
         let kind = FlowKind::Datagrams(number);
         self.flow_names.push(FlowName { name, kind });
     }
-}
-
-pub(super) fn bytes(size: Bytes) -> u32 {
-    u32::try_from(size.0).unwrap_or(u32::MAX)
-}
-
-pub(super) fn as_links(route: &[usize]) -> Vec<u32> {
-    let number = |link: &usize| u32::try_from(*link).expect("fewer than 2^32 links");
-    route.iter().map(number).collect()
 }

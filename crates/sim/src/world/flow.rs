@@ -33,7 +33,7 @@ impl<X: Payload> World<X> {
     #[inline]
     pub fn congestion_windows(&self) -> impl Iterator<Item = Option<f64>> {
         self.names.flows.iter().map(|flow| match flow.kind {
-            FlowKind::Tcp(number) => self.agents.congestion_window(number),
+            FlowKind::Tcp(number) => self.agents.tcp.congestion_window(number),
             FlowKind::Agent(number) => self.agents.agent(number).congestion_window(),
             FlowKind::Datagrams(_) => None,
         })
@@ -42,7 +42,7 @@ impl<X: Payload> World<X> {
     /// The receivers' estimates of the round-trip times now, likewise; nothing without a connection or an estimate.
     pub fn receiver_rtts(&self) -> impl Iterator<Item = Option<Duration>> {
         self.names.flows.iter().map(|flow| match flow.kind {
-            FlowKind::Tcp(number) => self.agents.receiver_rtt(number),
+            FlowKind::Tcp(number) => self.agents.tcp.receiver_rtt(number),
             FlowKind::Agent(number) => self.agents.agent(number).receiver_rtt(),
             FlowKind::Datagrams(_) => None,
         })
@@ -70,7 +70,7 @@ impl<X: Payload> World<X> {
     pub(crate) fn take_files(&mut self) -> impl Iterator<Item = SpanFiles> {
         let agents = &mut self.agents;
         self.names.flows.iter().map(|flow| match flow.kind {
-            FlowKind::Tcp(number) => agents.take_files(number),
+            FlowKind::Tcp(number) => agents.tcp.take_files(number),
             FlowKind::Datagrams(_) | FlowKind::Agent(_) => SpanFiles::default(),
         })
     }
@@ -81,13 +81,13 @@ impl<X: Payload> World<X> {
             FlowKind::Tcp(number) => FlowReport {
                 name: &flow.name,
                 tcp: true,
-                counters: self.agents.tcp_counters(number),
-                congestion_window: self.agents.congestion_window(number),
+                counters: self.agents.tcp.counters(number),
+                congestion_window: self.agents.tcp.congestion_window(number),
             },
             FlowKind::Datagrams(number) => FlowReport {
                 name: &flow.name,
                 tcp: false,
-                counters: self.agents.datagram_counters(number),
+                counters: self.agents.datagrams.counters(number),
                 congestion_window: None,
             },
             FlowKind::Agent(number) => {

@@ -3,7 +3,10 @@
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 
-use super::source::{Traffic, seconds};
+use polypath_scenario::network::traffic::datagrams;
+
+use super::source::{SendTimes, seconds};
+use crate::agents::setup::FlowSetup;
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +39,19 @@ impl Cbr {
     }
 }
 
-impl Traffic for Cbr {
+impl Cbr {
+    /// The times of a flow of a graph.
+    pub(in crate::agents) fn of_flow(config: &datagrams::Cbr, setup: &FlowSetup<'_>) -> Self {
+        let config = CbrConfig {
+            interval: config.interval,
+            jitter: config.jitter,
+            drift: config.drift,
+        };
+        Self::new(config, setup.stream("traffic"))
+    }
+}
+
+impl SendTimes for Cbr {
     fn first(&mut self) -> Duration {
         Duration::ZERO
     }

@@ -4,7 +4,10 @@ use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
-use super::source::{Traffic, seconds};
+use polypath_scenario::network::traffic::datagrams;
+
+use super::source::{SendTimes, seconds};
+use crate::agents::setup::FlowSetup;
 
 /// How a source behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,9 +27,9 @@ pub struct OnOffConfig {
 /// The distribution of on and off times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sojourn {
-    /// Exponential, as ns-2's `Application/Traffic/Exponential`.
+    /// Exponential, as ns-2's `Application/SendTimes/Exponential`.
     Exponential,
-    /// Pareto with this shape, more than 1, as ns-2's `Application/Traffic/Pareto`.
+    /// Pareto with this shape, more than 1, as ns-2's `Application/SendTimes/Pareto`.
     Pareto(f64),
 }
 
@@ -54,6 +57,33 @@ impl OnOff {
         }
     }
 
+    /// The bursts of a flow of a graph with exponential times.
+    pub(in crate::agents) fn exponential(
+        config: &datagrams::Exponential,
+        setup: &FlowSetup<'_>,
+    ) -> Self {
+        let config = OnOffConfig {
+            peak: config.peak,
+            on: config.on,
+            off: config.off,
+            packet: config.packet,
+            sojourn: Sojourn::Exponential,
+        };
+        Self::new(config, setup.stream("traffic"))
+    }
+
+    /// The bursts of a flow of a graph with Pareto times.
+    pub(in crate::agents) fn pareto(config: &datagrams::Pareto, setup: &FlowSetup<'_>) -> Self {
+        let config = OnOffConfig {
+            peak: config.peak,
+            on: config.on,
+            off: config.off,
+            packet: config.packet,
+            sojourn: Sojourn::Pareto(config.shape),
+        };
+        Self::new(config, setup.stream("traffic"))
+    }
+
     /// Draws an off time and the on time that follows it.
     #[expect(
         clippy::cast_possible_truncation,
@@ -76,7 +106,7 @@ impl OnOff {
     }
 }
 
-impl Traffic for OnOff {
+impl SendTimes for OnOff {
     fn first(&mut self) -> Duration {
         self.pause()
     }

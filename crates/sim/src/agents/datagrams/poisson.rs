@@ -3,7 +3,10 @@
 use polypath_core::rng::Stream;
 use polypath_core::time::Duration;
 
-use super::source::{Traffic, seconds};
+use polypath_scenario::network::traffic::datagrams;
+
+use super::source::{SendTimes, seconds};
+use crate::agents::setup::FlowSetup;
 
 /// A Poisson process.
 #[derive(Clone, Debug)]
@@ -20,7 +23,15 @@ impl Poisson {
     }
 }
 
-impl Traffic for Poisson {
+impl Poisson {
+    /// The times of a flow of a graph.
+    pub(in crate::agents) fn of_flow(config: &datagrams::Poisson, setup: &FlowSetup<'_>) -> Self {
+        let mean = config.rate.transmission_time(config.packet);
+        Self::new(mean, setup.stream("traffic"))
+    }
+}
+
+impl SendTimes for Poisson {
     fn first(&mut self) -> Duration {
         self.interval()
     }

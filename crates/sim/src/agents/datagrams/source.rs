@@ -5,29 +5,29 @@ use polypath_core::time::{Duration, Time};
 
 use super::{Cbr, OnOff, Playback, Poisson};
 
-/// A datagram; it says nothing but that it came.
+/// A datagram without contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Size on the wire in bytes.
     pub size: u32,
 }
 
-/// A drawn interval is no shorter: time goes on.
+/// The shortest interval that is drawn, so that time advances.
 const LEAST_INTERVAL: Duration = Duration(1);
 
-/// Draws the times between datagrams.
-pub trait Traffic {
-    /// From the start of the source to its first datagram.
+/// The times at which a source sends.
+pub trait SendTimes {
+    /// The time from the start of the source to its first datagram.
     fn first(&mut self) -> Duration;
-    /// From the start of one datagram to the start of the next.
+    /// The time from the start of one datagram to the start of the next.
     fn interval(&mut self) -> Duration;
-    /// The size of the next datagram in bytes, where it is not that of all.
+    /// The size of the next datagram in bytes, where sizes differ.
     fn size(&self) -> Option<u32> {
         None
     }
 }
 
-/// The kinds of [`Traffic`].
+/// The kinds of [`SendTimes`].
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// Even intervals.
@@ -40,7 +40,7 @@ pub enum Pattern {
     Playback(Playback),
 }
 
-/// Sends datagrams, of one size unless its pattern says another, from its start on, until it is stopped.
+/// Sends datagrams from its start to its stop, of one size unless its pattern has sizes.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     pattern: Pattern,
@@ -63,7 +63,7 @@ impl DatagramSource {
     }
 }
 
-impl Traffic for Pattern {
+impl SendTimes for Pattern {
     fn first(&mut self) -> Duration {
         match self {
             Self::Cbr(traffic) => traffic.first(),

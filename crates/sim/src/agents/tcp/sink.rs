@@ -1,39 +1,47 @@
-//! The TCP sinks: what they hand to their applications, and the windows that those want.
+//! The TCP sinks: what they hand to their applications, and the windows that these set.
 
 use polypath_core::machine::Machine;
 use polypath_core::time::Time;
 
+use super::TcpFlows;
 use crate::agents::event::Report;
-use crate::agents::host::FlowHost;
-use crate::agents::{Agents, send_segment};
+use crate::agents::host::{FlowHost, send_segment};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::flow::Delays;
-use crate::percentiles::NO_GROUP;
+use crate::percentiles::{DelayHistograms, NO_GROUP};
 use crate::tcp::{Receiver, Segment, TcpConfig, TcpEvent};
 
 /// A TCP sink and what it has delivered: side by side, as a segment touches both.
 #[derive(Clone, Debug)]
-pub(in crate::agents) struct Sink {
-    pub(in crate::agents) host: FlowHost<Receiver>,
-    pub(in crate::agents) delivered: Delivered,
+pub(super) struct Sink {
+    pub(super) host: FlowHost<Receiver>,
+    pub(super) delivered: Delivered,
 }
 
 /// What a TCP sink has handed to its application.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::agents) struct Delivered {
+pub(super) struct Delivered {
     /// Size of a segment, in bytes.
     segment: u32,
     /// Segments of a connection that carry no data: its SYN.
     without_data: u32,
     /// The group of flows in which its delays are measured.
-    pub(in crate::agents) group: u32,
-    pub(in crate::agents) bytes: u64,
-    pub(in crate::agents) delays: Delays,
+    pub(super) group: u32,
+    pub(super) bytes: u64,
+    pub(super) delays: Delays,
+}
+
+/// An application sets the receiver window of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowChange {
+    flow: u32,
+    /// The window in segments.
+    window: u32,
 }
 
 impl Sink {
-    pub(in crate::agents) fn new(host: FlowHost<Receiver>, tcp: &TcpConfig) -> Self {
+    pub(super) fn new(host: FlowHost<Receiver>, tcp: &TcpConfig) -> Self {
         Self {
             host,
             delivered: Delivered {
@@ -47,49 +55,52 @@ impl Sink {
     }
 }
 
-impl Agents {
-    /// Makes the receiver window of a TCP flow, which may be added later, become `window` segments at `at`.
+impl TcpFlows {
+    /// Schedules a change of the receiver window of a flow, which may be added later, to `window` segments at `at`.
     pub(crate) fn schedule_window(
         &mut self,
         at: Time,
-        number: u32,
+        flow: u32,
         window: u32,
         fabric: &mut Fabric,
     ) {
         let change = u32::try_from(self.window_changes.len()).expect("fewer than 2^32 changes");
-        self.window_changes.push((number, window));
+        self.window_changes.push(WindowChange { flow, window });
         let event = Event::ReceiverWindow(change);
         fabric.calendar.schedule(at, event);
     }
 
     /// Makes the change of this number.
     pub(crate) fn change_window<const WATCHED: bool>(&mut self, change: u32) {
-        let (number, window) = self.window_changes[change as usize];
-        let source = &mut self.sources[number as usize].machine;
-        let receiver = &mut self.sinks[number as usize].host.machine;
+        let WindowChange { flow, window } = self.window_changes[change as usize];
+        let source = &mut self.sources[flow as usize].machine;
+        let receiver = &mut self.sinks[flow as usize].host.machine;
         if let Some(connection) = source.connection() {
             receiver.expect(connection);
         }
         receiver.set_window(window);
         source.set_receiver_window(window);
-        if WATCHED && self.observed {
-            let event = TcpEvent::ReceiverWindow { window };
+        if WATCHED && self.is_observed {
             let connection = receiver.connection();
+            let event = TcpEvent::ReceiverWindow { window };
             self.reports.push(Report::Tcp {
-                flow: number,
+                flow,
                 connection,
                 event,
             });
         }
     }
 
+    /// Hands a data segment, which was sent at `sent`, to a sink.
     #[inline]
-    pub(crate) fn take_data<const WATCHED: bool>(
+    pub(crate) fn receive_data<const WATCHED: bool>(
         &mut self,
         at: Time,
         number: u32,
-        (data, sent): (Segment, Time),
+        data: Segment,
+        sent: Time,
         fabric: &mut Fabric,
+        delays: &mut DelayHistograms,
     ) {
         let Sink {
             host: sink,
@@ -105,17 +116,18 @@ impl Agents {
         sink.rearm(fabric, Event::Sink(number));
         let delay = at.since(sent);
         delivered.delays.add(delay);
-        self.delays.record(delivered.group, delay);
+        delays.record(delivered.group, delay);
         let first = if after.0 == before.0 { before.1 } else { 0 };
         delivered.add(first, after.1);
-        if WATCHED && self.observed && after.0 == before.0 {
+        if WATCHED && self.is_observed && after.0 == before.0 {
             self.report_round_trip(at, number, timed);
         }
     }
 
+    /// Handles the timer of a sink.
     pub(crate) fn wake_sink(&mut self, at: Time, number: u32, fabric: &mut Fabric) {
         let sink = &mut self.sinks[number as usize].host;
-        if !sink.timer.expires(at) {
+        if !sink.expires(at) {
             return;
         }
         if sink.machine.deadline().is_some_and(|d| d.at <= at) {

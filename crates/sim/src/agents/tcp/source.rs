@@ -3,8 +3,12 @@
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
-use super::{Bulk, Sessions};
-use crate::tcp::{Segment, SenderStats, TcpOutput};
+use polypath_scenario::network::activity::receiver_window_at;
+use polypath_scenario::network::traffic::tcp::{self, SingleFile};
+
+use super::{Bulk, SessionConfig, Sessions};
+use crate::agents::setup::{FlowSetup, Span};
+use crate::tcp::{Overhead, Segment, Sender, SenderStats, TcpConfig, TcpOutput};
 
 /// A source of TCP traffic.
 #[derive(Clone, Debug)]
@@ -20,6 +24,56 @@ pub enum TcpSource {
 }
 
 impl TcpSource {
+    /// The source of one connection with endless data.
+    pub(in crate::agents) fn endless(setup: &FlowSetup<'_>) -> Self {
+        Self::bulk(Sender::ENDLESS, setup, |bulk, _| bulk)
+    }
+
+    /// The source of one file.
+    pub(in crate::agents) fn file(file: &SingleFile, setup: &FlowSetup<'_>) -> Self {
+        let segments = TcpConfig::from(setup.hosts).segments(file.size.0);
+        Self::bulk(segments, setup, Bulk::noting_files)
+    }
+
+    fn bulk(
+        segments: u32,
+        setup: &FlowSetup<'_>,
+        adjust: impl FnOnce(Bulk, &TcpConfig) -> Bulk,
+    ) -> Self {
+        let Span { start, stop } = setup.span;
+        let tcp = TcpConfig::from(setup.hosts);
+        let changes = &setup.flow.receiver_window;
+        let tcp = TcpConfig {
+            receiver_window: receiver_window_at(
+                changes,
+                start.since(Time::ZERO),
+                tcp.receiver_window,
+            ),
+            ..tcp
+        };
+        let bulk = adjust(Bulk::new(tcp, segments, start, stop), &tcp);
+        let mut stream = setup.stream("traffic");
+        let overhead = Overhead::of_connection(setup.hosts.overhead, &mut stream);
+        Self::Bulk(match overhead {
+            Some(overhead) => bulk.with_overhead(overhead),
+            None => bulk,
+        })
+    }
+
+    /// The source of files one after another.
+    pub(in crate::agents) fn sessions(config: &tcp::Sessions, setup: &FlowSetup<'_>) -> Self {
+        let config = SessionConfig {
+            idle: config.idle,
+            mu: config.file.mu,
+            sigma: config.file.sigma,
+            tcp: TcpConfig::from(setup.hosts),
+            overhead: setup.hosts.overhead,
+        };
+        let Span { start, stop } = setup.span;
+        let sessions = Sessions::new(config, setup.stream("traffic"), start);
+        Self::Sessions(Box::new(sessions.until(stop).noting_files()))
+    }
+
     /// What it has done so far, over all its connections.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
