@@ -7,7 +7,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use polypath_core::endpoint::ProbingConfig;
+use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
+use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
 use polypath_document::{self as document, Document, Errors, Problems};
@@ -30,62 +31,63 @@ pub use control_address::ControlAddress;
 
 /// Least MTU of an IPv6 link (RFC 8200, section 5), in bytes.
 pub(crate) const LEAST_MTU_V6: u16 = 1280;
-/// Packets that wait in the TUN device unless the file says otherwise; as many as in a TUN device of
-/// the kernel's making.
+/// The default queue length of the TUN device in packets, as the kernel's own (`TUN_READQ_SIZE`).
 const DEFAULT_QUEUE: u32 = 500;
+/// Sequence numbers remembered to recognize copies: one second at 90 Mbit/s of full packets.
+pub(crate) const COMBINING_WINDOW: u32 = 8192;
 
-/// A node: this end, the peer, the policy and the paths between them.
+/// The configuration of a node: this node, its peer, and the policy and paths between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeConfig {
-    /// This end.
+    /// This node.
     pub node: LocalConfig,
-    /// The other end.
+    /// The peer node.
     pub peer: PeerConfig,
-    /// Which paths carry which packet.
+    /// The policy that selects the paths of each packet.
     pub policy: PolicyConfig,
-    /// How paths are compared, under a policy that probes.
+    /// The comparison of paths, under a policy that probes.
     #[serde(default)]
     pub probing: ProbingConfig,
-    /// How paths are watched; `"off"` uses every path always.
+    /// Liveness detection of paths by heartbeats. With `"off"` every path is always used.
     #[serde(default)]
     pub liveness: Watch,
-    /// How long a packet each path carries whole is found out (RFC 8899), where paths are watched; `"off"` lets the system fragment
-    /// datagrams that routers call too long.
+    /// Path MTU discovery (RFC 8899), which needs liveness detection. With `"off"` the kernel fragments datagrams that
+    /// exceed the path MTU.
     #[serde(default)]
     pub pmtu: Option<Off>,
-    /// Where the running node is asked for its state (`polypath status`); `"off"` asks nowhere.
+    /// The control socket, at which the running node answers `polypath status`; `"off"` disables it.
     #[serde(default)]
     pub control: Control,
-    /// Metrics for Prometheus; none unless they are asked for.
+    /// The metrics endpoint for Prometheus; off by default.
     #[serde(default)]
     pub metrics: Option<MetricsConfig>,
-    /// Whether each path's table says by which uplink it goes, or the path finds one itself.
+    /// The source of the paths' local addresses and interfaces: their tables, or uplinks found at run time.
     #[serde(default, rename = "paths")]
     pub uplinks: Uplinks,
-    /// Which interfaces may be uplinks, under `paths = "auto"`.
+    /// The interfaces that may be uplinks, under `paths = "auto"`.
     #[serde(default)]
     pub auto: Option<AutoConfig>,
-    /// The paths, in the same order at both ends.
+    /// The paths, in the same order at both nodes.
     #[serde(rename = "path")]
     pub paths: Vec<PathConfig>,
 }
 
-/// Whether and how paths are watched.
+/// Liveness detection of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Watch {
-    /// By heartbeats: a path that goes silent is left.
+    /// By heartbeats; a silent path carries no data.
     Heartbeats(LivenessConfig),
-    /// Not at all.
+    /// None.
     Off(Off),
 }
 
-/// The word for none.
+/// The value `"off"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Off {
-    /// None.
+    /// Off.
     Off,
 }
 
@@ -102,7 +104,7 @@ impl From<Option<LivenessConfig>> for Watch {
 }
 
 impl Watch {
-    /// How, if at all.
+    /// The parameters of the heartbeats, if there are any.
     #[must_use]
     pub fn config(self) -> Option<LivenessConfig> {
         match self {
@@ -112,16 +114,17 @@ impl Watch {
     }
 }
 
-/// This end of the overlay.
+/// This node of the overlay.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalConfig {
     /// The file of this node's private key, relative to the configuration file.
     pub key_file: PathBuf,
-    /// The user that the node becomes once all is open; it starts as root then. Otherwise it stays who it is.
+    /// The user to whom the node, started as root, drops its privileges once all sockets are open; by default it keeps its
+    /// user.
     #[serde(default)]
     pub user: Option<String>,
-    /// The TUN device to which the routing table sends what is to cross.
+    /// The TUN device; packets routed to it travel to the peer.
     pub tun: TunDevice,
 }
 
@@ -134,24 +137,24 @@ pub struct TunDevice {
     /// Addresses with their prefix lengths, IPv4 and IPv6: `"10.77.0.1/24"`.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<Prefix>,
-    /// The largest IP packet in bytes; by default what the smallest path MTU leaves.
+    /// The MTU in bytes; by default the smallest path MTU less the overhead of the overlay.
     #[serde(default)]
     pub mtu: Option<u16>,
-    /// Packets that wait for the node when it is late.
+    /// The queue length of the device in packets.
     #[serde(default = "default_queue")]
     pub queue: u32,
-    /// Whether packets of a flow, and datagrams of a path, cross the kernel many in a call: several times the throughput,
-    /// in bursts with one time for all. By default where the policy does not compare when copies arrive, that is under all
-    /// but `probe-and-switch`, which allows no other.
+    /// Whether segmentation and receive offload (GSO, GRO) are used. They multiply the throughput, but the packets of a
+    /// burst share one timestamp. By default on, except under `probe-and-switch`, which compares arrival times and does
+    /// not allow it.
     #[serde(default)]
     pub offload: Option<bool>,
 }
 
-/// The other end of the overlay.
+/// The peer node of the overlay.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PeerConfig {
-    /// Its public key, as `polypath key` printed it there.
+    /// Its public key, as printed by `polypath key` on its machine.
     #[serde(deserialize_with = "public_key")]
     #[schemars(with = "String")]
     pub public_key: PublicKey,
@@ -161,31 +164,29 @@ pub struct PeerConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathConfig {
-    /// Its name in logs and statistics.
+    /// The name in logs and statistics.
     pub name: String,
-    /// The address and port that this end sends from and receives at: `"192.0.2.1:7001"`. With port 0,
-    /// for an end that gives the `remote`, the system chooses one; the other end must then leave its
-    /// `remote` out. Where one path is over IPv6, frames of all paths count with its larger header. Only with
-    /// `paths = "auto"` it is left out.
+    /// The local address and port: `"192.0.2.1:7001"`. Required unless `paths = "auto"`. With port 0 the system chooses
+    /// a port; `remote` or `relay` must then be given here, and `remote` omitted at the peer. If any path uses IPv6, its
+    /// larger header is assumed for all.
     #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub local: Option<SocketAddr>,
-    /// The address and port of the peer. At one end it may be missing: there it is learnt from the
-    /// peer's first authentic datagram, and follows the peer.
+    /// The address and port of the peer. One of the two nodes may omit it: it then learns the address from the peer's
+    /// first authentic datagram, and follows the peer when that changes.
     #[serde(default, deserialize_with = "some_address")]
     #[schemars(with = "Option<String>")]
     pub remote: Option<SocketAddr>,
-    /// The relay by which the path goes, instead of a `remote`.
+    /// The relay that forwards the path's datagrams, instead of a `remote`.
     #[serde(default)]
     pub relay: Option<PathRelay>,
-    /// The interface that the path is bound to, whatever the routing table says.
+    /// The interface that the path is bound to, regardless of the routing table.
     #[serde(default)]
     pub interface: Option<String>,
 }
 
 impl PathConfig {
-    /// The address and port that this end sends from and receives at; any, of the family of where the path leads to,
-    /// where it is found at run time.
+    /// The local address and port; where they are found at run time, the unspecified address of the target's family.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         let any: IpAddr = match self.target() {
@@ -195,7 +196,7 @@ impl PathConfig {
         self.local.unwrap_or_else(|| (any, 0).into())
     }
 
-    /// Where the path leads to, if that is known: the peer's address or its relay's.
+    /// The address of the peer or relay, if it is configured.
     #[must_use]
     pub fn target(&self) -> Option<SocketAddr> {
         let relay = self.relay.as_ref().map(|relay| relay.address);
@@ -205,7 +206,7 @@ impl PathConfig {
 
 #[cfg(test)]
 impl PathConfig {
-    /// A path of a test that sends from an address and port, by an interface if one is given.
+    /// A path of a test.
     pub(crate) fn at(local: &str, interface: Option<&str>) -> Self {
         Self {
             name: "test".to_owned(),
@@ -217,15 +218,15 @@ impl PathConfig {
     }
 }
 
-/// The relay by which a path goes.
+/// The relay of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRelay {
-    /// Its public key, as `polypath key` printed it there.
+    /// Its public key, as printed by `polypath key` on its machine.
     #[serde(deserialize_with = "public_key")]
     #[schemars(with = "String")]
     pub public_key: PublicKey,
-    /// The address and port where it receives for this path: `"192.0.2.9:7101"`.
+    /// The address and port at which it receives for this path: `"192.0.2.9:7101"`.
     #[serde(deserialize_with = "address")]
     #[schemars(with = "String")]
     pub address: SocketAddr,
@@ -239,23 +240,23 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It is the file of another program.
+    /// The file is of another kind.
     #[error("{path}: this is the file of a {kind}; run it with `polypath {kind} {path}`", path = path.display())]
     OfAnother {
         /// The file.
         path: PathBuf,
-        /// What it describes, by the name of the table that tells.
+        /// Its kind, which is the name of its characteristic table.
         kind: &'static str,
     },
-    /// What it says is wrong.
+    /// The content is invalid.
     #[error(transparent)]
     Invalid(#[from] Errors),
 }
 
-/// What stands in the file `path`, which has a table `own` rather than one `other`.
+/// Reads the file `path`, which must not have a table `other` instead of `own`.
 fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError> {
     let path = path.to_owned();
     let text = match input::read_text(&path) {
@@ -273,7 +274,10 @@ fn read(path: &Path, own: &str, other: &'static str) -> Result<String, LoadError
 impl Document for NodeConfig {}
 
 impl NodeConfig {
-    /// Loads the file `path`, and finds the key file beside it, whose key must not be the peer's.
+    /// Loads the file `path`; relative paths in it are relative to its directory.
+    ///
+    /// # Errors
+    /// All mistakes of the file at once, also a peer's key that is the node's own.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = read(path, "node", "relay")?;
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -293,21 +297,42 @@ impl NodeConfig {
         Ok(config)
     }
 
-    /// Reads `text`, which came from `file_name`; or all that is wrong with it.
+    /// Parses `text` of the file `file_name`.
+    ///
+    /// # Errors
+    /// All mistakes of the text at once.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
         document::read_checked(text, file_name, &[], check::check).map(|(config, _)| config)
     }
 
-    /// Whether many packets and datagrams cross the kernel in a call.
+    /// Whether segmentation and receive offload are on.
     #[must_use]
     pub fn offload(&self) -> bool {
         self.node.tun.offload.unwrap_or(!self.policy.probes())
     }
 
-    /// Whether it is found out how long a packet each path carries whole.
+    /// Whether path MTU discovery runs.
     #[must_use]
-    pub fn finds_sizes(&self) -> bool {
+    pub fn discovers_mtu(&self) -> bool {
         self.pmtu.is_none() && self.liveness.config().is_some()
+    }
+
+    /// The configuration of the endpoint that carries the packets.
+    #[must_use]
+    pub fn endpoint(&self) -> EndpointConfig {
+        // An endpoint assumes one header size: with one path over IPv6, the 48 B of all frames.
+        let v6 = self.paths.iter().any(|path| path.local().is_ipv6());
+        let outer = if v6 { OVER_IPV6 } else { OVER_IPV4 };
+        EndpointConfig {
+            paths: u8::try_from(self.paths.len()).unwrap_or(u8::MAX),
+            policy: self.policy,
+            encapsulation: Encapsulation::deployed(outer),
+            window: COMBINING_WINDOW,
+            first_sequence: 0,
+            probing: self.probing,
+            detector: None,
+            liveness: self.liveness.config(),
+        }
     }
 
     /// The JSON schema of the file.
@@ -325,7 +350,7 @@ fn public_key<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Publi
     let text = String::deserialize(deserializer)?;
     let key: PublicKey = text.parse().map_err(serde::de::Error::custom)?;
     if key.0.iter().all(|byte| *byte == 0) {
-        let words = "a key of zeros is nobody's; give that which `polypath key` printed";
+        let words = "a key of zeros is not valid; give the key printed by `polypath key`";
         return Err(serde::de::Error::custom(words));
     }
     Ok(key)

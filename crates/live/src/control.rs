@@ -7,6 +7,7 @@
 
 pub(crate) mod change;
 pub(crate) mod commands;
+pub(crate) mod listeners;
 pub(crate) mod metrics;
 pub(crate) mod reload;
 pub(crate) mod socket;

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use polypath_core::endpoint::{ConfigError, EndpointConfig};
-use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6, PathId};
+use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::key::PrivateKey;
 use polypath_session::record::Recorder;
@@ -28,7 +28,7 @@ use crate::control::ReloadHandle;
 use crate::control::thread::ControlThread;
 use crate::drive::{Driver, StopHandle, Token};
 use crate::interfaces::netlink;
-use crate::interfaces::uplink::TUN_NOTE;
+use crate::interfaces::uplink::TUN_ALIAS;
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::notify::Notifier;
 use crate::privilege::PrivilegeError;
@@ -56,9 +56,6 @@ mod paths;
 mod rates;
 mod silence_detector;
 mod sockets;
-
-/// How many packets are remembered to recognise copies: a second at 90 Mbit/s of full packets.
-const COMBINING_WINDOW: u32 = 8192;
 
 /// What a run writes, and its time zero.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +175,7 @@ impl Node {
         let events = options.events.as_deref().map(EventFile::create);
         let events = events.transpose()?;
         let stats = options.stats.as_deref().map(stats_writer).transpose()?;
-        let endpoint = endpoint(config);
+        let endpoint = config.endpoint();
         let record = |path: &PathBuf| recorder(path, endpoint);
         let recorder = options.record.as_ref().map(record).transpose()?;
         let OpenedPaths {
@@ -211,7 +208,7 @@ impl Node {
         paths.carry_for(TunMtu { mtu, is_given });
         let io = NodeIo::new(Packets::new(tun, offload), paths, events);
         let mut handler = NodeEventHandler::new(tunnel, io, stats, driver.watcher(), clock);
-        handler.find_sizes(clock.now(), config.finds_sizes())?;
+        handler.find_sizes(clock.now(), config.discovers_mtu())?;
         let control_thread = control::start(config, options, own, notifier, monitor, &mut handler)?;
         Ok(Self {
             handler,
@@ -235,7 +232,7 @@ impl Node {
     /// Carries packets until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, NodeError> {
         tracing::info!(tun = self.handler.tun_name(), "ready");
-        self.handler.management.supervision.tell_ready();
+        self.handler.management.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
         let finished = self.handler.finish(now, stats::drive(&report));
@@ -305,23 +302,6 @@ fn tunnel(
     Ok(tunnel)
 }
 
-/// The endpoint's configuration.
-pub(crate) fn endpoint(config: &NodeConfig) -> EndpointConfig {
-    // An endpoint knows one size of headers: with one path over IPv6, all frames count with its 48 B.
-    let v6 = config.paths.iter().any(|path| path.local().is_ipv6());
-    let underlay = if v6 { OVER_IPV6 } else { OVER_IPV4 };
-    EndpointConfig {
-        paths: u8::try_from(config.paths.len()).unwrap_or(u8::MAX),
-        policy: config.policy,
-        encapsulation: Encapsulation::deployed(underlay),
-        window: COMBINING_WINDOW,
-        first_sequence: 0,
-        probing: config.probing,
-        detector: None,
-        liveness: config.liveness.config(),
-    }
-}
-
 /// The TUN device's MTU: what the smallest path leaves, unless the configuration says otherwise.
 fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
     let room = |(path, socket): (&PathConfig, &PathSocket)| {
@@ -353,7 +333,7 @@ fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
         offload: config.offload(),
     })?;
     // Or another node that looks for uplinks would take it for one.
-    if let Err(error) = netlink::note(device.name(), TUN_NOTE) {
+    if let Err(error) = netlink::set_alias(device.name(), TUN_ALIAS) {
         tracing::debug!(%error, "the TUN device cannot be marked as that of a node");
     }
     Ok(device)

@@ -1,6 +1,6 @@
-//! What a node or a relay tells the service manager: `sd_notify(3)`, without its library.
+//! Notifications of a node or relay to the service manager: `sd_notify(3)`, without its library.
 //!
-//! A message that cannot be delivered is lost; nobody waits for a manager.
+//! A notification that cannot be delivered is lost: sending never blocks.
 
 use std::env;
 use std::ffi::OsStr;
@@ -25,67 +25,68 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// What the environment says (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`); silent where it says nothing.
+    /// The manager named by the environment (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`); without it, nothing is
+    /// sent.
     #[must_use]
     pub fn from_env() -> Self {
         let Some(name) = env::var_os("NOTIFY_SOCKET") else {
             return Self::default();
         };
         let number = |name: &str| env::var(name).ok()?.parse::<u64>().ok();
-        let meant = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
-        let span = number("WATCHDOG_USEC").filter(|span| meant && *span > 0);
+        let is_own = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
+        let span = number("WATCHDOG_USEC").filter(|span| is_own && *span > 0);
         match connect(&name) {
             Ok(socket) => Self {
                 socket: Some(Arc::new(socket)),
                 watchdog: span.map(Duration::from_micros),
             },
             Err(error) => {
-                tracing::warn!(%error, "the service manager is not told anything: NOTIFY_SOCKET");
+                tracing::warn!(%error, "cannot notify the service manager: NOTIFY_SOCKET");
                 Self::default()
             }
         }
     }
 
-    /// How long the manager waits for a sign of life before it restarts the process.
+    /// The interval without a watchdog notification after which the manager restarts the process.
     #[must_use]
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog
     }
 
-    /// Packets are carried, and the configuration is in force.
+    /// Notifies that packets are carried and the configuration is in force.
     pub fn ready(&self) {
-        self.tell("READY=1");
+        self.send("READY=1");
     }
 
-    /// The configuration is read again; [`Self::ready`] ends that.
+    /// Notifies that a reload starts; [`Self::ready`] ends it.
     pub fn reloading(&self) {
         let us = Clock::starting_at(0).now().0 / 1000;
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={us}"));
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={us}"));
     }
 
-    /// The process ends.
+    /// Notifies that the process stops.
     pub fn stopping(&self) {
-        self.tell("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
-    /// The process lives.
+    /// Sends a watchdog notification.
     pub fn alive(&self) {
-        self.tell("WATCHDOG=1");
+        self.send("WATCHDOG=1");
     }
 
-    /// How it does, on one line.
+    /// Sends a status line.
     pub fn status(&self, line: &str) {
-        self.tell(&format!("STATUS={line}"));
+        self.send(&format!("STATUS={line}"));
     }
 
-    fn tell(&self, message: &str) {
+    fn send(&self, message: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(message.as_bytes());
         }
     }
 }
 
-/// A name that begins with `@` is one of the abstract namespace.
+/// Connects to the socket `name`; a leading `@` means the abstract namespace.
 fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;
@@ -101,22 +102,23 @@ fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
 mod tests {
     use super::*;
 
-    fn heard(socket: &UnixDatagram) -> String {
+    fn received(socket: &UnixDatagram) -> String {
         let mut buffer = [0; 256];
         let len = socket.recv(&mut buffer).unwrap();
         String::from_utf8(buffer[..len].to_vec()).unwrap()
     }
 
     #[test]
-    fn the_manager_is_told_over_a_socket_of_either_kind() {
+    fn notifications_arrive_over_path_and_abstract_sockets() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("notify");
-        let hidden = format!("polypath-test-{}", std::process::id());
+        let abstract_name = format!("polypath-test-{}", std::process::id());
         let listeners = [
             UnixDatagram::bind(&path).unwrap(),
-            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&hidden).unwrap()).unwrap(),
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap())
+                .unwrap(),
         ];
-        let names = [path.into_os_string(), format!("@{hidden}").into()];
+        let names = [path.into_os_string(), format!("@{abstract_name}").into()];
         for (listener, name) in listeners.iter().zip(&names) {
             let notifier = Notifier {
                 socket: Some(Arc::new(connect(name).unwrap())),
@@ -125,15 +127,15 @@ mod tests {
             notifier.ready();
             notifier.reloading();
             notifier.status("2 of 2 paths live");
-            assert_eq!(heard(listener), "READY=1");
-            let reloading = heard(listener);
+            assert_eq!(received(listener), "READY=1");
+            let reloading = received(listener);
             let at = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=");
             assert!(at.unwrap().parse::<u64>().unwrap() > 0, "{reloading}");
-            assert_eq!(heard(listener), "STATUS=2 of 2 paths live");
+            assert_eq!(received(listener), "STATUS=2 of 2 paths live");
         }
         drop(listeners);
         assert!(connect(&names[0]).is_err());
-        // Without a manager, or after it has gone, nothing happens.
+        // Without a manager nothing is sent.
         Notifier::default().alive();
     }
 }

@@ -136,7 +136,7 @@ impl RelayServer {
     /// Forwards datagrams until it is stopped, and says what it counted.
     pub fn run(&mut self) -> Result<Stats, RelayError> {
         tracing::info!(paths = self.handler.len(), "ready");
-        self.handler.supervision.tell_ready();
+        self.handler.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
         let stats = self.handler.finish(now, stats::drive(&report));

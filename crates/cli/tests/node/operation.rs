@@ -338,7 +338,7 @@ fn a_reload_that_cannot_be_is_refused_whole_and_told() {
     edit(file, "\"pp0\"", "\"pp9\"");
     edit(file, "probe-and-switch", "duplicate-all");
     hang_up(&a);
-    let log = await_log(file, "not reloaded", 1);
+    let log = await_log(file, "reload refused", 1);
     assert!(log.contains("node.tun.name"), "{log}");
     let status = await_status(file, |status| status["reloads"]["refused"] == 1);
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
@@ -347,7 +347,7 @@ fn a_reload_that_cannot_be_is_refused_whole_and_told() {
     edit(file, "\"pp9\"", "\"pp0\"");
     edit(file, "duplicate-all", "duplicat-all");
     hang_up(&a);
-    let log = await_log(file, "not reloaded", 2);
+    let log = await_log(file, "reload refused", 2);
     assert!(
         log.contains("a.toml:") && log.contains("`duplicate-all`"),
         "{log}"

@@ -1,4 +1,4 @@
-//! What of a node changes under way, ready to be put into force.
+//! Changes of a running node, ready to be applied by the packet thread.
 
 use std::net::SocketAddr;
 
@@ -10,17 +10,17 @@ use crate::config::{PathConfig, Watch};
 use crate::stats::InterfaceStatus;
 use crate::udp::PathSocket;
 
-/// What the file says when it is read again, or what has become of interfaces.
+/// A change that a reload or a change of the interfaces causes.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
-    /// What the file says of all paths together, if it was read.
+    /// The settings of all paths together, on a reload.
     pub(crate) settings: Option<Settings>,
-    /// Whether it is found out how long a packet each path carries whole.
-    pub(crate) sizes: bool,
+    /// Whether path MTU discovery runs (RFC 8899).
+    pub(crate) discovers_mtu: bool,
     pub(crate) paths: Vec<PathChange>,
 }
 
-/// What a file says of all paths together.
+/// The settings of all paths together.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) adjustment: Adjustment,
@@ -28,39 +28,46 @@ pub(crate) struct Settings {
     pub(crate) liveness: Watch,
 }
 
-/// What changes about a path.
+/// A change of one path; a part that is `None` stays as it is.
 #[derive(Debug)]
 pub(crate) struct PathChange {
     pub(crate) path: PathId,
     pub(crate) name: String,
-    /// Where its configuration says that the peer is, where it says so differently than before.
+    /// The configured address of the peer.
     pub(crate) remote: Option<Remote>,
-    /// The interface that its socket is bound to from now on, and that before, each with the rest of its path.
-    pub(crate) interface: Option<Box<[PathConfig; 2]>>,
-    /// The socket that takes the place of the one that it has.
+    /// The interface to bind the socket to.
+    pub(crate) interface: Option<Box<Rebinding>>,
+    /// The socket that replaces the current one.
     pub(crate) socket: Option<PathSocket>,
-    /// The MTU in bytes that its interface has from now on, where that changes.
+    /// The MTU of the interface in bytes.
     pub(crate) mtu: Option<u32>,
-    /// What it rests on from now on, where that changes.
+    /// The interface and what is missing.
     pub(crate) interface_status: Option<InterfaceStatus>,
 }
 
+/// The configurations of a path whose socket is bound to another interface.
+#[derive(Debug)]
+pub(crate) struct Rebinding {
+    pub(crate) old: PathConfig,
+    pub(crate) new: PathConfig,
+}
+
 impl PathChange {
-    /// Whether the path may work from now on where it did not: it is there now, or goes by another way.
+    /// Whether the path may become usable: its interface is present, or its route changes.
     pub(crate) fn may_reach(&self) -> bool {
         match &self.interface_status {
-            Some(interface_status) => interface_status.missing.is_none(),
+            Some(status) => status.missing.is_none(),
             None => self.remote.is_some() || self.interface.is_some() || self.socket.is_some(),
         }
     }
 }
 
-/// Where a path's configuration says that the peer is.
+/// The address of the peer on a path, by the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remote {
-    /// There, and nowhere else.
+    /// This address only.
     At(SocketAddr),
-    /// Where its datagrams come from.
+    /// The source of the peer's latest authentic datagrams.
     Learned,
 }
 

@@ -1,4 +1,4 @@
-//! Between the threads of the operator and that of the packets, which never waits for anybody.
+//! The queue of commands from the control thread and its clients to the packet thread, which never blocks on it.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,28 +14,38 @@ use super::change::Change;
 use crate::clock::Clock;
 use crate::stats::Stats;
 
-/// How long the packet thread may take.
-const PATIENCE: time::Duration = time::Duration::from_secs(2);
-/// Counters that are younger are told again: whoever asks often costs the packet thread 20 counts a second.
-const FRESH: Duration = Duration::from_millis(50);
+/// Longest wait for the packet thread's answer.
+const ANSWER_TIMEOUT: time::Duration = time::Duration::from_secs(2);
+/// Counters up to this age are reused, so that clients cost the packet thread at most 20 counts a second.
+const CACHE_AGE: Duration = Duration::from_millis(50);
 
-/// What the packet thread is asked for.
+/// A command to the packet thread.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Counters as of now.
+    /// Count, and send the counters.
     Count(SyncSender<Stats>),
-    /// Another configuration, unless it was given up meanwhile; answered is whether it is in force.
-    Change(Box<Change>, OnceFlag, SyncSender<Result<(), String>>),
-    /// A reload was refused for this reason.
-    Refused(String),
+    /// Apply a change, unless its sender has withdrawn it.
+    Change(ChangeCommand),
+    /// Record that a reload was refused, for this reason.
+    ReloadRefused(String),
 }
 
-/// What one of two does: whoever comes first.
+/// A change and the channel for its outcome.
+#[derive(Debug)]
+pub(crate) struct ChangeCommand {
+    pub(crate) change: Box<Change>,
+    /// Set by the packet thread to apply the change, or by the sender to withdraw it.
+    pub(crate) decided: OnceFlag,
+    /// Receives whether the change is in force, or why not.
+    pub(crate) answer: SyncSender<Result<(), String>>,
+}
+
+/// A flag that one of several threads sets first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OnceFlag(Arc<AtomicBool>);
 
 impl OnceFlag {
-    /// Whether it is the caller who comes first.
+    /// Sets the flag and returns whether it was clear.
     pub(crate) fn set(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
@@ -43,83 +53,97 @@ impl OnceFlag {
 
 /// The packet thread did not answer in time, or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the node is too busy to answer, or ends")]
+#[error("the node is busy or ending")]
 pub(crate) struct Unanswered;
 
-/// What the packet thread counted, if it did.
 type Counted = Result<Arc<Stats>, Unanswered>;
 
-/// The end of those who ask.
+/// The sending end of the queue.
 #[derive(Debug)]
 pub(crate) struct ControlHandle {
     commands: Sender<Command>,
-    bell: UnixStream,
+    wake: UnixStream,
     clock: Clock,
-    latest: Mutex<Option<(Time, Counted)>>,
+    latest: Mutex<Option<CachedCount>>,
 }
 
-/// The end of the packet thread.
+/// The result of the last count.
+#[derive(Debug)]
+struct CachedCount {
+    at: Time,
+    counted: Counted,
+}
+
+/// The packet thread's end of the queue.
 #[derive(Debug)]
 pub(crate) struct CommandQueue {
     commands: Receiver<Command>,
-    bell: UnixStream,
+    wake: UnixStream,
 }
 
-/// Both ends.
+/// Both ends of a new queue.
 pub(crate) fn channel() -> std::io::Result<(ControlHandle, CommandQueue)> {
-    let (ring, bell) = UnixStream::pair()?;
-    ring.set_nonblocking(true)?;
-    bell.set_nonblocking(true)?;
+    let (sender_wake, wake) = UnixStream::pair()?;
+    sender_wake.set_nonblocking(true)?;
+    wake.set_nonblocking(true)?;
     let (sender, commands) = mpsc::channel();
     let handle = ControlHandle {
         commands: sender,
-        bell: ring,
+        wake: sender_wake,
         clock: Clock::starting_now(),
         latest: Mutex::default(),
     };
-    Ok((handle, CommandQueue { commands, bell }))
+    Ok((handle, CommandQueue { commands, wake }))
 }
 
 impl ControlHandle {
-    /// Counters that are not older than a twentieth of a second. Of many who ask a packet thread that does not answer, those
-    /// who waited for the first hear what that heard.
+    /// The node's counters, at most 50 ms old.
+    ///
+    /// Callers that wait for a request in flight share its result, also its failure.
     pub(crate) fn count(&self) -> Counted {
-        let asked = self.clock.now();
+        let called = self.clock.now();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, counted)) = &*latest
-            && (self.clock.now().since(*at) < FRESH || *at > asked)
+        if let Some(CachedCount { at, counted }) = &*latest
+            && (self.clock.now().since(*at) < CACHE_AGE || *at > called)
         {
             return counted.clone();
         }
         let counted = self.ask(Command::Count).map(Arc::new);
-        *latest = Some((self.clock.now(), counted.clone()));
+        *latest = Some(CachedCount {
+            at: self.clock.now(),
+            counted: counted.clone(),
+        });
         counted
     }
 
-    /// Brings `change` into force; why not, where that cannot be.
+    /// Has the packet thread apply `change`; fails with the reason, and then nothing has changed.
     pub(crate) fn change(&self, change: Change) -> Result<(), String> {
         let (answer, answered) = mpsc::sync_channel(1);
-        let once = OnceFlag::default();
-        let command = Command::Change(Box::new(change), once.clone(), answer);
+        let decided = OnceFlag::default();
+        let command = Command::Change(ChangeCommand {
+            change: Box::new(change),
+            decided: decided.clone(),
+            answer,
+        });
         if self.commands.send(command).is_err() {
             return Err(Unanswered.to_string());
         }
-        self.ring();
-        match answered.recv_timeout(PATIENCE) {
+        self.wake();
+        match answered.recv_timeout(ANSWER_TIMEOUT) {
             Ok(outcome) => outcome,
-            Err(_) if once.set() => Err(Unanswered.to_string()),
-            // It is being done, and is in force or not before long.
+            Err(_) if decided.set() => Err(Unanswered.to_string()),
+            // The packet thread is applying it; its outcome follows shortly.
             Err(_) => answered
                 .recv()
                 .unwrap_or_else(|_| Err(Unanswered.to_string())),
         }
     }
 
-    /// Lets the counters tell of a reload that was refused.
-    pub(crate) fn refuse(&self, why: String) {
-        // A node that has ended tells nothing any more.
-        let _ = self.commands.send(Command::Refused(why));
-        self.ring();
+    /// Has the counters show a reload that was refused.
+    pub(crate) fn count_refused_reload(&self, why: String) {
+        // A node that has ended counts nothing.
+        let _ = self.commands.send(Command::ReloadRefused(why));
+        self.wake();
     }
 
     fn ask<T>(&self, command: impl FnOnce(SyncSender<T>) -> Command) -> Result<T, Unanswered> {
@@ -127,32 +151,34 @@ impl ControlHandle {
         self.commands
             .send(command(answer))
             .map_err(|_| Unanswered)?;
-        self.ring();
-        answered.recv_timeout(PATIENCE).map_err(|_| Unanswered)
+        self.wake();
+        answered
+            .recv_timeout(ANSWER_TIMEOUT)
+            .map_err(|_| Unanswered)
     }
 
-    fn ring(&self) {
-        // A full buffer means that it has rung often enough.
-        let _ = (&self.bell).write(&[1]);
+    fn wake(&self) {
+        // A full buffer means that a wake-up is already pending.
+        let _ = (&self.wake).write(&[1]);
     }
 }
 
 impl CommandQueue {
-    /// The next command, if one waits; the descriptor is readable until there was none.
+    /// Dequeues a command, if there is one; the descriptor stays readable until this returns `None`.
     pub(crate) fn next(&mut self) -> Option<Command> {
         if let Ok(command) = self.commands.try_recv() {
             return Some(command);
         }
-        // First the bell, then once more the commands: what comes in between rings again.
-        let mut rung = [0; 64];
-        while self.bell.read(&mut rung).is_ok_and(|len| len > 0) {}
+        // The wake-ups are drained before the queue is read again: a command sent in between wakes again.
+        let mut drained = [0; 64];
+        while self.wake.read(&mut drained).is_ok_and(|len| len > 0) {}
         self.commands.try_recv().ok()
     }
 }
 
 impl AsFd for CommandQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.wake.as_fd()
     }
 }
 
@@ -162,12 +188,12 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn those_who_wait_behind_one_who_is_not_answered_do_not_ask_again() {
+    fn a_blocked_request_is_shared_by_later_callers() {
         let (handle, mut queue) = channel().unwrap();
         thread::scope(|scope| {
-            let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| handle.count())).collect();
-            for counted in asked {
-                assert_eq!(counted.join().unwrap().unwrap_err(), Unanswered);
+            let callers: Vec<_> = (0..4).map(|_| scope.spawn(|| handle.count())).collect();
+            for caller in callers {
+                assert_eq!(caller.join().unwrap().unwrap_err(), Unanswered);
             }
         });
         assert!(matches!(queue.next(), Some(Command::Count(_))));

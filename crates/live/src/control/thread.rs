@@ -1,13 +1,11 @@
-//! The operator's side of a running node: who asks for its state, what is to change under way, and what changes around
-//! it.
+//! The control thread: it serves the operator of a running node, apart from the packet thread.
 //!
-//! All of it happens beside the packets. One thread waits for clients of the control socket and of the metrics, for
-//! `SIGHUP`, and for the kernel to say that an interface comes or goes; each client has a thread for as long as it is
-//! served, of which there are few and not for long. A reload reads and checks the file here, and opens sockets here. The
-//! packet thread is only asked to count and to put into force what is ready, through a queue that its `epoll` watches.
+//! One thread waits for clients of the control socket and of the metrics endpoint, for reload requests,
+//! and for the kernel's notifications that interfaces change. Each client is served on a thread of its
+//! own; their number and lifetime are limited. Files are read and checked, and sockets opened, here; the
+//! packet thread only counts and applies changes that are ready ([`super::commands`]).
 
 use std::io;
-use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -17,30 +15,24 @@ use std::thread::{self, JoinHandle};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::commands::ControlHandle;
+use super::listeners::Listeners;
 use super::metrics;
 use super::reload::{self, ReloadHandle, ReloadRequests, Reloader};
-use super::socket::{self, ControlSocket};
+use super::socket;
 use crate::interfaces::monitor::InterfaceMonitor;
 use crate::notify::Notifier;
 
-/// Clients of the control socket that are served at once, and as many of the metrics: neither takes the other's permits.
-const MOST_CLIENTS: usize = 16;
-/// Bytes of the stack of a client's thread.
+/// Most clients of the control socket at a time; the metrics endpoint has as many permits of its own.
+const MAX_CLIENTS: usize = 16;
+/// Stack size of a client's thread, in bytes.
 const STACK: usize = 256 << 10;
-/// How long nobody is let in where that failed, as without descriptors.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+/// Pause after a failed `accept`, as for want of file descriptors.
+const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// What a node listens at.
-#[derive(Debug, Default)]
-pub(crate) struct Listeners {
-    pub(crate) control: Option<ControlSocket>,
-    pub(crate) metrics: Option<TcpListener>,
-}
-
-/// The thread that waits for the operator; it ends with this.
+/// The control thread of a node; dropping this ends the thread.
 #[derive(Debug)]
 pub(crate) struct ControlThread {
-    end: UnixStream,
+    stop: UnixStream,
     reload: ReloadHandle,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,9 +47,21 @@ struct ControlLoop {
     notifier: Notifier,
 }
 
+/// The event sources that are ready.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    stop: bool,
+    reload: bool,
+    control: bool,
+    metrics: bool,
+    interfaces: bool,
+}
+
 impl ControlThread {
-    /// Waits for clients of `listeners`, reloads where a file is known, and has paths follow what they rest on, in the
-    /// network namespace of the calling thread.
+    /// Starts the thread, in the network namespace of the calling thread.
+    ///
+    /// Without a `reloader` reload requests have no effect; without a `monitor` paths do not follow
+    /// changes of their interfaces.
     pub(crate) fn start(
         listeners: Listeners,
         handle: ControlHandle,
@@ -65,7 +69,7 @@ impl ControlThread {
         monitor: Option<InterfaceMonitor>,
         notifier: Notifier,
     ) -> io::Result<Self> {
-        let (end, ended) = UnixStream::pair()?;
+        let (stop, stopped) = UnixStream::pair()?;
         let (reload, requests) = reload::channel()?;
         let mut control_loop = ControlLoop {
             listeners,
@@ -77,10 +81,10 @@ impl ControlThread {
             notifier,
         };
         let thread = thread::Builder::new()
-            .name("control_thread".to_owned())
-            .spawn(move || control_loop.run(&ended, &requests))?;
+            .name("control".to_owned())
+            .spawn(move || control_loop.run(&stopped, &requests))?;
         Ok(Self {
-            end,
+            stop,
             reload,
             thread: Some(thread),
         })
@@ -93,42 +97,42 @@ impl ControlThread {
 
 impl Drop for ControlThread {
     fn drop(&mut self) {
-        let _ = self.end.shutdown(std::net::Shutdown::Both);
+        let _ = self.stop.shutdown(std::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
-            // What it panicked of is on standard error.
+            // A panic message is already on standard error.
             let _ = thread.join();
         }
     }
 }
 
 impl ControlLoop {
-    fn run(&mut self, ended: &UnixStream, requests: &ReloadRequests) {
+    fn run(&mut self, stopped: &UnixStream, requests: &ReloadRequests) {
         loop {
-            match self.wait(ended, requests) {
-                Ok([true, ..]) => return,
-                Ok([_, reload, control, metrics, network]) => {
-                    self.look(network);
-                    if reload {
+            match self.wait(stopped, requests) {
+                Ok(Ready { stop: true, .. }) => return,
+                Ok(ready) => {
+                    self.follow_interfaces(ready.interfaces);
+                    if ready.reload {
                         requests.drain();
                         self.reload();
                     }
-                    if control || metrics {
-                        self.let_in(control, metrics);
+                    if ready.control || ready.metrics {
+                        self.accept(ready);
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the node cannot be asked any more");
+                    tracing::error!(%error, "the control thread failed; status, metrics and reloads are unavailable");
                     return;
                 }
             }
         }
     }
 
-    /// What is ready of: the end, a reload, a client of the control socket, one of the metrics, news of the network.
-    fn wait(&self, ended: &UnixStream, requests: &ReloadRequests) -> io::Result<[bool; 5]> {
+    /// Waits until an event source is ready or the interfaces are to be read again.
+    fn wait(&self, stopped: &UnixStream, requests: &ReloadRequests) -> io::Result<Ready> {
         let (control, metrics) = (&self.listeners.control, &self.listeners.metrics);
         let fds = [
-            Some(ended.as_fd()),
+            Some(stopped.as_fd()),
             Some(requests.as_fd()),
             control.as_ref().map(AsFd::as_fd),
             metrics.as_ref().map(AsFd::as_fd),
@@ -140,7 +144,7 @@ impl ControlLoop {
             .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
             .collect();
         let idle = self.monitor.as_ref().and_then(InterfaceMonitor::idle);
-        // Rounded up, or the last part of a millisecond would be spent awake.
+        // Rounded up, or the loop would spin through the last part of a millisecond.
         let idle = idle.map(|idle| idle.as_nanos().div_ceil(1_000_000));
         let timeout = idle.map_or(PollTimeout::NONE, |idle| {
             PollTimeout::try_from(idle).unwrap_or(PollTimeout::MAX)
@@ -152,75 +156,91 @@ impl ControlLoop {
         let mut ready = polled
             .iter()
             .map(|fd| fd.revents().is_some_and(|events| !events.is_empty()));
-        Ok(fds.map(|fd| fd.is_some() && ready.next().unwrap_or(false)))
+        let [stop, reload, control, metrics, interfaces] =
+            fds.map(|fd| fd.is_some() && ready.next().unwrap_or(false));
+        Ok(Ready {
+            stop,
+            reload,
+            control,
+            metrics,
+            interfaces,
+        })
     }
 
-    fn look(&mut self, heard: bool) {
+    fn follow_interfaces(&mut self, notified: bool) {
         let Some(monitor) = &mut self.monitor else {
             return;
         };
-        let listening = if heard { monitor.hear() } else { Ok(()) };
-        monitor.look_if_due(&self.handle);
-        if let Err(error) = listening {
-            tracing::error!(%error, "interfaces that come and go are not seen any more");
+        let received = if notified {
+            monitor.receive_notifications()
+        } else {
+            Ok(())
+        };
+        monitor.update_if_due(&self.handle);
+        if let Err(error) = received {
+            crate::interfaces::log::monitor_failed(&error);
             self.monitor = None;
         }
     }
 
-    fn let_in(&self, control: bool, metrics: bool) {
-        let mut entered = Ok(());
-        if control && let Some(socket) = &self.listeners.control {
-            entered = entered.and(socket.accept().map(|stream| self.serve_control(stream)));
+    fn accept(&self, ready: Ready) {
+        let mut accepted = Ok(());
+        if ready.control
+            && let Some(socket) = &self.listeners.control
+        {
+            accepted = accepted.and(socket.accept().map(|stream| self.serve_control(stream)));
         }
-        if metrics && let Some(listener) = &self.listeners.metrics {
-            let accepted = listener.accept().and_then(|(stream, _)| {
+        if ready.metrics
+            && let Some(listener) = &self.listeners.metrics
+        {
+            let stream = listener.accept().and_then(|(stream, _)| {
                 stream.set_nonblocking(false)?;
                 Ok(stream)
             });
-            entered = entered.and(accepted.map(|stream| {
-                self.seat(&self.metrics_permits, move |handle| {
+            accepted = accepted.and(stream.map(|stream| {
+                self.spawn(&self.metrics_permits, move |handle| {
                     metrics::serve(stream, handle)
                 });
             }));
         }
-        match entered {
+        match accepted {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                tracing::debug!(%error, "a client could not be let in");
-                thread::sleep(PAUSE);
+                tracing::debug!(%error, "cannot accept a client");
+                thread::sleep(ACCEPT_PAUSE);
             }
             _ => {}
         }
     }
 
     fn serve_control(&self, stream: UnixStream) {
-        if self.control_permits.load(Ordering::Relaxed) >= MOST_CLIENTS {
+        if self.control_permits.load(Ordering::Relaxed) >= MAX_CLIENTS {
             socket::refuse_client(&stream);
             return;
         }
-        self.seat(&self.control_permits, move |handle| {
+        self.spawn(&self.control_permits, move |handle| {
             socket::serve(stream, handle)
         });
     }
 
-    /// Serves a client on a thread of its own, if there is a seat left.
-    fn seat(
+    /// Serves a client on a thread of its own, or drops it where no permit is left.
+    fn spawn(
         &self,
         permits: &Arc<AtomicUsize>,
         serve: impl FnOnce(&ControlHandle) -> io::Result<()> + Send + 'static,
     ) {
-        let Some(seat) = ClientPermit::take(permits) else {
+        let Some(permit) = ClientPermit::acquire(permits) else {
             return;
         };
         let handle = self.handle.clone();
         let serve = move || {
-            let _seat = seat;
+            let _permit = permit;
             if let Err(error) = serve(&handle) {
-                tracing::debug!(%error, "a client was not served to its end");
+                tracing::debug!(%error, "the connection of a client failed");
             }
         };
         let thread = thread::Builder::new().name("client".to_owned());
         if let Err(error) = thread.stack_size(STACK).spawn(serve) {
-            tracing::debug!(%error, "no thread for a client");
+            tracing::debug!(%error, "cannot start a thread for a client");
         }
     }
 
@@ -229,34 +249,28 @@ impl ControlLoop {
             return;
         };
         self.notifier.reloading();
-        let adrift = self.monitor.as_ref().map(InterfaceMonitor::adrift);
-        let adrift = adrift.unwrap_or_default();
-        let outcome = reloader.reload(&self.handle, &mut self.listeners, &adrift);
+        let unbound = self.monitor.as_ref().map(InterfaceMonitor::unbound_paths);
+        let unbound = unbound.unwrap_or_default();
+        let outcome = reloader.reload(&self.handle, &mut self.listeners, &unbound);
         if let (Ok(_), Some(monitor)) = (&outcome, &mut self.monitor) {
             monitor.adopt(reloader.config());
         }
-        match outcome {
-            Ok(changed) if changed.is_empty() => {
-                tracing::info!("reloaded: the configuration is as it was");
-            }
-            Ok(changed) => tracing::info!(changed = changed.join(", "), "reloaded"),
-            Err(why) => {
-                tracing::error!("not reloaded, the node goes on as it was: {why}");
-                self.handle.refuse(why);
-            }
+        reload::log_outcome(&outcome);
+        if let Err(why) = outcome {
+            self.handle.count_refused_reload(why);
         }
         self.notifier.ready();
     }
 }
 
-/// One of the [`MOST_CLIENTS`].
+/// The permission to serve one of [`MAX_CLIENTS`] clients; dropping it releases it.
 struct ClientPermit(Arc<AtomicUsize>);
 
 impl ClientPermit {
-    fn take(permits: &Arc<AtomicUsize>) -> Option<Self> {
+    fn acquire(permits: &Arc<AtomicUsize>) -> Option<Self> {
         let taken = permits.fetch_add(1, Ordering::Relaxed);
-        let seat = Self(permits.clone());
-        (taken < MOST_CLIENTS).then_some(seat)
+        let permit = Self(permits.clone());
+        (taken < MAX_CLIENTS).then_some(permit)
     }
 }
 

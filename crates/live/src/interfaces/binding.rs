@@ -1,79 +1,80 @@
-//! What a single path rests on.
+//! The binding of a path to an interface and a source address.
 
 use std::net::{IpAddr, UdpSocket};
 
 use nix::net::if_::if_nametoindex;
 
+use super::log;
+use super::network::Network;
+use super::uplink::AssignedUplink;
 use crate::config::PathConfig;
-use crate::interfaces::network::Network;
-use crate::interfaces::uplink::AssignedUplink;
 use crate::stats::{InterfaceStatus, Missing};
 use crate::udp::{self, NOWHERE, PathSocket, UdpError};
 
-/// A path, and what it rests on.
+/// The current binding of a path.
 #[derive(Debug)]
 pub(super) struct PathBinding {
     config: PathConfig,
-    /// The number of the interface that its socket is bound to.
+    /// The index of the interface that the socket is bound to.
     bound: Option<u32>,
-    /// The address that it sends from, where that was found at run time.
+    /// The source address, if it was found at run time.
     source: Option<IpAddr>,
-    /// The MTU of its interface in bytes, as its socket has it; none where that has to be told.
+    /// The MTU of the interface in bytes that the socket knows; `None` if it must be sent to it.
     mtu: Option<u32>,
-    interface_status: InterfaceStatus,
-    /// Why its socket could not be had at the last look, if it could not.
+    status: InterfaceStatus,
+    /// Why the last update could not open a socket.
     failure: Option<String>,
 }
 
-/// What becomes of it.
+/// An update of the binding of a path.
 #[derive(Debug)]
 pub(super) struct BindingUpdate {
     pub(super) name: String,
-    pub(super) interface_status: InterfaceStatus,
-    /// The socket that takes the place of the one that it has.
+    pub(super) status: InterfaceStatus,
+    /// The socket that replaces the current one.
     pub(super) socket: Option<PathSocket>,
-    /// The MTU of its interface in bytes, where it is another than before.
+    /// The MTU of the interface in bytes, if it changes.
     pub(super) mtu: Option<u32>,
-    /// Whether nothing else changes.
-    is_mtu_alone: bool,
+    /// Whether nothing but the MTU changes.
+    is_mtu_only: bool,
     bound: Option<u32>,
     source: Option<IpAddr>,
 }
 
-/// Where a path is to go by.
+/// What a path is to be bound to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BindTarget<'a> {
-    /// What the file says.
+    /// The interface and address of its configuration.
     Configured,
     /// This uplink.
     Uplink(&'a AssignedUplink),
-    /// None has been found.
-    Waiting,
+    /// Nothing: no uplink is free.
+    None,
 }
 
 impl BindingUpdate {
-    /// What the path rests on, where that changes or is of another socket.
-    pub(super) fn new_status(&self) -> Option<InterfaceStatus> {
-        (!self.is_mtu_alone).then(|| self.interface_status.clone())
+    /// The interface status, if it changes or belongs to another socket.
+    pub(super) fn changed_status(&self) -> Option<InterfaceStatus> {
+        (!self.is_mtu_only).then(|| self.status.clone())
     }
 }
 
 impl PathBinding {
-    /// A path that the file describes like this, whose socket is still to be opened.
+    /// The binding of a path whose socket is not open yet.
     pub(super) fn new(config: PathConfig) -> Self {
         Self {
             config,
             bound: None,
             source: None,
             mtu: None,
-            interface_status: InterfaceStatus::default(),
+            status: InterfaceStatus::default(),
             failure: None,
         }
     }
 
-    /// Notes what it starts with.
-    pub(super) fn start(&mut self, socket: &PathSocket, interface_status: InterfaceStatus) {
-        (self.bound, self.interface_status) = (socket.device(), interface_status);
+    /// Records the socket that the path starts with.
+    pub(super) fn start(&mut self, socket: &PathSocket, status: InterfaceStatus) {
+        (self.bound, self.status) = (socket.device(), status);
         self.mtu = Some(socket.mtu());
     }
 
@@ -81,21 +82,20 @@ impl PathBinding {
         &self.config
     }
 
-    pub(super) fn interface_status(&self) -> &InterfaceStatus {
-        &self.interface_status
+    pub(super) fn status(&self) -> &InterfaceStatus {
+        &self.status
     }
 
-    /// Whether its socket is bound to an interface that is not there.
-    pub(super) fn is_adrift(&self) -> bool {
-        matches!(self.interface_status.missing, Some(Missing::Interface(_)))
-            || self.bound == Some(NOWHERE)
+    /// Whether the socket is bound to an interface that no longer exists.
+    pub(super) fn is_unbound(&self) -> bool {
+        matches!(self.status.missing, Some(Missing::Interface(_))) || self.bound == Some(NOWHERE)
     }
 
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// The file says `config` from now on, and the socket has followed it.
+    /// Adopts a configuration that the socket already follows.
     pub(super) fn adopt(&mut self, config: &PathConfig) {
         if config.local() != self.config.local() || config.interface != self.config.interface {
             let index = |name: &String| if_nametoindex(name.as_str()).ok();
@@ -105,35 +105,34 @@ impl PathBinding {
         self.config = config.clone();
     }
 
-    /// What becomes of it where there is `network`, if anything does.
+    /// The update that `network` and `target` require, if any.
     pub(super) fn update(
         &mut self,
         network: &Network,
-        seat: BindTarget<'_>,
+        target: BindTarget<'_>,
     ) -> Option<BindingUpdate> {
-        // Whatever kept it from its socket at the last look may be over, or what it was to have.
-        let told = self.failure.take();
-        let update = self.decide(network, seat);
+        let logged = self.failure.take();
+        let update = self.decide(network, target);
         if let Some(why) = self
             .failure
             .as_ref()
-            .filter(|why| told.as_ref() != Some(why))
+            .filter(|why| logged.as_ref() != Some(why))
         {
-            tracing::warn!("{why}; it is tried again");
+            log::socket_failed(why);
         }
         update
     }
 
-    fn decide(&mut self, network: &Network, seat: BindTarget<'_>) -> Option<BindingUpdate> {
-        let (config, source) = match seat {
+    fn decide(&mut self, network: &Network, target: BindTarget<'_>) -> Option<BindingUpdate> {
+        let (config, source) = match target {
             BindTarget::Configured => (self.config.clone(), None),
-            BindTarget::Uplink(held) => (by(&self.config, held), Some(held.source)),
-            BindTarget::Waiting => return self.wait(),
+            BindTarget::Uplink(uplink) => (bound_to(&self.config, uplink), Some(uplink.source)),
+            BindTarget::None => return self.unbind(),
         };
-        let mut update = self.stay(interface_status(&config, network));
+        let mut update = self.unchanged(status(&config, network));
         let device = match &config.interface {
             Some(name) => network.link(name).map(|link| link.index),
-            None => lost(&config, &update.interface_status).then_some(NOWHERE),
+            None => lacks_address(&config, &update.status).then_some(NOWHERE),
         };
         // A socket that was bound to an interface waits for another one of that name.
         let is_known = device.is_some() || config.interface.is_none();
@@ -142,27 +141,27 @@ impl PathBinding {
                 Ok(opened) => {
                     (update.bound, update.source) = (opened.device().or(device), source);
                     update.socket = Some(opened);
-                    // It has just read it.
+                    // A new socket reads the MTU when it opens.
                     self.mtu = update.socket.as_ref().map(PathSocket::mtu);
                 }
-                // It has gone since; another look follows.
+                // The interface has gone since the reading; another update follows.
                 Err(UdpError::NoInterface { .. }) => return None,
                 Err(error) => {
                     self.failure = Some(error.to_string());
-                    update.interface_status.clone_from(&self.interface_status);
+                    update.status.clone_from(&self.status);
                 }
             }
         }
         let mtu = network.mtu(config.interface.as_deref(), config.local().ip());
         update.mtu = mtu.filter(|mtu| Some(*mtu) != self.mtu);
-        self.unless_nothing(update)
+        self.if_changed(update)
     }
 
-    /// What becomes of it where no uplink is free.
-    fn wait(&mut self) -> Option<BindingUpdate> {
+    /// The update of a path that has no uplink.
+    fn unbind(&mut self) -> Option<BindingUpdate> {
         let missing = Some(Missing::Uplink);
         let interface = None;
-        let mut update = self.stay(InterfaceStatus { interface, missing });
+        let mut update = self.unchanged(InterfaceStatus { interface, missing });
         if self.source.is_some() {
             match PathSocket::nowhere(&self.config) {
                 Ok(socket) => {
@@ -173,105 +172,88 @@ impl PathBinding {
                 Err(error) => self.failure = Some(error.to_string()),
             }
         }
-        self.unless_nothing(update)
+        self.if_changed(update)
     }
 
-    fn unless_nothing(&self, update: BindingUpdate) -> Option<BindingUpdate> {
-        let is_mtu_alone =
-            update.socket.is_none() && update.interface_status == self.interface_status;
-        (!is_mtu_alone || update.mtu.is_some()).then_some(BindingUpdate {
-            is_mtu_alone,
+    fn if_changed(&self, update: BindingUpdate) -> Option<BindingUpdate> {
+        let is_mtu_only = update.socket.is_none() && update.status == self.status;
+        (!is_mtu_only || update.mtu.is_some()).then_some(BindingUpdate {
+            is_mtu_only,
             ..update
         })
     }
 
-    /// With the socket that it has.
-    fn stay(&self, interface_status: InterfaceStatus) -> BindingUpdate {
+    /// An update that keeps the current socket.
+    fn unchanged(&self, status: InterfaceStatus) -> BindingUpdate {
         BindingUpdate {
             name: self.config.name.clone(),
-            interface_status,
+            status,
             socket: None,
             mtu: None,
-            is_mtu_alone: false,
+            is_mtu_only: false,
             bound: self.bound,
             source: self.source,
         }
     }
 
-    pub(super) fn take(&mut self, update: BindingUpdate) {
+    pub(super) fn apply(&mut self, update: BindingUpdate) {
         (self.bound, self.source) = (update.bound, update.source);
-        self.interface_status = update.interface_status;
+        self.status = update.status;
         self.mtu = update.mtu.or(self.mtu);
     }
 
-    /// Logs what has become of it.
-    pub(super) fn tell(&self, update: &BindingUpdate, network: &Network) {
-        let (path, interface) = (&update.name, update.interface_status.interface.as_deref());
-        let bound_anew = (self.bound, self.source) != (update.bound, update.source);
-        match (
-            &self.interface_status.missing,
-            &update.interface_status.missing,
-        ) {
+    /// Logs an update that is about to be applied.
+    pub(super) fn log(&self, update: &BindingUpdate, network: &Network) {
+        let (path, interface) = (&update.name, update.status.interface.as_deref());
+        let is_rebound = (self.bound, self.source) != (update.bound, update.source);
+        match (&self.status.missing, &update.status.missing) {
             (before, Some(missing)) if before.as_ref() != Some(missing) => {
-                let there_are = network.names();
-                tracing::warn!(path, %missing, there_are, "{WAITS}");
+                log::missing(path, missing, &network.names());
             }
-            (_, None) if update.source.is_some() && bound_anew => {
-                let source = update.source.map(tracing::field::display);
-                tracing::info!(path, interface, source, "the path goes by this uplink");
+            (_, None) if update.source.is_some() && is_rebound => {
+                log::bound_to_uplink(path, interface, update.source);
             }
-            (Some(missing), None) => {
-                tracing::info!(path, %missing, "there now; the path is used once the peer answers");
-            }
-            (None, None) if bound_anew => {
-                tracing::info!(
-                    path,
-                    interface,
-                    "another interface of that name; the path is bound to it"
-                );
-            }
+            (Some(missing), None) => log::present_again(path, missing),
+            (None, None) if is_rebound => log::rebound(path, interface),
             _ => {}
         }
     }
 }
 
-/// What is said of a path that waits.
-pub(crate) const WAITS: &str = "not there; the path carries nothing until it is (see `ip address`)";
-
-/// What a path rests on where there is `network`.
-fn interface_status(config: &PathConfig, network: &Network) -> InterfaceStatus {
+/// The interface status of a path in `network`.
+fn status(config: &PathConfig, network: &Network) -> InterfaceStatus {
     let ip = config.local().ip();
     let named = config.interface.as_ref();
-    let gone = named.filter(|name| network.link(name).is_none());
-    let missing = match gone {
+    let absent = named.filter(|name| network.link(name).is_none());
+    let missing = match absent {
         Some(name) => Some(Missing::Interface(name.clone())),
-        None if is_here(ip, network) => None,
+        None if is_local(ip, network) => None,
         None => Some(Missing::Address(ip)),
     };
     let interface = config.interface.clone();
     InterfaceStatus { interface, missing }
 }
 
-/// Whether what a path sends would go astray for want of its address.
-fn lost(config: &PathConfig, interface_status: &InterfaceStatus) -> bool {
-    udp::strays(config) && matches!(interface_status.missing, Some(Missing::Address(_)))
+/// Whether the path's datagrams would leave by another interface because its address is missing.
+fn lacks_address(config: &PathConfig, status: &InterfaceStatus) -> bool {
+    udp::strays(config) && matches!(status.missing, Some(Missing::Address(_)))
 }
 
-/// Whether a socket can be bound to `ip`: an interface has it, or a route says that it is here (as all of 127.0.0.0/8).
-fn is_here(ip: IpAddr, network: &Network) -> bool {
+/// Whether a socket can be bound to `ip`: an interface has it, or it is local by a route (as all of 127.0.0.0/8).
+fn is_local(ip: IpAddr, network: &Network) -> bool {
     network.has(ip) || UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// A path of the file that goes by an uplink that was found for it.
-fn by(config: &PathConfig, held: &AssignedUplink) -> PathConfig {
+/// The configuration of a path bound to an uplink that was found for it.
+fn bound_to(config: &PathConfig, uplink: &AssignedUplink) -> PathConfig {
     PathConfig {
-        local: Some((held.source, 0).into()),
-        interface: Some(held.name.clone()),
+        local: Some((uplink.source, 0).into()),
+        interface: Some(uplink.name.clone()),
         ..config.clone()
     }
 }
 
-/// The socket of a path, whether or not its address is there.
+/// Opens the socket of a path, whether or not its address exists.
 fn open(config: &PathConfig) -> Result<PathSocket, UdpError> {
     match PathSocket::open(config) {
         Err(UdpError::NoAddress { .. }) => PathSocket::open_early(config),

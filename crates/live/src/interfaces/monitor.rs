@@ -1,8 +1,8 @@
-//! What paths rest on, interfaces and addresses, which come and go while a node runs.
+//! The interface monitor: it rebinds paths when interfaces, addresses or routes change.
 //!
-//! Once the kernel says that something has changed, all that there is is read anew. What it means for each path follows
-//! from that and from what the path rests on now, and from nothing else; so no notification can be missed for good.
-//! Under `paths = "auto"` what a path rests on is decided here, too ([`crate::interfaces::uplink`]).
+//! A notification of the kernel only causes a reading of the whole state. The binding of each path
+//! follows from that state and its current binding alone, so that a lost notification does no lasting
+//! harm. Under `paths = "auto"` uplinks are assigned to paths here, too ([`super::uplink`]).
 
 use std::io;
 use std::net::IpAddr;
@@ -11,232 +11,245 @@ use std::os::fd::{AsFd, BorrowedFd};
 use polypath_core::frame::PathId;
 use polypath_core::time::{Duration, Time};
 
-use super::binding::{BindTarget, PathBinding};
+use super::binding::{BindTarget, BindingUpdate, PathBinding};
+use super::log;
+use super::netlink::{self, Listener};
+use super::network::Network;
+use super::uplink::{self, UplinkAssignment};
 use crate::clock::Clock;
 use crate::config::{AutoConfig, NodeConfig, Uplinks};
 use crate::control::change::{Change, PathChange};
 use crate::control::commands::ControlHandle;
-use crate::interfaces::netlink::{self, Listener};
-use crate::interfaces::network::Network;
-use crate::interfaces::uplink::{self, Choice};
 use crate::stats::InterfaceStatus;
 use crate::udp::PathSocket;
 
-/// Changes come in flocks: how long after the first the kernel is asked what there is.
+/// Delay from the first notification to the reading: changes come in groups.
 const SETTLING: Duration = Duration::from_millis(50);
-/// How long until what failed is tried again.
+/// Delay until a failed update is retried.
 const RETRY: Duration = Duration::from_secs(2);
-/// However much changes: of so many parts of the time, one at most is spent on it.
-const PARTS: u64 = 10;
+/// The inverse of the largest share of time that is spent on updates.
+const DUTY_CYCLE: u64 = 10;
 
-/// The paths, and what they rest on.
+/// The paths of a node and their bindings.
 #[derive(Debug)]
 pub(crate) struct InterfaceMonitor {
     listener: Listener,
     paths: Vec<PathBinding>,
-    /// Which path has which uplink, where the file does not say so.
-    seats: Option<Seats>,
-    /// Whether it is found out how long a packet each path carries whole.
-    sizes: bool,
+    /// Present under `paths = "auto"`.
+    auto: Option<AutoUplinks>,
+    /// Whether path MTU discovery runs.
+    discovers_mtu: bool,
     clock: Clock,
-    /// When the kernel is asked next, if it is to be.
-    look_at: Option<Time>,
-    /// Not before.
-    rest_until: Time,
+    /// The next reading, if one is due.
+    update_at: Option<Time>,
+    /// No reading starts before this time.
+    idle_until: Time,
 }
 
-/// Which path has which uplink.
+/// The assignment of uplinks to paths.
 #[derive(Debug)]
-struct Seats {
-    choice: Choice,
-    auto: AutoConfig,
-    /// The node's own TUN device.
+struct AutoUplinks {
+    assignment: UplinkAssignment,
+    config: AutoConfig,
+    /// The node's own TUN device, which is never an uplink.
     tun: String,
-    /// Those that no path has, as the log has them.
-    left: Vec<String>,
-    /// The interfaces that are no uplinks, with the reasons, as looked at last.
-    others: Vec<String>,
+    /// The uplinks without a path, as logged last.
+    surplus: Vec<String>,
+    /// The interfaces that are no uplinks, with reasons, as of the last update.
+    obstacles: Vec<String>,
+}
+
+/// What a path starts with.
+#[derive(Debug)]
+pub(crate) struct InitialBinding {
+    /// The socket; none for a path without an uplink.
+    pub(crate) socket: Option<PathSocket>,
+    pub(crate) status: InterfaceStatus,
 }
 
 impl InterfaceMonitor {
-    /// Listens in the network namespace of the calling thread; all is looked at once soon.
+    /// A monitor of the network namespace of the calling thread; its first update is due at once.
     pub(crate) fn new(config: &NodeConfig) -> io::Result<Self> {
         let clock = Clock::starting_now();
         let is_auto = config.uplinks == Uplinks::Auto;
-        let seats = || Seats {
-            choice: Choice::new(config.paths.len()),
-            auto: config.auto.clone().unwrap_or_default(),
+        let auto = || AutoUplinks {
+            assignment: UplinkAssignment::new(config.paths.len()),
+            config: config.auto.clone().unwrap_or_default(),
             tun: config.node.tun.name.clone(),
-            left: Vec::new(),
-            others: Vec::new(),
+            surplus: Vec::new(),
+            obstacles: Vec::new(),
         };
         Ok(Self {
             listener: Listener::new(is_auto)?,
             paths: config.paths.iter().cloned().map(PathBinding::new).collect(),
-            seats: is_auto.then(seats),
-            look_at: Some(clock.now()),
-            rest_until: Time::ZERO,
-            sizes: config.finds_sizes(),
+            auto: is_auto.then(auto),
+            update_at: Some(clock.now()),
+            idle_until: Time::ZERO,
+            discovers_mtu: config.discovers_mtu(),
             clock,
         })
     }
 
-    /// Notes the sockets that the paths start with, and what they rest on.
+    /// Records the sockets of listed paths and their interfaces.
     pub(crate) fn start<'a>(
         &mut self,
         paths: impl Iterator<Item = (&'a PathSocket, &'a InterfaceStatus)>,
     ) {
-        for (binding, (socket, interface_status)) in self.paths.iter_mut().zip(paths) {
-            binding.start(socket, interface_status.clone());
+        for (binding, (socket, status)) in self.paths.iter_mut().zip(paths) {
+            binding.start(socket, status.clone());
         }
     }
 
-    /// Gives the paths the uplinks that there are when the node starts: their sockets, none for those that wait.
-    pub(crate) fn find(&mut self) -> io::Result<Vec<(Option<PathSocket>, InterfaceStatus)>> {
+    /// Assigns the uplinks that exist when the node starts.
+    pub(crate) fn find_uplinks(&mut self) -> io::Result<Vec<InitialBinding>> {
         let network = netlink::read(&self.targets())?;
-        self.seat(&network);
+        self.assign(&network);
         let mut found = Vec::new();
         for (index, binding) in self.paths.iter_mut().enumerate() {
             let mut socket = None;
-            if let Some(mut update) = binding.update(&network, seat(self.seats.as_ref(), index)) {
+            if let Some(mut update) = binding.update(&network, target(self.auto.as_ref(), index)) {
                 socket = update.socket.take();
-                binding.tell(&update, &network);
-                binding.take(update);
+                binding.log(&update, &network);
+                binding.apply(update);
             }
-            found.push((socket, binding.interface_status().clone()));
+            let status = binding.status().clone();
+            found.push(InitialBinding { socket, status });
         }
         Ok(found)
     }
 
-    /// How long nothing is to be done unless something is heard.
+    /// The time until the next update, if one is due without a further notification.
     pub(crate) fn idle(&self) -> Option<Duration> {
-        let at = self.look_at?.max(self.rest_until);
+        let at = self.update_at?.max(self.idle_until);
         Some(at.since(self.clock.now().min(at)))
     }
 
-    /// Takes the word that something has changed.
-    pub(crate) fn hear(&mut self) -> io::Result<()> {
-        if self.listener.hear()? {
+    /// Receives all pending notifications and schedules an update if there was one.
+    pub(crate) fn receive_notifications(&mut self) -> io::Result<()> {
+        if self.listener.receive()? {
             let soon = self.clock.now() + SETTLING;
-            self.look_at = Some(self.look_at.map_or(soon, |at| at.min(soon)));
+            self.update_at = Some(self.update_at.map_or(soon, |at| at.min(soon)));
         }
         Ok(())
     }
 
-    /// Looks at what there is, if it is time to, and has the paths follow.
-    pub(crate) fn look_if_due(&mut self, handle: &ControlHandle) {
+    /// Reads the interfaces, if that is due, and rebinds the paths that are affected.
+    pub(crate) fn update_if_due(&mut self, handle: &ControlHandle) {
         if self.idle() != Some(Duration::from_nanos(0)) {
             return;
         }
-        self.look_at = None;
-        let began = self.clock.now();
+        self.update_at = None;
+        let started = self.clock.now();
         let network = netlink::read(&self.targets());
         let now = self.clock.now();
-        self.rest_until = now + Duration::from_nanos(now.since(began).as_nanos() * PARTS);
-        let done = network
-            .map_err(|error| format!("the kernel does not say which interfaces there are: {error}"))
-            .and_then(|network| self.follow(&network, handle));
-        if let Err(why) = done {
-            tracing::warn!("{why}; the paths stay as they are until this goes");
-            self.look_at = Some(self.clock.now() + RETRY);
+        self.idle_until = now + Duration::from_nanos(now.since(started).as_nanos() * DUTY_CYCLE);
+        let updated = network
+            .map_err(|error| format!("cannot list the interfaces: {error}"))
+            .and_then(|network| self.update(&network, handle));
+        if let Err(why) = updated {
+            log::update_failed(&why);
+            self.update_at = Some(self.clock.now() + RETRY);
         }
     }
 
-    /// The paths whose socket is bound to an interface that is not there.
-    pub(crate) fn adrift(&self) -> Vec<PathId> {
+    /// The paths whose socket is bound to an interface that no longer exists.
+    pub(crate) fn unbound_paths(&self) -> Vec<PathId> {
         let paths = (0..).map(PathId).zip(&self.paths);
-        let adrift = paths.filter(|(_, binding)| binding.is_adrift());
-        adrift.map(|(path, _)| path).collect()
+        let unbound = paths.filter(|(_, binding)| binding.is_unbound());
+        unbound.map(|(path, _)| path).collect()
     }
 
-    /// The file was read again, and says this of the paths.
+    /// Adopts a configuration that a reload has put into force.
     pub(crate) fn adopt(&mut self, config: &NodeConfig) {
-        self.sizes = config.finds_sizes();
+        self.discovers_mtu = config.discovers_mtu();
         for (binding, config) in self.paths.iter_mut().zip(&config.paths) {
             binding.adopt(config);
         }
-        if let Some(seats) = &mut self.seats {
-            seats.auto = config.auto.clone().unwrap_or_default();
+        if let Some(auto) = &mut self.auto {
+            auto.config = config.auto.clone().unwrap_or_default();
         }
-        self.look_at = Some(self.clock.now());
+        self.update_at = Some(self.clock.now());
     }
 
-    /// Where the paths lead to, if their routes matter.
+    /// The addresses whose routes matter: those of peers and relays, under `paths = "auto"`.
     fn targets(&self) -> Vec<IpAddr> {
-        let paths = self.paths.iter().filter(|_| self.seats.is_some());
+        let paths = self.paths.iter().filter(|_| self.auto.is_some());
         let targets = paths.filter_map(|path| path.config().target());
         targets.map(|target| target.ip()).collect()
     }
 
-    /// Decides anew which path has which uplink.
-    fn seat(&mut self, network: &Network) {
+    /// Assigns uplinks to paths again.
+    fn assign(&mut self, network: &Network) {
         let targets = self.targets();
-        let Some(seats) = &mut self.seats else { return };
-        let Seats { tun, auto, .. } = &*seats;
-        let allowed = |name: &str| name != tun && auto.allows(name);
+        let Some(auto) = &mut self.auto else { return };
+        let AutoUplinks { tun, config, .. } = &*auto;
+        let allowed = |name: &str| name != tun && config.allows(name);
         let uplinks = uplink::uplinks(network, &targets, allowed);
-        let others = uplink::others(network, &targets, allowed);
-        let left = seats.choice.decide(&uplinks);
-        if left != seats.left && !left.is_empty() {
-            let left = left.join(", ");
-            tracing::info!(left, "more uplinks than paths: these carry nothing");
+        let obstacles = uplink::obstacles(network, &targets, allowed);
+        let surplus = auto.assignment.assign(&uplinks);
+        if surplus != auto.surplus && !surplus.is_empty() {
+            log::surplus_uplinks(&surplus);
         }
-        seats.left = left;
-        let waits = (0..self.paths.len()).any(|path| seats.choice.held(path).is_none());
-        if waits && others != seats.others && !others.is_empty() {
-            let interfaces = others.join("; ");
-            tracing::info!(interfaces, "a path waits for an uplink, and these are none");
+        auto.surplus = surplus;
+        let waits = (0..self.paths.len()).any(|path| auto.assignment.of(path).is_none());
+        if waits && obstacles != auto.obstacles && !obstacles.is_empty() {
+            log::no_uplink(&obstacles);
         }
-        seats.others = others;
+        auto.obstacles = obstacles;
     }
 
-    fn follow(&mut self, network: &Network, handle: &ControlHandle) -> Result<(), String> {
-        self.seat(network);
-        let (paths, seats) = ((0..).map(PathId).zip(&mut self.paths), self.seats.as_ref());
+    fn update(&mut self, network: &Network, handle: &ControlHandle) -> Result<(), String> {
+        self.assign(network);
+        let (paths, auto) = ((0..).map(PathId).zip(&mut self.paths), self.auto.as_ref());
         let updates = paths.filter_map(|(id, path)| {
-            let update = path.update(network, seat(seats, id.index()));
+            let update = path.update(network, target(auto, id.index()));
             Some((id, update?))
         });
         let mut updates: Vec<_> = updates.collect();
-        let changes = updates.iter_mut().map(|(id, update)| PathChange {
-            path: *id,
-            name: update.name.clone(),
-            remote: None,
-            interface: None,
-            socket: update.socket.take(),
-            mtu: update.mtu,
-            interface_status: update.new_status(),
-        });
-        let paths: Vec<_> = changes.collect();
+        let paths = updates.iter_mut();
+        let paths: Vec<_> = paths.map(|(id, update)| change(*id, update)).collect();
         if !paths.is_empty() {
             let settings = None;
-            let sizes = self.sizes;
+            let discovers_mtu = self.discovers_mtu;
             handle.change(Change {
                 settings,
-                sizes,
+                discovers_mtu,
                 paths,
             })?;
         }
         for (id, update) in updates {
             let binding = &mut self.paths[id.index()];
-            binding.tell(&update, network);
-            binding.take(update);
+            binding.log(&update, network);
+            binding.apply(update);
         }
         if self.paths.iter().any(PathBinding::has_failed) {
-            self.look_at = Some(self.clock.now() + RETRY);
+            self.update_at = Some(self.clock.now() + RETRY);
         }
         Ok(())
     }
 }
 
-/// What path `index` has.
-fn seat(seats: Option<&Seats>, index: usize) -> BindTarget<'_> {
-    match seats {
+/// The change for the packet thread; it takes the socket of `update`.
+fn change(path: PathId, update: &mut BindingUpdate) -> PathChange {
+    PathChange {
+        path,
+        name: update.name.clone(),
+        remote: None,
+        interface: None,
+        socket: update.socket.take(),
+        mtu: update.mtu,
+        interface_status: update.changed_status(),
+    }
+}
+
+/// The bind target of path `index`.
+fn target(auto: Option<&AutoUplinks>, index: usize) -> BindTarget<'_> {
+    match auto {
         None => BindTarget::Configured,
-        Some(seats) => seats
-            .choice
-            .held(index)
-            .map_or(BindTarget::Waiting, BindTarget::Uplink),
+        Some(auto) => auto
+            .assignment
+            .of(index)
+            .map_or(BindTarget::None, BindTarget::Uplink),
     }
 }
 

@@ -1,7 +1,8 @@
-//! rtnetlink (`man 7 rtnetlink`): what there is, and the word that something has changed.
+//! rtnetlink (`man 7 rtnetlink`): reading the state of interfaces, and notifications that it changes.
 //!
-//! What changed is not told from the notifications, but read anew: the kernel leaves out some (routes that go with
-//! their interface), and drops any when nobody reads for a while. Neither needs a privilege.
+//! A notification only causes a reading of the whole state: the kernel does not report every change
+//! (as routes removed with their interface), and drops notifications when the socket buffer is full.
+//! Neither reading nor listening needs privileges.
 
 use std::io;
 use std::net::IpAddr;
@@ -22,33 +23,35 @@ use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{setsockopt, sockopt::ReceiveTimeout};
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use super::log;
 use super::network::Network;
 use decode::Decode;
 
 mod decode;
 
-/// As long as the kernel's longest part of an answer, and more.
+/// The receive buffer in bytes, larger than any datagram of a dump.
 const BUFFER: usize = 64 << 10;
-/// How long an answer may take, in seconds; the kernel gives it while it is asked for.
-const PATIENCE: i64 = 2;
-/// How often it is read what there is, where that changes meanwhile or the kernel cannot say it all.
+/// The receive timeout in seconds; the kernel normally answers at once.
+const RECEIVE_TIMEOUT: i64 = 2;
+/// The number of attempts to read the state, which fail if it changes during the dump.
 const ATTEMPTS: u32 = 3;
-/// What is listened to; routes only where they matter, as there may be many.
+/// The multicast groups of notifications.
 const GROUPS: [u32; 3] = [
     libc::RTNLGRP_LINK,
     libc::RTNLGRP_IPV4_IFADDR,
     libc::RTNLGRP_IPV6_IFADDR,
 ];
+/// The groups of routes, joined only where routes matter, as there may be many.
 const ROUTE_GROUPS: [u32; 2] = [libc::RTNLGRP_IPV4_ROUTE, libc::RTNLGRP_IPV6_ROUTE];
 
-/// Hears that something has changed, in the network namespace of the thread that made it.
+/// A socket for notifications of changes, in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: Socket,
 }
 
 impl Listener {
-    /// Listens to changes of interfaces and addresses, and with `routes` of routes.
+    /// Listens for changes of interfaces and addresses, and of routes if `routes`.
     pub(crate) fn new(routes: bool) -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -62,17 +65,17 @@ impl Listener {
         Ok(Self { socket })
     }
 
-    /// Takes all that waits, and says whether anything did; what was lost for want of room counts.
-    pub(crate) fn hear(&self) -> io::Result<bool> {
-        let mut heard = false;
-        // What does not fit is cut, and says as much.
+    /// Receives all pending notifications and returns whether there were any, including lost ones.
+    pub(crate) fn receive(&self) -> io::Result<bool> {
+        let mut changed = false;
+        // Truncation does not matter: the content is not used.
         let mut space = [0; 256];
         loop {
             match self.socket.recv(&mut &mut space[..], 0) {
-                Ok(_) => heard = true,
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => heard = true,
+                Ok(_) => changed = true,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => changed = true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(heard),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(changed),
                 Err(error) => return Err(error),
             }
         }
@@ -85,44 +88,44 @@ impl AsFd for Listener {
     }
 }
 
-/// What there is in the network namespace of the calling thread; of the routes, those that lead to one of `towards`.
+/// Reads the state of the network namespace of the calling thread, with the routes to any of `targets`.
 ///
 /// # Errors
-/// Where the kernel does not say all of it, three times in a row: it refuses to, or things change while they are listed.
-pub(crate) fn read(towards: &[IpAddr]) -> io::Result<Network> {
-    persist(|| read_once(towards))
+/// The kernel refuses, or the state changes during the dump, three times in a row.
+pub(crate) fn read(targets: &[IpAddr]) -> io::Result<Network> {
+    retry(|| read_once(targets))
 }
 
-/// What `ask` finds once it succeeds; its last error, if it never does.
-fn persist<T>(mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// The first success of `ask`, or its last error.
+fn retry<T>(mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut attempts = 1..ATTEMPTS;
     loop {
         match ask() {
             Err(error) if attempts.next().is_some() => {
-                tracing::debug!(%error, "the kernel is asked again what there is");
+                log::read_again(&error);
             }
-            done => return done,
+            result => return result,
         }
     }
 }
 
-fn read_once(towards: &[IpAddr]) -> io::Result<Network> {
+fn read_once(targets: &[IpAddr]) -> io::Result<Network> {
     let mut network = Network::default();
-    let mut ask = |question| {
-        exchange(question, NLM_F_DUMP, |kind, message| {
-            network.decode(kind, message, towards);
+    let mut dump = |request| {
+        exchange(request, NLM_F_DUMP, |kind, message| {
+            network.decode(kind, message, targets);
         })
     };
-    ask(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
-    ask(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
-    if !towards.is_empty() {
-        ask(RouteNetlinkMessage::GetRoute(RouteMessage::default()))?;
+    dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+    if !targets.is_empty() {
+        dump(RouteNetlinkMessage::GetRoute(RouteMessage::default()))?;
     }
     Ok(network)
 }
 
-/// Notes `alias` beside the name of interface `name`; that takes `CAP_NET_ADMIN`.
-pub(crate) fn note(name: &str, alias: &str) -> io::Result<()> {
+/// Sets the alias of interface `name`; this needs `CAP_NET_ADMIN`.
+pub(crate) fn set_alias(name: &str, alias: &str) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = if_nametoindex(name)?;
     let alias = LinkAttribute::IfAlias(alias.to_owned());
@@ -131,11 +134,11 @@ pub(crate) fn note(name: &str, alias: &str) -> io::Result<()> {
     exchange(request, NLM_F_ACK, |_, _| ())
 }
 
-/// Sends `request` to the kernel, and hands each message of the answer, with its type, to `take`.
+/// Sends `request` to the kernel and passes each message of the answer, with its type, to `visit`.
 fn exchange(
     request: RouteNetlinkMessage,
     flags: u16,
-    mut take: impl FnMut(u16, &[u8]),
+    mut visit: impl FnMut(u16, &[u8]),
 ) -> io::Result<()> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | flags;
@@ -144,9 +147,9 @@ fn exchange(
     let mut bytes = vec![0; request.buffer_len()];
     request.serialize(&mut bytes);
     let mut socket = Socket::new(NETLINK_ROUTE)?;
-    setsockopt(&socket, ReceiveTimeout, &TimeVal::seconds(PATIENCE))?;
+    setsockopt(&socket, ReceiveTimeout, &TimeVal::seconds(RECEIVE_TIMEOUT))?;
     socket.bind_auto()?;
-    // Then the kernel alone is heard.
+    // A connected socket receives from the kernel only.
     socket.connect(&SocketAddr::new(0, 0))?;
     socket.send(&bytes, 0)?;
     let mut space = vec![0; BUFFER];
@@ -155,31 +158,31 @@ fn exchange(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             received => received?,
         };
-        if take_all(&space[..len], &mut take)? {
+        if visit_all(&space[..len], &mut visit)? {
             return Ok(());
         }
     }
 }
 
-/// Hands the messages of a part of an answer to `take`; whether it was the last part.
-fn take_all(mut part: &[u8], take: &mut impl FnMut(u16, &[u8])) -> io::Result<bool> {
-    /// Lengths are rounded up to this (`NLMSG_ALIGNTO`), in bytes.
+/// Passes the messages of a part of an answer to `visit` and returns whether it was the last part.
+fn visit_all(mut part: &[u8], visit: &mut impl FnMut(u16, &[u8])) -> io::Result<bool> {
+    /// The alignment of messages in bytes (`NLMSG_ALIGNTO`).
     const ALIGNMENT: usize = 4;
     while !part.is_empty() {
         let message = NetlinkBuffer::new_checked(part)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         match i32::from(message.message_type()) {
-            // Something came or went meanwhile: what is listed may lack others that were there all the time.
+            // The state changed during the dump, which may then lack unchanged entries, too.
             _ if message.flags() & NLM_F_DUMP_INTR != 0 => {
                 return Err(io::Error::new(
                     io::ErrorKind::Interrupted,
-                    "it changes while it is listed",
+                    "the state changed during the dump",
                 ));
             }
             libc::NLMSG_DONE | libc::NLMSG_ERROR => {
                 return outcome(message.payload()).map(|()| true);
             }
-            _ => take(message.message_type(), message.payload()),
+            _ => visit(message.message_type(), message.payload()),
         }
         let len = (message.length() as usize).next_multiple_of(ALIGNMENT);
         part = part.get(len..).unwrap_or_default();
@@ -187,7 +190,7 @@ fn take_all(mut part: &[u8], take: &mut impl FnMut(u16, &[u8])) -> io::Result<bo
     Ok(false)
 }
 
-/// The error with which the kernel ends an answer, if it is one.
+/// The result with which the kernel ends an answer.
 fn outcome(payload: &[u8]) -> io::Result<()> {
     let code = payload
         .first_chunk()

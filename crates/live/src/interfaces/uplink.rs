@@ -1,52 +1,51 @@
-//! Which path takes which uplink, under `paths = "auto"`: a decision, without a socket.
+//! The assignment of uplinks to paths, under `paths = "auto"`: pure decisions, without sockets.
 //!
-//! An uplink is an interface by which packets leave for where a path leads to. One that stays keeps its path. Of those
-//! that come, the ones with the lowest route metrics are served first, each by the path that it had, if that is free;
-//! as many paths as can be get one, without moving an uplink that stays.
+//! An uplink is an interface with a route to the target of a path. An uplink that stays keeps its
+//! path. New uplinks are assigned in the order of their route metrics, each to the path that it had
+//! before, if that is free. As many paths as possible get one, without moving an uplink that stays.
 
 use std::net::IpAddr;
 
-use crate::interfaces::network::{Link, Network};
+use super::network::{Link, Network};
 
-/// How the TUN devices of nodes are known: what is noted beside their names.
-pub(crate) const TUN_NOTE: &str = "polypath node";
+/// The interface alias that marks the TUN devices of nodes.
+pub(crate) const TUN_ALIAS: &str = "polypath node";
 
-/// An interface that can carry one of the paths at least.
+/// An interface that can carry at least one of the paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Uplink {
     pub(crate) name: String,
-    /// Of its best route; the lower, the better.
+    /// The metric of its best route; lower is better.
     metric: u32,
-    /// For each path, the addresses to send from, the best first; none where it cannot carry the path.
+    /// The source addresses for each path, best first; empty where it cannot carry the path.
     sources: Vec<Vec<IpAddr>>,
-    /// Those of its addresses that are deprecated.
+    /// Its deprecated addresses.
     deprecated: Vec<IpAddr>,
 }
 
-/// What a path has of an uplink.
+/// The uplink of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AssignedUplink {
-    /// The interface.
+    /// The name of the interface.
     pub(crate) name: String,
-    /// The address that it sends from.
+    /// The source address of the path's datagrams.
     pub(crate) source: IpAddr,
 }
 
-/// Which path has which uplink.
+/// The assignment of uplinks to paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Choice {
-    paths: Vec<Place>,
+pub(crate) struct UplinkAssignment {
+    paths: Vec<PathAssignment>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Place {
-    held: Option<AssignedUplink>,
-    /// The interface that it had last.
+struct PathAssignment {
+    current: Option<AssignedUplink>,
+    /// The interface that the path had last.
     last: Option<String>,
 }
 
-/// The uplinks in `network` by the goodness of their routes, of those interfaces that `allowed` lets be any, for paths
-/// that lead to `targets`.
+/// The uplinks in `network` for paths to `targets`, best route first, among the interfaces that `allowed` accepts.
 pub(crate) fn uplinks(
     network: &Network,
     targets: &[IpAddr],
@@ -61,23 +60,24 @@ pub(crate) fn uplinks(
     uplinks
 }
 
-/// The interfaces that are none, each with the reason, for a message; without loopback and TUN devices of nodes, which
-/// nobody takes for any.
-pub(crate) fn others(
+/// The interfaces that are no uplinks, each with the reason, for a message.
+///
+/// Loopback and the TUN devices of nodes are left out: they are never expected to be uplinks.
+pub(crate) fn obstacles(
     network: &Network,
     targets: &[IpAddr],
     allowed: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let may_be = |link: &&Link| !link.is_loopback && link.alias != TUN_NOTE;
+    let may_be = |link: &&Link| !link.is_loopback && link.alias != TUN_ALIAS;
     let links = network.links.iter().filter(may_be);
-    let told = links.filter_map(|link| {
+    let obstacles = links.filter_map(|link| {
         let why = obstacle(network, link, targets, &allowed)?;
         Some(format!("{}: {why}", link.name))
     });
-    told.collect()
+    obstacles.collect()
 }
 
-/// Why `link` is no uplink, if it is none.
+/// The reason why `link` is no uplink, if it is not one.
 fn obstacle(
     network: &Network,
     link: &Link,
@@ -92,16 +92,16 @@ fn obstacle(
     let mut routed = targets.iter().filter(leads_to).peekable();
     if link.is_loopback {
         Some("loopback")
-    } else if link.alias == TUN_NOTE {
+    } else if link.alias == TUN_ALIAS {
         Some("the TUN device of a node")
     } else if !allowed(&link.name) {
-        Some("left out by `auto`")
+        Some("excluded by `auto`")
     } else if !link.is_up {
-        Some("down, or without a carrier")
+        Some("down or without a carrier")
     } else if routed.peek().is_none() {
-        Some("no route by it to where a path leads")
+        Some("no route to the target of a path")
     } else if !routed.any(has_source) {
-        Some("no address beyond its link, of the family of where a path leads")
+        Some("no routable address of the family of the target of a path")
     } else {
         None
     }
@@ -136,23 +136,27 @@ fn uplink(network: &Network, link: &Link, targets: &[IpAddr]) -> Option<Uplink> 
     })
 }
 
-/// The addresses of interface `link` to send from to `target`, the best first.
+/// The source addresses of interface `link` for `target`, best first.
 fn sources(network: &Network, link: u32, target: IpAddr) -> Vec<IpAddr> {
-    // Nothing beyond a site answers to an address of the site alone (RFC 4193).
+    // Hosts beyond a site do not answer to its unique local addresses (RFC 4193).
     let is_local = |ip: IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unique_local());
     let addresses = network.addresses.iter().filter(|address| {
-        address.link == link && address.is_wide && address.ip.is_ipv4() == target.is_ipv4()
+        address.link == link && address.is_routable && address.ip.is_ipv4() == target.is_ipv4()
     });
     let mut addresses: Vec<_> = addresses.collect();
     addresses.sort_by_key(|address| {
-        let other_reach = is_local(address.ip) != is_local(target);
-        (other_reach, address.is_deprecated, address.is_second_choice)
+        let differs_in_scope = is_local(address.ip) != is_local(target);
+        (
+            differs_in_scope,
+            address.is_deprecated,
+            address.is_secondary,
+        )
     });
     addresses.into_iter().map(|address| address.ip).collect()
 }
 
 impl Uplink {
-    /// Whether `path` may go on sending from `source`.
+    /// Whether `path` may keep sending from `source`.
     fn keeps(&self, path: usize, source: IpAddr) -> bool {
         let is_deprecated = |ip: &IpAddr| self.deprecated.contains(ip);
         let sources = &self.sources[path];
@@ -167,33 +171,33 @@ impl Uplink {
     }
 }
 
-impl Choice {
-    /// Of `paths` paths that have none yet.
+impl UplinkAssignment {
+    /// An assignment for `paths` paths, none of which has an uplink yet.
     pub(crate) fn new(paths: usize) -> Self {
         Self {
-            paths: vec![Place::default(); paths],
+            paths: vec![PathAssignment::default(); paths],
         }
     }
 
-    /// What path `index` has, if anything.
-    pub(crate) fn held(&self, index: usize) -> Option<&AssignedUplink> {
-        self.paths.get(index)?.held.as_ref()
+    /// The uplink of path `index`, if it has one.
+    pub(crate) fn of(&self, index: usize) -> Option<&AssignedUplink> {
+        self.paths.get(index)?.current.as_ref()
     }
 
-    /// Gives the paths what there is, and says the names of those that are left, the best first.
-    pub(crate) fn decide(&mut self, uplinks: &[Uplink]) -> Vec<String> {
-        for (index, place) in self.paths.iter_mut().enumerate() {
-            place.renew(index, uplinks);
+    /// Assigns `uplinks` and returns the names of those without a path, best first.
+    pub(crate) fn assign(&mut self, uplinks: &[Uplink]) -> Vec<String> {
+        for (index, path) in self.paths.iter_mut().enumerate() {
+            path.keep_or_release(index, uplinks);
         }
-        let held: Vec<_> = self.paths.iter().flat_map(|place| &place.held).collect();
-        let is_new = |uplink: &&Uplink| held.iter().all(|held| held.name != uplink.name);
+        let kept: Vec<_> = self.paths.iter().flat_map(|path| &path.current).collect();
+        let is_new = |uplink: &&Uplink| kept.iter().all(|kept| kept.name != uplink.name);
         let new: Vec<_> = uplinks.iter().filter(is_new).collect();
         let mut taken = vec![None; self.paths.len()];
-        let mut left = Vec::new();
+        let mut surplus = Vec::new();
         for number in 0..new.len() {
             let mut tried = vec![false; self.paths.len()];
-            if !self.seat(number, &new, &mut taken, &mut tried) {
-                left.push(new[number].name.clone());
+            if !self.augment(number, &new, &mut taken, &mut tried) {
+                surplus.push(new[number].name.clone());
             }
         }
         for (index, number) in taken.into_iter().enumerate() {
@@ -201,27 +205,27 @@ impl Choice {
                 self.paths[index].take(index, new[number]);
             }
         }
-        left
+        surplus
     }
 
-    /// Finds a path for uplink `number` of `new` in `taken`, and others for those that have to give way, of the paths
-    /// that were not `tried` (an augmenting path: H. W. Kuhn, "The Hungarian method", 1955).
-    fn seat(
+    /// Finds a path for uplink `number` of `new` along an augmenting path of the matching `taken`, among the paths not yet
+    /// `tried` (H. W. Kuhn, "The Hungarian method", 1955); returns whether there is one.
+    fn augment(
         &self,
         number: usize,
         new: &[&Uplink],
         taken: &mut [Option<usize>],
         tried: &mut [bool],
     ) -> bool {
-        let order = self.order(new[number]);
-        if let Some(free) = order.iter().find(|path| taken[**path].is_none()) {
+        let candidates = self.candidates(new[number]);
+        if let Some(free) = candidates.iter().find(|path| taken[**path].is_none()) {
             taken[*free] = Some(number);
             return true;
         }
-        for path in order {
+        for path in candidates {
             if !std::mem::replace(&mut tried[path], true)
                 && let Some(other) = taken[path]
-                && self.seat(other, new, taken, tried)
+                && self.augment(other, new, taken, tried)
             {
                 taken[path] = Some(number);
                 return true;
@@ -230,31 +234,33 @@ impl Choice {
         false
     }
 
-    /// The paths without an uplink that `uplink` can carry: those that it had, those that had none, those of others.
-    fn order(&self, uplink: &Uplink) -> Vec<usize> {
+    /// The free paths that `uplink` can carry: first those that it had, then those that had none.
+    fn candidates(&self, uplink: &Uplink) -> Vec<usize> {
         let paths = self.paths.iter().enumerate();
-        let free = paths.filter(|(path, place)| place.held.is_none() && uplink.carries(*path));
+        let free = paths.filter(|(index, path)| path.current.is_none() && uplink.carries(*index));
         let mut free: Vec<_> = free.collect();
-        free.sort_by_key(|(_, place)| match &place.last {
+        free.sort_by_key(|(_, path)| match &path.last {
             Some(name) if *name == uplink.name => 0,
             None => 1,
             Some(_) => 2,
         });
-        free.into_iter().map(|(path, _)| path).collect()
+        free.into_iter().map(|(index, _)| index).collect()
     }
 }
 
-impl Place {
-    /// Keeps what it has while that is there, with the address that it has while that is there and no other is to be taken
-    /// rather, since the network may have renumbered.
-    fn renew(&mut self, path: usize, uplinks: &[Uplink]) {
-        let Some(held) = self.held.take() else { return };
+impl PathAssignment {
+    /// Keeps the uplink while it exists, and its source address while that exists and is not deprecated in favour of
+    /// another: the network may have been renumbered.
+    fn keep_or_release(&mut self, path: usize, uplinks: &[Uplink]) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
         let stays = uplinks
             .iter()
-            .find(|uplink| uplink.name == held.name && uplink.carries(path));
+            .find(|uplink| uplink.name == current.name && uplink.carries(path));
         let Some(uplink) = stays else { return };
-        if uplink.keeps(path, held.source) {
-            self.held = Some(held);
+        if uplink.keeps(path, current.source) {
+            self.current = Some(current);
         } else {
             self.take(path, uplink);
         }
@@ -264,7 +270,7 @@ impl Place {
         let name = uplink.name.clone();
         self.last = Some(name.clone());
         let source = uplink.sources[path].first();
-        self.held = source.map(|&source| AssignedUplink { name, source });
+        self.current = source.map(|&source| AssignedUplink { name, source });
     }
 }
 

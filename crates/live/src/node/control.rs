@@ -6,9 +6,10 @@ use super::event_handler::NodeEventHandler;
 use super::{NodeError, Options};
 use crate::config::NodeConfig;
 use crate::control::commands;
-use crate::control::reload::{self, Reloader, Running};
+use crate::control::listeners::{self, Listeners};
+use crate::control::reload::{Reloader, Running};
 use crate::control::socket::ControlSocket;
-use crate::control::thread::{ControlThread, Listeners};
+use crate::control::thread::ControlThread;
 use crate::interfaces::monitor::InterfaceMonitor;
 use crate::notify::Notifier;
 use crate::privilege;
@@ -33,7 +34,7 @@ pub(super) fn start(
         let running = Running { own, offload };
         Reloader::new(file, config.clone(), running)
     });
-    let listeners = listeners(config)?;
+    let listeners = open_listeners(config)?;
     if let (Some(user), Some(control)) = (&config.node.user, &listeners.control) {
         privilege::hand_to(user, control.path())?;
     }
@@ -43,12 +44,12 @@ pub(super) fn start(
     Ok(thread)
 }
 
-fn listeners(config: &NodeConfig) -> Result<Listeners, NodeError> {
+fn open_listeners(config: &NodeConfig) -> Result<Listeners, NodeError> {
     let control = ControlSocket::configured(&config.control, &config.node.tun.name)?;
     if let Some(control) = &control {
         tracing::info!(socket = %control.path().display(), "listening on the control socket");
     }
-    let metrics = reload::listen(config.metrics.as_ref()).map_err(NodeError::Metrics)?;
+    let metrics = listeners::bind_metrics(config.metrics.as_ref()).map_err(NodeError::Metrics)?;
     if let Some(address) = metrics.as_ref().and_then(|m| m.local_addr().ok()) {
         tracing::info!("metrics at http://{address}/metrics");
     }

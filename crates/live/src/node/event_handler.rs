@@ -137,20 +137,20 @@ impl NodeEventHandler {
         Ok(caught_up)
     }
 
-    /// Does what the operator asks for at `at`, at most `budget` times.
-    fn take_commands(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
+    /// Executes at most `budget` commands of the control thread at `at`.
+    fn handle_commands(&mut self, now: Time, at: Time, budget: usize) -> io::Result<()> {
         for _ in 0..budget {
             match self.management.next_command() {
-                // Whoever has asked may have gone meanwhile.
+                // The client may have disconnected.
                 Some(Command::Count(answer)) => _ = answer.try_send(self.count(now)),
-                // Whoever has asked has given it up, and told so.
-                Some(Command::Change(_, once, _)) if !once.set() => {}
-                Some(Command::Change(change, _, answer)) => {
+                // The sender has withdrawn the change.
+                Some(Command::Change(command)) if !command.decided.set() => {}
+                Some(Command::Change(command)) => {
                     let (tunnel, io) = (&mut self.tunnel, &mut self.io);
-                    let outcome = self.management.change(*change, at, tunnel, io)?;
-                    _ = answer.try_send(outcome);
+                    let outcome = self.management.change(*command.change, at, tunnel, io)?;
+                    _ = command.answer.try_send(outcome);
                 }
-                Some(Command::Refused(_)) | None => return Ok(()),
+                Some(Command::ReloadRefused(_)) | None => return Ok(()),
             }
         }
         Ok(())
@@ -211,7 +211,7 @@ impl EventHandler for NodeEventHandler {
             self.tell_wall_clock(until)?;
         }
         self.io.flush()?;
-        self.management.supervision.tell_alive(now);
+        self.management.supervision.notify_alive(now);
         if self.report_at <= now {
             self.report_at = next_second(now);
             self.report(now);
@@ -225,7 +225,7 @@ impl EventHandler for NodeEventHandler {
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize> {
         let (datagrams, until) = self.catch_up(now)?;
         if token == COMMANDS {
-            self.take_commands(now, until, budget)?;
+            self.handle_commands(now, until, budget)?;
         }
         // Where datagrams are left, a packet counts as read before they came.
         let packets = match token {

@@ -11,12 +11,12 @@ use polypath_core::time::Time;
 use polypath_session::event::{Reject, SessionEvent};
 use polypath_session::tunnel::Output;
 
-use super::COMBINING_WINDOW;
 use super::driver::MachineIo;
 use super::events::EventFile;
 use super::icmp::PacketTooBigSender;
 use super::inbox::Arrival;
 use super::paths::Paths;
+use crate::config::COMBINING_WINDOW;
 use crate::tun::batch::Packets;
 
 /// The TUN device and the sockets.

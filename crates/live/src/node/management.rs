@@ -1,4 +1,4 @@
-//! What a node tells its operator, and takes from him, between packets.
+//! The management of a node on its packet thread: commands of the control thread, status and reloads.
 
 use std::io;
 
@@ -14,14 +14,14 @@ use crate::drive::{Token, Watcher};
 use crate::notify::{Notifier, Supervision};
 use crate::stats::{PathStats, PolicyStats, Reloads, Stats};
 
-/// The operator's commands; below it are the TUN device and the paths.
+/// The token of the command queue; smaller tokens are the TUN device and the paths.
 pub(super) const COMMANDS: Token = Token(u32::MAX - 1);
 
-/// Orders, and what they changed.
+/// The state of a node that its operator sees or changes.
 pub(super) struct Management {
     commands: Option<CommandQueue>,
     watcher: Watcher,
-    /// What the service manager hears.
+    /// The notifications to the service manager.
     pub(super) supervision: Supervision,
     rates: Rates,
     reloads: Reloads,
@@ -29,7 +29,7 @@ pub(super) struct Management {
 }
 
 impl Management {
-    /// An management that opens at `now`.
+    /// The management of a node that starts at `now`.
     pub(super) fn new(watcher: Watcher, now: Time) -> Self {
         Self {
             commands: None,
@@ -41,27 +41,27 @@ impl Management {
         }
     }
 
-    /// Takes commands, which `epoll` tells of from now on.
+    /// Attaches the command queue to the event loop.
     pub(super) fn attach(&mut self, commands: CommandQueue) -> io::Result<()> {
         self.watcher.watch(&commands, COMMANDS)?;
         self.commands = Some(commands);
         Ok(())
     }
 
-    /// Tells the service manager from now on how the node does.
+    /// Reports to the service manager from now on.
     pub(super) fn report_to(&mut self, notifier: Notifier) {
         self.supervision = Supervision::new(notifier, self.started);
     }
 
-    /// Takes the numbers of a second that is over.
+    /// Samples the rates of the past second and reports the status.
     pub(super) fn end_second(&mut self, now: Time, io: &NodeIo, tunnel: &Tunnel) {
         self.rates.sample(now, io.paths.volumes());
         let paths = io.paths.stats(now, |path| tunnel.health(path));
         let line = summary(tunnel.is_established(), &paths);
-        self.supervision.tell_status(line);
+        self.supervision.notify_status(line);
     }
 
-    /// Adds to `stats` what is known here alone.
+    /// Completes `stats` with the uptime, rates, reloads and policy.
     pub(super) fn complete(&self, stats: Stats, tunnel: &Tunnel) -> Stats {
         let endpoint = tunnel.endpoint();
         let mut stats = Stats {
@@ -82,11 +82,11 @@ impl Management {
         stats
     }
 
-    /// The next command that is not about the management itself.
+    /// Dequeues a command, if there is one; refused reloads are counted here.
     pub(super) fn next_command(&mut self) -> Option<Command> {
         loop {
             match self.commands.as_mut()?.next()? {
-                Command::Refused(why) => {
+                Command::ReloadRefused(why) => {
                     self.reloads.refused += 1;
                     self.reloads.last_error = Some(why);
                 }
@@ -95,7 +95,7 @@ impl Management {
         }
     }
 
-    /// Puts `change` into force at `at`; why not, where that cannot be, and then nothing has changed.
+    /// Applies `change` at `at`; the inner error is the reason why it cannot be, and then nothing has changed.
     pub(super) fn change(
         &mut self,
         change: Change,
@@ -113,20 +113,20 @@ impl Management {
             return Ok(Err(error.to_string()));
         }
         for path in change.paths {
-            let reaches = path.may_reach();
-            let addressed = matches!(path.remote, Some(Remote::At(_)));
+            let may_reach = path.may_reach();
+            let has_address = matches!(path.remote, Some(Remote::At(_)));
             let id = path.path;
             io.paths.change(path, at);
-            if addressed {
+            if has_address {
                 tunnel.take_input(at, Input::PeerAddressKnown(id), io)?;
             }
-            if reaches {
+            if may_reach {
                 tunnel.take_input(at, Input::PathReachable(id), io)?;
             }
         }
-        // Before the machine forgets what it found: that is no news of the paths then.
-        for room in io.paths.find_sizes(change.sizes) {
-            tunnel.take_input(at, room, io)?;
+        // Before the settings: these discard path MTUs, which must not be logged as changes.
+        for input in io.paths.find_sizes(change.discovers_mtu) {
+            tunnel.take_input(at, input, io)?;
         }
         if let Some(settings) = change.settings {
             let adjustment = Input::Adjust(settings.adjustment);
@@ -139,7 +139,7 @@ impl Management {
     }
 }
 
-/// How the node does, for whoever lists services.
+/// The status line for the service manager.
 fn summary(established: bool, paths: &[PathStats]) -> String {
     use polypath_core::liveness::PathState;
     let session = if established {
@@ -164,7 +164,7 @@ mod tests {
     use polypath_core::liveness::PathState;
 
     #[test]
-    fn a_line_tells_how_the_node_does() {
+    fn the_status_line_counts_live_paths() {
         let path = |state: Option<PathState>| PathStats {
             liveness: state.map(|state| LivenessStats {
                 state,

@@ -2,12 +2,12 @@
 
 use super::NodeError;
 use crate::config::{NodeConfig, PathConfig, Uplinks};
-use crate::interfaces::binding::WAITS;
+use crate::interfaces::log;
 use crate::interfaces::monitor::InterfaceMonitor;
 use crate::stats::{InterfaceStatus, Missing};
 use crate::udp::{self, PathSocket, UdpError};
 
-/// The sockets of all paths, what they rest on, and who watches that.
+/// The sockets and interface statuses of all paths, and the monitor of their interfaces.
 #[derive(Debug)]
 pub(super) struct OpenedPaths {
     pub(super) sockets: Vec<PathSocket>,
@@ -21,11 +21,11 @@ pub(super) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
     match config.uplinks {
         Uplinks::Auto => {
             let mut monitor = monitor.map_err(NodeError::Network)?;
-            let found = monitor.find().map_err(NodeError::Network)?;
+            let found = monitor.find_uplinks().map_err(NodeError::Network)?;
             let opened = found.into_iter().zip(&config.paths);
-            let opened = opened.map(|((socket, interface_status), path)| {
-                let socket = socket.map_or_else(|| PathSocket::nowhere(path), Ok);
-                Ok((socket?, interface_status))
+            let opened = opened.map(|(initial, path)| {
+                let socket = initial.socket.map_or_else(|| PathSocket::nowhere(path), Ok);
+                Ok((socket?, initial.status))
             });
             let opened: Vec<_> = opened.collect::<Result<_, UdpError>>()?;
             let (sockets, interface_statuses) = opened.into_iter().unzip();
@@ -39,7 +39,7 @@ pub(super) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
             let (sockets, interface_statuses): (Vec<_>, Vec<_>) =
                 listed(&config.paths)?.into_iter().unzip();
             if let Err(error) = &monitor {
-                tracing::warn!(%error, "interfaces that come and go are not seen; restart the node after one did");
+                log::monitor_unavailable(error);
             }
             let mut monitor = monitor.ok();
             if let Some(monitor) = &mut monitor {
@@ -54,12 +54,15 @@ pub(super) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
     }
 }
 
-/// The sockets of all paths; those whose interface is not there yet wait for it, and where others have their
-/// addresses, those whose address no interface has.
+/// Opens the sockets of listed paths.
+///
+/// A path whose interface is missing waits for it; so does one whose address is missing, unless all
+/// are, which is more likely a mistake in the file.
 fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, InterfaceStatus)>, UdpError> {
     let opened: Vec<_> = paths.iter().map(PathSocket::open).collect();
-    let waits = |opened: &Result<_, _>| matches!(opened, Ok(_) | Err(UdpError::NoInterface { .. }));
-    let may_wait = opened.iter().any(waits);
+    let is_plausible =
+        |opened: &Result<_, _>| matches!(opened, Ok(_) | Err(UdpError::NoInterface { .. }));
+    let may_wait = opened.iter().any(is_plausible);
     let sockets = opened.into_iter().zip(paths);
     let sockets = sockets.map(|(opened, path)| {
         let (socket, missing) = match opened {
@@ -74,8 +77,7 @@ fn listed(paths: &[PathConfig]) -> Result<Vec<(PathSocket, InterfaceStatus)>, Ud
             opened => (opened?, None),
         };
         if let Some(missing) = &missing {
-            let (path, there_are) = (&path.name, udp::interfaces());
-            tracing::warn!(path, %missing, there_are, "{WAITS}");
+            log::missing(&path.name, missing, &udp::interfaces());
         }
         let interface = path.interface.clone();
         let interface_status = InterfaceStatus { interface, missing };
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_yet_is_waited_for() {
+    fn a_missing_interface_or_address_is_waited_for() {
         let there = PathConfig::at("127.0.0.1:0", None);
         let early = PathConfig::at("192.0.2.1:0", None);
         let unplugged = PathConfig::at("192.0.2.2:0", Some("no-such-if"));
@@ -102,7 +104,11 @@ mod tests {
         let address = Missing::Address("192.0.2.1".parse().unwrap());
         assert_eq!(missing, [None, Some(address), Some(interface)]);
         assert_eq!(opened[2].1.interface.as_deref(), Some("no-such-if"));
-        assert_eq!(listed(&[unplugged]).unwrap().len(), 1, "alone, too");
+        assert_eq!(
+            listed(&[unplugged]).unwrap().len(),
+            1,
+            "an interface is waited for by a single path, too"
+        );
         let error = listed(&[early]).unwrap_err().to_string();
         assert!(error.contains("ip address"), "{error}");
     }

@@ -1,58 +1,58 @@
-//! What the service manager hears of a node or a relay, from its first packet to its end.
+//! Notifications to the service manager from a node or relay that runs under it.
 
 use polypath_core::machine::Deadline;
 use polypath_core::time::{Duration, Time};
 
 use super::Notifier;
 
-/// A station under a service manager, which hears that it ends when this is dropped.
+/// A process under a service manager; dropping this notifies the manager that it stops.
 #[derive(Debug, Default)]
 pub(crate) struct Supervision {
     notifier: Notifier,
-    /// When the manager is to hear next that the station lives.
-    alive_at: Option<Time>,
-    /// How the station does, as the manager was told last.
-    told: String,
+    /// The next watchdog notification, if the manager expects them.
+    watchdog_at: Option<Time>,
+    /// The status line that was sent last.
+    status: String,
 }
 
 impl Supervision {
-    /// Signs of life begin at `now`, where the manager waits for them.
+    /// Sends watchdog notifications from `now` on, if the manager expects them.
     pub(crate) fn new(notifier: Notifier, now: Time) -> Self {
         Self {
-            alive_at: notifier.watchdog().map(|_| now),
+            watchdog_at: notifier.watchdog().map(|_| now),
             notifier,
-            told: String::new(),
+            status: String::new(),
         }
     }
 
-    /// When the manager is to hear from the handler.
+    /// The next watchdog notification.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
-        self.alive_at.map(|at| Deadline {
+        self.watchdog_at.map(|at| Deadline {
             at,
-            why: "sign of life",
+            why: "watchdog",
         })
     }
 
-    /// Tells that packets are carried from now on.
-    pub(crate) fn tell_ready(&self) {
+    /// Notifies that packets are carried from now on.
+    pub(crate) fn notify_ready(&self) {
         self.notifier.ready();
     }
 
-    /// Tells that the station lives, twice in the time after which it would be restarted.
-    pub(crate) fn tell_alive(&mut self, now: Time) {
-        if self.alive_at.is_some_and(|at| at <= now)
-            && let Some(span) = self.notifier.watchdog()
+    /// Sends a watchdog notification if one is due: two in each watchdog interval.
+    pub(crate) fn notify_alive(&mut self, now: Time) {
+        if self.watchdog_at.is_some_and(|at| at <= now)
+            && let Some(interval) = self.notifier.watchdog()
         {
             self.notifier.alive();
-            self.alive_at = Some(now + span.scale(1, 2).max(Duration::from_millis(1)));
+            self.watchdog_at = Some(now + interval.scale(1, 2).max(Duration::from_millis(1)));
         }
     }
 
-    /// Tells on one line how the station does, unless that was told last.
-    pub(crate) fn tell_status(&mut self, line: String) {
-        if line != self.told {
+    /// Sends a status line unless it was sent last.
+    pub(crate) fn notify_status(&mut self, line: String) {
+        if line != self.status {
             self.notifier.status(&line);
-            self.told = line;
+            self.status = line;
         }
     }
 }

@@ -80,7 +80,7 @@ impl EventHandler for RelayEventHandler {
         for path in &mut self.paths {
             path.expire(now)?;
         }
-        self.supervision.tell_alive(now);
+        self.supervision.notify_alive(now);
         if self.look_at <= now {
             self.look_at = next_second(now);
             if self.hangup.swap(false, Ordering::Relaxed) {
@@ -90,7 +90,7 @@ impl EventHandler for RelayEventHandler {
             }
             self.paths.iter_mut().for_each(Path::guard);
             let stats = self.count(now);
-            self.supervision.tell_status(summary(&stats.paths));
+            self.supervision.notify_status(summary(&stats.paths));
             if let Some(writer) = &self.stats {
                 writer.take(stats);
             }

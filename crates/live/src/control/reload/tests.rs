@@ -4,24 +4,32 @@ use std::net::UdpSocket;
 use tempfile::TempDir;
 
 use super::*;
+use crate::config::Control;
 use crate::control::change::Remote;
 use crate::control::commands::{self, Command, CommandQueue};
+use crate::keys;
 
-/// A file that is in force, and what stands in place of the packet thread.
-struct Bench {
+/// A reloader of a file in force, with a queue in place of the packet thread.
+struct Testbed {
     reloader: Reloader,
     handle: ControlHandle,
     queue: Option<CommandQueue>,
     listeners: Listeners,
-    adrift: Vec<PathId>,
+    unbound: Vec<PathId>,
     text: String,
     directory: TempDir,
-    _busy: std::sync::RwLockReadGuard<'static, ()>,
+    _lock: std::sync::RwLockReadGuard<'static, ()>,
 }
 
-impl Bench {
+/// The outcome of a reload and the change that was applied, if any.
+struct Reloaded {
+    outcome: Result<Vec<String>, String>,
+    change: Option<Change>,
+}
+
+impl Testbed {
     fn new() -> Self {
-        let busy = crate::test_lock::shared();
+        let lock = crate::test_lock::shared();
         let directory = tempfile::tempdir().unwrap();
         let key = |name: &str| keys::generate(&directory.path().join(name)).unwrap();
         let (own, peer) = (key("a.key"), key("b.key"));
@@ -50,16 +58,15 @@ impl Bench {
             handle,
             queue: Some(queue),
             listeners: Listeners::default(),
-            adrift: Vec::new(),
+            unbound: Vec::new(),
             text,
             directory,
-            _busy: busy,
+            _lock: lock,
         }
     }
 
-    /// Reloads the file with each `old` in it replaced by its `new`: what it says, and the change that the packet
-    /// thread was asked for.
-    fn reload(&mut self, edits: &[(&str, &str)]) -> (Result<Vec<String>, String>, Option<Change>) {
+    /// Reloads the file after replacing the first of each pair by the second.
+    fn reload(&mut self, edits: &[(&str, &str)]) -> Reloaded {
         let mut text = self.text.clone();
         for (old, new) in edits {
             assert!(text.contains(old), "{old}");
@@ -67,37 +74,37 @@ impl Bench {
         }
         fs::write(self.directory.path().join("a.toml"), text).unwrap();
         let mut queue = self.queue.take().unwrap();
-        let (handle, listeners, adrift) = (&self.handle, &mut self.listeners, &self.adrift);
+        let (handle, listeners, unbound) = (&self.handle, &mut self.listeners, &self.unbound);
         let reloader = &mut self.reloader;
         let over = std::sync::atomic::AtomicBool::new(false);
-        let (told, asked) = std::thread::scope(|scope| {
+        let (outcome, change) = std::thread::scope(|scope| {
             let packets = scope.spawn(|| {
-                let mut asked = None;
+                let mut applied = None;
                 while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                    if let Some(Command::Change(change, _, answer)) = queue.next() {
-                        asked = Some(*change);
-                        answer.send(Ok(())).unwrap();
+                    if let Some(Command::Change(command)) = queue.next() {
+                        applied = Some(*command.change);
+                        command.answer.send(Ok(())).unwrap();
                     }
                     std::thread::sleep(std::time::Duration::from_millis(1));
                 }
-                asked
+                applied
             });
-            let told = reloader.reload(handle, listeners, adrift);
+            let outcome = reloader.reload(handle, listeners, unbound);
             over.store(true, std::sync::atomic::Ordering::Relaxed);
-            (told, packets.join().unwrap())
+            (outcome, packets.join().unwrap())
         });
         self.queue = Some(queue);
-        (told, asked)
+        Reloaded { outcome, change }
     }
 }
 
 #[test]
-fn what_can_change_under_way_does() {
-    let mut bench = Bench::new();
-    let (told, asked) = bench.reload(&[]);
-    assert_eq!(told, Ok(vec![]));
-    assert!(asked.unwrap().paths.is_empty(), "no socket is touched");
-    let (told, asked) = bench.reload(&[
+fn keys_that_need_no_restart_are_applied() {
+    let mut testbed = Testbed::new();
+    let Reloaded { outcome, change } = testbed.reload(&[]);
+    assert_eq!(outcome, Ok(vec![]));
+    assert!(change.unwrap().paths.is_empty(), "no socket is touched");
+    let Reloaded { outcome, change } = testbed.reload(&[
         (
             "duplicate-all\"",
             "single-path\"\npath = 1\n[liveness]\nmisses = 5",
@@ -113,8 +120,8 @@ fn what_can_change_under_way_does() {
         "path.1.local",
         "path.1.remote",
     ];
-    assert_eq!(told.unwrap(), keys);
-    let change = asked.unwrap();
+    assert_eq!(outcome.unwrap(), keys);
+    let change = change.unwrap();
     let settings = change.settings.as_ref().unwrap();
     assert_eq!(settings.policy.name(), "single-path");
     let [first, second] = &change.paths[..] else {
@@ -128,21 +135,21 @@ fn what_can_change_under_way_does() {
         second.remote,
         Some(Remote::At("127.0.0.2:7703".parse().unwrap()))
     );
-    // What came into force is what the next reload is compared with.
-    let (told, _) = bench.reload(&[]);
-    assert_eq!(told.unwrap(), keys);
+    // The next reload is compared with the configuration in force.
+    let Reloaded { outcome, .. } = testbed.reload(&[]);
+    assert_eq!(outcome.unwrap(), keys);
 }
 
 #[test]
-fn a_socket_whose_interface_has_gone_is_not_bound_to_another_but_replaced() {
+fn a_socket_whose_interface_is_gone_is_replaced_instead_of_rebound() {
     let local = "local = \"127.0.0.1:7702\"";
     let by_lo = format!("{local}\ninterface = \"lo\"");
-    let change = |adrift: &[PathId]| {
-        let mut bench = Bench::new();
-        bench.adrift = adrift.to_vec();
-        let (told, asked) = bench.reload(&[(local, &by_lo)]);
-        assert_eq!(told.unwrap(), ["path.1.interface"]);
-        let mut paths = asked.unwrap().paths;
+    let change = |unbound: &[PathId]| {
+        let mut testbed = Testbed::new();
+        testbed.unbound = unbound.to_vec();
+        let Reloaded { outcome, change } = testbed.reload(&[(local, &by_lo)]);
+        assert_eq!(outcome.unwrap(), ["path.1.interface"]);
+        let mut paths = change.unwrap().paths;
         assert_eq!(paths.len(), 1);
         paths.remove(0)
     };
@@ -157,10 +164,10 @@ fn a_socket_whose_interface_has_gone_is_not_bound_to_another_but_replaced() {
 }
 
 #[test]
-fn what_cannot_change_under_way_is_named_and_nothing_else_changes() {
-    let mut bench = Bench::new();
-    let other = keys::generate(&bench.directory.path().join("c.key")).unwrap();
-    let peer = bench.reloader.config.peer.public_key.to_string();
+fn keys_that_need_a_restart_refuse_the_whole_file() {
+    let mut testbed = Testbed::new();
+    let other = keys::generate(&testbed.directory.path().join("c.key")).unwrap();
+    let peer = testbed.reloader.config.peer.public_key.to_string();
     let cases = [
         ("\"a.key\"", "\"c.key\"", "node.key_file"),
         ("\"a.key\"", "\"a.key\"\nuser = \"root\"", "node.user"),
@@ -171,86 +178,96 @@ fn what_cannot_change_under_way_is_named_and_nothing_else_changes() {
         (&*peer, &*other.to_string(), "peer.public_key"),
     ];
     for (old, new, key) in cases {
-        let (told, asked) = bench.reload(&[(old, new), ("duplicate-all", "duplicate-acks")]);
-        let told = told.unwrap_err();
-        assert!(told.contains("restart") && told.contains(key), "{told}");
-        assert_eq!(told.matches(", ").count(), 0, "nothing else: {told}");
-        assert!(asked.is_none());
+        let Reloaded { outcome, change } =
+            testbed.reload(&[(old, new), ("duplicate-all", "duplicate-acks")]);
+        let outcome = outcome.unwrap_err();
+        assert!(
+            outcome.contains("restart") && outcome.contains(key),
+            "{outcome}"
+        );
+        assert_eq!(outcome.matches(", ").count(), 0, "nothing else: {outcome}");
+        assert!(change.is_none());
     }
-    bench.reloader.running.offload = true;
-    let (told, asked) = bench.reload(&[("duplicate-all", "probe-and-switch")]);
-    let told = told.unwrap_err();
+    testbed.reloader.running.offload = true;
+    let Reloaded { outcome, change } = testbed.reload(&[("duplicate-all", "probe-and-switch")]);
+    let outcome = outcome.unwrap_err();
     assert!(
-        told.contains("restart") && told.contains("offload"),
-        "{told}"
+        outcome.contains("restart") && outcome.contains("offload"),
+        "{outcome}"
     );
-    assert!(asked.is_none());
-    bench.reloader.running.offload = false;
+    assert!(change.is_none());
+    testbed.reloader.running.offload = false;
     let swap = [("\"one\"", "\"x\""), ("\"two\"", "\"one\"")];
-    assert!(bench.reload(&swap).0.unwrap_err().contains("their order"));
-    let second = bench.text.rfind("[[path]]").unwrap();
-    let second = bench.text[second..].to_owned();
-    let told = bench.reload(&[(&second, "")]).0.unwrap_err();
-    assert!(told.contains("their number"), "{told}");
+    assert!(
+        testbed
+            .reload(&swap)
+            .outcome
+            .unwrap_err()
+            .contains("their order")
+    );
+    let second = testbed.text.rfind("[[path]]").unwrap();
+    let second = testbed.text[second..].to_owned();
+    let outcome = testbed.reload(&[(&second, "")]).outcome.unwrap_err();
+    assert!(outcome.contains("their number"), "{outcome}");
     let v6 = [
         ("127.0.0.1:7702", "[::1]:7702"),
         ("127.0.0.2:7702", "[::1]:7709"),
         ("\"pp0\"", "\"pp1\""),
     ];
-    let told = bench.reload(&v6).0.unwrap_err();
+    let outcome = testbed.reload(&v6).outcome.unwrap_err();
     assert!(
-        told.contains("node.tun.name, path.1.local (its address family)"),
-        "{told}"
+        outcome.contains("node.tun.name, path.1.local (its address family)"),
+        "{outcome}"
     );
-    let (told, _) = bench.reload(&[]);
-    assert_eq!(told, Ok(vec![]), "all is as it was");
+    let Reloaded { outcome, .. } = testbed.reload(&[]);
+    assert_eq!(outcome, Ok(vec![]), "the configuration has not changed");
 }
 
 #[test]
-fn another_key_in_the_same_file_is_told() {
-    let mut bench = Bench::new();
-    let file = bench.directory.path().join("a.key");
+fn another_key_in_the_same_key_file_is_refused() {
+    let mut testbed = Testbed::new();
+    let file = testbed.directory.path().join("a.key");
     fs::remove_file(&file).unwrap();
-    let (told, _) = bench.reload(&[]);
-    assert_eq!(told, Ok(vec![]), "the key in force does not need its file");
+    let Reloaded { outcome, .. } = testbed.reload(&[]);
+    assert_eq!(outcome, Ok(vec![]), "the key in force needs no file");
     keys::generate(&file).unwrap();
-    let told = bench.reload(&[]).0.unwrap_err();
-    assert!(told.contains("node.key_file"), "{told}");
+    let outcome = testbed.reload(&[]).outcome.unwrap_err();
+    assert!(outcome.contains("node.key_file"), "{outcome}");
 }
 
 #[test]
-fn a_broken_file_is_told_with_its_line_and_changes_nothing() {
-    let mut bench = Bench::new();
-    let (told, asked) = bench.reload(&[("duplicate-all", "duplicat-all")]);
-    let told = told.unwrap_err();
+fn an_invalid_file_is_refused_with_its_line() {
+    let mut testbed = Testbed::new();
+    let Reloaded { outcome, change } = testbed.reload(&[("duplicate-all", "duplicat-all")]);
+    let outcome = outcome.unwrap_err();
     assert!(
-        told.contains("a.toml:8:") && told.contains("`duplicate-all`"),
-        "{told}"
+        outcome.contains("a.toml:8:") && outcome.contains("`duplicate-all`"),
+        "{outcome}"
     );
-    assert!(asked.is_none());
+    assert!(change.is_none());
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_and_changes_nothing() {
-    let mut bench = Bench::new();
+fn an_address_in_use_refuses_the_file() {
+    let mut testbed = Testbed::new();
     let holder = UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = holder.local_addr().unwrap().to_string();
-    let (told, asked) = bench.reload(&[
+    let Reloaded { outcome, change } = testbed.reload(&[
         ("127.0.0.1:7701", "127.0.0.1:7799"),
         ("127.0.0.1:7702", &taken),
     ]);
-    let told = told.unwrap_err();
+    let outcome = outcome.unwrap_err();
     assert!(
-        told.contains(&taken) && told.contains("another port"),
-        "{told}"
+        outcome.contains(&taken) && outcome.contains("another port"),
+        "{outcome}"
     );
-    assert!(asked.is_none());
+    assert!(change.is_none());
     UdpSocket::bind("127.0.0.1:7799").unwrap();
 }
 
 #[test]
-fn listeners_change_too() {
-    let mut bench = Bench::new();
+fn listeners_are_replaced() {
+    let mut testbed = Testbed::new();
     let port = {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap()
@@ -261,125 +278,131 @@ fn listeners_change_too() {
         ("[policy]", &*metrics),
         ("[peer]", "[control]\nsocket = \"new.sock\"\n[peer]"),
     ];
-    let (told, _) = bench.reload(&edits);
-    assert_eq!(told.unwrap(), ["control", "metrics"]);
-    let socket = bench.listeners.control.as_ref().unwrap().path().to_owned();
-    assert_eq!(socket, bench.directory.path().join("new.sock"));
-    assert!(bench.listeners.metrics.is_some());
-    let (told, _) = bench.reload(&[]);
-    assert_eq!(told.unwrap(), ["control", "metrics"]);
-    assert!(bench.listeners.control.is_none() && bench.listeners.metrics.is_none());
+    let Reloaded { outcome, .. } = testbed.reload(&edits);
+    assert_eq!(outcome.unwrap(), ["control", "metrics"]);
+    let socket = testbed
+        .listeners
+        .control
+        .as_ref()
+        .unwrap()
+        .path()
+        .to_owned();
+    assert_eq!(socket, testbed.directory.path().join("new.sock"));
+    assert!(testbed.listeners.metrics.is_some());
+    let Reloaded { outcome, .. } = testbed.reload(&[]);
+    assert_eq!(outcome.unwrap(), ["control", "metrics"]);
+    assert!(testbed.listeners.control.is_none() && testbed.listeners.metrics.is_none());
     assert!(!socket.exists());
 }
 
 #[test]
-fn a_node_that_can_be_asked_keeps_its_socket_where_it_cannot_have_one_of_its_own() {
-    let mut config = Bench::new().reloader.config().clone();
+fn a_node_keeps_its_control_socket_if_no_default_one_can_be_opened() {
+    let mut config = Testbed::new().reloader.config().clone();
     config.control = Control::default();
-    // No directory of this name is there.
+    // No directory of this name exists.
     config.node.tun.name = "none/such".to_owned();
-    let refused = open_control(&config, true).unwrap_err();
+    let refused = listeners::reopen_control(&config, true).unwrap_err();
     assert!(refused.contains("control.socket"), "{refused}");
-    // One that could not be asked before loses nothing.
-    assert!(open_control(&config, false).unwrap().is_none());
+    // A node without a socket loses nothing.
+    assert!(listeners::reopen_control(&config, false).unwrap().is_none());
 }
 
 #[test]
-fn metrics_move_to_another_address_of_their_port_or_stay() {
+fn the_metrics_endpoint_moves_to_another_address_of_its_port_or_stays() {
     use std::net::TcpStream;
-    let mut bench = Bench::new();
+    let mut testbed = Testbed::new();
     let port = {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().port()
     };
     let mut listen = |address: &str| {
         let metrics = format!("[metrics]\nlisten = \"{address}:{port}\"\n[policy]");
-        bench.reload(&[("[policy]", &*metrics)]).0
+        testbed.reload(&[("[policy]", &*metrics)]).outcome
     };
     assert_eq!(listen("127.0.0.1").unwrap(), ["metrics"]);
     assert_eq!(listen("0.0.0.0").unwrap(), ["metrics"]);
     TcpStream::connect(("127.0.0.9", port)).unwrap();
     assert_eq!(listen("127.0.0.2").unwrap(), ["metrics"]);
     TcpStream::connect(("127.0.0.9", port)).unwrap_err();
-    // An address that no interface has.
-    let told = listen("192.0.2.1").unwrap_err();
+    // An address of no interface.
+    let outcome = listen("192.0.2.1").unwrap_err();
     assert!(
-        told.contains(&format!("metrics.listen 192.0.2.1:{port}: Cannot assign")),
-        "{told}"
+        outcome.contains(&format!("metrics.listen 192.0.2.1:{port}: Cannot assign")),
+        "{outcome}"
     );
     TcpStream::connect(("127.0.0.2", port)).unwrap();
     let held = TcpListener::bind(("127.0.0.9", port)).unwrap();
-    let told = listen("0.0.0.0").unwrap_err();
-    assert!(told.contains("in use"), "{told}");
+    let outcome = listen("0.0.0.0").unwrap_err();
+    assert!(outcome.contains("in use"), "{outcome}");
     TcpStream::connect(("127.0.0.2", port)).unwrap();
     drop(held);
 }
 
 #[test]
-fn a_path_by_another_relay_is_named_by_that_key() {
-    let mut bench = Bench::new();
-    let relay = keys::generate(&bench.directory.path().join("relay.key")).unwrap();
+fn a_changed_relay_is_refused_with_its_key() {
+    let mut testbed = Testbed::new();
+    let relay = keys::generate(&testbed.directory.path().join("relay.key")).unwrap();
     let remote = "remote = \"127.0.0.2:7702\"";
     let by_relay = format!("relay = {{ public_key = \"{relay}\", address = \"127.0.0.2:7702\" }}");
-    let told = bench.reload(&[(remote, &by_relay)]).0.unwrap_err();
-    assert!(told.ends_with("a change of: path.1.relay"), "{told}");
+    let outcome = testbed.reload(&[(remote, &by_relay)]).outcome.unwrap_err();
+    assert!(outcome.ends_with("a change of: path.1.relay"), "{outcome}");
 }
 
 #[test]
-fn a_change_that_was_given_up_is_not_made_later() {
-    let mut bench = Bench::new();
-    let config = bench.reloader.config.clone();
-    let change = bench.reloader.prepare(&config, &[]).unwrap();
+fn a_withdrawn_change_is_not_applied_later() {
+    let mut testbed = Testbed::new();
+    let config = testbed.reloader.config.clone();
+    let change = testbed.reloader.prepare(&config, &[]).unwrap();
     assert!(
-        bench.handle.change(change).is_err(),
-        "nobody serves the queue"
+        testbed.handle.change(change).is_err(),
+        "no thread serves the queue"
     );
-    let command = bench.queue.as_mut().unwrap().next();
-    let Some(Command::Change(_, once, _)) = command else {
+    let command = testbed.queue.as_mut().unwrap().next();
+    let Some(Command::Change(command)) = command else {
         panic!("{command:?}");
     };
-    assert!(!once.set());
+    assert!(!command.decided.set());
 }
 
-/// The file with paths that find their uplinks.
-fn auto(bench: &mut Bench) -> NodeConfig {
+/// Replaces the file by one with automatic uplinks.
+fn auto(testbed: &mut Testbed) -> NodeConfig {
     for end in ["1\"\n", "2\"\n"] {
         let local = format!("local = \"127.0.0.1:770{end}");
-        assert!(bench.text.contains(&local), "{local}");
-        bench.text = bench.text.replacen(&local, "", 1);
+        assert!(testbed.text.contains(&local), "{local}");
+        testbed.text = testbed.text.replacen(&local, "", 1);
     }
-    bench.text = format!("paths = \"auto\"\n{}", bench.text);
-    fs::write(bench.directory.path().join("a.toml"), &bench.text).unwrap();
-    NodeConfig::load(&bench.directory.path().join("a.toml")).unwrap()
+    testbed.text = format!("paths = \"auto\"\n{}", testbed.text);
+    fs::write(testbed.directory.path().join("a.toml"), &testbed.text).unwrap();
+    NodeConfig::load(&testbed.directory.path().join("a.toml")).unwrap()
 }
 
 #[test]
-fn paths_that_find_their_uplinks_are_left_alone() {
-    let mut bench = Bench::new();
-    let listed = bench.text.clone();
-    let config = auto(&mut bench);
-    let told = bench.reload(&[]).0.unwrap_err();
-    assert!(told.contains("paths (listed or \"auto\")"), "{told}");
-    bench.reloader.config = config;
-    let (told, asked) = bench.reload(&[]);
-    assert_eq!(told, Ok(vec![]));
-    assert!(asked.unwrap().paths.is_empty(), "no socket is touched");
+fn paths_with_automatic_uplinks_keep_their_sockets() {
+    let mut testbed = Testbed::new();
+    let listed = testbed.text.clone();
+    let config = auto(&mut testbed);
+    let outcome = testbed.reload(&[]).outcome.unwrap_err();
+    assert!(outcome.contains("paths (listed or \"auto\")"), "{outcome}");
+    testbed.reloader.config = config;
+    let Reloaded { outcome, change } = testbed.reload(&[]);
+    assert_eq!(outcome, Ok(vec![]));
+    assert!(change.unwrap().paths.is_empty(), "no socket is touched");
     let excepted = "duplicate-all\"\n[auto]\nexcept = [\"docker*\"]";
-    let (told, asked) = bench.reload(&[("duplicate-all\"", excepted)]);
-    assert_eq!(told.unwrap(), ["auto"]);
+    let Reloaded { outcome, change } = testbed.reload(&[("duplicate-all\"", excepted)]);
+    assert_eq!(outcome.unwrap(), ["auto"]);
     assert!(
-        asked.unwrap().paths.is_empty(),
-        "who watches the uplinks does it"
+        change.unwrap().paths.is_empty(),
+        "the interface monitor does it"
     );
-    let told = bench
+    let outcome = testbed
         .reload(&[("127.0.0.2:7701", "[::1]:7701")])
-        .0
+        .outcome
         .unwrap_err();
     assert!(
-        told.contains("path.0.remote (its address family)"),
-        "{told}"
+        outcome.contains("path.0.remote (its address family)"),
+        "{outcome}"
     );
-    bench.text = listed;
-    let told = bench.reload(&[]).0.unwrap_err();
-    assert!(told.contains("paths (listed or \"auto\")"), "{told}");
+    testbed.text = listed;
+    let outcome = testbed.reload(&[]).outcome.unwrap_err();
+    assert!(outcome.contains("paths (listed or \"auto\")"), "{outcome}");
 }

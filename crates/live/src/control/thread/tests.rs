@@ -1,5 +1,5 @@
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -7,23 +7,23 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::control::commands::{self, Command};
-use crate::control::socket::{AskError, status};
+use crate::control::socket::{AskError, ControlSocket, status};
 use crate::stats::Stats;
 
-/// A node of which only the operator's side is there, and a thread in place of that of the packets.
-struct Bench {
+/// A control thread, and a thread in place of the packet thread.
+struct Testbed {
     control_thread: Option<ControlThread>,
     socket: PathBuf,
     metrics: std::net::SocketAddr,
     over: Arc<AtomicBool>,
     packets: Option<JoinHandle<u64>>,
     _directory: TempDir,
-    _busy: std::sync::RwLockReadGuard<'static, ()>,
+    _lock: std::sync::RwLockReadGuard<'static, ()>,
 }
 
-impl Bench {
+impl Testbed {
     fn new() -> Self {
-        let busy = crate::test_lock::shared();
+        let lock = crate::test_lock::shared();
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("pp0.sock");
         let metrics = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -35,10 +35,10 @@ impl Bench {
         };
         let (handle, mut queue) = commands::channel().unwrap();
         let over = Arc::new(AtomicBool::new(false));
-        let told = over.clone();
+        let is_over = over.clone();
         let packets = thread::spawn(move || {
             let mut counts = 0;
-            while !told.load(Ordering::Relaxed) {
+            while !is_over.load(Ordering::Relaxed) {
                 if let Some(Command::Count(answer)) = queue.next() {
                     counts += 1;
                     let _ = answer.try_send(Stats {
@@ -59,11 +59,11 @@ impl Bench {
             over,
             packets: Some(packets),
             _directory: directory,
-            _busy: busy,
+            _lock: lock,
         }
     }
 
-    /// Ends all, and says how often the packet thread counted.
+    /// Ends both threads and returns how often the packet thread counted.
     fn finish(mut self) -> u64 {
         drop(self.control_thread.take());
         self.over.store(true, Ordering::Relaxed);
@@ -82,20 +82,20 @@ fn is_busy(socket: &Path) -> bool {
     }
 }
 
-/// Asks until a seat is free, at most 5 s.
-fn await_seat(socket: &Path) {
+/// Asks until a permit is free, at most 5 s.
+fn await_permit(socket: &Path) {
     for _ in 0..500 {
         if !is_busy(socket) {
             return;
         }
         thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("no seat becomes free");
+    panic!("no permit becomes free");
 }
 
-/// The page that a scraper gets; empty where it is let go.
-fn scrape(bench: &Bench) -> String {
-    let mut scraper = TcpStream::connect(bench.metrics).unwrap();
+/// The page that a scraper receives; empty where the connection is dropped.
+fn scrape(testbed: &Testbed) -> String {
+    let mut scraper = TcpStream::connect(testbed.metrics).unwrap();
     let _ = scraper.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut page = String::new();
     let _ = scraper.read_to_string(&mut page);
@@ -103,67 +103,67 @@ fn scrape(bench: &Bench) -> String {
 }
 
 #[test]
-fn clients_are_served_at_once_up_to_a_bound_and_the_next_are_told() {
-    let bench = Bench::new();
-    assert!(!is_busy(&bench.socket));
-    // Clients that say nothing: each keeps a seat for ten seconds, if it found one.
-    let mut silent = Vec::new();
-    let sit = |silent: &mut Vec<UnixStream>| {
-        silent.push(UnixStream::connect(&bench.socket).unwrap());
+fn clients_beyond_the_limit_are_refused() {
+    let testbed = Testbed::new();
+    assert!(!is_busy(&testbed.socket));
+    // Idle clients: each holds a permit for ten seconds, if it acquired one.
+    let mut idle = Vec::new();
+    let connect_idle = |idle: &mut Vec<UnixStream>| {
+        idle.push(UnixStream::connect(&testbed.socket).unwrap());
     };
-    (0..MOST_CLIENTS / 2).for_each(|_| sit(&mut silent));
-    await_seat(&bench.socket);
-    while !(0..5).all(|_| is_busy(&bench.socket)) {
-        sit(&mut silent);
-        assert!(silent.len() < 20 * MOST_CLIENTS, "there is no bound");
+    (0..MAX_CLIENTS / 2).for_each(|_| connect_idle(&mut idle));
+    await_permit(&testbed.socket);
+    while !(0..5).all(|_| is_busy(&testbed.socket)) {
+        connect_idle(&mut idle);
+        assert!(idle.len() < 20 * MAX_CLIENTS, "there is no limit");
     }
-    // Scrapers have permits of their own, and take none of the control socket's.
-    assert!(scrape(&bench).contains("\npolypath_session_established 0\n"));
-    drop(silent);
-    await_seat(&bench.socket);
-    let connect = || TcpStream::connect(bench.metrics).unwrap();
-    let mut scrapers: Vec<TcpStream> = (0..MOST_CLIENTS).map(|_| connect()).collect();
-    while !(0..5).all(|_| scrape(&bench).is_empty()) {
+    // Scrapers have permits of their own.
+    assert!(scrape(&testbed).contains("\npolypath_session_established 0\n"));
+    drop(idle);
+    await_permit(&testbed.socket);
+    let connect = || TcpStream::connect(testbed.metrics).unwrap();
+    let mut scrapers: Vec<TcpStream> = (0..MAX_CLIENTS).map(|_| connect()).collect();
+    while !(0..5).all(|_| scrape(&testbed).is_empty()) {
         scrapers.push(connect());
-        assert!(scrapers.len() < 20 * MOST_CLIENTS, "there is no bound");
+        assert!(scrapers.len() < 20 * MAX_CLIENTS, "there is no limit");
     }
     assert!(
-        !is_busy(&bench.socket),
-        "scrapers take permits of the control socket"
+        !is_busy(&testbed.socket),
+        "scrapers use permits of the control socket"
     );
     drop(scrapers);
-    bench.finish();
+    testbed.finish();
 }
 
 #[test]
-fn many_questions_cost_few_counts() {
-    let bench = Bench::new();
+fn frequent_requests_share_counts() {
+    let testbed = Testbed::new();
     let clock = crate::clock::Clock::starting_now();
     for _ in 0..200 {
-        status(&bench.socket).unwrap();
+        status(&testbed.socket).unwrap();
     }
-    let most = clock.now().0 / 50_000_000 + 2;
-    let counts = bench.finish();
-    assert!((1..=most).contains(&counts), "{counts} of at most {most}");
+    let limit = clock.now().0 / 50_000_000 + 2;
+    let counts = testbed.finish();
+    assert!((1..=limit).contains(&counts), "{counts} of at most {limit}");
 }
 
 #[test]
 fn metrics_are_served() {
-    let bench = Bench::new();
-    let page = scrape(&bench);
+    let testbed = Testbed::new();
+    let page = scrape(&testbed);
     assert!(
         page.contains("\npolypath_session_established 0\n"),
         "{page}"
     );
-    bench.finish();
+    testbed.finish();
 }
 
 #[test]
-fn the_socket_goes_with_the_node_even_under_a_client() {
-    let bench = Bench::new();
-    let socket = bench.socket.clone();
+fn the_socket_is_removed_with_the_node_even_under_a_client() {
+    let testbed = Testbed::new();
+    let socket = testbed.socket.clone();
     let _client = UnixStream::connect(&socket).unwrap();
-    bench.finish();
+    testbed.finish();
     assert!(!socket.exists());
     let error = status(&socket).unwrap_err();
     assert!(matches!(error, AskError::Missing(_)), "{error}");
@@ -171,7 +171,7 @@ fn the_socket_goes_with_the_node_even_under_a_client() {
 }
 
 #[test]
-fn what_is_no_node_is_told_from_one_that_has_ended() {
+fn errors_distinguish_other_servers_ended_nodes_and_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pp0.sock");
     let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();

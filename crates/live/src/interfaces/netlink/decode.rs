@@ -1,7 +1,7 @@
-//! Messages of rtnetlink as plain data.
+//! Decoding of rtnetlink messages.
 //!
-//! Of each message only the fields that are wanted are read, one by one: a kernel that is newer than this program, or
-//! a driver that says odd things of its interface, must not hide an interface.
+//! Only the needed fields of each message are read, one by one, so that an unknown attribute of a newer
+//! kernel or an odd value of a driver does not hide an interface.
 
 use std::net::IpAddr;
 
@@ -14,25 +14,25 @@ use nix::libc;
 use crate::interfaces::network::{Address, Link, Network, Route};
 use crate::tun::Prefix;
 
-/// Lengths of the fixed parts: `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg`, `struct rtnexthop`, in bytes.
+/// The lengths in bytes of `struct ifinfomsg`, `struct ifaddrmsg`, `struct rtmsg` and `struct rtnexthop`.
 const LINK: usize = 16;
 const ADDRESS: usize = 8;
 const ROUTE: usize = 12;
 const NEXT_HOP: usize = 8;
 
 pub(super) trait Decode {
-    /// Takes a message of type `kind`, a route only if it leads to one of `towards`.
-    fn decode(&mut self, kind: u16, message: &[u8], towards: &[IpAddr]);
+    /// Adds the content of a message of type `kind`; a route only if it leads to one of `targets`.
+    fn decode(&mut self, kind: u16, message: &[u8], targets: &[IpAddr]);
 }
 
 impl Decode for Network {
-    fn decode(&mut self, kind: u16, message: &[u8], towards: &[IpAddr]) {
+    fn decode(&mut self, kind: u16, message: &[u8], targets: &[IpAddr]) {
         match kind {
             libc::RTM_NEWLINK => self.links.extend(link(message)),
             libc::RTM_NEWADDR => self.addresses.extend(address(message)),
             libc::RTM_NEWROUTE => {
                 let leads =
-                    |route: &Route| towards.iter().any(|ip| route.destination.contains(*ip));
+                    |route: &Route| targets.iter().any(|ip| route.destination.contains(*ip));
                 let routes = routes(message).unwrap_or_default();
                 self.routes.extend(routes.into_iter().filter(leads));
             }
@@ -71,23 +71,23 @@ fn link(message: &[u8]) -> Option<Link> {
 fn address(message: &[u8]) -> Option<Address> {
     let header = AddressHeader::parse(message).ok()?;
     let mut flags = AddressFlags::from_bits_retain(header.flags.bits().into());
-    let (mut local, mut far) = (None, None);
+    let (mut local, mut address) = (None, None);
     for attribute in attributes(message, ADDRESS) {
         let value = attribute.value();
         match attribute.kind() {
-            // Between two points, the other one is the peer's.
+            // On a point-to-point link `IFA_ADDRESS` is the address of the peer.
             libc::IFA_LOCAL => local = ip(value),
-            libc::IFA_ADDRESS => far = ip(value),
+            libc::IFA_ADDRESS => address = ip(value),
             libc::IFA_FLAGS => flags = AddressFlags::from_bits_retain(number(value)?),
             _ => {}
         }
     }
-    // While it is not known to be nobody else's, nothing can be bound to it (RFC 4862, section 5.4).
-    let waits = flags.intersects(AddressFlags::Tentative | AddressFlags::Dadfailed);
-    if waits && !flags.contains(AddressFlags::Optimistic) {
+    // No socket can be bound to it during duplicate address detection (RFC 4862, section 5.4).
+    let is_tentative = flags.intersects(AddressFlags::Tentative | AddressFlags::Dadfailed);
+    if is_tentative && !flags.contains(AddressFlags::Optimistic) {
         return None;
     }
-    let ip = local.or(far)?;
+    let ip = local.or(address)?;
     let is_link_local = match ip {
         IpAddr::V4(ip) => ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_unicast_link_local(),
@@ -95,12 +95,12 @@ fn address(message: &[u8]) -> Option<Address> {
     Some(Address {
         link: header.index,
         ip,
-        is_wide: !is_link_local
+        is_routable: !is_link_local
             && matches!(
                 header.scope,
                 AddressScope::Universe | AddressScope::Site | AddressScope::Other(..=199)
             ),
-        is_second_choice: flags.contains(AddressFlags::Secondary),
+        is_secondary: flags.contains(AddressFlags::Secondary),
         is_deprecated: flags.contains(AddressFlags::Deprecated),
     })
 }
@@ -114,7 +114,7 @@ fn routes(message: &[u8]) -> Option<Vec<Route>> {
     if header.kind != RouteType::Unicast || !usable {
         return None;
     }
-    // A default route does not say where it leads to.
+    // A default route has no `RTA_DST`.
     let mut destination = match u8::from(header.address_family).into() {
         libc::AF_INET => IpAddr::from([0_u8; 4]),
         libc::AF_INET6 => IpAddr::from([0_u8; 16]),
@@ -140,7 +140,7 @@ fn routes(message: &[u8]) -> Option<Vec<Route>> {
     Some(links.into_iter().map(route).collect())
 }
 
-/// The numbers of the interfaces of several next hops (`struct rtnexthop`) that live.
+/// The interface indices of the usable next hops of a multipath route (`struct rtnexthop`).
 fn next_hops(mut value: &[u8]) -> Vec<u32> {
     let dead = RouteFlags::Dead | RouteFlags::Linkdown;
     let mut links = Vec::new();

@@ -10,20 +10,20 @@ fn the_loopback_interface_is_read_with_its_address() {
     let address = |ip: IpAddr| network.addresses.iter().find(move |a| a.ip == ip).unwrap();
     let own = address(Ipv4Addr::LOCALHOST.into());
     assert_eq!(
-        (own.link, own.is_wide),
+        (own.link, own.is_routable),
         (lo.index, false),
         "its scope is the host"
     );
-    assert!(network.routes.is_empty(), "nobody asked for any");
+    assert!(network.routes.is_empty(), "no target, no routes");
     assert!(network.names().contains("lo"));
 }
 
 #[test]
-fn nothing_is_heard_where_nothing_changes_and_no_interface_is_made_of_rubbish() {
+fn garbage_decodes_to_nothing_and_no_change_gives_no_notification() {
     let listener = Listener::new(true).unwrap();
-    // Something may have happened on this machine by chance; it ends.
-    let quiet = (0..100).any(|_| !listener.hear().unwrap());
-    assert!(quiet);
+    // Unrelated changes of this machine end some time.
+    let is_idle = (0..100).any(|_| !listener.receive().unwrap());
+    assert!(is_idle);
     let mut network = Network::default();
     for kind in [
         libc::RTM_NEWLINK,
@@ -42,8 +42,8 @@ fn nothing_is_heard_where_nothing_changes_and_no_interface_is_made_of_rubbish() 
 }
 
 #[test]
-fn what_the_kernel_refuses_is_an_error() {
-    let error = note("no-such-if", "nothing").unwrap_err();
+fn a_refusal_of_the_kernel_is_an_error() {
+    let error = set_alias("no-such-if", "nothing").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{error}");
     let mut nobody = LinkMessage::default();
     nobody.header.index = u32::MAX >> 1;
@@ -64,36 +64,36 @@ fn message(kind: i32, flags: u16, code: i32) -> Vec<u8> {
     message
 }
 
-/// How many messages there were until then, and whether it was the last part.
-fn taken(part: &[Vec<u8>]) -> (u32, io::Result<bool>) {
+/// The number of messages that were visited, and whether it was the last part.
+fn visited(part: &[Vec<u8>]) -> (u32, io::Result<bool>) {
     let mut count = 0;
-    let is_last = take_all(&part.concat(), &mut |_, _| count += 1);
+    let is_last = visit_all(&part.concat(), &mut |_, _| count += 1);
     (count, is_last)
 }
 
 #[test]
-fn an_answer_that_is_not_whole_is_an_error() {
+fn an_incomplete_answer_is_an_error() {
     let link = message(libc::RTM_NEWLINK.into(), 0, 0);
     let done = |flags, code| message(libc::NLMSG_DONE, flags, code);
-    let (count, is_last) = taken(&[link.clone(), link.clone()]);
+    let (count, is_last) = visited(&[link.clone(), link.clone()]);
     assert_eq!((count, is_last.unwrap()), (2, false));
-    let (count, is_last) = taken(&[link.clone(), done(0, 0)]);
+    let (count, is_last) = visited(&[link.clone(), done(0, 0)]);
     assert_eq!((count, is_last.unwrap()), (1, true));
-    let (_, broken_off) = taken(&[link.clone(), done(0, -libc::EMSGSIZE)]);
-    let error = broken_off.unwrap_err();
+    let (_, aborted) = visited(&[link.clone(), done(0, -libc::EMSGSIZE)]);
+    let error = aborted.unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE), "{error}");
     let changed = message(libc::RTM_NEWLINK.into(), NLM_F_DUMP_INTR, 0);
     for part in [[link.clone(), changed], [link, done(NLM_F_DUMP_INTR, 0)]] {
-        let error = taken(&part).1.unwrap_err();
+        let error = visited(&part).1.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
     }
 }
 
 #[test]
-fn what_cannot_be_read_whole_is_read_three_times() {
+fn an_incomplete_reading_is_tried_three_times() {
     let attempts = |failures: u32| {
         let mut asked = 0;
-        let found = persist(|| {
+        let found = retry(|| {
             asked += 1;
             let fails = asked <= failures;
             let error = io::ErrorKind::Interrupted.into();

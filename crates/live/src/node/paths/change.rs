@@ -13,7 +13,7 @@ use polypath_session::address::PeerAddress;
 use super::{Path, Paths};
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
-use crate::control::change::{PathChange, Remote};
+use crate::control::change::{PathChange, Rebinding, Remote};
 use crate::stats::{InterfaceStatus, Missing, Volume};
 use crate::udp::batch::Outgoing;
 use crate::udp::flood::Flood;
@@ -59,9 +59,9 @@ impl Paths {
     /// Binds the sockets of these paths to other interfaces; where that cannot be, all are bound as before.
     pub(in crate::node) fn rebind(&mut self, changes: &[PathChange]) -> Result<(), UdpError> {
         for (index, change) in changes.iter().enumerate() {
-            if let Err(error) = self.rebind_path(change, |[new, _]| new) {
+            if let Err(error) = self.rebind_path(change, |both| &both.new) {
                 for change in &changes[..index] {
-                    if let Err(error) = self.rebind_path(change, |[_, old]| old) {
+                    if let Err(error) = self.rebind_path(change, |both| &both.old) {
                         tracing::error!("{error}");
                     }
                 }
@@ -74,7 +74,7 @@ impl Paths {
     fn rebind_path(
         &mut self,
         change: &PathChange,
-        which: impl Fn(&[PathConfig; 2]) -> &PathConfig,
+        which: impl Fn(&Rebinding) -> &PathConfig,
     ) -> Result<(), UdpError> {
         match (&change.interface, self.all.get_mut(change.path.index())) {
             (Some(both), Some(path)) => path.socket.rebind(which(both)),

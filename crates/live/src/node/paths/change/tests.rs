@@ -211,7 +211,10 @@ fn a_socket_keeps_its_address_on_another_interface() {
         ..config(None)
     };
     let to = |new: &str, old: Option<&str>| PathChange {
-        interface: Some(Box::new([on(Some(new)), on(old)])),
+        interface: Some(Box::new(Rebinding {
+            old: on(old),
+            new: on(Some(new)),
+        })),
         ..change(None, None)
     };
     paths.rebind(&[to("lo", None)]).unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::{PathConfig, Watch};
-use crate::control::change::{PathChange, Remote};
+use crate::control::change::{PathChange, Rebinding, Remote};
 use crate::node::silence_detector::SilenceDetector;
 use crate::udp::PathSocket;
 use polypath_core::policy::PolicyConfig;
@@ -88,7 +88,10 @@ fn a_path_that_moves_is_told_to_once() {
     let bound = PathChange { socket, ..change() };
     paths.change(bound, Time::ZERO);
     assert!(told(&mut paths, true).1);
-    let interface = Some(Box::new([config.clone(), config]));
+    let interface = Some(Box::new(Rebinding {
+        old: config.clone(),
+        new: config,
+    }));
     let moved = PathChange {
         interface,
         ..change()
