@@ -9,6 +9,7 @@ Reads files as text: `use` declarations for the imports, without `pub use`, whic
 
 import argparse
 import re
+import signal
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -24,8 +25,8 @@ NAMES = ["Row", "Place", "Header", "Sheet", "Seat", "Item"]
 DECLARED = re.compile(
     r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*"
     r"(?:struct|enum|trait|fn|type|const|static|union|macro_rules!)\s+(?:mut\s+)?(\w+)", re.M)
-# A parameter that is a tuple without names for its parts: `(number, route): (u32, Cursor)`.
-TUPLE = re.compile(r"[(,]\s*(?:&(?:mut )?)?\((?:\s*(?:mut )?\w+\s*,?)+\)\s*:\s*&?(?:mut )?\(")
+# A parameter that is a tuple without names for its parts: `(number, route): (u32, Cursor)`. A point `(x, y)` is none.
+TUPLE = re.compile(r"[(,]\s*(?:&(?:mut )?)?\((?!x, y\))(?:\s*(?:mut )?\w+\s*,?)+\)\s*:\s*&?(?:mut )?\(")
 
 
 def strip(text):
@@ -187,7 +188,7 @@ def main():
             if text.count("\n") > LONGEST_FILE:
                 found["long"].append(f"{place}: {text.count(chr(10))} lines")
             for parameters in signatures(code):
-                found["tuples"] += [f"{place}: {m.group().strip('(, ')}" for m in TUPLE.finditer(parameters)]
+                found["tuples"] += [f"{place}: {' '.join(m.group().split()).strip('(, ')}" for m in TUPLE.finditer(parameters)]
             for number, line in enumerate(text.splitlines(), 1):
                 words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", line).lower())
                 plain = " ".join(words)
@@ -219,4 +220,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())
