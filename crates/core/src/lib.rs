@@ -22,7 +22,6 @@ pub mod math;
 pub mod packet;
 pub mod pmtu;
 pub mod policy;
-pub mod red;
 pub mod rng;
 pub mod spacing;
 pub mod time;

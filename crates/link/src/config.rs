@@ -1,64 +1,80 @@
-//! What a link is made of, as plain data.
+//! The configuration of a link, and its problems.
 
+use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use polypath_core::time::{Duration, Time};
+use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
 
+use crate::error::{GilbertElliott, OnOff, Outage, outage_problems};
 use crate::line::{LineRate, Trace, TraceError};
-use crate::queue::{CoDelConfig, QueueConfig, QueueLimit, RedConfig};
+use crate::queue::QueueConfig;
 
-/// A two-state Markov process: exponential sojourns up and down, beginning up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnOff {
-    /// Mean sojourn in the state that carries packets.
-    pub up: Duration,
-    /// Mean sojourn in the state that loses every packet.
-    pub down: Duration,
-}
-
-/// A two-state Markov chain that steps with every packet, beginning good (Gilbert 1960, Elliott 1963).
-///
-/// The mean of a run of packets in the bad state is 1 / `r`; the share of packets that are in it is
-/// `p` / (`p` + `r`). All four are probabilities.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GilbertElliott {
-    /// From good to bad, after a packet in the good state.
-    pub p: f64,
-    /// From bad to good, after a packet in the bad state.
-    pub r: f64,
-    /// Loss of a packet in the good state.
-    pub good: f64,
-    /// Loss of a packet in the bad state.
-    pub bad: f64,
-}
-
-/// A span of time in which everything is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    /// The first instant at which packets are lost.
-    pub from: Time,
-    /// The first instant at which they are carried again; never if absent.
-    pub until: Option<Time>,
-}
+/// The largest IPv4 packet (RFC 791, section 3.1).
+const MAX_PACKET: Bytes = Bytes(65_535);
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// Bits per second, more than zero; or a trace.
+    /// The rate in bits per second, more than zero; or a trace.
     pub rate: LineRate,
-    /// Propagation delay.
+    /// The propagation delay.
     pub delay: Duration,
-    /// The queue and its discipline.
+    /// The queue discipline with its parameters.
     pub queue: QueueConfig,
-    /// Probability with which a packet is lost, each for itself; within 0 and 1.
+    /// The probability that a packet is lost, independently of the others.
     pub loss: f64,
     /// Losses in runs of packets.
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Losses in spans of time.
+    /// Random outages.
     pub on_off: Option<OnOff>,
-    /// Scheduled losses.
+    /// Scheduled outages.
     pub outages: Vec<Outage>,
+}
+
+/// A problem of a configuration. Keys are those of a link in a scenario file, such as `queue.limit`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The rate is zero.
+    #[error("a rate of zero carries nothing")]
+    ZeroRate,
+    /// The limit of the queue is zero.
+    #[error("`{name}` is zero", name = last_part(.0))]
+    ZeroLimit(&'static str),
+    /// A duration is zero.
+    #[error("`{name}` is zero", name = last_part(.0))]
+    ZeroDuration(&'static str),
+    /// The size of a packet is zero.
+    #[error("`{name}` is zero", name = last_part(.0))]
+    ZeroSize(&'static str),
+    /// The size of a packet is greater than that of any IPv4 packet.
+    #[error("a packet of {size} does not exist")]
+    PacketTooLarge {
+        /// The key of the size.
+        key: &'static str,
+        /// The size.
+        size: Bytes,
+    },
+    /// A number with a default is zero, negative or not finite.
+    #[error("`{name}` is not more than zero", name = last_part(.0))]
+    NotPositive(&'static str),
+    /// A probability is not within 0 and 1.
+    #[error("`{name}` is not within 0 and 1", name = last_part(.0))]
+    NotProbability(&'static str),
+    /// Values contradict each other.
+    #[error("{message}")]
+    Inconsistent {
+        /// The keys of the values, that of the most likely mistake first.
+        keys: Vec<Cow<'static, str>>,
+        /// The contradiction.
+        message: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
+    /// A recorded rate is not a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
 }
 
 impl LinkConfig {
@@ -76,77 +92,24 @@ impl LinkConfig {
         }
     }
 
-    /// Says what no link can be made of.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// The first problem.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if self.rate == LineRate::Constant(Rate(0)) {
             return Err(ConfigError::ZeroRate);
         }
-        self.queue.validate()?;
-        self.validate_losses()
-    }
-
-    fn validate_losses(&self) -> Result<(), ConfigError> {
-        let chain = self.gilbert_elliott.map(|g| [g.p, g.r, g.good, g.bad]);
-        let all = chain.into_iter().flatten().chain([self.loss]);
-        if !all.into_iter().all(is_probability) {
-            return Err(ConfigError::LossRange);
-        }
-        if let Some(on_off) = self.on_off
-            && (on_off.up == Duration::ZERO || on_off.down == Duration::ZERO)
-        {
-            return Err(ConfigError::ZeroSojourn);
-        }
-        let reversed = |o: &Outage| o.until.is_some_and(|until| until <= o.from);
-        if self.outages.iter().any(reversed) {
-            return Err(ConfigError::EmptyOutage);
-        }
-        Ok(())
-    }
-}
-
-impl QueueConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        if matches!(
-            self.limit(),
-            QueueLimit::Packets(0) | QueueLimit::Bytes(Bytes(0))
-        ) {
-            return Err(ConfigError::ZeroQueue);
-        }
-        match self {
-            Self::DropTail(_) => Ok(()),
-            Self::Red(red) => red.validate(),
-            Self::CoDel(codel) => codel.validate(),
-        }
-    }
-}
-
-impl RedConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        let positive = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x.is_finite());
-        let apart = match (self.min_th, self.max_th) {
-            (Some(min), Some(max)) => min < max,
-            _ => true,
-        };
-        if !positive(self.min_th) || !positive(self.max_th) || !apart {
-            return Err(ConfigError::RedThresholds);
-        }
-        let share = |x: f64| is_probability(x) && x > 0.0;
-        if !share(self.max_p) || !self.weight.is_none_or(share) {
-            return Err(ConfigError::RedShares);
-        }
-        match self.mean_packet {
-            Bytes(0) => Err(ConfigError::RedMeanPacket),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl CoDelConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        match self.interval {
-            Duration::ZERO => Err(ConfigError::CoDelInterval),
-            _ => Ok(()),
-        }
+        let mut problems = self.queue.problems(self.rate.constant());
+        problems.extend(probability("loss", self.loss));
+        problems.extend(
+            self.gilbert_elliott
+                .iter()
+                .flat_map(GilbertElliott::problems),
+        );
+        problems.extend(self.on_off.iter().flat_map(OnOff::problems));
+        problems.extend(outage_problems(&self.outages));
+        problems.into_iter().next().map_or(Ok(()), Err)
     }
 }
 
@@ -162,41 +125,67 @@ impl From<Trace> for LineRate {
     }
 }
 
-fn is_probability(x: f64) -> bool {
-    (0.0..=1.0).contains(&x)
+impl ConfigError {
+    /// The keys of the values at fault, that of the most likely mistake first.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::ZeroRate => alloc::vec!["rate"],
+            Self::Trace(_) => alloc::vec!["trace"],
+            Self::ZeroLimit(key)
+            | Self::ZeroDuration(key)
+            | Self::ZeroSize(key)
+            | Self::PacketTooLarge { key, .. }
+            | Self::NotPositive(key)
+            | Self::NotProbability(key) => alloc::vec![*key],
+            Self::Inconsistent { keys, .. } => keys.iter().map(AsRef::as_ref).collect(),
+        }
+    }
+
+    /// The remedy, for users.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::ZeroRate => "for an outage use `outage`",
+            Self::ZeroLimit(_) => "the packet in transmission counts: 1 packet is the least",
+            Self::ZeroDuration(_) => "it must be longer",
+            Self::ZeroSize(_) => "it must be at least 1 B",
+            Self::PacketTooLarge { .. } => "an IPv4 packet has at most 65535 B",
+            Self::NotPositive(_) => "leave it out for the default",
+            Self::NotProbability(_) => "use a number from 0 to 1",
+            Self::Inconsistent { remedy, .. } => remedy,
+            Self::Trace(_) => "name another file",
+        }
+    }
 }
 
-/// Why no link can be made of a configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// A packet would take for ever.
-    #[error("the rate of a link must be more than zero")]
-    ZeroRate,
-    /// Not even the packet in transmission would have a place.
-    #[error("the queue of a link must hold something")]
-    ZeroQueue,
-    /// A probability of loss, or one between good and bad, is no probability.
-    #[error("the probabilities of loss must lie within 0 and 1")]
-    LossRange,
-    /// A sojourn of no time would change the state without end.
-    #[error("the mean sojourns of an on/off link must be more than zero")]
-    ZeroSojourn,
-    /// An outage ends before it begins.
-    #[error("an outage must end after it begins")]
-    EmptyOutage,
-    /// The thresholds of RED are no lengths of a queue in this order.
-    #[error("RED needs 0 < min_th < max_th")]
-    RedThresholds,
-    /// The greatest probability of RED or the weight of its average is out of range.
-    #[error("max_p and weight of RED must be more than 0 and at most 1")]
-    RedShares,
-    /// RED cannot tell how many packets would have passed in an idle time.
-    #[error("the mean packet of RED must have a size")]
-    RedMeanPacket,
-    /// A recorded rate is none.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// `CoDel` would drop without end.
-    #[error("the interval of CoDel must be more than zero")]
-    CoDelInterval,
+/// A number that is positive and finite, or absent.
+pub(crate) fn positive(key: &'static str, value: Option<f64>) -> Option<ConfigError> {
+    let invalid = value.is_some_and(|value| value <= 0.0 || !value.is_finite());
+    invalid.then_some(ConfigError::NotPositive(key))
+}
+
+/// A probability from 0 to 1.
+pub(crate) fn probability(key: &'static str, value: f64) -> Option<ConfigError> {
+    let valid = (0.0..=1.0).contains(&value);
+    (!valid).then_some(ConfigError::NotProbability(key))
+}
+
+/// A duration of more than zero.
+pub(crate) fn lasting(key: &'static str, value: Duration) -> Option<ConfigError> {
+    (value == Duration::ZERO).then_some(ConfigError::ZeroDuration(key))
+}
+
+/// The size of an IPv4 packet.
+pub(crate) fn packet_size(key: &'static str, size: Bytes) -> Option<ConfigError> {
+    match size {
+        Bytes(0) => Some(ConfigError::ZeroSize(key)),
+        size if size > MAX_PACKET => Some(ConfigError::PacketTooLarge { key, size }),
+        _ => None,
+    }
+}
+
+/// The last part of a dotted key.
+fn last_part(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, last)| last)
 }

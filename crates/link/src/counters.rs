@@ -1,4 +1,4 @@
-//! What a link has seen and done.
+//! The counters of a link.
 
 use derive_more::{Add, Sub, Sum};
 use polypath_core::time::Duration;
@@ -6,17 +6,17 @@ use polypath_core::units::Rate;
 
 use crate::link::DropReason;
 
-/// Totals of a link since the start of the run.
+/// The totals of a link since the start of the run.
 ///
-/// A packet is counted when its fate is decided, also what will happen to it later: when it arrives, or with
-/// `CoDel` when it leaves the queue.
+/// A packet is counted when its fate is decided, including later events: when it arrives, or with `CoDel` when it leaves
+/// the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Counters {
     /// Packets that arrived at the queue.
     pub packets_in: u64,
     /// Bytes that arrived at the queue.
     pub bytes_in: u64,
-    /// Bytes that were transmitted; those that wait for the line count too, unless the totals are those
+    /// Bytes that were transmitted, including those that wait for the line, unless the totals are those
     /// [at a time](crate::Link::counters_at).
     pub bytes_transmitted: u64,
     /// Packets that reach the far end.
@@ -25,38 +25,38 @@ pub struct Counters {
     pub bytes_delivered: u64,
     /// Packets whose ECN field the queue set to CE.
     pub packets_marked: u64,
-    /// Sum of the times that the transmitted packets waited before their first bit left; over a span of time, divided
-    /// by that, it is the mean number of packets that wait (Little's law). A packet brings its whole wait when its fate
-    /// is decided, unless the totals are those [at a time](crate::Link::counters_at): then, but under `CoDel`, what is to
-    /// come of it does not count, of a recorded rate to within an opportunity.
+    /// The sum of the times that transmitted packets waited before their first bit left. Divided by a span of time it is
+    /// the mean number of packets that wait (Little's law). The whole wait of a packet counts when its fate is decided.
+    /// Totals [at a time](crate::Link::counters_at) exclude, except under `CoDel`, the wait after that time; with a
+    /// recorded rate to within an opportunity.
     pub waited: Duration,
-    /// Packets that do not reach the far end.
+    /// Packets that do not reach the far end, by the reason.
     pub drops: Drops,
 }
 
-/// Packets that a link dropped, by the reason.
+/// The packets that a link dropped, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Drops {
-    /// They found the queue full.
+    /// The queue was full.
     pub queue_full: u64,
-    /// The queue was to grow beyond [`MOST_PACKETS`](crate::MOST_PACKETS).
+    /// The queue had [`MAX_PACKETS`](crate::MAX_PACKETS).
     pub overflow: u64,
-    /// RED picked them.
+    /// RED dropped them early.
     pub early: u64,
-    /// `CoDel` found that packets had waited too long.
+    /// `CoDel` dropped them since packets waited too long.
     pub sojourn: u64,
-    /// They were lost each for itself.
+    /// They were lost independently.
     pub random: u64,
     /// The Gilbert-Elliott chain lost them.
     pub burst: u64,
-    /// The two-state process was down.
+    /// The on-off process was off.
     pub down: u64,
-    /// They fell into a scheduled outage.
+    /// A scheduled outage lost them.
     pub outage: u64,
 }
 
 impl Drops {
-    /// Drops for one reason.
+    /// The drops for one reason.
     #[must_use]
     pub const fn of(&self, reason: DropReason) -> u64 {
         match reason {
@@ -71,13 +71,13 @@ impl Drops {
         }
     }
 
-    /// Drops at the queue.
+    /// The drops at the queue.
     #[must_use]
     pub const fn queue(&self) -> u64 {
         self.queue_full + self.overflow + self.early + self.sojourn
     }
 
-    /// Drops for whatever reason.
+    /// All drops.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.queue() + self.random + self.burst + self.down + self.outage
@@ -99,25 +99,25 @@ impl Drops {
 }
 
 impl Counters {
-    /// Packets that do not reach the far end, for whatever reason.
+    /// The packets that do not reach the far end.
     #[must_use]
     pub const fn packets_dropped(&self) -> u64 {
         self.drops.total()
     }
 
-    /// What came in between `earlier` and `self`, both of the same link.
+    /// The difference to earlier totals of the same link.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         *self - *earlier
     }
 
-    /// Share of `seconds` in which a link of this rate was transmitting (the PPD paper's path load, 5).
+    /// The share of `seconds` in which a link of this rate was transmitting (the path load of the PPD paper, section 5).
     #[must_use]
     pub fn load(&self, rate: Rate, seconds: f64) -> f64 {
         self.bytes_transmitted as f64 * 8.0 / (rate.as_f64() * seconds)
     }
 
-    /// Mean number of packets that waited behind the one in transmission, over `seconds`.
+    /// The mean number of packets that waited behind the one in transmission, over `seconds`.
     #[must_use]
     pub fn mean_waiting(&self, seconds: f64) -> f64 {
         self.waited.as_secs_f64() / seconds

@@ -1,4 +1,6 @@
 //! The error models of a link, applied in a fixed order when the last bit of a packet leaves.
+//!
+//! A model is one file with its configuration, and a field of [`Errors`].
 
 mod bernoulli;
 mod gilbert_elliott;
@@ -13,17 +15,20 @@ use polypath_core::time::Time;
 use crate::config::LinkConfig;
 use crate::link::DropReason;
 use bernoulli::Bernoulli;
+pub use gilbert_elliott::GilbertElliott;
 use gilbert_elliott::GilbertElliottChain;
+pub use on_off::OnOff;
 use on_off::OnOffProcess;
 use outage::Outages;
+pub use outage::{Outage, outage_problems};
 
-/// Decides which packets the medium loses.
+/// A model that decides which packets are lost on the wire.
 pub(crate) trait ErrorModel {
-    /// True if a packet whose last bit leaves at `at` is lost; `at` never decreases from call to call.
+    /// Whether a packet whose last bit leaves at `at` is lost; times never decrease from call to call.
     fn loses(&mut self, at: Time) -> bool;
 }
 
-/// The error models that a link has.
+/// The error models of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors {
     outages: Outages,
@@ -33,14 +38,14 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// The models that `config` asks for, or nothing if it asks for none.
+    /// The models of a configuration, if it has any.
     pub(crate) fn new(config: &LinkConfig, seed: Seed, name: &str) -> Option<Self> {
-        let wanted = config.loss > 0.0
+        let lossy = config.loss > 0.0
             || config.gilbert_elliott.is_some()
             || config.on_off.is_some()
             || !config.outages.is_empty();
         let stream = |model: &str| seed.stream(&format!("link/{name}/{model}"));
-        wanted.then(|| Self {
+        lossy.then(|| Self {
             outages: Outages::new(&config.outages),
             on_off: config.on_off.map(|c| OnOffProcess::new(c, stream("onoff"))),
             gilbert_elliott: config
@@ -50,9 +55,9 @@ impl Errors {
         })
     }
 
-    /// Why the packet whose last bit leaves at `at` is lost, if it is.
+    /// The reason for which the packet whose last bit leaves at `at` is lost, if it is.
     pub(crate) fn verdict(&mut self, at: Time) -> Option<DropReason> {
-        // Every model sees every packet: what one of them draws must not depend on the others.
+        // Every model sees every packet: the draws of one must not depend on the others.
         let outage = self.outages.loses(at);
         let down = self.on_off.as_mut().is_some_and(|m| m.loses(at));
         let burst = self.gilbert_elliott.as_mut().is_some_and(|m| m.loses(at));

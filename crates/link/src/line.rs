@@ -1,4 +1,4 @@
-//! The transmitter of a link: when the last bit of a packet leaves.
+//! The transmitter of a link, which determines when the last bit of a packet leaves.
 
 mod trace;
 
@@ -10,17 +10,26 @@ use polypath_core::units::{Bytes, Rate};
 use trace::Opportunities;
 pub use trace::{OPPORTUNITY, Trace, TraceError};
 
-/// How fast a link transmits.
+/// The rate at which a link transmits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineRate {
-    /// At all times the same.
+    /// A constant rate.
     Constant(Rate),
-    /// As recorded.
+    /// A recorded rate.
     Trace(Trace),
 }
 
 impl LineRate {
-    /// The rate in bits per second, of a trace its mean.
+    /// The rate, if it is constant.
+    #[must_use]
+    pub fn constant(&self) -> Option<Rate> {
+        match self {
+            Self::Constant(rate) => Some(*rate),
+            Self::Trace(_) => None,
+        }
+    }
+
+    /// The rate in bits per second; of a trace, its mean.
     #[must_use]
     pub fn mean(&self) -> Rate {
         match self {
@@ -30,7 +39,7 @@ impl LineRate {
     }
 }
 
-/// For so long a packet keeps its place after its last bit has left.
+/// How long a packet occupies the queue after its last bit has left.
 const TIE: Duration = Duration(1);
 
 /// A line that transmits one packet after another.
@@ -40,7 +49,7 @@ pub(crate) enum Line {
     Trace(Box<Opportunities>),
 }
 
-/// When the first bit of a packet leaves, and the last.
+/// When the first and the last bit of a packet leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) begin: Time,
@@ -55,7 +64,7 @@ impl Line {
         }
     }
 
-    /// When the last bit of everything that was sent so far leaves.
+    /// When the last bit of all packets sent so far leaves.
     #[inline]
     pub(crate) fn free_at(&self) -> Time {
         match self {
@@ -64,18 +73,18 @@ impl Line {
         }
     }
 
-    /// From when on a packet whose last bit leaves at `finish` has no place in the queue: at a constant rate one that
-    /// arrives at that instant comes before, with a trace the opportunity does, as in Mahimahi.
+    /// When a packet whose last bit leaves at `finish` no longer occupies the queue. At a constant rate a packet that
+    /// arrives at `finish` precedes the departure; with a trace the departure is first, as in Mahimahi.
     #[inline]
     pub(crate) fn vacates(&self, finish: Time) -> Time {
         match self {
-            // A line that is free from the start has sent nothing.
+            // A line that is free from the start has sent no packet.
             Self::Constant(_) if finish > Time::ZERO => finish + TIE,
             _ => finish,
         }
     }
 
-    /// When the last bit of a packet leaves whose place is [free](Self::vacates) from `vacated` on.
+    /// The inverse of [`Self::vacates`].
     pub(crate) fn finish_of(&self, vacated: Time) -> Time {
         match self {
             Self::Constant(_) => vacated - TIE,
@@ -83,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Bytes that were sent and leave after `now`, the rest of a packet in transmission included.
+    /// The bytes that were sent and leave after `now`, including the rest of a packet in transmission.
     pub(crate) fn bytes_after(&self, now: Time) -> u64 {
         match self {
             Self::Constant(line) => line.bytes_after(now),
@@ -91,7 +100,7 @@ impl Line {
         }
     }
 
-    /// When a packet that is there since `ready` begins to leave, if it comes next.
+    /// When a packet that waits since `ready` begins to leave, if it is the next.
     #[inline]
     pub(crate) fn begin(&self, ready: Time) -> Time {
         match self {
@@ -100,7 +109,7 @@ impl Line {
         }
     }
 
-    /// Sends a packet that is there since `ready`, behind all that were sent before.
+    /// Sends a packet that waits since `ready`, after all packets sent before.
     #[inline]
     pub(crate) fn send(&mut self, ready: Time, size: u32) -> Sent {
         match self {
@@ -110,13 +119,20 @@ impl Line {
     }
 }
 
-/// A line with one rate.
+/// A line with a constant rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
     rate: Rate,
     free_at: Time,
-    /// Size and transmission time of the packet before: most are of the same size, and a division is dear.
-    last: (u32, Duration),
+    /// The last packet: most have the same size, and a division is expensive.
+    last: LastPacket,
+}
+
+/// The size of a packet and its transmission time.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastPacket {
+    size: u32,
+    transmission_time: Duration,
 }
 
 impl Constant {
@@ -124,24 +140,28 @@ impl Constant {
         Self {
             rate,
             free_at: Time::ZERO,
-            last: (0, Duration::ZERO),
+            last: LastPacket::default(),
         }
     }
 
     #[inline]
     fn send(&mut self, ready: Time, size: u32) -> Sent {
-        if self.last.0 != size {
-            self.last = (size, self.rate.transmission_time(Bytes(u64::from(size))));
+        if self.last.size != size {
+            let transmission_time = self.rate.transmission_time(Bytes(u64::from(size)));
+            self.last = LastPacket {
+                size,
+                transmission_time,
+            };
         }
         let begin = ready.max(self.free_at);
-        self.free_at = begin + self.last.1;
+        self.free_at = begin + self.last.transmission_time;
         Sent {
             begin,
             finish: self.free_at,
         }
     }
 
-    /// Rounded up, so that no byte counts as transmitted before it is.
+    /// The result is rounded up, so that no byte counts as transmitted early.
     fn bytes_after(&self, now: Time) -> u64 {
         if self.free_at <= now {
             return 0;

@@ -1,7 +1,7 @@
 //! The link machine.
 
-mod held;
-mod tally;
+mod accounting;
+mod holding;
 
 use alloc::boxed::Box;
 
@@ -16,29 +16,29 @@ use crate::counters::Counters;
 use crate::error::Errors;
 use crate::line::{Line, Sent};
 use crate::queue::{
-    Arrival, BytePlaces, PacketPlaces, Queue, QueueConfig, QueueLimit, Red, Verdict,
+    Arrival, ArrivalDiscipline, ArrivalQueue, LinkQueue, Occupancy, PacketLimited, Verdict,
 };
-use held::Held;
-use tally::Tally;
+use accounting::Accounting;
+use holding::HoldingBuffer;
 
-/// Why a link drops a packet.
+/// The reason for which a link drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
-    /// It found the queue full.
+    /// The queue is full.
     QueueFull,
-    /// The queue was to grow beyond [`MOST_PACKETS`](crate::MOST_PACKETS).
+    /// The queue has [`MAX_PACKETS`](crate::MAX_PACKETS).
     Overflow,
-    /// RED picked it.
+    /// RED drops it early.
     Early,
-    /// `CoDel` found that packets had waited too long.
+    /// `CoDel` drops it since packets wait too long.
     Sojourn,
-    /// It was lost for itself, with the link's probability of loss.
+    /// It is lost independently of others, with the link's probability of loss.
     Random,
-    /// The Gilbert-Elliott chain lost it.
+    /// The Gilbert-Elliott chain loses it.
     Burst,
-    /// The two-state process was down.
+    /// The on-off process is off.
     Down,
-    /// It fell into a scheduled outage.
+    /// A scheduled outage loses it.
     Outage,
 }
 
@@ -71,28 +71,28 @@ impl DropReason {
     }
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<P> {
-    /// It arrives at the far end.
+    /// It is delivered at the far end.
     Deliver {
         /// When its last bit arrives there; never earlier than that of the packet before.
         at: Time,
         /// The packet, with its ECN field set if the queue marked it.
         packet: P,
     },
-    /// It goes no further; said when its fate is decided, also where it is lost on the wire later.
+    /// It is dropped; reported when its fate is decided, also if it is lost on the wire later.
     Dropped {
-        /// Why.
+        /// The reason.
         reason: DropReason,
         /// The packet.
         packet: P,
     },
 }
 
-/// One direction of a link; the model is that of the [crate documentation](crate).
+/// One direction of a link, according to the model of the [crate documentation](crate).
 ///
-/// It begins with a cache line: a packet touches as few as can be, of thousands of links.
+/// It is aligned to a cache line, so that a packet touches few of them in a network of thousands of links.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Link<P> {
@@ -104,39 +104,36 @@ pub struct Link<P> {
 /// The packets between their arrival and the line.
 #[derive(Clone, Debug)]
 enum Buffer<P> {
-    /// Drop-tail by packets: their fate is known when they arrive.
-    Packets(PacketPlaces),
-    /// Drop-tail by bytes: likewise.
-    Bytes(Box<BytePlaces>),
-    /// RED: likewise.
-    Red(Box<Red>),
-    /// `CoDel`: they are held until they leave.
-    Held(Box<Held<P>>),
+    /// Drop-tail by packets.
+    PacketLimited(PacketLimited),
+    /// Another discipline that decides when a packet arrives.
+    Arrival(Box<ArrivalDiscipline>),
+    /// A discipline that decides when a packet leaves.
+    Holding(Box<HoldingBuffer<P>>),
 }
 
-/// What follows the queue: the line, its errors and its delay; and the totals.
+/// The line, its errors and its delay, and the totals of the link.
 #[derive(Clone, Debug)]
 struct Wire {
     line: Line,
     delay: Duration,
-    tally: Tally,
+    accounting: Accounting,
     errors: Option<Box<Errors>>,
 }
 
 impl<P: Payload> Link<P> {
-    /// A link that draws from streams of `seed` that are called `link/NAME/...`: `loss`, `gilbert-elliott`, `onoff`
-    /// and `red`.
+    /// A link that draws from the streams `link/NAME/...` of `seed`: `loss`, `gilbert-elliott`, `onoff` and `red`.
     pub fn new(config: &LinkConfig, seed: Seed, name: &str) -> Result<Self, ConfigError> {
         config.validate()?;
-        let buffer = match &config.queue {
-            QueueConfig::DropTail(limit) => Buffer::drop_tail(*limit),
-            QueueConfig::Red(red) => Buffer::Red(Box::new(Red::new(red, config, seed, name))),
-            QueueConfig::CoDel(codel) => Buffer::Held(Box::new(Held::new(*codel))),
+        let buffer = match LinkQueue::new(config, seed, name) {
+            LinkQueue::PacketLimited(queue) => Buffer::PacketLimited(queue),
+            LinkQueue::Arrival(queue) => Buffer::Arrival(queue),
+            LinkQueue::Holding(queue) => Buffer::Holding(Box::new(HoldingBuffer::new(*queue))),
         };
         let wire = Wire {
             line: Line::new(&config.rate),
             delay: config.delay,
-            tally: Tally::default(),
+            accounting: Accounting::default(),
             errors: Errors::new(config, seed, name).map(Box::new),
         };
         Ok(Self {
@@ -150,16 +147,15 @@ impl<P: Payload> Link<P> {
     #[must_use]
     #[inline]
     pub fn counters(&self) -> Counters {
-        let waiting = match &self.buffer {
-            Buffer::Held(held) => held.waiting(),
-            Buffer::Packets(_) | Buffer::Bytes(_) | Buffer::Red(_) => (0, 0),
+        let held = match &self.buffer {
+            Buffer::Holding(buffer) => buffer.waiting(),
+            Buffer::PacketLimited(_) | Buffer::Arrival(_) => Occupancy::default(),
         };
-        self.wire.tally.counters(waiting)
+        self.wire.accounting.counters(held)
     }
 
-    /// The totals up to `now`, which is not before the last input: bytes that are on their way to the line, or in
-    /// transmission, are not transmitted yet, and nobody has waited yet after that. What else is decided counts, as in
-    /// [`Self::counters`].
+    /// The totals up to `now`, which is not before the last input: without the bytes that leave, and the waiting times
+    /// that pass, after `now`. Other decided events count as in [`Self::counters`].
     #[must_use]
     #[inline]
     pub fn counters_at(&self, now: Time) -> Counters {
@@ -167,54 +163,59 @@ impl<P: Payload> Link<P> {
         if self.wire.line.free_at() <= now {
             return counters;
         }
-        let rest = self.rest_at(now);
+        let pending = self.pending_at(now);
         Counters {
-            bytes_transmitted: counters.bytes_transmitted.saturating_sub(rest.0),
-            waited: counters.waited - rest.1,
+            bytes_transmitted: counters.bytes_transmitted.saturating_sub(pending.bytes),
+            waited: counters.waited - pending.wait,
             ..counters
         }
     }
 
-    /// Of what counts already: bytes that leave after `now`, and how long packets will wait after it.
+    /// The share of the counters that belongs to the time after `now`.
     #[inline(never)]
-    fn rest_at(&self, now: Time) -> (u64, Duration) {
+    fn pending_at(&self, now: Time) -> Pending {
         let line = &self.wire.line;
         let wait = |turn| line.finish_of(turn).since(now);
-        let waits = match &self.buffer {
-            Buffer::Packets(queue) => queue.turns_after(now).map(wait).sum(),
-            Buffer::Bytes(queue) => queue.turns_after(now).map(wait).sum(),
-            Buffer::Red(queue) => queue.turns_after(now).map(wait).sum(),
-            // It counts packets when they leave.
-            Buffer::Held(_) => Duration::ZERO,
+        let wait = match &self.buffer {
+            Buffer::PacketLimited(queue) => queue.turns_after(now).map(wait).sum(),
+            Buffer::Arrival(queue) => queue.turns_after(now).map(wait).sum(),
+            // Packets that wait in it are not counted yet.
+            Buffer::Holding(_) => Duration::ZERO,
         };
-        (line.bytes_after(now), waits)
+        Pending {
+            bytes: line.bytes_after(now),
+            wait,
+        }
     }
 
-    /// The rate in bits per second, of a trace its mean.
+    /// The rate in bits per second; of a trace, its mean.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Packets in queue and transmission after `now`, which is not before the last input.
+    /// The packets in queue and transmission after `now`, which is not before the last input.
     #[must_use]
     pub fn queue_len(&self, now: Time) -> usize {
+        let busy = self.wire.line.free_at() > now;
         match &self.buffer {
-            Buffer::Packets(queue) => {
-                let last = self.wire.line.free_at() > now;
-                queue.turns_after(now).count() + usize::from(last)
-            }
-            Buffer::Bytes(queue) => queue.len(now),
-            Buffer::Red(queue) => queue.len(now),
-            Buffer::Held(held) => held.len(self.wire.line.free_at() > now),
+            Buffer::PacketLimited(queue) => queue.len(now, busy),
+            Buffer::Arrival(queue) => queue.len(now, busy),
+            Buffer::Holding(buffer) => buffer.len(busy),
         }
     }
 
-    /// When the last bit of everything whose fate is known so far leaves.
+    /// When the last bit of all packets whose fate is decided leaves.
     #[must_use]
     pub fn busy_until(&self) -> Time {
         self.wire.line.free_at()
     }
+}
+
+/// Bytes that leave, and waiting time that passes, after a point in time.
+struct Pending {
+    bytes: u64,
+    wait: Duration,
 }
 
 impl<P: Payload> Machine for Link<P> {
@@ -224,55 +225,47 @@ impl<P: Payload> Machine for Link<P> {
     #[inline]
     fn handle_input(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
-            Buffer::Packets(queue) => out(self.wire.take(now, packet, queue)),
-            Buffer::Bytes(_) | Buffer::Red(_) | Buffer::Held(_) => {
-                self.take_elaborately(now, packet, out);
-            }
+            Buffer::PacketLimited(queue) => out(self.wire.handle_packet(now, packet, queue)),
+            Buffer::Arrival(_) | Buffer::Holding(_) => self.handle_uncommon(now, packet, out),
         }
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
-        if let Buffer::Held(held) = &mut self.buffer {
-            held.advance(now, &mut self.wire, out);
+        if let Buffer::Holding(buffer) = &mut self.buffer {
+            buffer.send_due(now, &mut self.wire, out);
         }
     }
 
     #[inline]
     fn deadline(&self) -> Option<Deadline> {
         match &self.buffer {
-            Buffer::Held(held) => held.deadline(&self.wire.line),
-            Buffer::Packets(_) | Buffer::Bytes(_) | Buffer::Red(_) => None,
+            Buffer::Holding(buffer) => buffer.deadline(&self.wire.line),
+            Buffer::PacketLimited(_) | Buffer::Arrival(_) => None,
         }
     }
 }
 
 impl<P: Payload> Link<P> {
-    /// Not inlined, so that what is most frequent can be: packets then cross a link in registers.
+    /// Handles a packet under a less frequent discipline; it is not inlined, so that the most frequent one can be.
     #[inline(never)]
-    fn take_elaborately(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
+    fn handle_uncommon(&mut self, now: Time, packet: P, out: &mut impl FnMut(Output<P>)) {
         match &mut self.buffer {
-            Buffer::Packets(queue) => out(self.wire.take(now, packet, queue)),
-            Buffer::Bytes(queue) => out(self.wire.take(now, packet, &mut **queue)),
-            Buffer::Red(queue) => out(self.wire.take(now, packet, &mut **queue)),
-            Buffer::Held(held) => held.take(now, packet, &mut self.wire, out),
-        }
-    }
-}
-
-impl<P> Buffer<P> {
-    fn drop_tail(limit: QueueLimit) -> Self {
-        match limit {
-            QueueLimit::Packets(limit) => Self::Packets(PacketPlaces::new(limit)),
-            QueueLimit::Bytes(_) => Self::Bytes(Box::new(BytePlaces::new(limit))),
-            QueueLimit::Unlimited => Self::Packets(PacketPlaces::new(u32::MAX)),
+            Buffer::PacketLimited(queue) => out(self.wire.handle_packet(now, packet, queue)),
+            Buffer::Arrival(queue) => out(self.wire.handle_packet(now, packet, &mut **queue)),
+            Buffer::Holding(buffer) => buffer.handle_packet(now, packet, &mut self.wire, out),
         }
     }
 }
 
 impl Wire {
-    /// Takes a packet whose fate `queue` knows at once.
+    /// Handles a packet whose fate `queue` decides at once.
     #[inline]
-    fn take<P: Payload>(&mut self, now: Time, mut packet: P, queue: &mut impl Queue) -> Output<P> {
+    fn handle_packet<P: Payload>(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        queue: &mut impl ArrivalQueue,
+    ) -> Output<P> {
         let size = size_of(&packet);
         let arrival = Arrival {
             at: now,
@@ -281,41 +274,40 @@ impl Wire {
             ecn_capable: packet.ecn().is_capable(),
         };
         match queue.admit(&arrival) {
-            Verdict::Take => {}
+            Verdict::Accept => {}
             Verdict::Mark => {
                 packet.mark_ce();
-                self.tally.count_mark();
+                self.accounting.count_mark();
             }
-            Verdict::Drop(reason) => return self.refuse(reason, packet),
+            Verdict::Drop(reason) => return self.drop_at_queue(reason, packet),
         }
         let sent = self.line.send(now, size);
-        queue.take(self.line.vacates(sent.finish), size);
+        queue.enqueue(self.line.vacates(sent.finish), size);
         self.carry(now, sent, size, packet)
     }
 
-    /// Carries a packet that was there since `ready` and was sent.
+    /// Carries a packet that waited since `ready` and was sent.
     #[inline]
     fn carry<P>(&mut self, ready: Time, sent: Sent, size: u32, packet: P) -> Output<P> {
-        self.tally
+        self.accounting
             .count_sent(size, Duration(sent.begin.0 - ready.0));
         if let Some(errors) = &mut self.errors
             && let Some(reason) = errors.verdict(sent.finish)
         {
-            self.tally.count_loss(reason, size);
+            self.accounting.count_loss(reason, size);
             return Output::Dropped { reason, packet };
         }
         let at = sent.finish + self.delay;
         Output::Deliver { at, packet }
     }
 
-    /// The queue drops a packet.
-    fn refuse<P: Payload>(&mut self, reason: DropReason, packet: P) -> Output<P> {
-        self.tally.count_refusal(reason, size_of(&packet));
+    fn drop_at_queue<P: Payload>(&mut self, reason: DropReason, packet: P) -> Output<P> {
+        self.accounting.count_queue_drop(reason, size_of(&packet));
         Output::Dropped { reason, packet }
     }
 }
 
 #[inline]
-fn size_of<P: Payload>(packet: &P) -> u32 {
+pub(crate) fn size_of<P: Payload>(packet: &P) -> u32 {
     u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

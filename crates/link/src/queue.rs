@@ -1,101 +1,57 @@
-//! Queue disciplines: which packets have a place, which are marked and which are dropped.
+//! Queue disciplines: which packets a queue accepts, marks and drops.
 //!
-//! Most decide when a packet arrives ([`Queue`]): FIFO order then makes everything that follows known at once.
-//! [`CoDelConfig`] decides when a packet leaves, so that it has to be held until then ([`codel::Held`]).
+//! A discipline is one file with its configuration, a variant of [`QueueConfig`], and a variant of one of two enums:
+//!
+//! - [`ArrivalDiscipline`], if it decides when a packet arrives ([`ArrivalQueue`]). FIFO order then determines at once
+//!   when the packet leaves.
+//! - [`HoldingDiscipline`], if it decides when a packet leaves ([`HoldingQueue`]): it holds packets until then.
 
 mod backlog;
-pub(crate) mod codel;
+mod codel;
 mod drop_tail;
+mod limit;
 mod red;
 
-use polypath_core::time::{Duration, Time};
-use polypath_core::units::Bytes;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
+use polypath_core::frame::Payload;
+use polypath_core::rng::Seed;
+use polypath_core::time::Time;
+use polypath_core::units::{Bytes, Rate};
+
+use crate::config::{ConfigError, LinkConfig};
 use crate::link::DropReason;
 pub(crate) use backlog::Backlog;
-pub(crate) use drop_tail::{BytePlaces, PacketPlaces};
-pub(crate) use red::Red;
+use codel::CoDel;
+pub use codel::CoDelConfig;
+use drop_tail::ByteLimited;
+pub(crate) use drop_tail::PacketLimited;
+pub(crate) use limit::Occupancy;
+pub use limit::{MAX_PACKETS, ParseLimitError, QueueLimit};
+use red::Red;
+pub use red::RedConfig;
 
-/// The packets that a queue holds at most, whatever its limit is: a queue that grows without end is to stop the
-/// run with its name, and not the machine.
-///
-/// A packet that waits costs a simulation about 100 bytes, and a lab its own size.
-pub const MOST_PACKETS: u32 = 1 << 20;
-
-/// How much a queue holds, the packet in transmission included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// A number of packets of any size.
-    Packets(u32),
-    /// A number of bytes.
-    Bytes(Bytes),
-    /// Everything, up to [`MOST_PACKETS`].
-    Unlimited,
-}
-
-/// A discipline with its parameters.
+/// The queue of each direction of a link: a limit ("50 packets") for drop-tail, or a table with `kind` and `limit`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(tag = "kind", rename_all = "kebab-case")
+)]
 pub enum QueueConfig {
-    /// What finds no place is dropped.
-    DropTail(QueueLimit),
-    /// Random early detection (Floyd and Jacobson 1993).
+    /// Random early detection (Floyd and Jacobson 1993), with the defaults of ns-2 2.35.
     Red(RedConfig),
-    /// Controlled delay (RFC 8289).
+    /// Controlled delay, with the defaults of RFC 8289.
+    #[cfg_attr(feature = "serde", serde(rename = "codel"))]
     CoDel(CoDelConfig),
-}
-
-/// Random early detection, by the names and with the defaults of ns-2 2.35.
-///
-/// Where the limit is in packets the queue is counted in packets of any size (`bytes_` and `queue_in_bytes_` false),
-/// where it is in bytes in those (both true, ns-2's default).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedConfig {
-    /// Limit of the queue; more than zero.
-    pub limit: QueueLimit,
-    /// Mean queue above which packets are dropped, in packets (of the mean size, where bytes are counted); if absent
-    /// 5 or half of what is transmitted in 5 ms, whichever is more (`thresh_` 0).
-    pub min_th: Option<f64>,
-    /// Mean queue at which the probability is `max_p`, in packets; if absent 3 `min_th` (`maxthresh_` 0).
-    pub max_th: Option<f64>,
-    /// Probability of a drop as the mean queue comes to `max_th` (1 / `linterm_`).
-    pub max_p: f64,
-    /// Weight of the present queue in the mean; if absent that of a time constant of ten round-trip times (`q_weight_`
-    /// -1).
-    pub weight: Option<f64>,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that; else it is 1 from `max_th` on.
-    pub gentle: bool,
-    /// Whether 1/p packets pass after a drop before the next is possible; else drops may follow each other at once
-    /// (`wait_`; 1993: no).
-    pub wait: bool,
-    /// Whether ECN-capable packets are marked in place of being dropped, below `max_th` (`setbit_`).
-    pub ecn: bool,
-    /// Mean size of a packet.
-    pub mean_packet: Bytes,
-}
-
-/// Controlled delay, by the names and with the defaults of RFC 8289.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoDelConfig {
-    /// Limit of the queue; more than zero.
-    pub limit: QueueLimit,
-    /// Sojourn time that is good to have in the queue at most, but for bursts.
-    pub target: Duration,
-    /// How long a sojourn time above target is a burst: about a long round-trip time.
-    pub interval: Duration,
-    /// Whether ECN-capable packets are marked in place of being dropped.
-    pub ecn: bool,
-    /// Size of a greatest packet; while no more than this waits, nothing is dropped (`MAXPACKET`).
-    pub max_packet: Bytes,
-}
-
-impl From<QueueLimit> for QueueConfig {
-    fn from(limit: QueueLimit) -> Self {
-        Self::DropTail(limit)
-    }
+    /// Drop-tail: packets that arrive at the full queue are dropped.
+    #[cfg_attr(feature = "serde", serde(untagged))]
+    DropTail(QueueLimit),
 }
 
 impl QueueConfig {
-    /// How much the queue holds.
+    /// The capacity of the queue.
     #[must_use]
     pub const fn limit(&self) -> QueueLimit {
         match self {
@@ -104,45 +60,91 @@ impl QueueConfig {
             Self::CoDel(codel) => codel.limit,
         }
     }
+
+    /// The key of the limit in a link of a scenario file.
+    #[must_use]
+    pub const fn limit_key(&self) -> &'static str {
+        match self {
+            Self::DropTail(_) => "queue",
+            _ => "queue.limit",
+        }
+    }
+
+    /// The mean size of a packet for which the parameters are chosen, if the discipline has one.
+    #[must_use]
+    pub const fn mean_packet(&self) -> Option<Bytes> {
+        match self {
+            Self::Red(red) => Some(red.mean_packet),
+            _ => None,
+        }
+    }
+
+    /// The problems of the configuration on a link of this rate; a recorded rate is absent.
+    #[must_use]
+    pub fn problems(&self, rate: Option<Rate>) -> Vec<ConfigError> {
+        let mut problems = match self {
+            Self::DropTail(_) => Vec::new(),
+            Self::Red(red) => red.problems(rate),
+            Self::CoDel(codel) => codel.problems(),
+        };
+        problems.extend(self.limit().problem(self.limit_key()));
+        problems
+    }
 }
 
-impl RedConfig {
-    /// The defaults of ns-2 2.35 with this limit.
-    #[must_use]
-    pub const fn new(limit: QueueLimit) -> Self {
-        Self {
-            limit,
-            min_th: None,
-            max_th: None,
-            max_p: 0.1,
-            weight: None,
-            gentle: true,
-            wait: true,
-            ecn: false,
-            mean_packet: Bytes(500),
+impl From<QueueLimit> for QueueConfig {
+    fn from(limit: QueueLimit) -> Self {
+        Self::DropTail(limit)
+    }
+}
+
+impl From<RedConfig> for QueueConfig {
+    fn from(config: RedConfig) -> Self {
+        Self::Red(config)
+    }
+}
+
+impl From<CoDelConfig> for QueueConfig {
+    fn from(config: CoDelConfig) -> Self {
+        Self::CoDel(config)
+    }
+}
+
+/// The queue of a link.
+#[derive(Clone, Debug)]
+pub(crate) enum LinkQueue<P> {
+    /// Drop-tail by packets: separate, since it is the most frequent.
+    PacketLimited(PacketLimited),
+    Arrival(Box<ArrivalDiscipline>),
+    Holding(Box<HoldingDiscipline<P>>),
+}
+
+impl<P: Payload> LinkQueue<P> {
+    /// The queue of a link called `name`.
+    pub(crate) fn new(link: &LinkConfig, seed: Seed, name: &str) -> Self {
+        let arrival = |discipline| Self::Arrival(Box::new(discipline));
+        let holding = |discipline| Self::Holding(Box::new(discipline));
+        match link.queue {
+            QueueConfig::DropTail(limit) => match limit {
+                QueueLimit::Packets(limit) => Self::PacketLimited(PacketLimited::new(limit)),
+                QueueLimit::Unlimited => Self::PacketLimited(PacketLimited::new(u32::MAX)),
+                QueueLimit::Bytes(_) => {
+                    arrival(ArrivalDiscipline::ByteLimited(ByteLimited::new(limit)))
+                }
+            },
+            QueueConfig::Red(red) => {
+                arrival(ArrivalDiscipline::Red(Red::new(&red, link, seed, name)))
+            }
+            QueueConfig::CoDel(codel) => holding(HoldingDiscipline::CoDel(CoDel::new(codel))),
         }
     }
 }
 
-impl CoDelConfig {
-    /// The defaults of RFC 8289 (4.2, 4.3) for packets of 1500 bytes, with this limit.
-    #[must_use]
-    pub const fn new(limit: QueueLimit) -> Self {
-        Self {
-            limit,
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            ecn: false,
-            max_packet: Bytes(1500),
-        }
-    }
-}
-
-/// What is to become of a packet that arrives at a queue.
+/// What happens to a packet that arrives at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Take,
-    /// Take it, with its ECN field set to CE.
+    Accept,
+    /// It is accepted, with its ECN field set to CE.
     Mark,
     Drop(DropReason),
 }
@@ -152,35 +154,151 @@ pub(crate) enum Verdict {
 pub(crate) struct Arrival {
     pub(crate) at: Time,
     pub(crate) size: u32,
-    /// When the last bit of all that was taken before leaves.
+    /// When the last bit of all packets accepted before leaves.
     pub(crate) free_at: Time,
     pub(crate) ecn_capable: bool,
 }
 
-/// A discipline that decides when a packet arrives; a new one is a file and a variant.
-pub(crate) trait Queue {
-    /// What is to become of a packet; `at` never decreases from call to call.
+/// A discipline that decides when a packet arrives.
+pub(crate) trait ArrivalQueue {
+    /// Decides on a packet; times never decrease from call to call.
     fn admit(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// Takes the place for the packet that was admitted last; its last bit leaves at `finish`, not earlier than
-    /// any before.
-    fn take(&mut self, finish: Time, size: u32);
+    /// Adds the packet that was admitted last; its last bit leaves at `finish`, not earlier than any before.
+    fn enqueue(&mut self, finish: Time, size: u32);
 
-    /// When the turn comes of each packet that waits after `now`: the place of the one before it is free then.
+    /// The packets in queue and transmission after `now`; `busy` is whether one is in transmission.
+    fn len(&self, now: Time, busy: bool) -> usize;
+
+    /// When each packet that still waits after `now` begins to leave: when the packet before it has left.
     fn turns_after(&self, now: Time) -> impl Iterator<Item = Time>;
 }
 
-impl QueueLimit {
-    /// Why a packet of `size` bytes finds no place behind so many packets and bytes, if it finds none.
-    pub(crate) fn refuses(self, packets: usize, bytes: u64, size: u32) -> Option<DropReason> {
-        let full = match self {
-            Self::Packets(limit) => packets >= limit as usize,
-            Self::Bytes(limit) => bytes + u64::from(size) > limit.0,
-            Self::Unlimited => false,
-        };
-        if full {
-            return Some(DropReason::QueueFull);
+/// A discipline that decides when a packet leaves.
+pub(crate) trait HoldingQueue<P> {
+    /// Adds a packet that arrives at `now`, or drops packets; `transmitting` counts towards the limit.
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: P,
+        transmitting: Occupancy,
+        dropped: &mut impl FnMut(DropReason, P),
+    );
+
+    /// Removes the packet that goes to the line at `now`, and drops packets before it.
+    fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl FnMut(DropReason, P),
+    ) -> Option<Departure<P>>;
+
+    /// Handles that the queue is empty and the line idle.
+    fn handle_idle(&mut self);
+
+    /// The packets that wait.
+    fn occupancy(&self) -> Occupancy;
+
+    /// Since when a packet waits for the line.
+    fn waiting_since(&self) -> Option<Time>;
+}
+
+/// A packet that leaves a queue for the line.
+#[derive(Clone, Debug)]
+pub(crate) struct Departure<P> {
+    pub(crate) packet: P,
+    pub(crate) size: u32,
+    pub(crate) arrived_at: Time,
+    pub(crate) marked: bool,
+}
+
+/// The disciplines that decide when a packet arrives.
+#[derive(Clone, Debug)]
+pub(crate) enum ArrivalDiscipline {
+    ByteLimited(ByteLimited),
+    Red(Red),
+}
+
+impl ArrivalQueue for ArrivalDiscipline {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival) -> Verdict {
+        match self {
+            Self::ByteLimited(queue) => queue.admit(arrival),
+            Self::Red(queue) => queue.admit(arrival),
         }
-        (packets >= MOST_PACKETS as usize).then_some(DropReason::Overflow)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, finish: Time, size: u32) {
+        match self {
+            Self::ByteLimited(queue) => queue.enqueue(finish, size),
+            Self::Red(queue) => queue.enqueue(finish, size),
+        }
+    }
+
+    fn len(&self, now: Time, busy: bool) -> usize {
+        match self {
+            Self::ByteLimited(queue) => queue.len(now, busy),
+            Self::Red(queue) => queue.len(now, busy),
+        }
+    }
+
+    fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
+        let turns: Box<dyn Iterator<Item = Time> + '_> = match self {
+            Self::ByteLimited(queue) => Box::new(queue.turns_after(now)),
+            Self::Red(queue) => Box::new(queue.turns_after(now)),
+        };
+        turns
+    }
+}
+
+/// The disciplines that decide when a packet leaves.
+#[derive(Clone, Debug)]
+pub(crate) enum HoldingDiscipline<P> {
+    CoDel(CoDel<P>),
+}
+
+impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: P,
+        transmitting: Occupancy,
+        dropped: &mut impl FnMut(DropReason, P),
+    ) {
+        match self {
+            Self::CoDel(queue) => queue.enqueue(now, packet, transmitting, dropped),
+        }
+    }
+
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl FnMut(DropReason, P),
+    ) -> Option<Departure<P>> {
+        match self {
+            Self::CoDel(queue) => queue.dequeue(now, dropped),
+        }
+    }
+
+    fn handle_idle(&mut self) {
+        match self {
+            Self::CoDel(queue) => queue.handle_idle(),
+        }
+    }
+
+    #[inline]
+    fn occupancy(&self) -> Occupancy {
+        match self {
+            Self::CoDel(queue) => queue.occupancy(),
+        }
+    }
+
+    #[inline]
+    fn waiting_since(&self) -> Option<Time> {
+        match self {
+            Self::CoDel(queue) => queue.waiting_since(),
+        }
     }
 }

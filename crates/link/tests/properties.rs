@@ -5,8 +5,8 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::{Bytes, Rate};
 use polypath_link::{
-    CoDelConfig, ConfigError, DropReason, GilbertElliott, Link, LinkConfig, OnOff, Outage, Output,
-    QueueConfig, QueueLimit, RedConfig,
+    CoDelConfig, DropReason, GilbertElliott, Link, LinkConfig, OnOff, Outage, Output, QueueConfig,
+    QueueLimit, RedConfig,
 };
 use proptest::prelude::*;
 
@@ -124,7 +124,9 @@ proptest! {
     ) {
         let mut config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
         if red {
-            config.queue = QueueConfig::Red(RedConfig::new(QueueLimit::Packets(5)));
+            let min_th = Some(5.0);
+            let red = RedConfig { min_th, ..RedConfig::new(QueueLimit::Packets(5)) };
+            config.queue = red.into();
         }
         config.gilbert_elliott = chain.map(|(p, r)| GilbertElliott { p, r, good: 0.1, bad: 0.9 });
         config.loss = loss;
@@ -133,7 +135,7 @@ proptest! {
             down: Duration::from_millis(down),
         });
         config.outages = outage
-            .map(|ms| Outage { from: Time(ms * 1_000_000), until: None })
+            .map(|ms| Outage { from: Duration::from_millis(ms), until: None })
             .into_iter()
             .collect();
         let mut link = Link::new(&config, Seed(4), "l").unwrap();
@@ -228,59 +230,72 @@ fn poisson_arrivals_wait_as_long_as_theory_says() {
 }
 
 #[test]
-fn refuses_what_no_link_can_be() {
+fn an_invalid_configuration_is_refused_with_its_key() {
     let good = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(5));
+    let keys_of = |config: &LinkConfig| {
+        let error = Link::<Numbered>::new(config, Seed(1), "l").unwrap_err();
+        error.keys().join(" ")
+    };
     let broken = |change: fn(&mut LinkConfig)| {
         let mut config = good.clone();
         change(&mut config);
-        Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err()
+        keys_of(&config)
     };
-    assert_eq!(broken(|c| c.rate = Rate(0).into()), ConfigError::ZeroRate);
+    assert_eq!(broken(|c| c.rate = Rate(0).into()), "rate");
+    assert_eq!(broken(|c| c.queue = QueueLimit::Packets(0).into()), "queue");
+    assert_eq!(broken(|c| c.loss = 1.5), "loss");
+    assert_eq!(broken(|c| c.loss = f64::NAN), "loss");
+    let chain = GilbertElliott {
+        p: 0.1,
+        r: -0.1,
+        good: 0.0,
+        bad: 1.0,
+    };
+    let mut config = good.clone();
+    config.gilbert_elliott = Some(chain);
+    assert_eq!(keys_of(&config), "gilbert_elliott.r");
     assert_eq!(
-        broken(|c| c.queue = QueueLimit::Packets(0).into()),
-        ConfigError::ZeroQueue
+        broken(|c| c.on_off = Some(OnOff {
+            up: Duration(1),
+            down: Duration::ZERO
+        })),
+        "onoff.down"
     );
-    let limit = QueueLimit::Packets(5);
-    let red = |change: fn(&mut RedConfig)| {
-        let mut red = RedConfig::new(QueueLimit::Packets(5));
-        change(&mut red);
-        let config = LinkConfig::new(RATE, DELAY, QueueConfig::Red(red));
-        Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err()
+    let outage = |from: u64, until: u64| Outage {
+        from: Duration(from),
+        until: Some(Duration(until)),
     };
-    assert_eq!(red(|r| r.min_th = Some(0.0)), ConfigError::RedThresholds);
+    config = good.clone();
+    config.outages = vec![outage(5, 5)];
+    assert_eq!(keys_of(&config), "outage.0.until outage.0.from");
+    config.outages = vec![outage(5, 9), outage(8, 10)];
+    assert_eq!(keys_of(&config), "outage.1");
+}
+
+#[test]
+fn an_invalid_queue_is_refused_with_its_key() {
+    let keys_of = |queue: QueueConfig| {
+        let config = LinkConfig::new(RATE, DELAY, queue);
+        let error = Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err();
+        error.keys().join(" ")
+    };
+    let red = |change: fn(&mut RedConfig)| {
+        let mut red = RedConfig::new(QueueLimit::Packets(50));
+        change(&mut red);
+        keys_of(red.into())
+    };
+    assert_eq!(red(|r| r.min_th = Some(0.0)), "queue.min_th");
     assert_eq!(
         red(|r| (r.min_th, r.max_th) = (Some(5.0), Some(5.0))),
-        ConfigError::RedThresholds
+        "queue.max_th queue.min_th"
     );
-    assert_eq!(red(|r| r.max_p = 0.0), ConfigError::RedShares);
-    assert_eq!(red(|r| r.weight = Some(1.5)), ConfigError::RedShares);
-    assert_eq!(
-        red(|r| r.mean_packet = Bytes(0)),
-        ConfigError::RedMeanPacket
-    );
-    let hasty = CoDelConfig {
+    assert_eq!(red(|r| r.min_th = Some(51.0)), "queue.min_th queue.limit");
+    assert_eq!(red(|r| r.max_p = 0.0), "queue.max_p");
+    assert_eq!(red(|r| r.weight = Some(1.5)), "queue.weight");
+    assert_eq!(red(|r| r.mean_packet = Bytes(0)), "queue.mean_packet");
+    let codel = CoDelConfig {
         interval: Duration::ZERO,
-        ..CoDelConfig::new(limit)
+        ..CoDelConfig::new(QueueLimit::Packets(5))
     };
-    let config = LinkConfig::new(RATE, DELAY, QueueConfig::CoDel(hasty));
-    let refused = Link::<Numbered>::new(&config, Seed(1), "l").unwrap_err();
-    assert_eq!(refused, ConfigError::CoDelInterval);
-    assert_eq!(
-        broken(|c| c.gilbert_elliott = Some(GilbertElliott {
-            p: 0.1,
-            r: -0.1,
-            good: 0.0,
-            bad: 1.0
-        })),
-        ConfigError::LossRange
-    );
-    assert_eq!(broken(|c| c.loss = 1.5), ConfigError::LossRange);
-    assert_eq!(broken(|c| c.loss = f64::NAN), ConfigError::LossRange);
-    assert_eq!(
-        broken(|c| c.outages = vec![Outage {
-            from: Time(5),
-            until: Some(Time(5))
-        }]),
-        ConfigError::EmptyOutage
-    );
+    assert_eq!(keys_of(codel.into()), "queue.interval");
 }

@@ -9,12 +9,11 @@ use std::fmt;
 
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
+use polypath_link::{LinkConfig, QueueLimit};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::queue::QueueLimit;
 
 /// The background traffic of a scenario: none, or profiles by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +78,14 @@ pub struct HostLink {
     pub delay: Duration,
     /// The room of each direction's drop-tail queue.
     pub queue: QueueLimit,
+}
+
+impl HostLink {
+    /// One direction of the link.
+    #[must_use]
+    pub fn config(&self) -> LinkConfig {
+        LinkConfig::new(self.rate, self.delay, self.queue)
+    }
 }
 
 /// TCP sessions, one after another, each with a new connection: idle, then one file.

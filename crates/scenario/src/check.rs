@@ -2,7 +2,6 @@
 
 pub(crate) mod bounds;
 mod load;
-mod queue;
 mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +11,14 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PathSet;
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
+use polypath_document::{Problems, last_part};
+use polypath_link::{ConfigError, GilbertElliott, OnOff, QueueLimit, outage_problems};
 
 use crate::background::{Background, HostLink, Profile};
-use crate::path::{Link, Outage, Path};
+use crate::path::{Link, Path};
 use crate::scenario::{SCHEMA_VERSION, Scenario};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
-use polypath_document::{Problems, last_part};
-use queue::check_limit;
 
 /// The greatest number of paths.
 const MOST_PATHS: usize = PathSet::CAPACITY as usize;
@@ -154,10 +153,12 @@ fn check_profile(key: &str, profile: &Profile, segment: Bytes, problems: &mut Pr
     let HostLink { rate, queue, .. } = profile.host_link;
     check_rate(&format!("{key}.host_link.rate"), rate, problems);
     let queue_key = format!("{key}.host_link.queue");
-    let packet = Largest::segment(segment);
-    check_limit(&queue_key, queue, &packet, problems);
+    if let Some(error) = queue.problem("queue") {
+        report(&format!("{key}.host_link"), &error, problems);
+    }
+    check_admission(&queue_key, queue, &Largest::segment(segment), problems);
     if let Some(packet) = Largest::of_udp(key, profile) {
-        check_limit(&queue_key, queue, &packet, problems);
+        check_admission(&queue_key, queue, &packet, problems);
     }
     if let Some(udp) = profile.udp {
         check_rate(&format!("{key}.udp.peak"), udp.peak, problems);
@@ -254,33 +255,38 @@ fn check_links(key: &str, path: &Path, packets: &[Largest], problems: &mut Probl
 pub(crate) fn check_link(key: &str, link: &Link, packets: &[Largest], problems: &mut Problems) {
     check_name(&format!("{key}.name"), &link.name, problems);
     check_line(key, link, problems);
-    queue::check(&format!("{key}.queue"), link, packets, problems);
-    if let Some(onoff) = link.onoff {
-        positive(&format!("{key}.onoff.up"), onoff.up, problems);
-        positive(&format!("{key}.onoff.down"), onoff.down, problems);
+    for error in link.queue.problems(link.rate) {
+        report(key, &error, problems);
     }
-    check_outages(&format!("{key}.outage"), &link.outage, problems);
+    let limit_key = format!("{key}.{}", link.queue.limit_key());
+    for packet in packets {
+        check_admission(&limit_key, link.queue.limit(), packet, problems);
+    }
+    let losses = (link.gilbert_elliott.iter()).flat_map(GilbertElliott::problems);
+    let losses = losses.chain(link.onoff.iter().flat_map(OnOff::problems));
+    for error in losses.chain(outage_problems(&link.outage)) {
+        report(key, &error, problems);
+    }
 }
 
-fn check_outages(key: &str, outages: &[Outage], problems: &mut Problems) {
-    for (index, outage) in outages.iter().enumerate() {
-        if outage.until.is_some_and(|until| until <= outage.from) {
-            let keys = ["until", "from"].map(|name| format!("{key}.{index}.{name}"));
-            problems.report_among(
-                &keys.each_ref().map(String::as_str),
-                "the outage ends before it begins",
-                "set `until` later than `from`",
-            );
-        }
-        let overlaps = |other: &Outage| {
-            let begins_before = |a: &Outage, b: &Outage| b.until.is_none_or(|end| a.from < end);
-            begins_before(outage, other) && begins_before(other, outage)
-        };
-        if let Some(other) = outages[..index].iter().find(|other| overlaps(other)) {
-            let message = format!("this outage overlaps the one from {}", other.from);
-            problems.report(&format!("{key}.{index}"), message, "make one of the two");
-        }
+/// Reports a problem of the link at `key`.
+fn report(key: &str, error: &ConfigError, problems: &mut Problems) {
+    let keys: Vec<String> = error.keys().iter().map(|k| format!("{key}.{k}")).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    problems.report_among(&keys, error.to_string(), error.remedy());
+}
+
+/// Checks that a queue with the limit at `key` admits a packet; other checks report a limit of zero.
+fn check_admission(key: &str, limit: QueueLimit, packet: &Largest, problems: &mut Problems) {
+    let is_zero = limit.problem("").is_some();
+    if is_zero || limit.admits(packet.size) {
+        return;
     }
+    let Largest { what, size, keys } = packet;
+    let message = format!("a queue of {limit} admits no {what} of {size}");
+    let mut among = vec![key];
+    among.extend(keys.iter().map(String::as_str));
+    problems.report_among(&among, message, "the packet in transmission counts");
 }
 
 /// A name that is safe in file names and unambiguous in the names of links and random streams.
@@ -294,11 +300,8 @@ pub(crate) fn check_name(key: &str, name: &str, problems: &mut Problems) {
 
 pub(crate) fn check_rate(key: &str, rate: Rate, problems: &mut Problems) {
     if rate == Rate(0) {
-        problems.report(
-            key,
-            "a rate of zero carries nothing",
-            "for silence use `outage`",
-        );
+        let error = ConfigError::ZeroRate;
+        problems.report(key, error.to_string(), error.remedy());
     }
 }
 
@@ -326,7 +329,7 @@ pub(crate) fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
     at_least_a_byte(key, size, problems);
     if size > MOST_PACKET {
         let message = format!("a packet of {size} does not exist");
-        problems.report(key, message, "IP carries 65535 B at the most");
+        problems.report(key, message, "an IPv4 packet has at most 65535 B");
     }
 }
 

@@ -17,7 +17,7 @@ use polypath_document::{Document, Errors, Notation, Override, check_argument, re
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::queue::NOTATIONS;
+use crate::notation::NOTATIONS;
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};

@@ -4,10 +4,12 @@
 
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
+use polypath_link::{
+    ConfigError, GilbertElliott, LinkConfig, OnOff, Outage, QueueConfig, Trace as LinkTrace,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::queue::Queue;
 use crate::trace::Trace;
 
 /// The name of a link that was given none.
@@ -57,7 +59,7 @@ pub struct Link {
     /// The propagation delay of each direction.
     pub delay: Duration,
     /// Each direction's queue: the room of a drop-tail queue, or a table with another discipline.
-    pub queue: Queue,
+    pub queue: QueueConfig,
     /// The probability that a packet is lost, independently of the others.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -73,52 +75,31 @@ pub struct Link {
     pub outage: Vec<Outage>,
 }
 
-/// A two-state Markov process by its mean sojourn times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnOff {
-    /// The mean time that the link stays up.
-    pub up: Duration,
-    /// The mean time that the link stays down.
-    pub down: Duration,
-}
-
-/// A two-state Markov chain that steps with every packet (Gilbert 1960, Elliott 1963); all values are probabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GilbertElliott {
-    /// From the good state to the bad one, with each packet.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub p: f64,
-    /// From the bad state to the good one, with each packet; runs of losses have a mean of 1 / r.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub r: f64,
-    /// The loss in the good state.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub good: f64,
-    /// The loss in the bad state.
-    #[serde(default = "certain")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub bad: f64,
-}
-
-/// A scheduled silence: the link loses everything from one point in time to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// When it begins, since the start of the run.
-    pub from: Duration,
-    /// When it ends, since the start of the run; never, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Duration>,
-}
-
 impl Link {
     /// Whether it was given a name.
     #[must_use]
     pub fn has_name(&self) -> bool {
         self.name != UNNAMED
+    }
+
+    /// One direction of the link: the one in which the scenario lists it.
+    ///
+    /// # Errors
+    /// A recorded rate that is not a trace.
+    pub fn config(&self) -> Result<LinkConfig, ConfigError> {
+        let rate = match &self.trace {
+            Some(trace) => LinkTrace::new(trace.entries.iter().copied())?.into(),
+            None => self.rate.unwrap_or_default().into(),
+        };
+        Ok(LinkConfig {
+            rate,
+            delay: self.delay,
+            queue: self.queue,
+            loss: self.loss,
+            gilbert_elliott: self.gilbert_elliott,
+            on_off: self.onoff,
+            outages: self.outage.clone(),
+        })
     }
 
     /// The direction back as a link of its own.
@@ -181,8 +162,4 @@ fn default_name() -> String {
 
 fn default_repeat() -> u32 {
     1
-}
-
-fn certain() -> f64 {
-    1.0
 }

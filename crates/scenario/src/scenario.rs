@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, Profile};
 use crate::check::check;
+use crate::notation::NOTATIONS;
 use crate::path::Path;
-use crate::queue::NOTATIONS;
 use crate::settings::{Lab, Overlay};
 use crate::sweep::Sweep;
 use crate::tcp::Tcp;

@@ -156,7 +156,7 @@ impl Network {
             return Ok(*known);
         }
         let mut add = |side, link: &polypath_scenario::Link| {
-            let config = convert::link(link).map_err(|source| BuildError::Link {
+            let config = link.config().map_err(|source| BuildError::Link {
                 name: name.name.clone(),
                 source,
             })?;

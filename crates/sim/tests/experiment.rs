@@ -5,7 +5,8 @@ use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_scenario::{Background, Outage, Scenario};
+use polypath_link::Outage;
+use polypath_scenario::{Background, Scenario};
 use polypath_sim::{Outcome, Side, SimEvent, run};
 
 const TWO_PATHS: &str = r#"

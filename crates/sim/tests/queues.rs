@@ -5,7 +5,7 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::packet::Ecn;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
-use polypath_link::{DropReason, MOST_PACKETS};
+use polypath_link::{DropReason, MAX_PACKETS};
 use polypath_scenario::Scenario;
 use polypath_sim::{PortId, PortInput, Side, World, WorldOutput, network};
 use proptest::prelude::*;
@@ -177,7 +177,7 @@ fn a_queue_without_end_is_named_when_it_overflows() {
         }
     };
     let mut now = Time::ZERO;
-    for number in 0..MOST_PACKETS as usize + 2 {
+    for number in 0..MAX_PACKETS as usize + 2 {
         step(&mut world, now, input(number, Ecn::NotEct), &mut out);
         now += Duration::from_micros(80);
     }

@@ -1,12 +1,67 @@
-//! Losses in runs of packets.
+//! Losses in runs of packets: the Gilbert-Elliott model.
+
+use alloc::vec::Vec;
 
 use polypath_core::rng::Stream;
 use polypath_core::time::Time;
 
 use super::ErrorModel;
-use crate::config::GilbertElliott;
+use crate::config::{ConfigError, probability};
 
-/// A chain that decides on a packet by its state and then steps; two draws a packet, whatever the state.
+/// A two-state Markov chain that steps with every packet and starts in the good state (Gilbert 1960, Elliott 1963). The
+/// mean run of packets in the bad state is 1 / `r`; the share of packets in it is `p` / (`p` + `r`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
+pub struct GilbertElliott {
+    /// The probability of a change from the good state to the bad one, with each packet.
+    #[cfg_attr(feature = "serde", schemars(range(min = 0.0, max = 1.0)))]
+    pub p: f64,
+    /// The probability of a change from the bad state to the good one, with each packet.
+    #[cfg_attr(feature = "serde", schemars(range(min = 0.0, max = 1.0)))]
+    pub r: f64,
+    /// The probability of a loss in the good state; by default 0.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default),
+        schemars(range(min = 0.0, max = 1.0))
+    )]
+    pub good: f64,
+    /// The probability of a loss in the bad state; by default 1.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default = "certain"),
+        schemars(range(min = 0.0, max = 1.0))
+    )]
+    pub bad: f64,
+}
+
+#[cfg(feature = "serde")]
+const fn certain() -> f64 {
+    1.0
+}
+
+impl GilbertElliott {
+    /// The problems of the configuration.
+    #[must_use]
+    pub fn problems(&self) -> Vec<ConfigError> {
+        let values = [
+            ("gilbert_elliott.p", self.p),
+            ("gilbert_elliott.r", self.r),
+            ("gilbert_elliott.good", self.good),
+            ("gilbert_elliott.bad", self.bad),
+        ];
+        let problems = values.into_iter();
+        problems
+            .filter_map(|(key, value)| probability(key, value))
+            .collect()
+    }
+}
+
+/// A chain that decides on a packet by its state and then steps, with two draws per packet in either state.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliottChain {
     config: GilbertElliott,
@@ -46,10 +101,10 @@ mod tests {
         (0..n).map(move |_| chain.loses(Time::ZERO))
     }
 
-    /// With loss in the bad state alone the runs of losses are the sojourns there: geometric, mean 1 / r,
+    /// With losses only in the bad state, the runs of losses are the sojourns there: geometric with mean 1 / r and
     /// variance (1 - r) / r^2.
     #[test]
-    fn runs_of_losses_have_their_mean() {
+    fn runs_of_losses_have_the_expected_mean() {
         let (p, r, n) = (0.01, 0.2, 2_000_000);
         let config = GilbertElliott {
             p,
@@ -68,9 +123,9 @@ mod tests {
         assert!((mean - 1.0 / r).abs() < bound, "{mean} {bound}");
     }
 
-    /// The variance of the mean of a chain's n states is p r (2 - p - r) / (n (p + r)^3), about.
+    /// The variance of the mean of n states of a chain is about p r (2 - p - r) / (n (p + r)^3).
     #[test]
-    fn loses_its_share_in_both_states() {
+    fn loses_the_expected_share_in_both_states() {
         let n = 2_000_000;
         let config = GilbertElliott {
             p: 0.02,

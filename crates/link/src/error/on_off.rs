@@ -1,12 +1,39 @@
-//! Two-state Markov loss: everything is lost while the link is down.
+//! Random outages: a two-state Markov process in time; all packets are lost while the link is down.
+
+use alloc::vec::Vec;
 
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
 use super::ErrorModel;
-use crate::config::OnOff;
+use crate::config::{ConfigError, lasting};
 
-/// A continuous-time process that begins up; advanced only when a packet asks for its state.
+/// A two-state Markov process that starts up, with exponential sojourn times; all packets are lost while it is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
+pub struct OnOff {
+    /// The mean time that the link stays up.
+    pub up: Duration,
+    /// The mean time that the link stays down.
+    pub down: Duration,
+}
+
+impl OnOff {
+    /// The problems of the configuration.
+    #[must_use]
+    pub fn problems(&self) -> Vec<ConfigError> {
+        let up = lasting("onoff.up", self.up);
+        up.into_iter()
+            .chain(lasting("onoff.down", self.down))
+            .collect()
+    }
+}
+
+/// The state of the process, advanced when a packet queries it.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffProcess {
     mean: OnOff,
@@ -42,7 +69,7 @@ impl ErrorModel for OnOffProcess {
     }
 }
 
-/// An exponential sojourn of at least one nanosecond, so that the process always advances.
+/// Draws an exponential sojourn time of at least one nanosecond, so that the process always advances.
 fn sojourn(stream: &mut Stream, mean: Duration) -> Duration {
     Duration::from_secs_f64(stream.exponential(mean.as_secs_f64())).max(Duration(1))
 }
@@ -53,7 +80,7 @@ mod tests {
     use polypath_core::rng::Seed;
 
     #[test]
-    fn is_available_for_its_share_of_the_time() {
+    fn is_up_for_the_expected_share_of_the_time() {
         let mean = OnOff {
             up: Duration::from_millis(300),
             down: Duration::from_millis(100),
@@ -74,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_more_often_changes_nothing() {
+    fn more_frequent_queries_change_nothing() {
         let mean = OnOff {
             up: Duration::from_millis(30),
             down: Duration::from_millis(20),

@@ -1,10 +1,9 @@
-//! A line whose rate was recorded: the packet-delivery traces of Mahimahi.
+//! A line with a recorded rate: the packet-delivery traces of Mahimahi.
 //!
-//! Each point in time of a trace is an opportunity to deliver 1500 bytes; the trace repeats. The bytes of a
-//! packet may span several opportunities, and several packets may share one. What nobody waits for when an
-//! opportunity comes is lost, the rest of an opportunity that was used in part included. A packet that arrives
-//! at the time of an opportunity comes too late for it (Mahimahi, `link_queue.cc`: opportunities that are due are
-//! used before a packet joins the queue).
+//! Each point in time of a trace is an opportunity to deliver 1500 bytes; the trace repeats. The bytes of a packet may
+//! span several opportunities, and several packets may share one. An opportunity is lost if no packet waits when it
+//! comes, and so is the rest of a partly used one. A packet that arrives at the time of an opportunity misses it
+//! (Mahimahi, `link_queue.cc`: due opportunities are used before a packet joins the queue).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,38 +13,41 @@ use polypath_core::units::{Bytes, Rate};
 
 use super::Sent;
 
-/// What one opportunity delivers.
+/// The bytes that one opportunity delivers.
 pub const OPPORTUNITY: Bytes = Bytes(1500);
 
 const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// A recorded rate: opportunities to deliver [`OPPORTUNITY`] bytes, again and again.
+/// A recorded rate: a repeating sequence of opportunities to deliver [`OPPORTUNITY`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Since the start of a period, never decreasing; the last is the end of the period.
+    /// Times since the start of a period, never decreasing; the last is the end of the period.
     at: Arc<[Duration]>,
 }
 
-/// Why points in time are no trace.
+/// Times that are not a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// Nothing would ever be delivered.
+    /// It has no opportunity.
     #[error("a trace needs an opportunity")]
     Empty,
-    /// The opportunity at this position, from 0, comes before its predecessor.
+    /// The opportunity at this index is earlier than its predecessor.
     #[error("opportunity {0} of the trace is earlier than the one before")]
     Disorder(usize),
-    /// It would repeat without time passing.
-    #[error("a trace must last longer than no time")]
+    /// Its period is zero.
+    #[error("the period of a trace must be more than zero")]
     NoTime,
 }
 
 impl Trace {
     /// A trace of opportunities at times since its start; it repeats after the last.
+    ///
+    /// # Errors
+    /// No times, decreasing times or a period of zero.
     pub fn new(at: impl IntoIterator<Item = Duration>) -> Result<Self, TraceError> {
         let at: Vec<Duration> = at.into_iter().collect();
-        if let Some(place) = at.windows(2).position(|pair| pair[1] < pair[0]) {
-            return Err(TraceError::Disorder(place + 1));
+        if let Some(index) = at.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(TraceError::Disorder(index + 1));
         }
         match at.last() {
             None => Err(TraceError::Empty),
@@ -54,7 +56,7 @@ impl Trace {
         }
     }
 
-    /// After what time it repeats.
+    /// The time after which it repeats.
     #[must_use]
     pub fn period(&self) -> Duration {
         self.at[self.at.len() - 1]
@@ -76,10 +78,10 @@ pub(crate) struct Opportunities {
     pub(super) free_at: Time,
 }
 
-/// An opportunity, and how many bytes are left of it.
+/// An opportunity and the bytes left of it.
 #[derive(Clone, Copy, Debug)]
 struct Position {
-    /// When its period began.
+    /// The start of its period.
     base: Time,
     index: usize,
     left: u32,
@@ -123,7 +125,7 @@ impl Opportunities {
         }
     }
 
-    /// The opportunities after `now` that are taken: all up to the last, since a busy line leaves none out.
+    /// The opportunities after `now` that are used: all up to the last, since a busy line skips none.
     pub(super) fn bytes_after(&self, now: Time) -> u64 {
         if self.free_at <= now {
             return 0;
@@ -135,7 +137,7 @@ impl Opportunities {
         whole * OPPORTUNITY.0 + u64::from(OPPORTUNITY_BYTES - last.left)
     }
 
-    /// The first opportunity with anything left that comes after `ready`.
+    /// The first opportunity after `ready` that has bytes left.
     fn next(&self, ready: Time) -> Position {
         if self.trace.time_of(self.position) <= ready {
             return self.trace.first_after(ready);
@@ -166,7 +168,7 @@ impl Trace {
         }
     }
 
-    /// The first opportunity later than `time`, however many periods there are in between.
+    /// The first opportunity after `time`, in any later period.
     fn first_after(&self, time: Time) -> Position {
         let into = Duration(time.0 % self.period().0);
         Position {

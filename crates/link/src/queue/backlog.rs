@@ -1,22 +1,31 @@
-//! The packets that have not left, by the times at which they will.
+//! The packets that have not left, by the times at which they leave.
 
 use alloc::collections::VecDeque;
 
 use polypath_core::time::Time;
 
-/// A FIFO of finishing times and sizes; the first is in transmission.
+use super::limit::Occupancy;
+
+/// A FIFO of packets; the first is in transmission.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backlog {
-    packets: VecDeque<(Time, u32)>,
+    packets: VecDeque<Transmission>,
     bytes: u64,
     last_finish: Time,
 }
 
+/// A packet by its size and the time at which its last bit leaves.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    finish: Time,
+    size: u32,
+}
+
 impl Backlog {
-    /// Forgets what has left at `now` or before.
+    /// Removes the packets that have left at `now`.
     #[inline]
-    pub(crate) fn expire(&mut self, now: Time) {
-        while let Some(&(finish, size)) = self.packets.front()
+    pub(crate) fn remove_sent(&mut self, now: Time) {
+        while let Some(&Transmission { finish, size }) = self.packets.front()
             && finish <= now
         {
             self.bytes -= u64::from(size);
@@ -27,47 +36,45 @@ impl Backlog {
     #[inline]
     pub(crate) fn push(&mut self, finish: Time, size: u32) {
         self.bytes += u64::from(size);
-        self.packets.push_back((finish, size));
+        self.packets.push_back(Transmission { finish, size });
         self.last_finish = finish;
     }
 
-    pub(crate) fn packets(&self) -> usize {
-        self.packets.len()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            packets: self.packets.len(),
+            bytes: self.bytes,
+        }
     }
 
-    /// Packets that wait, without the one in transmission.
-    pub(crate) fn packets_waiting(&self) -> usize {
-        self.packets.len().saturating_sub(1)
+    /// The packets that wait, without the one in transmission.
+    pub(crate) fn waiting(&self) -> Occupancy {
+        let first = self.packets.front().map_or(0, |first| first.size);
+        Occupancy {
+            packets: self.packets.len().saturating_sub(1),
+            bytes: self.bytes - u64::from(first),
+        }
     }
 
-    /// Bytes that wait, without those of the packet in transmission.
-    pub(crate) fn bytes_waiting(&self) -> u64 {
-        let first = self.packets.front().map_or(0, |first| first.1);
-        self.bytes - u64::from(first)
-    }
-
-    /// When the last packet has left or will.
+    /// When the last packet leaves.
     pub(crate) fn last_finish(&self) -> Time {
         self.last_finish
     }
 
-    /// Packets that have not left at `now`.
+    /// The number of packets that have not left at `now`.
     pub(crate) fn len(&self, now: Time) -> usize {
-        self.packets.len() - self.packets.partition_point(|(finish, _)| *finish <= now)
+        self.packets.len() - self.packets.partition_point(|packet| packet.finish <= now)
     }
 
-    /// When those leave after `now` that have another behind them.
+    /// The departures after `now` of packets with another behind them.
     pub(crate) fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
         let before_last = self.packets.len().saturating_sub(1);
-        let finish = self
-            .packets
-            .iter()
-            .take(before_last)
-            .map(|(finish, _)| *finish);
+        let packets = self.packets.iter().take(before_last);
+        let finish = packets.map(|packet| packet.finish);
         finish.filter(move |finish| *finish > now)
     }
 }

@@ -1,48 +1,106 @@
 //! Controlled delay (RFC 8289).
 //!
-//! A packet's sojourn time is judged when it leaves the queue for the line, and what waits behind it then has a say:
-//! the decision is unknown when the packet arrives, so that the link holds it.
+//! A packet's sojourn time is known when it leaves the queue for the line, and the decision also depends on the packets
+//! that then wait behind it: the discipline holds packets until they leave.
 //!
-//! *Marks.* The RFC leaves open what a mark in place of a drop does to the control law; here it counts as a drop does
-//! and the packet is sent (as in Linux, `codel_impl.h`).
+//! *Marks.* The RFC leaves open how a mark instead of a drop affects the control law. Here it counts as a drop and the
+//! packet is sent, as in Linux (`codel_impl.h`).
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use polypath_core::frame::Payload;
 use polypath_core::math::sqrt;
 use polypath_core::time::{Duration, Time};
+use polypath_core::units::Bytes;
 
-use super::CoDelConfig;
+use super::{Departure, HoldingQueue, Occupancy, QueueLimit};
+use crate::config::{ConfigError, lasting, packet_size};
+use crate::link::{DropReason, size_of};
 
-/// A packet in a queue.
+/// Controlled delay, with the names and defaults of RFC 8289.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
+pub struct CoDelConfig {
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// The acceptable sojourn time: packets are dropped after it was exceeded for `interval`.
+    #[cfg_attr(feature = "serde", serde(default = "default_target"))]
+    pub target: Duration,
+    /// The time for which a burst may exceed `target`: about a long round-trip time.
+    #[cfg_attr(feature = "serde", serde(default = "default_interval"))]
+    pub interval: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub ecn: bool,
+    /// The size of the largest packet (`MAXPACKET`); nothing is dropped while no more than this waits.
+    #[cfg_attr(feature = "serde", serde(default = "default_max_packet"))]
+    pub max_packet: Bytes,
+}
+
+const fn default_target() -> Duration {
+    Duration::from_millis(5)
+}
+
+const fn default_interval() -> Duration {
+    Duration::from_millis(100)
+}
+
+const fn default_max_packet() -> Bytes {
+    Bytes(1500)
+}
+
+impl CoDelConfig {
+    /// The defaults of RFC 8289 (sections 4.2 and 4.3) for packets of 1500 bytes, with this limit.
+    #[must_use]
+    pub const fn new(limit: QueueLimit) -> Self {
+        Self {
+            limit,
+            target: default_target(),
+            interval: default_interval(),
+            ecn: false,
+            max_packet: default_max_packet(),
+        }
+    }
+
+    pub(super) fn problems(&self) -> Vec<ConfigError> {
+        let interval = lasting("queue.interval", self.interval);
+        let max_packet = packet_size("queue.max_packet", self.max_packet);
+        interval.into_iter().chain(max_packet).collect()
+    }
+}
+
+/// A packet that waits.
 #[derive(Clone, Debug)]
 struct Waiting<P> {
     packet: P,
     size: u32,
-    since: Time,
+    arrived_at: Time,
 }
 
-/// The packets that wait for the line, in the order of their arrival.
+/// The packets that wait for the line, in the order of arrival.
 #[derive(Clone, Debug)]
-pub(crate) struct Fifo<P> {
+struct Fifo<P> {
     packets: VecDeque<Waiting<P>>,
     bytes: u64,
 }
 
-/// A packet that leaves a queue for the line.
+/// A queue under controlled delay.
 #[derive(Clone, Debug)]
-pub(crate) struct Passed<P> {
-    pub(crate) packet: P,
-    pub(crate) size: u32,
-    pub(crate) since: Time,
-    pub(crate) marked: bool,
+pub(crate) struct CoDel<P> {
+    queue: Fifo<P>,
+    control: Control,
 }
 
-/// Decides which packets of a queue go to the line.
+/// The state of the control law.
 #[derive(Clone, Debug)]
-pub(crate) struct CoDel {
+struct Control {
     config: CoDelConfig,
-    /// When the sojourn time will have been above target for an interval, if it is above.
+    /// When the sojourn time has been above target for an interval, if it stays above.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -50,20 +108,86 @@ pub(crate) struct CoDel {
     last_count: u32,
 }
 
-/// A packet that has left the queue, and whether the sojourn time has been above target for an interval.
+/// A packet that has left the queue.
 struct Head<P> {
     waiting: Waiting<P>,
+    /// Whether the sojourn time has been above target for an interval.
     above: bool,
 }
 
-impl<P: Payload> Fifo<P> {
-    pub(crate) fn push(&mut self, packet: P, size: u32, since: Time) {
-        self.bytes += u64::from(size);
-        self.packets.push_back(Waiting {
+impl<P: Payload> CoDel<P> {
+    pub(crate) fn new(config: CoDelConfig) -> Self {
+        Self {
+            queue: Fifo {
+                packets: VecDeque::new(),
+                bytes: 0,
+            },
+            control: Control {
+                config,
+                first_above: None,
+                dropping: false,
+                drop_next: Time::ZERO,
+                count: 0,
+                last_count: 0,
+            },
+        }
+    }
+}
+
+impl<P: Payload> HoldingQueue<P> for CoDel<P> {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: P,
+        transmitting: Occupancy,
+        dropped: &mut impl FnMut(DropReason, P),
+    ) {
+        let size = size_of(&packet);
+        let waiting = self.occupancy();
+        let total = Occupancy {
+            packets: waiting.packets + transmitting.packets,
+            bytes: waiting.bytes + transmitting.bytes,
+        };
+        if let Some(reason) = self.control.config.limit.drop_reason(total, size) {
+            return dropped(reason, packet);
+        }
+        self.queue.push(Waiting {
             packet,
             size,
-            since,
+            arrived_at: now,
         });
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl FnMut(DropReason, P),
+    ) -> Option<Departure<P>> {
+        let mut dropped = |packet| dropped(DropReason::Sojourn, packet);
+        self.control.dequeue(now, &mut self.queue, &mut dropped)
+    }
+
+    fn handle_idle(&mut self) {
+        self.control.handle_idle();
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            packets: self.queue.packets.len(),
+            bytes: self.queue.bytes,
+        }
+    }
+
+    #[inline]
+    fn waiting_since(&self) -> Option<Time> {
+        self.queue.packets.front().map(|first| first.arrived_at)
+    }
+}
+
+impl<P> Fifo<P> {
+    fn push(&mut self, waiting: Waiting<P>) {
+        self.bytes += u64::from(waiting.size);
+        self.packets.push_back(waiting);
     }
 
     fn pop(&mut self) -> Option<Waiting<P>> {
@@ -71,50 +195,16 @@ impl<P: Payload> Fifo<P> {
         self.bytes -= u64::from(waiting.size);
         Some(waiting)
     }
-
-    /// Since when the first packet waits.
-    #[inline]
-    pub(crate) fn first_since(&self) -> Option<Time> {
-        self.packets.front().map(|first| first.since)
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
 }
 
-impl<P> Default for Fifo<P> {
-    fn default() -> Self {
-        Self {
-            packets: VecDeque::new(),
-            bytes: 0,
-        }
-    }
-}
-
-impl CoDel {
-    pub(crate) fn new(config: CoDelConfig) -> Self {
-        Self {
-            config,
-            first_above: None,
-            dropping: false,
-            drop_next: Time::ZERO,
-            count: 0,
-            last_count: 0,
-        }
-    }
-
-    /// Takes the packet that goes to the line at `now` off the queue, and those that are dropped before it.
-    pub(crate) fn dequeue<P: Payload>(
+impl Control {
+    /// Removes the packet that goes to the line at `now`, and those that are dropped before it (RFC 8289, section 5.5).
+    fn dequeue<P: Payload>(
         &mut self,
         now: Time,
         queue: &mut Fifo<P>,
         dropped: &mut impl FnMut(P),
-    ) -> Option<Passed<P>> {
+    ) -> Option<Departure<P>> {
         let mut head = self.pull(now, queue)?;
         if !head.above {
             self.dropping = false;
@@ -144,19 +234,18 @@ impl CoDel {
         Some(head.pass(false))
     }
 
-    /// Takes note that the line was free and nothing waited.
-    pub(crate) fn run_dry(&mut self) {
+    fn handle_idle(&mut self) {
         self.first_above = None;
         self.dropping = false;
     }
 
     fn pull<P: Payload>(&mut self, now: Time, queue: &mut Fifo<P>) -> Option<Head<P>> {
         let Some(waiting) = queue.pop() else {
-            self.run_dry();
+            self.handle_idle();
             return None;
         };
-        let short = now.since(waiting.since) < self.config.target;
-        if short || queue.bytes() <= self.config.max_packet.0 {
+        let short = now.since(waiting.arrived_at) < self.config.target;
+        if short || queue.bytes <= self.config.max_packet.0 {
             self.first_above = None;
             return Some(Head {
                 waiting,
@@ -176,7 +265,7 @@ impl CoDel {
 
     fn begin_dropping(&mut self, now: Time) {
         self.dropping = true;
-        // A rate of drops that controlled the queue a moment ago is a good one to begin with.
+        // A drop rate that recently controlled the queue is a good initial rate.
         let risen = self.count.saturating_sub(self.last_count);
         let recent = now.since(self.drop_next) < self.config.interval * 16;
         self.count = if risen > 1 && recent { risen } else { 1 };
@@ -184,7 +273,7 @@ impl CoDel {
         self.drop_next = self.control(now);
     }
 
-    /// The control law: the time of a drop after that at `from`.
+    /// The control law: the time of the drop that follows one at `from`.
     fn control(&self, from: Time) -> Time {
         let interval = self.config.interval.as_secs_f64();
         from + Duration::from_secs_f64(interval / sqrt(f64::from(self.count)))
@@ -192,19 +281,19 @@ impl CoDel {
 }
 
 impl<P: Payload> Head<P> {
-    fn pass(self, marked: bool) -> Passed<P> {
+    fn pass(self, marked: bool) -> Departure<P> {
         let Waiting {
             mut packet,
             size,
-            since,
+            arrived_at,
         } = self.waiting;
         if marked {
             packet.mark_ce();
         }
-        Passed {
+        Departure {
             packet,
             size,
-            since,
+            arrived_at,
             marked,
         }
     }

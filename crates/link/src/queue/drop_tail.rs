@@ -1,30 +1,30 @@
-//! Drop-tail: a packet that finds no place is dropped.
+//! Drop-tail: a packet that arrives at the full queue is dropped.
 
 use alloc::vec::Vec;
 
 use polypath_core::time::Time;
 
 use super::backlog::Backlog;
-use super::{Arrival, MOST_PACKETS, Queue, QueueLimit, Verdict};
+use super::{Arrival, ArrivalQueue, MAX_PACKETS, QueueLimit, Verdict};
 use crate::link::DropReason;
 
-/// Places for which memory is taken at first.
-const FIRST: usize = 16;
+/// The number of slots that are allocated first.
+const INITIAL_SLOTS: usize = 16;
 
-/// A limit in packets: there is a place if the packet that came L places before has left.
+/// A limit of L packets: there is room if the packet L positions earlier has left.
 ///
-/// The packet that came last has left when the line is free. Of those before it a ring keeps the finishing times;
-/// one read and one write decide, however long the queue is, and none where no packet waits. The ring has as many
-/// places as were ever taken at once, or up to twice that: in a ring of fewer than L - 1 the packet at the place to
-/// take next has left, or else the ring grows.
+/// The last packet has left when the line is free. A ring keeps the finishing times of the packets before it. One read
+/// and one write decide, whatever the length of the queue, and none where no packet waits. The ring has as many slots as
+/// were ever used at once, or up to twice that: in a ring of fewer than L - 1 slots, the packet in the next slot has
+/// left, or else the ring grows.
 #[derive(Clone, Debug)]
-pub(crate) struct PacketPlaces {
+pub(crate) struct PacketLimited {
     finish: Vec<Time>,
     next: u32,
     limit: u32,
 }
 
-impl PacketPlaces {
+impl PacketLimited {
     pub(crate) const fn new(limit: u32) -> Self {
         Self {
             finish: Vec::new(),
@@ -33,11 +33,11 @@ impl PacketPlaces {
         }
     }
 
-    /// A packet that finds the line busy takes a place: the one before it needs one in the ring, too.
+    /// Decides on a packet that finds the line busy; the packet before it needs a slot in the ring.
     #[inline]
     fn admit_behind(&mut self, arrival: &Arrival) -> Verdict {
-        let has_place = (self.finish.get(self.next as usize)).is_some_and(|f| *f <= arrival.at);
-        if !has_place && let Some(reason) = self.make_place() {
+        let is_free = (self.finish.get(self.next as usize)).is_some_and(|f| *f <= arrival.at);
+        if !is_free && let Some(reason) = self.make_slot() {
             return Verdict::Drop(reason);
         }
         self.finish[self.next as usize] = arrival.free_at;
@@ -45,47 +45,51 @@ impl PacketPlaces {
         if self.next as usize == self.finish.len() {
             self.next = 0;
         }
-        Verdict::Take
+        Verdict::Accept
     }
 
-    /// Finds a place where all that the ring has are taken; says why, if it does not.
-    fn make_place(&mut self) -> Option<DropReason> {
-        // That of the packet that came last is not in the ring.
-        let taken = self.finish.len() + 1;
-        if taken == self.limit as usize {
+    /// Adds slots to a ring whose slots are all used; returns the reason to drop the packet if it cannot.
+    fn make_slot(&mut self) -> Option<DropReason> {
+        // The last packet is not in the ring.
+        let used = self.finish.len() + 1;
+        if used == self.limit as usize {
             return Some(DropReason::QueueFull);
         }
-        if taken == MOST_PACKETS as usize {
+        if used == MAX_PACKETS as usize {
             return Some(DropReason::Overflow);
         }
         self.grow();
         None
     }
 
-    /// New places behind those that are taken, of which the oldest moves to the start of the ring.
+    /// Adds slots behind the used ones, of which the oldest moves to the start of the ring.
     #[cold]
     fn grow(&mut self) {
-        let taken = self.finish.len();
-        let most = self.limit.min(MOST_PACKETS) as usize - 1;
+        let used = self.finish.len();
+        let max = self.limit.min(MAX_PACKETS) as usize - 1;
         self.finish.rotate_left(self.next as usize);
         self.finish
-            .resize((2 * taken).max(FIRST).min(most), Time::ZERO);
-        self.next = u32::try_from(taken).expect("fewer places than MOST_PACKETS");
+            .resize((2 * used).max(INITIAL_SLOTS).min(max), Time::ZERO);
+        self.next = u32::try_from(used).expect("fewer slots than MAX_PACKETS");
     }
 }
 
-impl Queue for PacketPlaces {
+impl ArrivalQueue for PacketLimited {
     #[inline]
     fn admit(&mut self, arrival: &Arrival) -> Verdict {
         if arrival.free_at <= arrival.at {
-            return Verdict::Take;
+            return Verdict::Accept;
         }
         self.admit_behind(arrival)
     }
 
-    /// The place of the packet that came last is the line's.
+    /// The line keeps the finishing time of the last packet.
     #[inline]
-    fn take(&mut self, _finish: Time, _size: u32) {}
+    fn enqueue(&mut self, _finish: Time, _size: u32) {}
+
+    fn len(&self, now: Time, busy: bool) -> usize {
+        self.turns_after(now).count() + usize::from(busy)
+    }
 
     fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {
         self.finish.iter().copied().filter(move |turn| *turn > now)
@@ -94,38 +98,37 @@ impl Queue for PacketPlaces {
 
 /// A limit in bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct BytePlaces {
+pub(crate) struct ByteLimited {
     limit: QueueLimit,
     backlog: Backlog,
 }
 
-impl BytePlaces {
+impl ByteLimited {
     pub(crate) fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             backlog: Backlog::default(),
         }
     }
-
-    pub(crate) fn len(&self, now: Time) -> usize {
-        self.backlog.len(now)
-    }
 }
 
-impl Queue for BytePlaces {
+impl ArrivalQueue for ByteLimited {
     #[inline]
     fn admit(&mut self, arrival: &Arrival) -> Verdict {
-        self.backlog.expire(arrival.at);
-        let (packets, bytes) = (self.backlog.packets(), self.backlog.bytes());
-        match self.limit.refuses(packets, bytes, arrival.size) {
+        self.backlog.remove_sent(arrival.at);
+        match (self.limit).drop_reason(self.backlog.occupancy(), arrival.size) {
             Some(reason) => Verdict::Drop(reason),
-            None => Verdict::Take,
+            None => Verdict::Accept,
         }
     }
 
     #[inline]
-    fn take(&mut self, finish: Time, size: u32) {
+    fn enqueue(&mut self, finish: Time, size: u32) {
         self.backlog.push(finish, size);
+    }
+
+    fn len(&self, now: Time, _busy: bool) -> usize {
+        self.backlog.len(now)
     }
 
     fn turns_after(&self, now: Time) -> impl Iterator<Item = Time> {

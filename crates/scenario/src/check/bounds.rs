@@ -5,13 +5,14 @@ use polypath_core::units::{Bytes, Rate};
 
 use super::tcp_key;
 use crate::background::{Background, LogNormal, Profile};
+use crate::notation::MAX_PACKETS;
 use crate::path::{Link, Path};
-use crate::queue::{MAX_PACKETS, Queue, QueueLimit};
 use crate::scenario::{Scenario, Transfer};
 use crate::settings::Overlay;
 use crate::tcp::Tcp;
 pub(crate) use polypath_document::at_most_a_day;
 use polypath_document::{MAX_RATE, MAX_SIZE, Problems, at_most, last_part};
+use polypath_link::QueueLimit;
 
 /// The greatest file, on average or measured; the lab holds it in memory.
 pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
@@ -130,10 +131,7 @@ pub(crate) fn check_files(key: &str, file: LogNormal, problems: &mut Problems) {
 
 pub(crate) fn check_link(key: &str, link: &Link, problems: &mut Problems) {
     check_line(key, link.rate.unwrap_or(Rate(0)), link.delay, problems);
-    let queue_key = match link.queue {
-        Queue::Active(_) => format!("{key}.queue.limit"),
-        Queue::DropTail(_) => format!("{key}.queue"),
-    };
+    let queue_key = format!("{key}.{}", link.queue.limit_key());
     check_queue(&queue_key, link.queue.limit(), problems);
     if let Some(onoff) = link.onoff {
         for (name, span) in [("up", onoff.up), ("down", onoff.down)] {

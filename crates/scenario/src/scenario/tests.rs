@@ -3,7 +3,8 @@ mod shared;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Link, QueueLimit};
+use crate::Link;
+use polypath_link::QueueLimit;
 
 const DEMO: &str = include_str!("../../../../scenarios/demo.toml");
 

@@ -55,7 +55,7 @@ impl Network {
         nodes: usize,
         chain: &Chain,
     ) -> Result<HostLinks, BuildError> {
-        let config = convert::host_link(&profile.host_link);
+        let config = profile.host_link.config();
         let hosts = profile.hosts as usize;
         let mut links = Vec::new();
         for node in 0..nodes {

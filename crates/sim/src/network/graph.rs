@@ -8,7 +8,7 @@ use polypath_scenario::network as scenario;
 use polypath_scenario::network::activity::WindowChange;
 use polypath_scenario::network::{Flow, Graph, RoundTrip, RouteError, Router, Stop};
 
-use super::{BuildError, Network, convert};
+use super::{BuildError, Network};
 use crate::agents::datagrams::DatagramSource;
 use crate::agents::setup::{FlowSetup, RoutePair, Span, link_numbers};
 use crate::agents::tcp::TcpSource;
@@ -39,7 +39,7 @@ pub fn build_graph(network: &scenario::Network, seed: Seed) -> Result<World<Noth
             towards: None,
             inner: false,
         };
-        let config = convert::link(&link.link).map_err(|source| BuildError::Link {
+        let config = link.link.config().map_err(|source| BuildError::Link {
             name: link.name.clone(),
             source,
         })?;

@@ -3,7 +3,7 @@
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::time::Time;
 use polypath_core::units::Rate;
-use polypath_link::{Counters, Link, MOST_PACKETS};
+use polypath_link::{Counters, Link, MAX_PACKETS};
 
 use super::{Side, World};
 use crate::flow::BackgroundBytes;
@@ -87,7 +87,7 @@ pub struct LinkReport<'a> {
 pub enum Overflow {
     /// A queue was to grow beyond what any queue may hold.
     #[error(
-        "the queue of link `{link}` held {MOST_PACKETS} packets at {at} and was to hold more; lower the load or give \
+        "the queue of link `{link}` held {MAX_PACKETS} packets at {at} and was to hold more; lower the load or give \
          the queue a limit"
     )]
     Queue {

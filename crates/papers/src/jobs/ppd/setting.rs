@@ -172,7 +172,7 @@ mod tests {
             .with_bursts(Bursts::Mild);
         let scenario = setting.scenario(&traffic, &[Scheme::PpdTcp2]).unwrap();
         assert_eq!(scenario.schemes, [Scheme::PpdTcp2]);
-        let limit = polypath_scenario::QueueLimit::Packets(20);
+        let limit = polypath_link::QueueLimit::Packets(20);
         for (n, path) in scenario.paths.iter().enumerate() {
             assert_eq!(path.links[0].queue, limit.into());
             let there = scenario.profile(path).unwrap();

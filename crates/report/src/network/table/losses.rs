@@ -2,7 +2,6 @@
 
 use polypath_core::units::Bytes;
 use polypath_link::DropReason;
-use polypath_scenario::{ActiveQueue, Queue};
 
 use super::super::NetworkRecord;
 use super::super::figures::LinkFigures;
@@ -51,9 +50,7 @@ pub(super) fn warnings(record: NetworkRecord<'_>, links: &[LinkFigures]) -> Vec<
     let graph = record.network.graph();
     let pairs = graph.links.iter().zip(links);
     let warnings = pairs.filter_map(|(link, figures)| {
-        let Queue::Active(ActiveQueue::Red { mean_packet, .. }) = link.link.queue else {
-            return None;
-        };
+        let mean_packet = link.link.queue.mean_packet()?;
         let totals = &figures.totals;
         let acts = totals.packets_marked + totals.drops.of(DropReason::Early) > 0;
         let mean = totals.bytes_in as f64 / totals.packets_in as f64;

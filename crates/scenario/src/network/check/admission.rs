@@ -1,13 +1,13 @@
 //! Whether the queues on the way of each flow admit its packets.
 
 use polypath_core::units::Bytes;
+use polypath_link::QueueLimit;
 
 use crate::network::Network;
 use crate::network::flow::Flow;
 use crate::network::graph::Graph;
 use crate::network::route::{Router, Stop};
 use crate::network::traffic::{Direction, FlowPacket};
-use crate::queue::QueueLimit;
 use polypath_document::Problems;
 
 /// The key of a segment's size below that of a flow.

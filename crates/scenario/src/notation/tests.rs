@@ -1,8 +1,12 @@
+use polypath_core::time::Duration;
+use polypath_core::units::Bytes;
+use polypath_link::{CoDelConfig, QueueConfig, RedConfig};
+
 use super::*;
 use crate::Scenario;
 
-/// A scenario whose one link has `queue`; what it says stands in line 10.
-fn parse(queue: &str) -> Result<Queue, Vec<String>> {
+/// Reads a scenario with one link with `queue`, in line 10.
+fn parse(queue: &str) -> Result<QueueConfig, Vec<String>> {
     let text = format!(
         r#"schema = 1
 name = "queues"
@@ -24,41 +28,39 @@ gilbert_elliott = {{ p = 0.01, r = 0.2 }}
 }
 
 #[test]
-fn a_text_is_drop_tail_and_a_table_another_discipline() {
+fn a_text_is_a_drop_tail_queue_and_a_table_another_discipline() {
     for (text, limit) in [
         ("50 packets", QueueLimit::Packets(50)),
         ("64 kB", QueueLimit::Bytes(Bytes(64_000))),
         ("unlimited", QueueLimit::Unlimited),
     ] {
-        assert_eq!(parse(&format!("{text:?}")), Ok(Queue::DropTail(limit)));
+        assert_eq!(
+            parse(&format!("{text:?}")),
+            Ok(QueueConfig::DropTail(limit))
+        );
         assert_eq!(limit.to_string(), text);
     }
     let codel = parse(r#"{ kind = "codel", limit = "100 packets", ecn = true }"#);
-    let expected = ActiveQueue::CoDel {
-        limit: QueueLimit::Packets(100),
-        target: Duration::from_millis(5),
-        interval: Duration::from_millis(100),
+    let expected = CoDelConfig {
         ecn: true,
-        max_packet: Bytes(1500),
+        ..CoDelConfig::new(QueueLimit::Packets(100))
     };
-    assert_eq!(codel, Ok(Queue::Active(expected)));
+    assert_eq!(
+        (expected.target, expected.interval),
+        (Duration::from_millis(5), Duration::from_millis(100))
+    );
+    assert_eq!(codel, Ok(expected.into()));
     let red = parse(r#"{ kind = "red", limit = "100 kB", min_th = 5, gentle = false }"#);
-    let expected = ActiveQueue::Red {
-        limit: QueueLimit::Bytes(Bytes(100_000)),
+    let expected = RedConfig {
         min_th: Some(5.0),
-        max_th: None,
-        max_p: 0.1,
-        weight: None,
         gentle: false,
-        wait: true,
-        ecn: false,
-        mean_packet: Bytes(500),
+        ..RedConfig::new(QueueLimit::Bytes(Bytes(100_000)))
     };
-    assert_eq!(red, Ok(Queue::Active(expected)));
+    assert_eq!(red, Ok(expected.into()));
 }
 
 #[test]
-fn mistakes_are_named_with_their_line_and_the_remedy() {
+fn mistakes_in_queues_are_reported_with_line_and_remedy() {
     for (queue, wanted) in [
         (
             r#""50 pakets""#,
@@ -66,7 +68,7 @@ fn mistakes_are_named_with_their_line_and_the_remedy() {
         ),
         (
             "50",
-            "s.toml:10:9: `queue` is an integer, where a string or a table is wanted",
+            "s.toml:10:9: `queue` is an integer, where a table or a string is wanted",
         ),
         (
             r#"{ kind = "coddle", limit = "5 packets" }"#,
