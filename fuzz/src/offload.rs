@@ -1,9 +1,9 @@
 //! Packets that are joined for the kernel, and what it hands over in one go.
 
 use bytes::Bytes;
-use polypath_live::tun::offload::join::Joiner;
+use polypath_live::tun::offload::merge::Merger;
 use polypath_live::tun::offload::split::split;
-use polypath_live::tun::offload::{HEADER_LEN, Header};
+use polypath_live::tun::offload::{HEADER_LEN, VirtioHeader};
 
 /// Where an IPv4 packet has its identification, its flags and its checksum (RFC 791, section 3.1).
 const IDENTIFICATION: std::ops::Range<usize> = 4..6;
@@ -20,12 +20,12 @@ pub fn check(bytes: &[u8]) {
     while let Some((deed, after)) = rest.split_first() {
         rest = act(*deed, after, &mut packets);
     }
-    let mut joiner = Joiner::new(bytes.len() % 2 == 0);
+    let mut merger = Merger::new(bytes.len() % 2 == 0);
     for packet in &packets {
-        joiner.push(packet.clone());
+        merger.push(packet.clone());
     }
     let mut again = Vec::new();
-    joiner.drain(|slices, told| {
+    merger.drain(|slices, told| {
         let go: Vec<u8> = slices
             .iter()
             .flat_map(|slice| slice.iter().copied())
@@ -35,7 +35,7 @@ pub fn check(bytes: &[u8]) {
         let all: usize = again[before..].iter().map(Bytes::len).sum();
         assert_eq!((told.packets, told.bytes), (again.len() - before, all));
     });
-    assert!(joiner.is_empty());
+    assert!(merger.is_empty());
     assert_eq!(sorted(&again), sorted(&packets));
 }
 
@@ -74,7 +74,7 @@ fn act<'a>(deed: u8, bytes: &'a [u8], packets: &mut Vec<Bytes>) -> &'a [u8] {
 /// The packets that a header and what follows it stand for.
 fn split_go(go: &[u8]) -> Option<Vec<Bytes>> {
     let (header, packet) = go.split_first_chunk::<HEADER_LEN>()?;
-    let header = Header::decode(header).ok()?;
+    let header = VirtioHeader::decode(header).ok()?;
     let (mut packet, mut packets) = (packet.to_vec(), Vec::new());
     let outcome = split(header, &mut packet, |len, fill| {
         let mut packet = vec![0; len];

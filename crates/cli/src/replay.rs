@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use polypath_core::time::Time;
-use polypath_live::recording::{Header, Reader};
+use polypath_live::recording::{Reader, RecordingHeader};
 use polypath_session::record::{Difference, Replay};
 use serde_json::json;
 
@@ -99,7 +99,7 @@ impl ReplayCounts {
             .map_or(0.0, |first| self.last.since(first).as_secs_f64())
     }
 
-    fn summary(&self, header: &Header) -> String {
+    fn summary(&self, header: &RecordingHeader) -> String {
         format!(
             "{} wakes and {} decisions over {:.3} s match the recording of {}",
             self.wakes,
@@ -120,7 +120,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn json(
-    header: &Header,
+    header: &RecordingHeader,
     counts: &ReplayCounts,
     first_difference: Option<&FirstDifference>,
     truncated: bool,

@@ -12,7 +12,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::{Duration, Time};
-use polypath_live::recording::{End, Header, Line, SOFTWARE, VERSION};
+use polypath_live::recording::{End, Line, RecordingHeader, SOFTWARE, VERSION};
 use polypath_session::record::{Entry, Shape};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ fn recording() -> Vec<String> {
         detector: None,
         liveness: Some(LivenessConfig::default()),
     };
-    let header = Header {
+    let header = RecordingHeader {
         recording: VERSION,
         software: SOFTWARE.to_owned(),
         started: 1,

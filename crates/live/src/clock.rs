@@ -82,6 +82,11 @@ pub fn processor_time() -> Duration {
     Duration(read(ClockId::CLOCK_THREAD_CPUTIME_ID))
 }
 
+/// The start of the second after `now`.
+pub(crate) fn next_second(now: Time) -> Time {
+    Time((now.0 / NS_PER_S + 1).saturating_mul(NS_PER_S))
+}
+
 fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }

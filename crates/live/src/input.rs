@@ -19,7 +19,7 @@ const MOST_TEXT: u64 = 16 << 20;
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     open(path)?.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
-    if recording::is_head(&bytes) {
+    if recording::is_recording(&bytes) {
         let path = path.display();
         return Err(refusal(format!(
             "this is a recording of a node; go through it with `polypath replay {path}`"

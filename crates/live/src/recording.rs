@@ -1,7 +1,7 @@
-//! Files of recordings: what came to a node's endpoint and what it decided ([`polypath_session::record`]).
+//! Files of recordings: the inputs and outputs of a node's endpoint ([`polypath_session::record`]).
 //!
-//! Lines of JSON. The first is a [`Header`], each other a [`Line`], and the last an [`End`]. A recording without an end is
-//! that of a node that was killed, or whose disk was full, and is as good up to there.
+//! A file consists of lines of JSON: a [`RecordingHeader`], [`Line`]s, and an [`End`]. A recording without an end is
+//! from a node that was killed, or whose disk was full, and is valid up to there.
 
 mod read;
 mod write;
@@ -13,28 +13,28 @@ use serde::{Deserialize, Serialize};
 pub use read::{Reader, RecordingError};
 pub(crate) use write::start;
 
-/// Version of the form of recordings; it changes with any change of an entry's form or meaning.
+/// Version of the format; any change of the form or meaning of an entry changes it.
 pub const VERSION: u32 = 4;
 
-/// The software that makes recordings.
+/// The software that writes recordings.
 pub const SOFTWARE: &str = concat!("polypath ", env!("CARGO_PKG_VERSION"));
 
 /// The first line of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct RecordingHeader {
     /// [`VERSION`].
     pub recording: u32,
-    /// What made it, [`SOFTWARE`].
+    /// The software that wrote it, [`SOFTWARE`].
     pub software: String,
-    /// When the node began, in nanoseconds since 1970 by its wall clock.
+    /// The start of the node by its wall clock, in nanoseconds since the Unix epoch.
     pub started: u64,
-    /// How the endpoint is set up.
+    /// The configuration of the endpoint.
     pub endpoint: EndpointConfig,
 }
 
-impl Header {
-    /// The header of a recording that begins now.
+impl RecordingHeader {
+    /// The header of a recording that starts now.
     pub(crate) fn new(endpoint: EndpointConfig) -> Self {
         Self {
             recording: VERSION,
@@ -45,18 +45,18 @@ impl Header {
     }
 }
 
-/// A line of a recording after the first, with its number: one that is missing shows.
+/// A line of a recording after the first, numbered so that missing lines are detected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// Its number; that of the header is 1.
     #[serde(rename = "line")]
     pub number: u64,
-    /// What stands in it.
+    /// The entry.
     pub entry: Entry,
 }
 
-/// The last line of a recording: none of those before it is missing at the end.
+/// The last line of a recording, which shows that the recording is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -64,8 +64,8 @@ pub struct End {
     pub end: u64,
 }
 
-/// Whether a file that begins with these bytes is a recording, of whatever version.
-pub(crate) fn is_head(bytes: &[u8]) -> bool {
+/// Whether a file that starts with these bytes is a recording, of any version.
+pub(crate) fn is_recording(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{\"recording\":")
 }
 

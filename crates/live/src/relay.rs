@@ -1,6 +1,11 @@
-//! A relay: for each path a UDP socket and a [`Relay`], driven by the real clock.
+//! A relay: a UDP socket and a [`Relay`] for each path, driven by the real clock.
 //!
-//! What it decides is in `polypath-session`; here is only what moves bytes.
+//! Decisions are made in `polypath-session`; this module only moves bytes.
+
+mod event_handler;
+mod log;
+mod path;
+mod stats;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +13,6 @@ use std::path::{Path, PathBuf};
 use polypath_session::entropy::BoxedEntropy;
 use polypath_session::relay::{Relay, RelayConfig};
 use polypath_session::session::Limits;
-use serde::Serialize;
-use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::clock::Clock;
@@ -18,32 +21,13 @@ use crate::drive::{Driver, StopHandle, Token};
 use crate::keys::{self, KeyError, SystemEntropy};
 use crate::notify::{Notifier, Supervision};
 use crate::privilege::{self, PrivilegeError};
-use crate::stats::{self, StatsFile, StatsWriter};
+use crate::stats::{self as counters, StatsFile, StatsWriter};
 use crate::udp::{PathSocket, UdpError};
 use event_handler::RelayEventHandler;
-use path::Path as RelayPath;
-pub use path::{NodeStats, PathStats};
+use path::RelayPath;
+pub use stats::{NodeStats, PathStats, Stats, VERSION};
 
-mod event_handler;
-mod path;
-
-/// Version of the statistics file; it changes when a field changes its meaning.
-pub const VERSION: u32 = 1;
-
-/// What a relay counted so far.
-#[derive(Clone, Debug, Serialize)]
-pub struct Stats {
-    /// [`VERSION`].
-    pub version: u32,
-    /// When, in nanoseconds since the start of the run.
-    pub at: polypath_core::time::Time,
-    /// The paths.
-    pub paths: Vec<PathStats>,
-    /// How well deadlines were met; at the end of the run.
-    pub drive: Option<Value>,
-}
-
-/// Why a relay could not be set up, or what ended it.
+/// Why a relay could not be set up, or why it stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// The key file.
@@ -52,7 +36,7 @@ pub enum RelayError {
     /// A socket.
     #[error(transparent)]
     Udp(#[from] UdpError),
-    /// A file that is to be written.
+    /// The statistics file.
     #[error(
         "--stats {path}: {source}; name a file in a directory that exists and can be written",
         path = path.display()
@@ -60,10 +44,10 @@ pub enum RelayError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Privileges that are to be given up.
+    /// Privileges could not be dropped.
     #[error(transparent)]
     Privilege(#[from] PrivilegeError),
     /// The drive loop.
@@ -77,13 +61,14 @@ pub struct RelayServer {
     driver: Driver,
 }
 
-/// Runs a relay until `SIGINT` or `SIGTERM`, and says what it counted; `stats` is where it writes that meanwhile.
+/// Runs a relay until `SIGINT` or `SIGTERM` and returns its counters, which it also writes to the file `stats`
+/// each second.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     let mut relay = RelayServer::open(file, stats)?;
     privilege::give_up(None)?;
     relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
-    // A hangup, or a reload that is meant for a node, does not end it.
+    // `SIGHUP`, which reloads a node, does not end a relay.
     signal_hook::flag::register(SIGHUP, relay.handler.hangup.clone())?;
     stop.stop_on(SIGINT)?;
     stop.stop_on(SIGTERM)?;
@@ -91,7 +76,7 @@ pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> 
 }
 
 impl RelayServer {
-    /// Opens all that `file` names, in the network namespace of the calling thread.
+    /// Opens the sockets and files of `file`, in the network namespace of the calling thread.
     pub fn open(file: &RelayFile, stats: Option<&Path>) -> Result<Self, RelayError> {
         let clock = Clock::starting_now();
         let private_key = keys::load(&file.relay.key_file)?;
@@ -99,7 +84,7 @@ impl RelayServer {
         let driver = Driver::new(clock)?;
         let mut paths = Vec::new();
         for (index, path) in (0..).zip(&file.paths) {
-            // Its configuration was checked: a path joins two nodes.
+            // The configuration is checked: a path joins two nodes.
             let [first, second] = &path.nodes[..] else {
                 continue;
             };
@@ -108,8 +93,8 @@ impl RelayServer {
             let config = RelayConfig {
                 private_key: private_key.clone(),
                 nodes: [first.public_key, second.public_key],
-                // What IP has joined again of a node that fragments is taken, too.
-                max_datagram: path::LONGEST,
+                // Datagrams that a node had to fragment are accepted.
+                max_datagram: path::MAX_DATAGRAM,
                 rate: path.rate,
                 limits: Limits::default(),
             };
@@ -121,25 +106,25 @@ impl RelayServer {
         Ok(Self { handler, driver })
     }
 
-    /// Tells the service manager from now on how the relay does.
+    /// Reports the relay's status to the service manager from now on.
     fn report_to(&mut self, notifier: Notifier) {
         let now = self.driver.clock().now();
         self.handler.supervision = Supervision::new(notifier, now);
     }
 
-    /// Ends [`RelayServer::run`] from elsewhere.
+    /// A handle that ends [`RelayServer::run`] from another thread or from a signal.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.driver.stop_handle()
     }
 
-    /// Forwards datagrams until it is stopped, and says what it counted.
+    /// Forwards datagrams until it is stopped, and returns its counters.
     pub fn run(&mut self) -> Result<Stats, RelayError> {
         tracing::info!(paths = self.handler.len(), "ready");
         self.handler.supervision.notify_ready();
         let (report, ended) = self.driver.run_to_the_end(&mut self.handler);
         let now = self.driver.clock().now();
-        let stats = self.handler.finish(now, stats::drive(&report));
+        let stats = self.handler.finish(now, counters::drive(&report));
         Ok(ended.map(|()| stats)?)
     }
 }

@@ -42,6 +42,13 @@ impl Volume {
     }
 }
 
+/// The traffic of a path in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) sent: Volume,
+    pub(crate) received: Volume,
+}
+
 /// What went through the TUN device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TunStats {

@@ -1,7 +1,7 @@
-//! TUN devices: whole IP packets in and out of the kernel.
+//! TUN devices, which exchange IP packets with the kernel.
 //!
-//! A device without [offload] carries a packet per call, so that no packet is merged with its neighbour and each keeps its
-//! time. A device lives as long as its [`Tun`], and appears in the network namespace of the thread that opens it.
+//! A device without [offload] reads and writes one packet per call, so that packets are not merged and keep
+//! their times. A device exists as long as its [`Tun`], in the network namespace of the thread that opens it.
 
 pub mod batch;
 pub mod offload;
@@ -18,22 +18,22 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 pub use prefix::{ParsePrefixError, Prefix};
 
-/// What a TUN device is to be like.
+/// The configuration of a TUN device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
     /// The interface name, at most 15 bytes.
     pub name: String,
-    /// Its addresses.
+    /// The addresses of the interface.
     pub addresses: Vec<Prefix>,
-    /// The largest IP packet that it carries, in bytes.
+    /// The MTU in bytes.
     pub mtu: u16,
-    /// How many packets wait in it for a reader that is late; the kernel's 500 in a user namespace.
+    /// The length of its queue in packets; in a user namespace it is always the kernel's 500.
     pub queue: u32,
-    /// Whether what crosses has the header of [offload] in front, in both directions.
+    /// Whether packets have the header of [offload] in both directions.
     pub offload: bool,
 }
 
-/// Why a TUN device could not be had.
+/// Why a TUN device could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum TunError {
     /// The kernel has no TUN driver, or the container hides it.
@@ -42,22 +42,22 @@ pub enum TunError {
          container the device (docker run --device /dev/net/tun --cap-add NET_ADMIN)"
     )]
     Missing,
-    /// The user may not make TUN devices.
+    /// The user may not create TUN devices.
     #[error(
-        "may not make TUN device `{name}`: run as root or with CAP_NET_ADMIN; in an unprivileged user \
+        "may not create TUN device `{name}`: run as root or with CAP_NET_ADMIN; in an unprivileged user \
          namespace /dev/net/tun must be open to all (chmod 0666 /dev/net/tun, once, as root)"
     )]
     NotPermitted {
         /// The device's name.
         name: String,
     },
-    /// Another program has the device.
-    #[error("TUN device `{name}` is in use: choose another name or stop the program that has it")]
+    /// Another program uses the device.
+    #[error("TUN device `{name}` is in use: choose another name or stop the program that uses it")]
     InUse {
         /// The device's name.
         name: String,
     },
-    /// An interface of another kind has the name.
+    /// The name belongs to an interface of another kind.
     #[error(
         "`{name}` is the name of an interface that is no TUN device: choose another for `node.tun.name`"
     )]
@@ -65,12 +65,12 @@ pub enum TunError {
         /// The device's name.
         name: String,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("cannot set up TUN device `{name}`")]
     Other {
         /// The device's name.
         name: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
 }
@@ -83,7 +83,7 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the device, non-blocking and up.
+    /// Creates the device and brings it up, non-blocking.
     pub fn open(config: &TunConfig) -> Result<Self, TunError> {
         let error = |source: io::Error| TunError::of(&config.name, source);
         let device = DeviceBuilder::new()
@@ -96,7 +96,7 @@ impl Tun {
             .map_err(error)?;
         device.set_nonblocking(true).map_err(error)?;
         match device.set_tx_queue_len(config.queue) {
-            // The kernel allows it in the first user namespace only; elsewhere its own 500 will do.
+            // The kernel permits it in the initial user namespace only; elsewhere its default of 500 serves.
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
             result => result.map_err(error)?,
         }
@@ -120,56 +120,55 @@ impl Tun {
         &self.name
     }
 
-    /// The largest IP packet that the device carries, in bytes.
+    /// The MTU in bytes.
     #[must_use]
     pub fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// Reads the next packet that the kernel sends into `buffer` and gives its length; none if none waits.
+    /// Reads the next packet that the kernel sends into `buffer` and returns its length; none if none waits.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.device.recv(buffer) {
             Ok(len) => Ok(Some(len)),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(e) => Err(self.in_words(e)),
+            Err(e) => Err(self.explain(e)),
         }
     }
 
-    /// Whether the device can split UDP; without offload it splits nothing.
+    /// Whether the kernel can split UDP for the device; never without offload.
     #[must_use]
     pub fn splits_udp(&self) -> bool {
         self.device.udp_gso()
     }
 
-    /// Hands `packet` to the kernel as received; false if the kernel does not take it.
+    /// Delivers `packet` to the kernel; returns false if the kernel refuses it.
     ///
-    /// It takes none that is not IP, and none while it is short of memory or the device is down.
+    /// It refuses packets that are not IP, and all while memory is short or the device is down.
     pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
         self.write_slices(&[IoSlice::new(packet)])
     }
 
-    /// Hands the packet that `slices` make up to the kernel, like [`Tun::write`].
+    /// Delivers the packet that `slices` form to the kernel, like [`Tun::write`].
     pub fn write_slices(&self, slices: &[IoSlice<'_>]) -> io::Result<bool> {
         use nix::errno::Errno::{EAGAIN, EINVAL, EIO, ENOBUFS, ENOMEM};
         match writev(self, slices) {
             Ok(_) => Ok(true),
             Err(EAGAIN | EINVAL | EIO | ENOBUFS | ENOMEM) => Ok(false),
-            Err(errno) => Err(self.in_words(errno.into())),
+            Err(errno) => Err(self.explain(errno.into())),
         }
     }
 }
 
 impl Tun {
-    /// What ends the device, with the remedy where there is one.
-    fn in_words(&self, error: io::Error) -> io::Error {
-        // The kernel says so of the descriptor of a device that was deleted.
+    /// Adds the remedy to the error of a device that was deleted.
+    fn explain(&self, error: io::Error) -> io::Error {
+        // The kernel returns this for the descriptor of a deleted device.
         if error.raw_os_error() != Some(nix::errno::Errno::EBADFD as i32) {
             return error;
         }
         let name = &self.name;
         let words = format!(
-            "TUN device `{name}` is gone: somebody has deleted it (`ip link delete {name}`); start the node again, \
-             which makes it anew"
+            "TUN device `{name}` was deleted (`ip link delete {name}`); start the node again, which creates it"
         );
         io::Error::new(io::ErrorKind::NotConnected, words)
     }
@@ -178,7 +177,7 @@ impl Tun {
 impl AsFd for Tun {
     #[expect(unsafe_code, reason = "tun-rs gives its descriptor only as a number")]
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the device owns the descriptor and lives at least as long as the borrow of `self`.
+        // SAFETY: the device owns the descriptor and exists at least as long as the borrow of `self`.
         unsafe { BorrowedFd::borrow_raw(self.device.as_raw_fd()) }
     }
 }

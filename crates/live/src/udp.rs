@@ -1,9 +1,9 @@
 //! The socket of a path: datagrams, each with the time at which the kernel received it.
 //!
-//! Where that is asked for, datagrams of one length leave and come many in a call ([`batch`]): they then leave as a burst
-//! and come with one time, which neither spacing nor a comparison of paths may suffer. The ECN field of the outer header
-//! is left alone (not ECN-capable: the compatibility mode of RFC 6040, section 4.3); that of the packet within stays as
-//! it was.
+//! With GSO and GRO, datagrams of one length are sent and received in one call ([`batch`]): they leave as a burst
+//! and share one receive time, which packet spacing and the comparison of paths do not permit. The ECN field
+//! of the outer header stays zero (not ECN-capable: the compatibility mode of RFC 6040, section 4.3); that of
+//! the inner packet is not changed.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
@@ -29,20 +29,20 @@ mod dont_fragment;
 pub(crate) mod flood;
 mod interface;
 
-/// Bytes that wait in the kernel for a node that is late: 30 ms at a gigabit a second.
+/// The receive buffer in bytes: 30 ms at 1 Gbit/s.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// Bytes that wait in the kernel for an interface that is slow.
+/// The send buffer in bytes.
 const SEND_BUFFER: usize = 1 << 20;
 
-/// The number of an interface that there will never be: the kernel counts from 1.
+/// The index of an interface that never exists: the kernel counts from 1.
 pub(crate) const NOWHERE: u32 = i32::MAX.cast_unsigned();
 
 /// Why a path could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
-    /// Another program receives there.
+    /// Another program uses the address.
     #[error(
-        "path `{path}`: another program receives at {local}; choose another port or stop it (`ss -ulpn`)"
+        "path `{path}`: another program uses {local}; choose another port or stop it (`ss -ulpn`)"
     )]
     InUse {
         /// The path's name.
@@ -51,21 +51,21 @@ pub enum UdpError {
         local: SocketAddr,
     },
     /// No interface has the address.
-    #[error("path `{path}`: no interface here has the address of {local}; see `ip address`")]
+    #[error("path `{path}`: no interface has the address of {local}; see `ip address`")]
     NoAddress {
         /// The path's name.
         path: String,
         /// The address.
         local: SocketAddr,
     },
-    /// There is no such interface.
-    #[error("path `{path}`: there is no interface `{interface}`; there are {known}")]
+    /// The interface does not exist.
+    #[error("path `{path}`: there is no interface `{interface}`; the interfaces are {known}")]
     NoInterface {
         /// The path's name.
         path: String,
         /// The interface's name.
         interface: String,
-        /// The names of the interfaces that there are.
+        /// The names of the existing interfaces.
         known: String,
     },
     /// Binding to an interface is not permitted.
@@ -78,28 +78,28 @@ pub enum UdpError {
         /// The interface's name.
         interface: String,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("path `{path}`: cannot open a socket at {local}: {source}")]
     Other {
         /// The path's name.
         path: String,
         /// The address.
         local: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// A datagram that was received.
+/// A received datagram, or several of one length that GRO merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Its length in bytes; the longest that fits the buffer where it was longer.
+    /// The length in bytes; that of the buffer if it was longer.
     pub len: usize,
-    /// The length of each of the datagrams that came together but the last, in bytes; that of the only one otherwise.
+    /// The length of each merged datagram but the last, in bytes; `len` if there is only one.
     pub segment: usize,
-    /// Where it came from.
+    /// The source address.
     pub from: SocketAddr,
-    /// When the kernel received it.
+    /// The kernel's receive time.
     pub at: Time,
 }
 
@@ -118,7 +118,7 @@ impl PathSocket {
         Self::open_bound(path, bind)
     }
 
-    /// Opens the socket of a `path` whose address no interface has now: it carries nothing until one has.
+    /// Opens the socket of a `path` whose address no interface has yet: it carries nothing until one has it.
     pub fn open_early(path: &PathConfig) -> Result<Self, UdpError> {
         if strays(path) {
             return Self::nowhere(path);
@@ -137,8 +137,8 @@ impl PathSocket {
         })
     }
 
-    /// A socket for a `path` whose interface or address is not there: it is bound to one that there will never be, and carries
-    /// nothing.
+    /// Opens a socket for a `path` whose interface or address does not exist: it is bound to an interface that
+    /// never exists, and carries nothing.
     pub(crate) fn nowhere(path: &PathConfig) -> Result<Self, UdpError> {
         Self::open_bound(path, |socket, path| {
             interface::bind_to(socket, NOWHERE).map_err(|source| UdpError::Other {
@@ -179,15 +179,15 @@ impl PathSocket {
         })
     }
 
-    /// Takes datagrams that came together in one call, or one by one; false where the kernel cannot do the former.
+    /// Enables or disables GRO; returns false if the kernel lacks it.
     #[must_use]
     pub fn set_gro(&self, enabled: bool) -> bool {
         setsockopt(&self.socket, UdpGroSegment, &enabled).is_ok()
     }
 
-    /// Binds the socket to the interface of `path`, or to none; its address stays.
+    /// Binds the socket to the interface of `path`, or to none; keeps its address.
     ///
-    /// Without `CAP_NET_RAW` only a socket that is bound to none can be bound (Linux 5.7).
+    /// Without `CAP_NET_RAW` only an unbound socket can be bound (Linux 5.7).
     pub fn rebind(&mut self, path: &PathConfig) -> Result<(), UdpError> {
         let interface = path.interface.as_deref();
         SockRef::from(&self.socket)
@@ -197,13 +197,13 @@ impl PathSocket {
         Ok(())
     }
 
-    /// The MTU of the path's interface in bytes; that of Ethernet where it is not known.
+    /// The MTU of the path's interface in bytes; that of Ethernet if unknown.
     #[must_use]
     pub fn mtu(&self) -> u32 {
         self.mtu
     }
 
-    /// Notes that the interface has another MTU now, in bytes.
+    /// Sets the MTU of the interface in bytes.
     pub(crate) fn set_mtu(&mut self, mtu: u32) {
         self.mtu = mtu;
     }
@@ -212,12 +212,12 @@ impl PathSocket {
         self.headers == OVER_IPV4
     }
 
-    /// The number of the interface that the socket is bound to, whether or not it is still there; none if it is to none.
+    /// The index of the interface that the socket is bound to, which may no longer exist; none if unbound.
     pub(crate) fn device(&self) -> Option<u32> {
         interface::bound_to(&self.socket)
     }
 
-    /// Length of the IP and UDP headers of a datagram in bytes.
+    /// The length of the IP and UDP headers of a datagram in bytes.
     #[must_use]
     pub fn headers(&self) -> u32 {
         self.headers
@@ -233,7 +233,7 @@ impl PathSocket {
             MsgFlags::empty(),
         ) {
             Ok(message) => message,
-            // What the network says of an earlier datagram, or a shortage that passes.
+            // An ICMP error about an earlier datagram, or a temporary shortage.
             Err(
                 Errno::EAGAIN
                 | Errno::EINTR
@@ -267,15 +267,15 @@ impl PathSocket {
 
     /// Sends `datagram` to `to`.
     ///
-    /// Any error concerns this datagram alone: a queue is full, or the network cannot be reached now.
+    /// An error concerns this datagram alone: a queue is full, or there is no route now.
     pub fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
         self.socket.send_to(datagram, to).map(|_| ())
     }
 
-    /// Sends `datagrams` to `to` in one call: each `segment` bytes long, but for the last, which may be shorter.
+    /// Sends `datagrams` to `to` in one call by GSO: each has `segment` bytes, the last may be shorter.
     ///
     /// # Errors
-    /// As with [`PathSocket::send`], of all of them; or the network does not take datagrams so.
+    /// As with [`PathSocket::send`], for all of them; or GSO is not possible.
     pub fn send_gso(
         &self,
         datagrams: &[IoSlice<'_>],
@@ -295,7 +295,7 @@ impl PathSocket {
         self.socket.local_addr()
     }
 
-    /// The same, if it is bound to one.
+    /// The address that the socket is bound to, if it is bound.
     pub(crate) fn bound(&self) -> Option<SocketAddr> {
         self.local().ok().filter(|local| local.port() != 0)
     }
@@ -307,13 +307,13 @@ impl AsFd for PathSocket {
     }
 }
 
-/// Whether a `path` goes by another uplink while no interface has its address: over IPv6 the kernel looks for a route
-/// whatever the address that a datagram is sent from.
+/// Whether datagrams of a `path` would leave on another uplink while no interface has its address: over IPv6
+/// the kernel chooses a route without regard to the source address.
 pub(crate) fn strays(path: &PathConfig) -> bool {
     path.local().is_ipv6() && path.interface.is_none()
 }
 
-/// The names of the interfaces that there are, for a message.
+/// The names of the existing interfaces, for a message.
 pub(crate) fn interfaces() -> String {
     interface::names()
 }
@@ -355,7 +355,7 @@ fn interface_error(path: &PathConfig, interface: &str, source: io::Error) -> Udp
     }
 }
 
-/// Takes what the system grants where more is not permitted.
+/// Enlarges the buffers, up to the limit of the system without `CAP_NET_ADMIN`.
 fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
     if setsockopt(socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
@@ -405,7 +405,7 @@ mod tests {
             assert_eq!(socket.receive(&mut buffer, clock).unwrap(), None);
             let peer = UdpSocket::bind(local).unwrap();
             let to = socket.local().unwrap();
-            // The kernel begins to take times shortly after the first socket asks for them.
+            // The kernel starts to take timestamps shortly after the first socket asks for them.
             let pause = std::time::Duration::from_millis(20);
             let mut attempts = (0..50).map(|_| {
                 peer.send_to(&[7; 40], to).unwrap();

@@ -1,9 +1,11 @@
 //! The start of a node's control thread.
 
+use std::path::PathBuf;
+
 use polypath_session::key::PublicKey;
 
+use super::error::NodeError;
 use super::event_handler::NodeEventHandler;
-use super::{NodeError, Options};
 use crate::config::NodeConfig;
 use crate::control::commands;
 use crate::control::listeners::{self, Listeners};
@@ -16,11 +18,11 @@ use crate::privilege;
 
 /// Opens the control socket and the metrics endpoint, drops privileges and starts the control thread.
 ///
-/// `own` is the node's public key. All else of the node is open by now, since a node without
+/// `own` is the node's public key, and `file` the configuration file that a reload reads. All else of the node is open by now, since a node without
 /// privileges could no longer open it.
 pub(super) fn start(
     config: &NodeConfig,
-    options: &Options,
+    file: Option<PathBuf>,
     own: PublicKey,
     notifier: &Notifier,
     monitor: Option<InterfaceMonitor>,
@@ -29,7 +31,7 @@ pub(super) fn start(
     let (handle, commands) = commands::channel()?;
     handler.management.attach(commands)?;
     handler.management.report_to(notifier.clone());
-    let reloader = options.file.clone().map(|file| {
+    let reloader = file.map(|file| {
         let offload = config.offload();
         let running = Running { own, offload };
         Reloader::new(file, config.clone(), running)

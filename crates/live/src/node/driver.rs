@@ -1,148 +1,167 @@
-//! A machine that is woken as if each datagram and each deadline had been served in time.
+//! Drives a machine as if each datagram and each deadline had been handled in time.
 //!
-//! A node that slept too long must not judge paths by the order in which it reads its sockets, nor by a
-//! deadline that passed while what would have met it was waiting there. So deadlines go only as far as all
-//! datagrams that came before them have been taken, however many wait.
+//! A node that slept too long must not judge paths by the order in which it reads its sockets, nor expire
+//! a deadline while the datagram that would have met it waits in a socket. So a deadline is handled only
+//! after all datagrams that arrived before it, however many wait.
 //!
-//! What was due longer than [`CATCH_UP`] ago is done once, and not as often as it would have been: a node
+//! Work that was due more than [`CATCH_UP`] ago is done once rather than as often as it was due: a node
 //! that was stopped for a minute sends one handshake, not the dozen of that minute.
 
 use std::io;
+use std::net::SocketAddr;
 
 use polypath_core::machine::{Deadline, Machine, Wake, step};
 use polypath_core::time::{Duration, Time};
 use polypath_session::tunnel::{Input, Output};
 
-use super::inbox::Arrival;
-use super::io::OutputContext;
+use super::paths::inbox::Arrival;
 
-/// How far back deadlines are met at their own time.
+/// Deadlines at most this far in the past are handled at their own time.
 const CATCH_UP: Duration = Duration::from_secs(1);
 
-/// How late a deadline may be met as if it had been met in time.
+/// The lateness above which the machine is notified that its driver is behind.
 const LATE: Duration = Duration::from_millis(5);
 
-/// What a node's machine lives among.
+/// The I/O of a machine.
 pub(super) trait MachineIo {
-    /// When the next datagram came, if one had come by `until`.
+    /// The arrival time of the next datagram, if one has arrived by `until`.
     fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>>;
-    /// Takes the next datagram.
+    /// Dequeues the next datagram.
     fn take(&mut self) -> Option<Arrival>;
-    /// Whether nothing was read that is not yet taken.
+    /// Whether every datagram that was read has been dequeued.
     fn is_empty(&self) -> bool;
-    /// Does what the machine says.
+    /// Carries out an output of the machine.
     fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()>;
 }
 
-/// A machine and how far it has been brought.
+/// When, and by which datagram, an output was caused.
+#[derive(Clone, Copy)]
+pub(super) struct OutputContext {
+    /// The time of the wake.
+    pub(super) at: Time,
+    /// The source of the datagram that the machine handled, if it handled one.
+    pub(super) source: Option<SocketAddr>,
+}
+
+/// The progress of [`CatchUpDriver::catch_up`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// The number of datagrams handled.
+    pub(super) datagrams: usize,
+    /// The time up to which everything has been handled.
+    pub(super) until: Time,
+}
+
+/// A machine and the time that it has reached.
 pub(super) struct CatchUpDriver<M> {
     machine: M,
-    /// The latest time that the machine has seen.
+    /// The latest time at which the machine was woken.
     last: Time,
-    /// The time of the last turn, where it left datagrams that were read.
-    left: Option<Time>,
-    /// Datagrams of a turn at most.
+    /// The time of the last turn, if datagrams that were read are left from it.
+    backlog_at: Option<Time>,
+    /// The number of datagrams in a turn at most.
     turn: usize,
 }
 
 impl<M: Machine<Input = Input, Output = Output>> CatchUpDriver<M> {
-    /// A machine that is not woken before `start`, and takes `turn` datagrams at most in a turn.
+    /// Drives `machine`, which is not woken before `start`, by at most `turn` datagrams in a turn.
     pub(super) fn new(machine: M, start: Time, turn: usize) -> Self {
         Self {
             machine,
             last: start,
-            left: None,
+            backlog_at: None,
             turn,
         }
     }
 
+    /// The machine, to read its state.
     pub(super) fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// When the machine wants to be woken.
+    /// The next deadline of the machine.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         self.machine.deadline()
     }
 
-    /// Whether datagrams are left, which come before what is due.
+    /// Whether datagrams are left that come before the next deadline.
     pub(super) fn has_backlog(&self) -> bool {
-        self.left.is_some()
+        self.backlog_at.is_some()
     }
 
-    /// Tells the machine where it is behind, before it catches up: what it sends then does not leave at the times
-    /// at which it was due.
-    pub(super) fn tell_late(&mut self, now: Time, io: &mut impl MachineIo) -> io::Result<()> {
-        let due = self.machine.deadline();
-        if due.is_none_or(|due| due.at + LATE >= now) {
-            return Ok(());
-        }
-        let (at, source) = (self.last, None);
-        self.wake(
-            OutputContext { at, source },
-            Wake::Input(Input::DriverBehind(now)),
-            io,
-        )
-    }
-
-    /// Takes datagrams and does what is due, in the order of their times, until `now` or the end of a
-    /// turn; gives the number of datagrams, and how far it came. There is one turn at a time: applications'
-    /// packets are read between them.
-    pub(super) fn catch_up(
+    /// Notifies the machine if it is behind, before it catches up: its outputs then leave later than they
+    /// were due.
+    pub(super) fn notify_if_behind(
         &mut self,
         now: Time,
         io: &mut impl MachineIo,
-    ) -> io::Result<(usize, Time)> {
-        let mut taken = 0;
+    ) -> io::Result<()> {
+        let deadline = self.machine.deadline();
+        if deadline.is_none_or(|deadline| deadline.at + LATE >= now) {
+            return Ok(());
+        }
+        let context = OutputContext {
+            at: self.last,
+            source: None,
+        };
+        self.wake(context, Wake::Input(Input::DriverBehind(now)), io)
+    }
+
+    /// Handles datagrams and deadlines in the order of their times, until `now` or the end of a turn.
+    /// There is one turn at a time: packets of applications are read between turns.
+    pub(super) fn catch_up(&mut self, now: Time, io: &mut impl MachineIo) -> io::Result<Progress> {
+        let mut datagrams = 0;
         let floor = now - CATCH_UP;
         let until = loop {
-            let Some(next) = io.next_arrival(now)? else {
+            let Some(at) = io.next_arrival(now)? else {
                 break now;
             };
-            if taken == self.turn || self.left == Some(now) {
-                break next;
+            if datagrams == self.turn || self.backlog_at == Some(now) {
+                break at;
             }
             let Some(arrival) = io.take() else {
                 break now;
             };
-            self.do_due(arrival.at, floor, io)?;
-            let wake = Wake::Input(arrival.input);
-            let source = Some(arrival.source);
-            self.wake(OutputContext { at: next, source }, wake, io)?;
-            taken += 1;
+            self.handle_due(arrival.at, floor, io)?;
+            let context = OutputContext {
+                at,
+                source: Some(arrival.source),
+            };
+            self.wake(context, Wake::Input(arrival.input), io)?;
+            datagrams += 1;
         };
-        self.do_due(until, floor, io)?;
-        self.left = (!io.is_empty()).then_some(now);
-        Ok((taken, until))
+        self.handle_due(until, floor, io)?;
+        self.backlog_at = (!io.is_empty()).then_some(now);
+        Ok(Progress { datagrams, until })
     }
 
-    /// Wakes the machine with `input` at `at`, up to which it has been brought, or else is brought now.
-    pub(super) fn take_input(
+    /// Handles `input` at `at`, after all deadlines up to then.
+    pub(super) fn handle_input(
         &mut self,
         at: Time,
         input: Input,
         io: &mut impl MachineIo,
     ) -> io::Result<()> {
-        self.do_due(at, at - CATCH_UP, io)?;
-        let source = None;
-        self.wake(OutputContext { at, source }, Wake::Input(input), io)
+        self.handle_due(at, at - CATCH_UP, io)?;
+        let context = OutputContext { at, source: None };
+        self.wake(context, Wake::Input(input), io)
     }
 
-    /// Wakes the machine at each of its deadlines up to `until`, and at `floor` for those before.
-    fn do_due(&mut self, until: Time, floor: Time, io: &mut impl MachineIo) -> io::Result<()> {
+    /// Wakes the machine at each of its deadlines up to `until`; at `floor` for earlier ones.
+    fn handle_due(&mut self, until: Time, floor: Time, io: &mut impl MachineIo) -> io::Result<()> {
         while let Some(due) = self.machine.deadline().filter(|due| due.at <= until) {
-            let (at, source) = (due.at.max(floor.min(until)), None);
-            self.wake(OutputContext { at, source }, Wake::Timeout, io)?;
-            let moved = self.machine.deadline().is_none_or(|next| next.at > due.at);
-            if !moved {
-                // The drive loop counts it and slows down.
+            let at = due.at.max(floor.min(until));
+            self.wake(OutputContext { at, source: None }, Wake::Timeout, io)?;
+            let advanced = self.machine.deadline().is_none_or(|next| next.at > due.at);
+            if !advanced {
+                // The drive loop counts this and slows down.
                 break;
             }
         }
         Ok(())
     }
 
-    /// Wakes the machine, and not before the latest time that it has seen: time never runs back for it.
+    /// Wakes the machine, never earlier than the last time: time does not run backwards for it.
     fn wake(
         &mut self,
         context: OutputContext,

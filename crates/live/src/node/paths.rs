@@ -1,4 +1,13 @@
-//! The sockets of all paths, and where the peer is on each.
+//! The sockets of all paths, and the peer's address on each.
+
+mod change;
+mod dont_fragment;
+mod flood_guard;
+pub(super) mod inbox;
+mod path;
+mod path_mtu;
+mod retired_sockets;
+pub(super) mod silence_detector;
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,74 +16,50 @@ use bytes::Bytes;
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::PathHealth;
-use polypath_core::time::{Duration, Time};
-use polypath_session::address::PeerAddress;
+use polypath_core::time::Time;
 use polypath_session::tunnel::Input;
 
-use super::inbox::{Arrival, Inbox};
-use super::silence_detector::SilenceDetector;
+use super::path_log;
 use crate::buffer::PacketBuffer;
 use crate::clock::Clock;
 use crate::config::PathConfig;
 use crate::stats::{LivenessStats, PathStats};
-use crate::udp::batch::{Incoming, Outgoing};
-use crate::udp::flood::Flood;
-use crate::udp::{PathSocket, Received};
-use change::RetiredSockets;
-use path_log::{PathLog, log_change};
-use sizes::DontFragment;
-pub(super) use sizes::TunMtu;
+use crate::udp::PathSocket;
+use dont_fragment::MtuUpdate;
+pub(super) use dont_fragment::TunMtu;
+use inbox::{Arrival, Inbox};
+use path::Path;
+use silence_detector::SilenceDetector;
 
-mod change;
-mod flood;
-mod path_log;
-mod sizes;
-
-/// The longest that comes in one call, in bytes.
-const LONGEST: usize = 65_535;
-
-/// A path's socket and the address of the peer there.
-struct Path {
-    socket: PathSocket,
-    /// Those before it, for what is still under way to there.
-    retired: RetiredSockets,
-    remote: PeerAddress<SocketAddr>,
-    log: PathLog,
-    stats: PathStats,
-    flood: Flood,
-    /// Whether a handshake from elsewhere was answered since the kernel was told who is no stranger.
-    has_answered: bool,
-    incoming: Incoming,
-    outgoing: Outgoing,
-    whole: DontFragment,
-}
+/// The most bytes that GRO delivers in one call.
+const MAX_GRO_LEN: usize = 65_535;
 
 /// The sockets of all paths.
 pub(super) struct Paths {
     all: Vec<Path>,
     inbox: Inbox,
     silence_detector: SilenceDetector,
-    datagrams: PacketBuffer,
+    buffer: PacketBuffer,
     clock: Clock,
-    /// Whether datagrams are sent and received many in a call.
+    /// Whether datagrams are merged in system calls, by GRO and GSO.
     gro_enabled: bool,
     tun: TunMtu,
 }
 
 impl Paths {
-    /// Datagrams of more than `max_datagram` bytes are cut to one byte more, so that they are seen to be
-    /// too long. With `gro_enabled` many are sent and received in a call.
+    /// The paths of `configs` with their sockets. Datagrams of more than `max_datagram` bytes are cut to one
+    /// byte more, so that they are recognised as too long. `offload` enables GRO and GSO.
     pub(super) fn new(
         configs: &[PathConfig],
         sockets: Vec<PathSocket>,
         max_datagram: usize,
         clock: Clock,
         silence_detector: SilenceDetector,
-        gro_enabled: bool,
+        offload: bool,
     ) -> Self {
-        let gro_enabled = gro_enabled && set_gro(&sockets);
+        let gro_enabled = offload && enable_gro(&sockets);
         let longest = if gro_enabled {
-            LONGEST
+            MAX_GRO_LEN
         } else {
             max_datagram + 1
         };
@@ -85,22 +70,22 @@ impl Paths {
                 .collect(),
             inbox: Inbox::new(configs.len()),
             silence_detector,
-            datagrams: PacketBuffer::new(longest),
+            buffer: PacketBuffer::new(longest),
             clock,
             gro_enabled,
             tun: TunMtu::default(),
         }
     }
 
-    /// When the kernel received the next datagram of all paths, if it had received one by `until`.
+    /// The kernel's receive time of the next datagram of all paths, if it received one by `until`.
     pub(super) fn next_arrival(&mut self, until: Time) -> io::Result<Option<Time>> {
-        let (all, datagrams, clock) = (&mut self.all, &mut self.datagrams, self.clock);
+        let (all, buffer, clock) = (&mut self.all, &mut self.buffer, self.clock);
         self.inbox.next_arrival(until, |id| {
             let path = &mut all[id.index()];
-            let Some((received, datagram)) = path.receive(datagrams, clock)? else {
+            let Some((received, datagram)) = path.receive(buffer, clock)? else {
                 return Ok(None);
             };
-            path.stats.received.add(path.size(received.len));
+            path.stats.received.add(path.wire_len(received.len));
             Ok(Some(Arrival {
                 at: received.at,
                 source: received.from,
@@ -109,17 +94,18 @@ impl Paths {
         })
     }
 
-    /// The next datagram of all paths.
+    /// Dequeues the next datagram of all paths.
     pub(super) fn take(&mut self) -> Option<Arrival> {
         self.inbox.take()
     }
 
-    /// Whether no datagram was read that is not yet taken.
+    /// Whether every datagram that was read has been dequeued.
     pub(super) fn is_empty(&self) -> bool {
         self.inbox.is_empty() && self.all.iter().all(|path| path.incoming.is_empty())
     }
 
-    /// Sends `datagram` to the peer, if its address on the path is known; by the next [`Paths::flush`] at the latest.
+    /// Sends `datagram` to the peer, at the latest with the next [`Paths::flush`]; drops it while the peer's
+    /// address on the path is unknown.
     pub(super) fn send(&mut self, path: PathId, datagram: Bytes) {
         let Some(path) = self.all.get_mut(path.index()) else {
             return;
@@ -127,7 +113,7 @@ impl Paths {
         if path.needs_fragments(&datagram) {
             return path.send_in_fragments(&datagram);
         }
-        if !path.outgoing.takes(&datagram) {
+        if !path.outgoing.accepts(&datagram) {
             path.flush();
         }
         path.outgoing.push(datagram);
@@ -136,37 +122,54 @@ impl Paths {
         }
     }
 
-    /// Sends the datagrams that wait.
+    /// Sends the queued datagrams of all paths.
     pub(super) fn flush(&mut self) {
         for path in &mut self.all {
             path.flush();
         }
     }
 
-    /// Answers a datagram that came from `source` and does not tell where the peer is.
+    /// Replies to a datagram from `source` that does not prove the peer's address.
     pub(super) fn reply(&mut self, path: PathId, source: SocketAddr, datagram: Bytes) {
         if let Some(path) = self.all.get_mut(path.index()) {
             let to = path.remote.reply_to(source);
-            path.has_answered = true;
+            path.has_replied = true;
             path.flush();
             path.outgoing.push(datagram);
             path.flush_to(to);
         }
     }
 
-    /// Notes an authentic datagram of the peer that came at `at`, whose `source` is its address on a path
-    /// whose configuration does not give it.
-    pub(super) fn hear(&mut self, path: PathId, source: SocketAddr, at: Time) {
+    /// Handles an authentic datagram of the peer that arrived at `at`; its `source` is the peer's address on
+    /// a path whose configuration states none.
+    pub(super) fn authenticated(&mut self, path: PathId, source: SocketAddr, at: Time) {
         if let Some(path) = self.all.get_mut(path.index()) {
-            path.hear(source);
+            path.authenticated(source);
         }
         let all = &self.all;
-        self.silence_detector
-            .hear(path, at, |change| log_change(all, change, at));
+        self.silence_detector.arrived(path, at, |change| {
+            let path = all.get(change.path().index());
+            path_log::log_silence(path.map(|path| &*path.stats.name), change, at);
+        });
     }
 
-    /// Counts heartbeats, and logs what they tell; a peer that compares times has them told apart.
-    pub(super) fn note(&mut self, event: Event) {
+    /// Handles an authentic datagram of the relay of `path`.
+    pub(super) fn relay_authenticated(&mut self, path: PathId) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            path.log.relay_authenticated(&path.stats);
+        }
+    }
+
+    /// Handles a datagram that arrived on `path` and, by its header, belongs to another.
+    pub(super) fn misplaced(&mut self, path: PathId) {
+        if let Some(path) = self.all.get_mut(path.index()) {
+            path.stats.misplaced += 1;
+            path.log.misplaced(&path.stats.name);
+        }
+    }
+
+    /// Counts heartbeats, logs changes of liveness and MTU, and disables GRO for a peer that compares times.
+    pub(super) fn handle_event(&mut self, event: Event) {
         match event {
             Event::FrameIn {
                 kind: FrameKind::Probe | FrameKind::Pair,
@@ -178,143 +181,82 @@ impl Paths {
                 len,
             } => {
                 if let Some(path) = self.all.get_mut(path.index()) {
-                    path.note_heartbeat(len);
+                    path.heartbeat_sent(len);
                 }
             }
-            Event::PathSilent { path, silence, rtt } => tracing::warn!(
-                path = self.name(path),
-                silence_ms = milliseconds(silence),
-                rtt_ms = milliseconds(rtt),
-                "heartbeats are not answered here any more; packets take other paths, if any answers"
-            ),
-            Event::PathBack { path, outage, rtt } => tracing::info!(
-                path = self.name(path),
-                outage_ms = milliseconds(outage),
-                rtt_ms = milliseconds(rtt),
-                "heartbeats are answered here again; the path is used"
-            ),
+            Event::PathSilent { path, silence, rtt } => {
+                path_log::log_path_silent(self.name(path), silence, rtt);
+            }
+            Event::PathBack { path, outage, rtt } => {
+                path_log::log_path_back(self.name(path), outage, rtt);
+            }
             Event::PathMtu {
                 path,
                 state,
-                packet,
+                packet: found,
                 limit,
-            } => self.note_size(path, state, (packet, limit)),
+            } => self.update_mtu(
+                path,
+                MtuUpdate {
+                    state,
+                    found,
+                    limit,
+                },
+            ),
             _ => {}
         }
     }
 
-    /// From now on each datagram is received for itself, with its own time.
+    /// Receives and sends each datagram in a call of its own from now on, so that it has its own time.
     fn disable_gro(&mut self) {
         self.gro_enabled = false;
         self.flush();
-        // None of them failed to do the contrary.
+        // Sockets on which the option could be set can also clear it.
         for path in &self.all {
             _ = path.socket.set_gro(false);
         }
-        tracing::info!(
-            "the peer's policy compares when its packets come: they cross one by one from now on; with `offload = \
-             false` in `node.tun` from the start"
-        );
+        path_log::log_gro_disabled();
     }
 
+    /// Logs the paths on which the peer has not answered.
+    pub(super) fn log_unanswered(&self) {
+        for path in &self.all {
+            path.log.unanswered(&path.stats, path.remote.get());
+        }
+    }
+
+    /// The name of a path.
     pub(super) fn name(&self, path: PathId) -> Option<&str> {
         self.all.get(path.index()).map(|path| &*path.stats.name)
     }
 
-    /// What was counted by `now`, with what `health` knows of each path.
+    /// The counters of each path at `now`, with its `health`.
     pub(super) fn stats(
         &self,
         now: Time,
         health: impl Fn(PathId) -> Option<PathHealth>,
     ) -> Vec<PathStats> {
         let paths = (0..).map(PathId).zip(&self.all);
-        let stats = paths.map(|(id, path)| PathStats {
-            last_heard_s: self
-                .silence_detector
-                .last(id)
-                .map(|at| now.since(at).as_secs_f64()),
-            liveness: health(id).map(LivenessStats::from),
-            ..path.stats.clone()
+        let stats = paths.map(|(id, path)| {
+            let last = self.silence_detector.last(id);
+            PathStats {
+                last_heard_s: last.map(|at| now.since(at).as_secs_f64()),
+                liveness: health(id).map(LivenessStats::from),
+                ..path.stats.clone()
+            }
         });
         stats.collect()
     }
 }
 
-impl Path {
-    fn new(config: &PathConfig, socket: PathSocket) -> Self {
-        Self {
-            remote: PeerAddress::configured(config.target()),
-            log: PathLog::new(config.relay.is_some()),
-            stats: PathStats {
-                name: config.name.clone(),
-                local: socket.bound(),
-                remote: config.target(),
-                ..PathStats::default()
-            },
-            socket,
-            retired: RetiredSockets::default(),
-            flood: Flood::default(),
-            has_answered: false,
-            incoming: Incoming::default(),
-            outgoing: Outgoing::default(),
-            whole: DontFragment::default(),
-        }
-    }
-
-    /// The next datagram, if one waits.
-    fn receive(
-        &mut self,
-        space: &mut PacketBuffer,
-        clock: Clock,
-    ) -> io::Result<Option<(Received, Bytes)>> {
-        if self.incoming.is_empty()
-            && let Some(received) = self.receive_waiting(space.space(), clock)?
-        {
-            let bytes = space.take(received.len);
-            if received.segment >= received.len {
-                return Ok(Some((received, bytes)));
-            }
-            self.incoming.fill(received, bytes);
-        }
-        Ok(self.incoming.take())
-    }
-
-    fn size(&self, datagram: usize) -> usize {
-        datagram + self.socket.headers() as usize
-    }
-
-    fn flush(&mut self) {
-        if self.outgoing.is_empty() {
-            return;
-        }
-        let Some(remote) = self.remote.get() else {
-            self.stats.unaddressed += self.outgoing.discard();
-            return;
-        };
-        self.flush_to(remote);
-    }
-
-    fn flush_to(&mut self, remote: SocketAddr) {
-        let sent = self.outgoing.flush(&self.socket, remote);
-        self.stats.sent.packets += sent.datagrams as u64;
-        self.stats.sent.bytes += (sent.bytes + sent.datagrams * self.size(0)) as u64;
-        self.stats.unsent += sent.unsent as u64;
-        self.stats.too_long += sent.too_long as u64;
-    }
-}
-
-/// Has all sockets receive many datagrams in a call; or none, where one cannot.
-fn set_gro(sockets: &[PathSocket]) -> bool {
-    let set = |gro_enabled| sockets.iter().all(|socket| socket.set_gro(gro_enabled));
+/// Enables GRO on all sockets, or on none if one fails; returns whether it is enabled.
+fn enable_gro(sockets: &[PathSocket]) -> bool {
+    let set = |enabled| sockets.iter().all(|socket| socket.set_gro(enabled));
     set(true) || {
         set(false);
-        tracing::warn!("the kernel gives datagrams one by one only: throughput is lower");
+        path_log::log_no_gro();
         false
     }
-}
-
-fn milliseconds(span: Duration) -> u64 {
-    span.as_nanos() / 1_000_000
 }
 
 #[cfg(test)]
@@ -327,12 +269,12 @@ mod tests {
     use std::time;
 
     #[test]
-    fn datagrams_of_all_paths_come_in_the_order_of_their_arrival() {
-        come_in_order(false);
-        come_in_order(true);
+    fn datagrams_of_all_paths_are_dequeued_in_order_of_arrival() {
+        check_order(false);
+        check_order(true);
     }
 
-    fn come_in_order(gro_enabled: bool) {
+    fn check_order(gro_enabled: bool) {
         let configs = ["a", "b"].map(|name| PathConfig {
             name: name.to_owned(),
             ..PathConfig::at("127.0.0.1:0", None)
@@ -347,7 +289,7 @@ mod tests {
         let silence_detector = SilenceDetector::new(2, policy, Watch::default());
         let mut paths = Paths::new(&configs, sockets, 100, clock, silence_detector, gro_enabled);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
-        // The kernel begins to take times shortly after the first socket asks for them.
+        // The kernel starts to take timestamps shortly after the first socket asks for them.
         sleep(time::Duration::from_millis(50));
         // More on one path than are read at once, so that the other's must wait for the rest.
         let path_of = |number| usize::from(number == 5 || number == 33);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::{End, Header, Line, SOFTWARE, VERSION};
+use super::{End, Line, RecordingHeader, SOFTWARE, VERSION};
 use crate::input;
 
 /// No line is longer, in bytes.
@@ -63,14 +63,14 @@ struct Origin {
 
 impl Reader<BufReader<File>> {
     /// Opens a file and reads its header.
-    pub fn open(path: &Path) -> Result<(Header, Self), RecordingError> {
+    pub fn open(path: &Path) -> Result<(RecordingHeader, Self), RecordingError> {
         Self::new(BufReader::new(input::open(path)?))
     }
 }
 
 impl<R: BufRead> Reader<R> {
     /// Reads the header of what `file` gives.
-    pub fn new(file: R) -> Result<(Header, Self), RecordingError> {
+    pub fn new(file: R) -> Result<(RecordingHeader, Self), RecordingError> {
         let mut reader = Self {
             file,
             line: 0,
@@ -84,7 +84,7 @@ impl<R: BufRead> Reader<R> {
             let (version, software) = (origin.recording, origin.software);
             return Err(RecordingError::Version { version, software });
         }
-        let header: Header = parse(&bytes).map_err(|e| foreign(&e))?;
+        let header: RecordingHeader = parse(&bytes).map_err(|e| foreign(&e))?;
         if header.endpoint.window > LARGEST_WINDOW {
             return Err(foreign(&"no node has such a window"));
         }

@@ -17,8 +17,8 @@ use polypath_session::record::Shape;
 use super::*;
 use crate::writer_thread::PATIENCE;
 
-fn header() -> Header {
-    Header::new(EndpointConfig {
+fn header() -> RecordingHeader {
+    RecordingHeader::new(EndpointConfig {
         paths: 2,
         policy: PolicyConfig::ProbeAndSwitch { path: 1 },
         encapsulation: Encapsulation::deployed(28),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use polypath_session::record::{Entry, Recorder};
 
-use super::{End, Header, Line};
+use super::{End, Line, RecordingHeader};
 use crate::clock::Clock;
 use crate::stats::{Kind, kind_of};
 use crate::writer_thread::{PATIENCE, WriterThread};
@@ -30,7 +30,7 @@ const MODE: u32 = 0o600;
 /// Where it cannot be written later, or not fast enough, that is told once and ends the recording, since one with a gap
 /// would be of no use; the node goes on. What was recorded is complete in the file once the recorder is dropped,
 /// unless the file takes nothing for long then ([`PATIENCE`]).
-pub(crate) fn start(path: &Path, header: &Header) -> io::Result<Recorder> {
+pub(crate) fn start(path: &Path, header: &RecordingHeader) -> io::Result<Recorder> {
     let mut file = BufWriter::new(open(path)?);
     line(&mut file, header)?;
     file.flush()?;

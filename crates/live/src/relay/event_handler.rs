@@ -8,33 +8,33 @@ use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 use serde_json::Value;
 
-use super::path::Path;
-use super::{PathStats, Stats, VERSION};
+use super::path::RelayPath;
+use super::stats::{PathStats, Stats, VERSION};
+use crate::clock::next_second;
 use crate::drive::{EventHandler, Token};
-use crate::node::next_second;
 use crate::notify::Supervision;
 use crate::stats::StatsWriter;
 
 /// The paths of a relay.
 pub(super) struct RelayEventHandler {
-    paths: Vec<Path>,
+    paths: Vec<RelayPath>,
     stats: Option<StatsWriter<Stats>>,
-    /// What the service manager hears.
+    /// The status for the service manager.
     pub(super) supervision: Supervision,
-    /// When strangers' datagrams are counted next, and statistics written.
-    look_at: Time,
-    /// Set where somebody asks for another file, as one may of a node.
+    /// The start of the next second, when floods are counted and statistics written.
+    second_at: Time,
+    /// Set by `SIGHUP`.
     pub(super) hangup: Arc<AtomicBool>,
 }
 
 impl RelayEventHandler {
-    /// A handler at `now`.
-    pub(super) fn new(paths: Vec<Path>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
+    /// A handler that starts at `now`.
+    pub(super) fn new(paths: Vec<RelayPath>, stats: Option<StatsWriter<Stats>>, now: Time) -> Self {
         Self {
             paths,
             stats,
             supervision: Supervision::default(),
-            look_at: now,
+            second_at: now,
             hangup: Arc::default(),
         }
     }
@@ -43,7 +43,7 @@ impl RelayEventHandler {
         self.paths.len()
     }
 
-    /// Writes the file for the last time.
+    /// Writes the statistics for the last time and returns them.
     pub(super) fn finish(&mut self, now: Time, drive: Value) -> Stats {
         let stats = Stats {
             drive: Some(drive),
@@ -59,7 +59,7 @@ impl RelayEventHandler {
         Stats {
             version: VERSION,
             at: now,
-            paths: self.paths.iter().map(Path::stats).collect(),
+            paths: self.paths.iter().map(RelayPath::stats).collect(),
             drive: None,
         }
     }
@@ -67,30 +67,30 @@ impl RelayEventHandler {
 
 impl EventHandler for RelayEventHandler {
     fn deadline(&self) -> Option<Deadline> {
-        let look = Deadline {
-            at: self.look_at,
-            why: "the second is over",
+        let second = Deadline {
+            at: self.second_at,
+            why: "statistics",
         };
-        let paths = self.paths.iter().map(Path::deadline);
-        let own = Deadline::earlier(Some(look), self.supervision.deadline());
+        let paths = self.paths.iter().map(RelayPath::deadline);
+        let own = Deadline::earlier(Some(second), self.supervision.deadline());
         paths.fold(own, Deadline::earlier)
     }
 
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         for path in &mut self.paths {
-            path.expire(now)?;
+            path.handle_timeout(now)?;
         }
         self.supervision.notify_alive(now);
-        if self.look_at <= now {
-            self.look_at = next_second(now);
+        if self.second_at <= now {
+            self.second_at = next_second(now);
             if self.hangup.swap(false, Ordering::Relaxed) {
                 tracing::warn!(
-                    "SIGHUP: a relay goes on with the file that it has read; restart it for another"
+                    "SIGHUP: a relay does not reload its file; restart it to read the file again"
                 );
             }
-            self.paths.iter_mut().for_each(Path::guard);
+            self.paths.iter_mut().for_each(RelayPath::guard);
             let stats = self.count(now);
-            self.supervision.notify_status(summary(&stats.paths));
+            self.supervision.notify_status(status_line(&stats.paths));
             if let Some(writer) = &self.stats {
                 writer.take(stats);
             }
@@ -105,9 +105,9 @@ impl EventHandler for RelayEventHandler {
     }
 }
 
-/// How the relay does, for whoever lists services.
-fn summary(paths: &[PathStats]) -> String {
+/// The state of the relay in one line, for the service manager.
+fn status_line(paths: &[PathStats]) -> String {
     let nodes = || paths.iter().flat_map(|path| &path.nodes);
-    let here = nodes().filter(|node| node.established).count();
-    format!("{here} of {} nodes here", nodes().count())
+    let connected = nodes().filter(|node| node.established).count();
+    format!("{connected} of {} nodes connected", nodes().count())
 }

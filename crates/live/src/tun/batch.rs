@@ -1,4 +1,4 @@
-//! Packets to and from a TUN device, many in a call where it has offload.
+//! Reads and writes of a TUN device, batched in one call with offload.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,40 +6,40 @@ use std::io;
 use bytes::Bytes;
 
 use super::Tun;
-use super::offload::join::{Go, Joiner};
-use super::offload::{HEADER_LEN, Header, LONGEST, split};
+use super::offload::merge::{Batch, Merger};
+use super::offload::{HEADER_LEN, MAX_LEN, VirtioHeader, split};
 use crate::buffer::PacketBuffer;
 use crate::stats::TunStats;
 
-/// A TUN device, and packets on their way.
+/// A TUN device with its batches of packets.
 #[derive(Debug)]
-pub struct Packets {
+pub struct BatchedTun {
     tun: Tun,
-    space: PacketBuffer,
+    buffer: PacketBuffer,
     offload: Option<Offload>,
     stats: TunStats,
 }
 
-/// What a device with offload needs.
+/// The buffers of a device with offload.
 #[derive(Debug)]
 struct Offload {
-    /// What the kernel handed over, with its header.
+    /// A read from the kernel, with its header.
     read: Box<[u8]>,
-    joiner: Joiner,
+    merger: Merger,
 }
 
-impl Packets {
-    /// Those of `tun`, which was opened with or without offload.
+impl BatchedTun {
+    /// Batches for `tun`, which was opened with or without offload.
     #[must_use]
     pub fn new(tun: Tun, has_offload: bool) -> Self {
         let offload = has_offload.then(|| Offload {
-            read: vec![0; LONGEST].into(),
-            joiner: Joiner::new(tun.splits_udp()),
+            read: vec![0; MAX_LEN].into(),
+            merger: Merger::new(tun.splits_udp()),
         });
-        let space = PacketBuffer::new(usize::from(tun.mtu()));
+        let buffer = PacketBuffer::new(usize::from(tun.mtu()));
         Self {
             tun,
-            space,
+            buffer,
             offload,
             stats: TunStats::default(),
         }
@@ -51,41 +51,41 @@ impl Packets {
         &self.tun
     }
 
-    /// Whether many packets cross in a call.
+    /// Whether packets are batched.
     #[must_use]
     pub fn has_offload(&self) -> bool {
         self.offload.is_some()
     }
 
-    /// What crossed so far.
+    /// The counters so far.
     #[must_use]
     pub fn stats(&self) -> TunStats {
         self.stats
     }
 
-    /// Reads what the kernel sends next, and adds it to `packets`: one packet, or with offload all that was sent in one go;
-    /// false if nothing waits.
+    /// Appends to `packets` the next packet that the kernel sends, or with offload the next batch; returns
+    /// false if none waits.
     pub fn read(&mut self, packets: &mut VecDeque<Bytes>) -> io::Result<bool> {
-        let space = match &mut self.offload {
+        let buffer = match &mut self.offload {
             Some(offload) => &mut offload.read[..],
-            None => self.space.space(),
+            None => self.buffer.space(),
         };
-        let Some(len) = self.tun.read(space)? else {
+        let Some(len) = self.tun.read(buffer)? else {
             return Ok(false);
         };
         let before = packets.len();
         match &mut self.offload {
             Some(offload) => {
-                let lost = split_read(&mut offload.read[..len], &mut self.space, packets);
+                let lost = split_read(&mut offload.read[..len], &mut self.buffer, packets);
                 self.stats.unsplit += lost;
                 if lost > 0 && self.stats.unsplit == lost {
                     tracing::warn!(
-                        "packets of applications are lost that cannot be split, or are longer than the device's \
-                         MTU was at the start; with `offload = false` in `node.tun` they need not be"
+                        "packets of applications are lost: they cannot be split, or exceed the MTU that the device had \
+                         at the start; `offload = false` in `node.tun` avoids this"
                     );
                 }
             }
-            None => packets.push_back(self.space.take(len)),
+            None => packets.push_back(self.buffer.take(len)),
         }
         for packet in packets.range(before..) {
             self.stats.from_applications.add(packet.len());
@@ -93,19 +93,20 @@ impl Packets {
         Ok(true)
     }
 
-    /// Hands `packet` to the kernel as received; with offload by the next [`Packets::flush`] at the latest.
+    /// Delivers `packet` to the kernel, with offload at the latest with the next [`BatchedTun::flush`].
     pub fn write(&mut self, packet: Bytes) -> io::Result<()> {
         if let Some(offload) = &mut self.offload {
-            offload.joiner.push(packet);
+            offload.merger.push(packet);
             return Ok(());
         }
         let (packets, bytes) = (1, packet.len());
-        let is_taken = self.tun.write(&packet)?;
-        self.stats.count_written(is_taken, Go { packets, bytes });
+        let is_accepted = self.tun.write(&packet)?;
+        self.stats
+            .count_written(is_accepted, Batch { packets, bytes });
         Ok(())
     }
 
-    /// Hands to the kernel what waits.
+    /// Delivers the packets that wait to be merged.
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(offload) = &mut self.offload else {
             return Ok(());
@@ -113,9 +114,9 @@ impl Packets {
         let (tun, stats) = (&self.tun, &mut self.stats);
         let mut result = Ok(());
         offload
-            .joiner
-            .drain(|slices, go| match tun.write_slices(slices) {
-                Ok(is_taken) => stats.count_written(is_taken, go),
+            .merger
+            .drain(|slices, batch| match tun.write_slices(slices) {
+                Ok(is_accepted) => stats.count_written(is_accepted, batch),
                 Err(error) => result = Err(error),
             });
         result
@@ -123,30 +124,30 @@ impl Packets {
 }
 
 impl TunStats {
-    fn count_written(&mut self, is_taken: bool, go: Go) {
-        if is_taken {
-            self.to_applications.packets += go.packets as u64;
-            self.to_applications.bytes += go.bytes as u64;
+    fn count_written(&mut self, is_accepted: bool, batch: Batch) {
+        if is_accepted {
+            self.to_applications.packets += batch.packets as u64;
+            self.to_applications.bytes += batch.bytes as u64;
         } else {
-            self.refused += go.packets as u64;
+            self.refused += batch.packets as u64;
         }
     }
 }
 
-/// Splits what was read, the kernel's header first, and says how much is lost since it cannot be.
-fn split_read(read: &mut [u8], space: &mut PacketBuffer, packets: &mut VecDeque<Bytes>) -> u64 {
+/// Splits a read, which starts with the kernel's header, and returns the number of packets lost.
+fn split_read(read: &mut [u8], buffer: &mut PacketBuffer, packets: &mut VecDeque<Bytes>) -> u64 {
     let Some((header, packet)) = read.split_first_chunk_mut::<HEADER_LEN>() else {
         return 1;
     };
     let mut lost = 0;
-    let split = Header::decode(header).and_then(|header| {
+    let split = VirtioHeader::decode(header).and_then(|header| {
         split::split(header, packet, |len, fill| {
-            let Some(to) = space.space().get_mut(..len) else {
+            let Some(to) = buffer.space().get_mut(..len) else {
                 lost += 1;
                 return;
             };
             fill(to);
-            packets.push_back(space.take(len));
+            packets.push_back(buffer.take(len));
         })
     });
     lost + u64::from(split.is_err())

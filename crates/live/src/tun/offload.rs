@@ -1,79 +1,79 @@
-//! Segmentation offload: many packets of one flow cross the TUN device in one call.
+//! Segmentation offload: many packets of a flow pass the TUN device in one call.
 //!
-//! The kernel hands over what TCP, or UDP with `UDP_SEGMENT`, sent in one go as one packet of up to 64 kB with a header
-//! that says how to split it ([`split`]); what arrives is joined the same way ([`join`]) as far as nothing is lost by it.
-//! Between the two every packet is one again, so that policies and the combiner see what they see without offload.
+//! The kernel delivers what TCP, or UDP with `UDP_SEGMENT`, sends at once as one packet of up to 64 kB with a
+//! header that states how to split it ([`split`]); received packets are merged the same way ([`merge`]) if no
+//! information is lost. Policies and the combiner see single packets, as without offload.
 //!
-//! What is split leaves at one time: no device that spacing or a comparison of paths depends on has offload.
+//! Split packets leave as a burst: a node that spaces packets or compares paths does not use offload.
 
 pub(super) mod checksum;
-pub mod join;
+pub mod merge;
 pub mod split;
 
 mod headers;
 
-/// Length of the header in front of each packet (`struct virtio_net_hdr`), in bytes.
+/// The length of the header before each packet (`struct virtio_net_hdr`), in bytes.
 pub const HEADER_LEN: usize = 10;
 
-/// The longest packet with its header, in bytes.
-pub const LONGEST: usize = HEADER_LEN + 65_535;
+/// The length of the longest packet with its header, in bytes.
+pub const MAX_LEN: usize = HEADER_LEN + 65_535;
 
 const NEEDS_CHECKSUM: u8 = 1;
-/// Only the first packet has CWR, which is so in any case.
+/// CWR is set in the first segment only, as it always is here.
 const ECN: u8 = 0x80;
 
-/// How a packet is split, or how far its checksum is.
+/// The header before a packet (`struct virtio_net_hdr`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Header {
+pub struct VirtioHeader {
     /// Whether the checksum at `checksum_start` + `checksum_offset` covers the pseudo-header only.
     pub needs_checksum: bool,
-    /// What is to be split, if anything.
-    pub kind: Kind,
-    /// Length of all headers in bytes; a hint.
+    /// The kind of segmentation.
+    pub kind: GsoType,
+    /// The length of all headers in bytes; a hint.
     pub headers_len: u16,
-    /// Bytes of payload of each packet but the last.
+    /// The payload of each segment but the last, in bytes.
     pub segment: u16,
-    /// Where the transport header begins.
+    /// The offset of the transport header.
     pub checksum_start: u16,
-    /// Where the checksum is in the transport header.
+    /// The offset of the checksum in the transport header.
     pub checksum_offset: u16,
 }
 
-/// What is to be split (`gso_type`).
+/// The kind of segmentation (`gso_type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Nothing.
+pub enum GsoType {
+    /// No segmentation.
     #[default]
-    Whole,
+    None,
     /// TCP over IPv4.
     Tcp4,
     /// TCP over IPv6.
     Tcp6,
-    /// UDP over either.
+    /// UDP over either version of IP.
     Udp,
 }
 
-/// The kernel's header means nothing known.
+/// The kernel's header, or the packet behind it, is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a packet that cannot be split as its header says")]
-pub struct Unknown;
+#[error("the packet cannot be split as its header states")]
+pub struct InvalidHeader;
 
-impl Header {
+impl VirtioHeader {
     /// Reads the header in front of a packet.
     ///
     /// # Errors
-    /// Where it asks for what was never offered.
-    pub fn decode(bytes: &[u8; HEADER_LEN]) -> Result<Self, Unknown> {
+    /// If it states a segmentation that was not offered.
+    pub fn decode(bytes: &[u8; HEADER_LEN]) -> Result<Self, InvalidHeader> {
         let [flags, kind, rest @ ..] = *bytes;
         let number = |at: usize| u16::from_ne_bytes([rest[at], rest[at + 1]]);
         Ok(Self {
             needs_checksum: flags & NEEDS_CHECKSUM != 0,
             kind: match kind & !ECN {
-                0 => Kind::Whole,
-                1 => Kind::Tcp4,
-                4 => Kind::Tcp6,
-                5 => Kind::Udp,
-                _ => return Err(Unknown),
+                0 => GsoType::None,
+                1 => GsoType::Tcp4,
+                4 => GsoType::Tcp6,
+                5 => GsoType::Udp,
+                _ => return Err(InvalidHeader),
             },
             headers_len: number(0),
             segment: number(2),
@@ -82,7 +82,7 @@ impl Header {
         })
     }
 
-    /// The header as the kernel reads it.
+    /// The header in the kernel's format.
     #[must_use]
     pub fn encode(self) -> [u8; HEADER_LEN] {
         let flags = if self.needs_checksum {
@@ -91,10 +91,10 @@ impl Header {
             0
         };
         let kind = match self.kind {
-            Kind::Whole => 0,
-            Kind::Tcp4 => 1,
-            Kind::Tcp6 => 4,
-            Kind::Udp => 5,
+            GsoType::None => 0,
+            GsoType::Tcp4 => 1,
+            GsoType::Tcp6 => 4,
+            GsoType::Udp => 5,
         };
         let mut bytes = [flags, kind, 0, 0, 0, 0, 0, 0, 0, 0];
         let numbers = [

@@ -1,11 +1,11 @@
-//! An address together with the length of its network, as people write it: `10.77.0.1/24`.
+//! An address with its prefix length: `10.77.0.1/24`.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// An IP address and the number of leading bits that it shares with its network.
+/// An IP address and its prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct Prefix {
@@ -21,7 +21,7 @@ pub struct Prefix {
 pub struct ParsePrefixError(String);
 
 impl Prefix {
-    /// `address` in a network of `len` leading bits; none where the address has fewer bits.
+    /// `address` with a prefix of `len` bits; none if the address has fewer bits.
     #[must_use]
     pub fn new(address: IpAddr, len: u8) -> Option<Self> {
         let bits = if address.is_ipv4() { 32 } else { 128 };
@@ -34,10 +34,10 @@ impl Prefix {
         self.address
     }
 
-    /// Whether `address` is in its network.
+    /// Whether `address` has this prefix.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        // The bits in front, of an address of either family.
+        // The address left-aligned, of either family.
         let (own, other) = match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => (
                 u128::from(own.to_bits()) << 96,
@@ -49,7 +49,7 @@ impl Prefix {
         (own ^ other).leading_zeros() >= u32::from(self.len)
     }
 
-    /// The number of leading bits that it shares with its network.
+    /// The prefix length in bits.
     #[must_use]
     #[expect(
         clippy::len_without_is_empty,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_has_the_addresses_that_share_its_bits() {
+    fn a_prefix_contains_the_addresses_that_share_its_bits() {
         for (prefix, inside, outside) in [
             ("10.77.0.1/24", "10.77.0.255", "10.77.1.0"),
             ("10.77.0.1/32", "10.77.0.1", "10.77.0.0"),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_prefix() {
+    fn refuses_invalid_prefixes() {
         for text in [
             "10.77.0.1",
             "10.77.0.1/33",

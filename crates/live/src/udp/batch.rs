@@ -1,4 +1,4 @@
-//! Datagrams of one length that follow each other, in one call: `UDP_SEGMENT` when sending, `UDP_GRO` when receiving.
+//! Batches of datagrams of one length in one call: `UDP_SEGMENT` (GSO) to send, `UDP_GRO` to receive.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -8,63 +8,63 @@ use bytes::Bytes;
 
 use super::{PathSocket, Received};
 
-/// Datagrams in one call at most (`UDP_MAX_SEGMENTS`).
-const MOST_DATAGRAMS: usize = 64;
-/// Bytes in one call at most: what an IPv4 packet holds less its headers.
-const MOST_BYTES: usize = 65_507;
+/// The most datagrams in one call (`UDP_MAX_SEGMENTS`).
+const MAX_DATAGRAMS: usize = 64;
+/// The most bytes in one call: those of an IPv4 packet without its headers.
+const MAX_BYTES: usize = 65_507;
 
-/// Datagrams that wait to be sent in one call.
+/// The queue of datagrams to be sent in one call.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     datagrams: Vec<Bytes>,
     len: usize,
-    /// Whether the network takes no datagrams in one call: they are sent one by one from then on.
-    pub(crate) refuses: bool,
+    /// Whether GSO was refused, and datagrams are sent one by one.
+    pub(crate) gso_refused: bool,
 }
 
-/// What became of datagrams that were sent.
+/// The result of sending datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// How many left.
+    /// The number of datagrams sent.
     pub datagrams: usize,
     /// Their bytes.
     pub bytes: usize,
-    /// How many the kernel did not take.
+    /// The number of datagrams that the kernel refused.
     pub unsent: usize,
-    /// How many of those are longer than the interface lets through.
+    /// The number of those that exceed the MTU of the interface.
     pub too_long: usize,
 }
 
 impl Outgoing {
-    /// Whether `datagram` can go in one call with those that wait: as long as they, or shorter as the last.
+    /// Whether `datagram` can join the queue: it is as long as the others, or shorter as the last.
     #[must_use]
-    pub fn takes(&self, datagram: &[u8]) -> bool {
+    pub fn accepts(&self, datagram: &[u8]) -> bool {
         let (Some(first), Some(last)) = (self.datagrams.first(), self.datagrams.last()) else {
             return true;
         };
         last.len() == first.len()
             && datagram.len() <= first.len()
-            && self.datagrams.len() < MOST_DATAGRAMS
-            && self.len + datagram.len() <= MOST_BYTES
+            && self.datagrams.len() < MAX_DATAGRAMS
+            && self.len + datagram.len() <= MAX_BYTES
     }
 
-    /// Lets a datagram wait.
+    /// Adds a datagram to the queue.
     pub fn push(&mut self, datagram: Bytes) {
         self.len += datagram.len();
         self.datagrams.push(datagram);
     }
 
-    /// Whether none waits.
+    /// Whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Sends what waits to `to`; what the kernel does not take is lost, as a single datagram is.
+    /// Sends the queue to `to`; datagrams that the kernel refuses are lost.
     pub fn flush(&mut self, socket: &PathSocket, to: SocketAddr) -> Sent {
         let all = std::mem::take(&mut self.len);
         let datagrams = self.datagrams.len();
-        if datagrams > 1 && !self.refuses {
+        if datagrams > 1 && !self.gso_refused {
             match socket.send_gso(&slices(&self.datagrams), self.datagrams[0].len(), to) {
                 Ok(()) => {
                     self.datagrams.clear();
@@ -74,12 +74,12 @@ impl Outgoing {
                         ..Sent::default()
                     };
                 }
-                // Longer than the MTU, or more than the interface can do.
+                // The segment exceeds the MTU, or the interface has no GSO.
                 Err(error) if is_refusal(&error) => {
                     tracing::debug!(%to, %error, "datagrams are sent one by one from now on");
-                    self.refuses = true;
+                    self.gso_refused = true;
                 }
-                // A full queue, or no way there now: that holds for each of them.
+                // A full queue, or no route: each of them would fail.
                 Err(error) => {
                     tracing::debug!(%to, %error, "datagrams not sent");
                     self.datagrams.clear();
@@ -91,17 +91,17 @@ impl Outgoing {
             }
         }
         let sent = self.send_each(socket, to);
-        // Then it is their length and not their number that the network does not take.
-        self.refuses &= sent.too_long == 0;
+        // If single datagrams are too long as well, GSO is not the cause.
+        self.gso_refused &= sent.too_long == 0;
         sent
     }
 
-    /// Lets datagrams be sent together again, whatever the network refused before.
+    /// Tries GSO again after a refusal.
     pub fn retry_gso(&mut self) {
-        self.refuses = false;
+        self.gso_refused = false;
     }
 
-    /// Forgets what waits, and says how much that was.
+    /// Empties the queue and returns the number of datagrams in it.
     pub fn discard(&mut self) -> u64 {
         self.len = 0;
         self.datagrams.drain(..).len() as u64
@@ -134,7 +134,7 @@ fn slices(datagrams: &[Bytes]) -> Vec<IoSlice<'_>> {
         .collect()
 }
 
-/// Whether the network takes the same datagrams one by one.
+/// Whether the same datagrams may succeed one by one.
 fn is_refusal(error: &io::Error) -> bool {
     use nix::libc::{EINVAL, EIO, EMSGSIZE, EOPNOTSUPP};
     matches!(
@@ -143,12 +143,12 @@ fn is_refusal(error: &io::Error) -> bool {
     )
 }
 
-/// Datagrams that were received in one call, one after the other.
+/// Datagrams that were received in one call.
 #[derive(Debug, Default)]
 pub struct Incoming(VecDeque<(Received, Bytes)>);
 
 impl Incoming {
-    /// Cuts what was received together, `bytes`, into its datagrams.
+    /// Splits the `bytes` of one call into datagrams.
     pub fn fill(&mut self, received: Received, mut bytes: Bytes) {
         while !bytes.is_empty() {
             let datagram = bytes.split_to(received.segment.min(bytes.len()));
@@ -169,7 +169,7 @@ impl Incoming {
         self.0.pop_front()
     }
 
-    /// Whether none is left.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

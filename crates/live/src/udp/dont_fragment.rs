@@ -1,4 +1,4 @@
-//! Whether datagrams may be fragmented on their way.
+//! The don't-fragment option of a path's socket.
 
 use std::io;
 use std::mem;
@@ -9,15 +9,14 @@ use nix::libc::{self, c_int};
 
 use super::PathSocket;
 
-/// The fragments of a datagram over IPv6 have at most so many bytes, which every link carries (RFC 8200, section 5).
+/// The greatest length of IPv6 fragments in bytes, the minimum MTU of a link (RFC 8200, section 5).
 const LEAST_MTU_V6: c_int = 1280;
 
 impl PathSocket {
-    /// Lets datagrams of this socket cross whole or not at all, whatever routers say of the path: those longer than
-    /// the interface's MTU are refused. Otherwise as the system does it by itself, which fragments at this end what
-    /// routers call too long.
-    pub fn set_dont_fragment(&self, whole: bool) -> io::Result<()> {
-        let (v4, v6) = if whole {
+    /// Sends datagrams with don't-fragment, ignoring MTUs that routers report: datagrams above the
+    /// interface's MTU are refused. Cleared, the system fragments datagrams at this end by the reported MTU.
+    pub fn set_dont_fragment(&self, is_set: bool) -> io::Result<()> {
+        let (v4, v6) = if is_set {
             (libc::IP_PMTUDISC_PROBE, libc::IPV6_PMTUDISC_PROBE)
         } else {
             (libc::IP_PMTUDISC_WANT, libc::IPV6_PMTUDISC_WANT)
@@ -26,10 +25,10 @@ impl PathSocket {
             return self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
         }
         self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)?;
-        self.set(libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, whole.into())
+        self.set(libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, is_set.into())
     }
 
-    /// Sends `datagram` to `to` in fragments, if need be, from a socket that keeps datagrams whole.
+    /// Sends `datagram` to `to`, fragmented if necessary, from a socket with don't-fragment.
     ///
     /// # Errors
     /// As with [`PathSocket::send`].
@@ -87,11 +86,11 @@ mod tests {
         value
     }
 
-    /// How the kernel sees to the length of datagrams, and whether it refuses those that it would fragment.
-    fn manner(socket: &PathSocket) -> (c_int, bool) {
+    /// The mode of path MTU discovery, and whether datagrams that need fragments are refused.
+    fn mode(socket: &PathSocket) -> (c_int, bool) {
         if socket.is_v4() {
-            let manner = option(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
-            return (manner, manner == libc::IP_PMTUDISC_PROBE);
+            let mode = option(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+            return (mode, mode == libc::IP_PMTUDISC_PROBE);
         }
         (
             option(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER),
@@ -99,12 +98,11 @@ mod tests {
         )
     }
 
-    /// What leaves in which manner on a narrow path is tried where there is one.
     #[test]
-    fn a_socket_sends_whole_or_in_fragments() {
+    fn the_option_is_cleared_only_for_a_fragmented_datagram() {
         // The numbers are the same for IPv6.
-        let whole = (libc::IP_PMTUDISC_PROBE, true);
-        let usual = (libc::IP_PMTUDISC_WANT, false);
+        let dont_fragment = (libc::IP_PMTUDISC_PROBE, true);
+        let default = (libc::IP_PMTUDISC_WANT, false);
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let path = PathConfig {
                 name: "test".to_owned(),
@@ -124,18 +122,18 @@ mod tests {
             };
             let peer = UdpSocket::bind(local).unwrap();
             let to = peer.local_addr().unwrap();
-            assert_eq!(manner(&socket), usual);
+            assert_eq!(mode(&socket), default);
             socket.set_dont_fragment(true).unwrap();
-            assert_eq!(manner(&socket), whole);
+            assert_eq!(mode(&socket), dont_fragment);
             socket.send(&[1; 2000], to).unwrap();
             socket.send_in_fragments(&[2; 3000], to).unwrap();
-            assert_eq!(manner(&socket), whole);
+            assert_eq!(mode(&socket), dont_fragment);
             socket.send(&[3; 4000], to).unwrap();
             socket.allow_fragments().unwrap();
-            let (manner_alone, refuses) = manner(&socket);
-            assert!(manner_alone != libc::IP_PMTUDISC_PROBE && !refuses);
+            let (mode_alone, refuses) = mode(&socket);
+            assert!(mode_alone != libc::IP_PMTUDISC_PROBE && !refuses);
             socket.set_dont_fragment(false).unwrap();
-            assert_eq!(manner(&socket), usual);
+            assert_eq!(mode(&socket), default);
             sleep(Duration::from_millis(20));
             let mut space = [0; 5000];
             let lens = [0; 3].map(|_| peer.recv(&mut space).unwrap());

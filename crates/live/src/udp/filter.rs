@@ -1,10 +1,9 @@
-//! What the kernel lets through to a path's socket while strangers flood it (classic BPF; Linux, `socket(7)`,
-//! `SO_ATTACH_FILTER`).
+//! The kernel's filter of a path's socket during a flood (classic BPF, `SO_ATTACH_FILTER` in `socket(7)`).
 //!
-//! Whatever comes from where a peer is passes. So do handshakes from anywhere, of which one in [`SHARE`] alone while there
-//! are many, and datagrams from elsewhere that name keys of this end, for the peer may have moved; an answer to a handshake
-//! comes from where that went. The kernel merges datagrams of one source alone, so that none of the peer's goes with the
-//! junk.
+//! Datagrams from the address of a peer pass. So do handshake initiations from any address, one in [`SHARE`]
+//! during a flood of handshakes, and datagrams that name a key index of this end, since the peer may have
+//! moved. A handshake response comes from the address of the initiation. GRO merges datagrams of one source
+//! only, so that none of the peer's is dropped with the junk.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -16,44 +15,45 @@ use socket2::{SockFilter, SockRef};
 
 use super::PathSocket;
 
-/// Bytes of the UDP header: with it begins what the filter sees.
+/// The length of the UDP header in bytes, with which the filter's view starts.
 const UDP: u32 = 8;
-/// Most keys that a filter knows; a session has five at most, and a relay two sessions.
-const MOST_KEYS: usize = 32;
+/// The most key indices in a filter; a session has at most five, and a relay two sessions.
+const MAX_KEYS: usize = 32;
 
-/// One handshake in so many passes while strangers send many: it still costs its reading.
+/// One in this number of handshakes passes during a flood of them: reading the others costs time.
 pub const SHARE: u32 = 16;
 
-/// Which handshakes of strangers pass.
+/// The handshake initiations that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshakes {
-    /// All, and their cost is bounded once they are read.
+    /// All: the session bounds their cost.
     All,
-    /// One in [`SHARE`], by the lot.
+    /// One in [`SHARE`], chosen at random.
     Few,
 }
 
-/// Who may send to a socket beside those who begin a handshake.
+/// What passes to a socket, besides handshake initiations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admitted {
-    /// Where the peer or the relay is; those of a relay, where the nodes are.
+    /// The address of the peer or of the relay; at a relay, those of the nodes.
     pub peers: Vec<SocketAddr>,
-    /// The indices that name keys of this end.
+    /// The key indices of this end.
     pub keys: Vec<u32>,
 }
 
 impl PathSocket {
-    /// Lets the kernel drop what comes from others than `admitted`, from now on.
-    pub fn admit_only(&self, admitted: &Admitted, handshakes: Handshakes) -> io::Result<()> {
+    /// Drops all datagrams but those of `admitted` and `handshakes` in the kernel from now on.
+    pub fn attach_filter(&self, admitted: &Admitted, handshakes: Handshakes) -> io::Result<()> {
         SockRef::from(&self.socket).attach_filter(&admitted.program(handshakes))
     }
 
-    /// Lets all through again.
-    pub fn admit_all(&self) -> io::Result<()> {
+    /// Passes all datagrams again.
+    pub fn detach_filter(&self) -> io::Result<()> {
         SockRef::from(&self.socket).detach_filter()
     }
 
-    /// How many datagrams the kernel has dropped at this socket, by a filter or for want of space; modulo 2^32.
+    /// The number of datagrams that the kernel has dropped at this socket, by a filter or because its buffer
+    /// was full; modulo 2^32.
     #[expect(
         unsafe_code,
         reason = "no library here reads what a socket has dropped"
@@ -89,7 +89,7 @@ impl Admitted {
         program.extend([jump_unless(TRANSPORT.into(), 1), jump(1), refuse()]);
         let receiver = u32::try_from(RECEIVER_OFFSET).unwrap_or(0);
         program.push(load(libc::BPF_W, UDP + receiver));
-        for key in self.keys.iter().take(MOST_KEYS) {
+        for key in self.keys.iter().take(MAX_KEYS) {
             program.extend(pass_if(*key));
         }
         program.push(refuse());
@@ -97,7 +97,7 @@ impl Admitted {
     }
 }
 
-/// Passes what comes from `peer`.
+/// Passes datagrams from `peer`.
 fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
     // RFC 791, section 3.1; RFC 8200, section 3.
     let (at, octets) = match peer.ip() {
@@ -114,14 +114,14 @@ fn pass_from(peer: SocketAddr, program: &mut Vec<SockFilter>) {
     let mut left = checks.len();
     for (load, expected) in checks {
         left -= 1;
-        // Over the checks that are left, and the pass at their end.
+        // Skips the remaining checks and the pass behind them.
         let beyond = u8::try_from(2 * left + 1).unwrap_or(u8::MAX);
         program.extend([load, jump_unless(expected, beyond)]);
     }
     program.push(pass());
 }
 
-/// Passes initiations, of which the type was loaded, and refuses what is longer or shorter than one.
+/// Passes handshake initiations of the right length; the message type is loaded.
 fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
     let len = u32::try_from(INITIATION_LEN).unwrap_or(0) + UDP;
     let load_len = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0);
@@ -138,17 +138,17 @@ fn pass_handshake(handshakes: Handshakes, program: &mut Vec<SockFilter>) {
     program.extend(checks);
 }
 
-/// Loads `size` at `offset`; a datagram that is too short for it is refused.
+/// Loads `size` at `offset`; refuses a datagram that is too short.
 fn load(size: u32, offset: u32) -> SockFilter {
     instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset)
 }
 
-/// Passes where what was loaded is `value`.
+/// Passes if the loaded value is `value`.
 fn pass_if(value: u32) -> [SockFilter; 2] {
     [jump_unless(value, 1), pass()]
 }
 
-/// Passes over `count` instructions unless what was loaded is `value`.
+/// Skips `count` instructions unless the loaded value is `value`.
 fn jump_unless(value: u32, count: u8) -> SockFilter {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, count, value)
 }

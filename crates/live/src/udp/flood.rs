@@ -1,7 +1,8 @@
-//! Datagrams of strangers, so many that the kernel is to drop them.
+//! Protection against floods of datagrams from strangers.
 //!
-//! To read a datagram and look at its header costs some microseconds. The kernel tells strangers' for a fraction of
-//! that ([`super::filter`]), but does not say why each was dropped; so it is asked only while there are many.
+//! Reading a datagram and checking its header costs some microseconds. The kernel drops a stranger's
+//! datagram for a fraction of that ([`super::filter`]), but does not report why; so the filter is attached
+//! only while there are many.
 
 use std::mem::{replace, take};
 
@@ -10,46 +11,53 @@ use polypath_session::event::Reject;
 use super::PathSocket;
 use super::filter::{Admitted, Handshakes, SHARE};
 
-/// Datagrams of strangers in a second that are many: to read them takes about a hundredth of a processor.
-pub(crate) const MANY: u64 = 2000;
-/// For so many seconds there must be few, until all are read again.
-pub(crate) const CALM: u32 = 10;
+/// Datagrams of strangers per second that start a flood: reading them takes about 1 % of a processor.
+pub(crate) const MANY_PER_SECOND: u64 = 2000;
+/// Seconds with fewer datagrams that end a flood.
+pub(crate) const CALM_SECONDS: u32 = 10;
 
-/// What strangers send to a socket.
+/// Counts the datagrams of strangers at a socket, and filters them during a flood.
 #[derive(Debug, Default)]
-pub(crate) struct Flood {
-    /// Their datagrams that were read since the last look, but for handshakes.
+pub(crate) struct FloodGuard {
+    /// Datagrams of strangers read in this second, without handshakes.
     junk: u64,
-    /// Their handshakes that were read since then in vain.
+    /// Rejected handshakes read in this second.
     handshakes: u64,
-    of_all: Alarm,
-    of_handshakes: Alarm,
-    /// Whom the kernel lets through, where it drops the others.
-    admitted: Option<(Admitted, Handshakes)>,
-    /// What it had dropped at the last look.
+    all_alarm: Alarm,
+    handshake_alarm: Alarm,
+    /// The filter that is attached, if one is.
+    filter: Option<Filter>,
+    /// The kernel's drop counter at the end of the last second.
     drops: u32,
 }
 
-/// Whether there are many of something.
+/// What the kernel passes to a socket during a flood.
+#[derive(Debug, PartialEq, Eq)]
+struct Filter {
+    admitted: Admitted,
+    handshakes: Handshakes,
+}
+
+/// Detects the start and the end of a flood.
 #[derive(Debug, Default)]
 struct Alarm {
     is_on: bool,
-    /// Seconds with few.
-    calm: u32,
+    /// Seconds with few datagrams.
+    calm_seconds: u32,
 }
 
 impl Alarm {
-    /// Notes how many there were in a second.
-    fn note(&mut self, count: u64) {
-        let is_many = count >= MANY;
-        self.calm = if is_many { 0 } else { self.calm + 1 };
-        self.is_on = is_many || (self.is_on && self.calm < CALM);
+    /// Handles the count of a second.
+    fn end_second(&mut self, count: u64) {
+        let is_many = count >= MANY_PER_SECOND;
+        self.calm_seconds = if is_many { 0 } else { self.calm_seconds + 1 };
+        self.is_on = is_many || (self.is_on && self.calm_seconds < CALM_SECONDS);
     }
 }
 
-impl Flood {
-    /// Notes a datagram of a stranger that was rejected for `reason`.
-    pub(crate) fn note(&mut self, reason: Reject) {
+impl FloodGuard {
+    /// Counts a datagram of a stranger that was rejected for `reason`.
+    pub(crate) fn count(&mut self, reason: Reject) {
         match reason {
             Reject::UnknownIndex | Reject::UnknownType | Reject::Truncated | Reject::Oversized => {
                 self.junk += 1;
@@ -59,8 +67,8 @@ impl Flood {
         }
     }
 
-    /// Has the kernel let through only what is `admitted` to the socket of `path` where strangers sent many datagrams in the
-    /// second that is over; says how many it has dropped in it.
+    /// Ends a second: attaches or detaches the filter of `socket`, and returns the number of datagrams that
+    /// the kernel dropped in that second.
     pub(crate) fn guard(
         &mut self,
         socket: &PathSocket,
@@ -69,64 +77,69 @@ impl Flood {
     ) -> u32 {
         let dropped = self.take_drops(socket);
         let (junk, read) = (take(&mut self.junk), take(&mut self.handshakes));
-        let was_on = self.admitted.is_some();
-        // Of those that the kernel drops nobody knows how many were handshakes.
-        let share = if self.of_handshakes.is_on { SHARE } else { 1 };
-        self.of_handshakes.note(read * u64::from(share));
+        let was_on = self.filter.is_some();
+        // The number of handshakes among the dropped datagrams is estimated by the share that passes.
+        let share = if self.handshake_alarm.is_on { SHARE } else { 1 };
+        self.handshake_alarm.end_second(read * u64::from(share));
         let strangers = junk + read;
-        self.of_all
-            .note(strangers + if was_on { u64::from(dropped) } else { 0 });
-        let wanted = self.of_all.is_on.then(|| (admitted(), self.passing()));
-        if !self.admit(socket, wanted) {
+        let filtered = if was_on { u64::from(dropped) } else { 0 };
+        self.all_alarm.end_second(strangers + filtered);
+        let wanted = self.all_alarm.is_on.then(|| self.wanted(admitted()));
+        if !self.apply(socket, wanted) {
             return dropped;
         }
-        match (was_on, self.of_all.is_on) {
+        match (was_on, self.all_alarm.is_on) {
             (false, true) => tracing::warn!(
                 path,
                 datagrams = strangers,
-                "strangers sent so many datagrams within a second: the kernel drops theirs until there are few again"
+                "a flood of datagrams from strangers: the kernel drops them until it ends"
             ),
-            (true, false) => tracing::info!(path, "strangers send few datagrams again"),
+            (true, false) => {
+                tracing::info!(path, "the flood of datagrams from strangers has ended")
+            }
             _ => {}
         }
         dropped
     }
 
-    /// Has the kernel let through what is `admitted` now, where it drops the rest.
-    pub(crate) fn renew(&mut self, socket: &PathSocket, admitted: impl FnOnce() -> Admitted) {
-        if self.admitted.is_some() {
-            let wanted = (admitted(), self.passing());
-            self.admit(socket, Some(wanted));
+    /// Updates the filter, if one is attached, to what is `admitted` now.
+    pub(crate) fn update(&mut self, socket: &PathSocket, admitted: impl FnOnce() -> Admitted) {
+        if self.filter.is_some() {
+            let wanted = self.wanted(admitted());
+            self.apply(socket, Some(wanted));
         }
     }
 
-    /// Which of strangers' handshakes the kernel is to let through.
-    fn passing(&self) -> Handshakes {
-        if self.of_handshakes.is_on {
+    fn wanted(&self, admitted: Admitted) -> Filter {
+        let handshakes = if self.handshake_alarm.is_on {
             Handshakes::Few
         } else {
             Handshakes::All
+        };
+        Filter {
+            admitted,
+            handshakes,
         }
     }
 
-    /// Whether the kernel does as is wanted.
-    fn admit(&mut self, socket: &PathSocket, wanted: Option<(Admitted, Handshakes)>) -> bool {
-        if wanted == self.admitted {
+    /// Attaches or detaches the filter; returns whether that succeeded.
+    fn apply(&mut self, socket: &PathSocket, wanted: Option<Filter>) -> bool {
+        if wanted == self.filter {
             return true;
         }
         let done = match &wanted {
-            Some((admitted, handshakes)) => socket.admit_only(admitted, *handshakes),
-            None => socket.admit_all(),
+            Some(filter) => socket.attach_filter(&filter.admitted, filter.handshakes),
+            None => socket.detach_filter(),
         };
         if let Err(error) = done {
-            tracing::debug!(%error, "the kernel does not filter what strangers send");
+            tracing::debug!(%error, "the filter against floods cannot be changed");
             return false;
         }
-        self.admitted = wanted;
+        self.filter = wanted;
         true
     }
 
-    /// What the kernel has dropped since the last look.
+    /// The number of datagrams that the kernel dropped since the last call.
     fn take_drops(&mut self, socket: &PathSocket) -> u32 {
         let drops = socket.kernel_drops().unwrap_or(self.drops);
         let before = replace(&mut self.drops, drops);

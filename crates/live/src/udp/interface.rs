@@ -1,4 +1,4 @@
-//! What the kernel says of its interfaces.
+//! The kernel's interfaces: names, MTU and binding.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,8 +13,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 /// The MTU of Ethernet in bytes.
 const ETHERNET: u32 = 1500;
 
-/// The MTU in bytes of the interface `name`, or of the one that has `address`; that of Ethernet if there
-/// is none.
+/// The MTU of the interface `name`, or of the one with `address`, in bytes; that of Ethernet if there is none.
 pub(super) fn mtu(name: Option<&str>, address: IpAddr) -> u32 {
     let name = name.map(str::to_owned).or_else(|| with_address(address));
     name.and_then(|name| read_mtu(&name).ok())
@@ -24,19 +23,19 @@ pub(super) fn mtu(name: Option<&str>, address: IpAddr) -> u32 {
 /// The names of all interfaces, for a message.
 pub(super) fn names() -> String {
     let Ok(addresses) = getifaddrs() else {
-        return "none to be seen".to_owned();
+        return "none that can be listed".to_owned();
     };
     let names: BTreeSet<String> = addresses.map(|entry| entry.interface_name).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Binds `socket` to the interface with this number, which need not be there (`SO_BINDTOIFINDEX`, Linux 5.1).
+/// Binds `socket` to the interface with this index, which need not exist (`SO_BINDTOIFINDEX`, Linux 5.1).
 pub(super) fn bind_to(socket: &Socket, index: u32) -> io::Result<()> {
-    // The option is the socket's own, whatever its address family.
+    // The option is the same for both address families.
     socket.bind_device_by_index_v4(NonZeroU32::new(index))
 }
 
-/// The number of the interface that `socket` is bound to.
+/// The index of the interface that `socket` is bound to.
 pub(super) fn bound_to(socket: &UdpSocket) -> Option<u32> {
     let index = SockRef::from(socket).device_index_v4().ok()?;
     index.map(NonZeroU32::get)

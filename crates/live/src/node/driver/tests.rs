@@ -1,6 +1,6 @@
 use super::*;
 use crate::drive::BUDGET;
-use crate::node::inbox::Inbox;
+use crate::node::paths::inbox::Inbox;
 use bytes::Bytes;
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::PathId;
@@ -17,15 +17,15 @@ use std::collections::VecDeque;
 const PATHS: usize = 2;
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// Gives data on path 1 the time of its patience to arrive after the first data on path 0, as a comparison
-/// of paths does; and notes what it saw, and when.
+/// Waits for data on path 1 for [`PATIENCE`] after the first data on path 0, as a comparison of paths does,
+/// and logs its wakes.
 #[derive(Default)]
-struct Judge {
+struct Comparison {
     due: Option<Time>,
     seen: Vec<(Time, &'static str)>,
 }
 
-impl Machine for Judge {
+impl Machine for Comparison {
     type Input = Input;
     type Output = Output;
 
@@ -39,7 +39,7 @@ impl Machine for Judge {
             | Input::WallClock(_)
             | Input::PathReachable(_)
             | Input::InterfaceMtu { .. } => {
-                unreachable!("nobody changes anything here")
+                unreachable!("no configuration changes")
             }
         };
         if path == PathId(0) {
@@ -62,12 +62,12 @@ impl Machine for Judge {
     }
 }
 
-/// Sockets in which datagrams wait.
+/// Sockets with datagrams to read.
 struct Sockets {
     inbox: Inbox,
     paths: [VecDeque<Time>; PATHS],
-    /// When handshakes were begun.
-    begun: Vec<Time>,
+    /// When handshakes started.
+    started: Vec<Time>,
 }
 
 impl Sockets {
@@ -75,7 +75,7 @@ impl Sockets {
         Self {
             inbox: Inbox::new(PATHS),
             paths,
-            begun: Vec::new(),
+            started: Vec::new(),
         }
     }
 }
@@ -105,22 +105,26 @@ impl MachineIo for Sockets {
 
     fn emit(&mut self, context: OutputContext, output: Output) -> io::Result<()> {
         if let Output::Session(SessionEvent::Initiated { .. }) = output {
-            self.begun.push(context.at);
+            self.started.push(context.at);
         }
         Ok(())
     }
+}
+
+fn progress(datagrams: usize, until: Time) -> Progress {
+    Progress { datagrams, until }
 }
 
 fn ms(n: u64) -> Time {
     Time::ZERO + Duration::from_millis(n)
 }
 
-/// What a judge sees of these arrivals when it is woken at `wakes` and, as the drive loop does, again 50 us
-/// later while something is due; the number of turns that this took.
-fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
+/// The log of a comparison of these arrivals that is woken at `wakes` and, as by the drive loop, 50 us later
+/// while work is left; and the number of turns.
+fn compare(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)>, usize) {
     let mut pending = paths.map(VecDeque::from);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut driver = CatchUpDriver::new(Comparison::default(), Time::ZERO, BUDGET);
     let mut turns = 0;
     for wake in wakes {
         let mut now = *wake;
@@ -130,20 +134,20 @@ fn judge(paths: [Vec<Time>; PATHS], wakes: &[Time]) -> (Vec<(Time, &'static str)
                     socket.push_back(at);
                 }
             }
-            let (taken, until) = timeline.catch_up(now, &mut sockets).unwrap();
-            assert!(taken <= BUDGET && until <= now);
-            let again = timeline.catch_up(now, &mut sockets).unwrap();
-            assert_eq!(again, (0, until), "one turn at a time");
+            let Progress { datagrams, until } = driver.catch_up(now, &mut sockets).unwrap();
+            assert!(datagrams <= BUDGET && until <= now);
+            let again = driver.catch_up(now, &mut sockets).unwrap();
+            assert_eq!(again, progress(0, until), "one turn at a time");
             turns += 1;
-            let due = timeline.deadline().filter(|due| due.at <= now);
-            if !timeline.has_backlog() {
-                assert_eq!(due, None, "without a backlog all that is due is done");
+            let due = driver.deadline().filter(|due| due.at <= now);
+            if !driver.has_backlog() {
+                assert_eq!(due, None, "without a backlog no deadline has passed");
                 break;
             }
             now += Duration::from_micros(50);
         }
     }
-    (timeline.machine.seen, turns)
+    (driver.machine.seen, turns)
 }
 
 /// 40 datagrams on path 0, one each millisecond, and 2 on path 1.
@@ -153,11 +157,11 @@ fn arrivals() -> [Vec<Time>; PATHS] {
 }
 
 #[test]
-fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
+fn a_late_node_decides_as_one_that_is_woken_in_time() {
     let in_time: Vec<Time> = (0..500)
         .map(|n| Time::ZERO + Duration::from_micros(100) * n)
         .collect();
-    let (expected, _) = judge(arrivals(), &in_time);
+    let (expected, _) = compare(arrivals(), &in_time);
     let count = |what| expected.iter().filter(|(_, seen)| *seen == what).count();
     assert_eq!(
         (count("data"), count("in time"), count("alone")),
@@ -170,36 +174,39 @@ fn a_node_that_sleeps_decides_as_one_that_is_woken_in_time() {
         (&[ms(3), ms(39), ms(50)], 5),
     ];
     for (wakes, expected_turns) in late {
-        let (seen, turns) = judge(arrivals(), wakes);
+        let (seen, turns) = compare(arrivals(), wakes);
         assert_eq!(seen, expected, "woken at {wakes:?}");
         assert_eq!(turns, expected_turns, "woken at {wakes:?}");
     }
 }
 
 #[test]
-fn a_datagram_that_comes_while_others_are_read_has_its_own_time() {
+fn a_datagram_that_arrives_during_a_turn_keeps_its_time() {
     let mut sockets = Sockets::new([vec![ms(1), ms(9)].into(), VecDeque::new()]);
-    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut driver = CatchUpDriver::new(Comparison::default(), Time::ZERO, BUDGET);
     // The datagram of ms 9 is read by a turn of ms 4.
-    assert_eq!(timeline.catch_up(ms(4), &mut sockets).unwrap(), (1, ms(4)));
-    assert!(timeline.has_backlog(), "it wants to be woken at once");
     assert_eq!(
-        timeline.catch_up(ms(10), &mut sockets).unwrap(),
-        (1, ms(10))
+        driver.catch_up(ms(4), &mut sockets).unwrap(),
+        progress(1, ms(4))
+    );
+    assert!(driver.has_backlog(), "it has a backlog");
+    assert_eq!(
+        driver.catch_up(ms(10), &mut sockets).unwrap(),
+        progress(1, ms(10))
     );
     let expected = [(ms(1), "data"), (ms(6), "too late"), (ms(9), "data")];
-    assert_eq!(timeline.machine().seen, expected);
+    assert_eq!(driver.machine().seen, expected);
 }
 
 #[test]
-fn what_falls_due_while_a_packet_waits_is_done_before_it() {
+fn deadlines_before_a_packet_are_handled_first() {
     let mut sockets = Sockets::new([vec![ms(1)].into(), VecDeque::new()]);
-    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
-    timeline.catch_up(ms(2), &mut sockets).unwrap();
+    let mut driver = CatchUpDriver::new(Comparison::default(), Time::ZERO, BUDGET);
+    driver.catch_up(ms(2), &mut sockets).unwrap();
     let packet = Input::Packet(Bytes::new());
-    timeline.take_input(ms(7), packet, &mut sockets).unwrap();
+    driver.handle_input(ms(7), packet, &mut sockets).unwrap();
     let expected = [(ms(1), "data"), (ms(6), "too late"), (ms(7), "packet")];
-    assert_eq!(timeline.machine().seen, expected);
+    assert_eq!(driver.machine().seen, expected);
 }
 
 /// A tunnel whose peer never answers.
@@ -227,48 +234,48 @@ fn lonely() -> Tunnel {
 }
 
 #[test]
-fn a_node_begins_at_its_start_and_not_at_the_origin() {
+fn a_node_starts_at_its_start_and_not_at_the_origin() {
     let start = ms(18_000);
     let mut sockets = Sockets::new(Default::default());
-    let mut timeline = CatchUpDriver::new(lonely(), start, BUDGET);
-    timeline.catch_up(start, &mut sockets).unwrap();
-    assert_eq!(sockets.begun, [start]);
-    timeline.catch_up(ms(18_499), &mut sockets).unwrap();
-    assert_eq!(sockets.begun.len(), 1);
-    timeline.catch_up(ms(18_501), &mut sockets).unwrap();
-    assert_eq!(sockets.begun, [start, ms(18_500)]);
+    let mut driver = CatchUpDriver::new(lonely(), start, BUDGET);
+    driver.catch_up(start, &mut sockets).unwrap();
+    assert_eq!(sockets.started, [start]);
+    driver.catch_up(ms(18_499), &mut sockets).unwrap();
+    assert_eq!(sockets.started.len(), 1);
+    driver.catch_up(ms(18_501), &mut sockets).unwrap();
+    assert_eq!(sockets.started, [start, ms(18_500)]);
 }
 
 #[test]
-fn a_node_that_was_stopped_does_not_make_up_for_all_that_it_missed() {
+fn a_node_that_was_stopped_does_not_repeat_missed_work() {
     for waiting in [VecDeque::new(), vec![ms(1_000), ms(2_000_000)].into()] {
         let mut sockets = Sockets::new([waiting.clone(), VecDeque::new()]);
-        let mut timeline = CatchUpDriver::new(lonely(), Time::ZERO, BUDGET);
-        timeline.catch_up(Time::ZERO, &mut sockets).unwrap();
-        sockets.begun.clear();
-        timeline.catch_up(ms(3_600_000), &mut sockets).unwrap();
-        let begun = &sockets.begun;
+        let mut driver = CatchUpDriver::new(lonely(), Time::ZERO, BUDGET);
+        driver.catch_up(Time::ZERO, &mut sockets).unwrap();
+        sockets.started.clear();
+        driver.catch_up(ms(3_600_000), &mut sockets).unwrap();
+        let started = &sockets.started;
         let most = 2 + waiting.len();
-        assert!((1..=most).contains(&begun.len()), "{begun:?}");
+        assert!((1..=most).contains(&started.len()), "{started:?}");
     }
 }
 
 #[test]
-fn a_machine_hears_that_it_is_behind_before_it_catches_up() {
+fn a_machine_is_notified_that_it_is_behind_before_it_catches_up() {
     let mut sockets = Sockets::new([VecDeque::from([ms(10)]), VecDeque::new()]);
-    let mut timeline = CatchUpDriver::new(Judge::default(), Time::ZERO, BUDGET);
+    let mut driver = CatchUpDriver::new(Comparison::default(), Time::ZERO, BUDGET);
     for now in [ms(10), ms(19)] {
-        timeline.tell_late(now, &mut sockets).unwrap();
-        timeline.catch_up(now, &mut sockets).unwrap();
+        driver.notify_if_behind(now, &mut sockets).unwrap();
+        driver.catch_up(now, &mut sockets).unwrap();
     }
-    // The deadline of 15 ms is met as if in time.
+    // The deadline of 15 ms is handled as if in time.
     let expected = [(ms(10), "data"), (ms(15), "too late")];
-    assert_eq!(timeline.machine().seen, expected);
+    assert_eq!(driver.machine().seen, expected);
     sockets.paths[0].push_back(ms(110));
-    timeline.catch_up(ms(111), &mut sockets).unwrap();
-    timeline.tell_late(ms(200), &mut sockets).unwrap();
-    timeline.catch_up(ms(200), &mut sockets).unwrap();
-    let (.., late) = timeline.machine().seen.split_at(2);
+    driver.catch_up(ms(111), &mut sockets).unwrap();
+    driver.notify_if_behind(ms(200), &mut sockets).unwrap();
+    driver.catch_up(ms(200), &mut sockets).unwrap();
+    let (.., late) = driver.machine().seen.split_at(2);
     let expected = [(ms(110), "data"), (ms(110), "late"), (ms(115), "too late")];
     assert_eq!(late, expected);
 }

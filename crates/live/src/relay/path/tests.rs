@@ -13,7 +13,7 @@ use polypath_session::session::{self, Limits, Session, SessionConfig};
 use super::*;
 use crate::config::relay::RelayedNode;
 use crate::keys::SystemEntropy;
-use crate::udp::flood::MANY;
+use crate::udp::flood::MANY_PER_SECOND;
 
 /// Bytes of a frame that takes some 10 ms at the rate of the path.
 const LONG: usize = 4_900;
@@ -38,7 +38,7 @@ impl Node {
             private_key: private_key.clone(),
             peer,
             reachable: vec![true],
-            max_datagram: LONGEST,
+            max_datagram: MAX_DATAGRAM,
             wall_clock: crate::clock::wall_ns(),
             limits: Limits::default(),
         };
@@ -55,9 +55,9 @@ impl Node {
 
     fn wake(&mut self, now: Time, wake: Wake<session::Input>) {
         let (socket, relay) = (&self.socket, self.relay);
-        step(&mut self.session, now, wake, &mut |said| {
+        step(&mut self.session, now, wake, &mut |output| {
             if let session::Output::Send { datagram, .. }
-            | session::Output::Reply { datagram, .. } = said
+            | session::Output::Reply { datagram, .. } = output
             {
                 socket.send_to(&datagram, relay).unwrap();
             }
@@ -78,7 +78,7 @@ impl Node {
 }
 
 /// A path of a relay, and its two nodes, which have joined.
-fn joined(clock: Clock) -> (Path, [Node; 2]) {
+fn joined(clock: Clock) -> (RelayPath, [Node; 2]) {
     let (own, keys) = (key(), [key(), key()]);
     let publics = keys.each_ref().map(PrivateKey::public);
     let node = |(name, public_key): (&str, PublicKey)| RelayedNode {
@@ -97,13 +97,13 @@ fn joined(clock: Clock) -> (Path, [Node; 2]) {
     let relay = RelayConfig {
         private_key: own,
         nodes: publics,
-        max_datagram: LONGEST,
+        max_datagram: MAX_DATAGRAM,
         rate: RATE,
         limits: Limits::default(),
     };
     let entropy = || Box::new(SystemEntropy) as BoxedEntropy;
     let relay = Relay::new(&relay, [entropy(), entropy()]);
-    let mut path = Path::new(&config, socket, relay, clock);
+    let mut path = RelayPath::new(&config, socket, relay, clock);
     let mut nodes = keys.map(|key| Node::new(key, public, local));
     for _ in 0..200 {
         for node in &mut nodes {
@@ -133,7 +133,7 @@ fn what_came_before_a_timer_keeps_its_time() {
     }
     // A relay that comes to it so late that a timer is due first.
     let due = path.deadline().expect("it looks after its sessions").at;
-    path.expire(due.max(clock.now())).unwrap();
+    path.handle_timeout(due.max(clock.now())).unwrap();
     path.receive(100).unwrap();
     let a = &path.stats().nodes[0];
     let counted = (a.forwarded.packets, a.dropped["rate"]);
@@ -145,11 +145,11 @@ fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
     let _quiet = crate::test_lock::exclusive();
     let clock = Clock::starting_now();
     let (mut path, mut nodes) = joined(clock);
-    let target = path.label.local;
+    let target = path.local;
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let flood = |path: &mut Path| {
+    let flood = |path: &mut RelayPath| {
         // Not more at once than the socket holds.
-        for _ in 0..MANY.div_ceil(100) {
+        for _ in 0..MANY_PER_SECOND.div_ceil(100) {
             for _ in 0..100 {
                 stranger.send_to(&[TRANSPORT; 100], target).unwrap();
             }
@@ -160,7 +160,7 @@ fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
         read
     };
     let read = flood(&mut path);
-    assert!(read >= MANY);
+    assert!(read >= MANY_PER_SECOND);
     assert_eq!(flood(&mut path), read, "the kernel drops them");
     assert_eq!(path.stats().kernel_dropped, read);
     let (on, frame) = (PathId(0), vec![1; 100].into());

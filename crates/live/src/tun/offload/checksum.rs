@@ -2,7 +2,7 @@
 
 /// The sum of `bytes` as 16-bit words in ones' complement arithmetic, not yet folded, added to `sum`.
 ///
-/// Words are added as they lie in memory, which gives the same sum with its bytes swapped (RFC 1071, section 2).
+/// Words are added in native byte order, which gives the same sum in that order (RFC 1071, section 2).
 pub(super) fn add(sum: u64, bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(4);
     let whole: u64 = (&mut words)
@@ -14,7 +14,7 @@ pub(super) fn add(sum: u64, bytes: &[u8]) -> u64 {
     sum + whole + u64::from(u32::from_ne_bytes(last))
 }
 
-/// The sum in 16 bits, as it lies in memory.
+/// The sum folded to 16 bits, in memory order.
 pub(super) fn fold(mut sum: u64) -> [u8; 2] {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -23,12 +23,12 @@ pub(super) fn fold(mut sum: u64) -> [u8; 2] {
     u16::try_from(sum).unwrap_or(0).to_ne_bytes()
 }
 
-/// The checksum to a sum: its complement.
+/// The checksum: the complement of the folded sum.
 pub(super) fn complement(sum: u64) -> [u8; 2] {
     fold(sum).map(|byte| !byte)
 }
 
-/// Whether what was summed, its checksum included, is intact.
+/// Whether the summed bytes, which include their checksum, are intact.
 pub(super) fn is_intact(sum: u64) -> bool {
     fold(sum) == [0xff, 0xff]
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_that_of_the_rfc() {
+    fn the_checksum_is_that_of_the_rfc() {
         // Section 3's example.
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(fold(add(0, &bytes)), [0xdd, 0xf2]);

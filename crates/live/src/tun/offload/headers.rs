@@ -1,6 +1,6 @@
-//! Where things are in packets that can be split and joined.
+//! The headers of packets that can be split and merged.
 
-use super::{Kind, checksum};
+use super::{GsoType, checksum};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -30,7 +30,8 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Those of `packet`, if it is one of TCP or UDP without IPv6 extensions, whole, and no fragment.
+    /// The headers of `packet`, if it is a complete TCP or UDP packet, unfragmented and without IPv6
+    /// extensions.
     pub(super) fn of(packet: &[u8]) -> Option<Self> {
         let (is_v4, ip, protocol) = match packet.first()? >> 4 {
             4 => {
@@ -58,11 +59,11 @@ impl Headers {
         (len >= least && headers.all <= packet.len()).then_some(headers)
     }
 
-    /// Those of a packet that is to be split, where the kernel says that its transport header begins at `ip`: behind
-    /// IPv6 extensions, if there are any.
-    pub(super) fn told(packet: &[u8], kind: Kind, ip: usize) -> Option<Self> {
+    /// The headers of a packet to be split, whose transport header starts at `ip` by the kernel's header,
+    /// behind any IPv6 extensions.
+    pub(super) fn at(packet: &[u8], kind: GsoType, ip: usize) -> Option<Self> {
         let is_v4 = packet.first()? >> 4 == 4;
-        let is_tcp = kind != Kind::Udp;
+        let is_tcp = kind != GsoType::Udp;
         let least_ip = if is_v4 { IPV4_LEN } else { IPV6_LEN };
         let transport = packet.get(ip..).filter(|_| ip >= least_ip)?;
         let (len, least) = if is_tcp {
@@ -80,24 +81,28 @@ impl Headers {
         (fits && headers.kind() == kind).then_some(headers)
     }
 
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> GsoType {
         match (self.is_tcp, self.is_v4) {
-            (true, true) => Kind::Tcp4,
-            (true, false) => Kind::Tcp6,
-            (false, _) => Kind::Udp,
+            (true, true) => GsoType::Tcp4,
+            (true, false) => GsoType::Tcp6,
+            (false, _) => GsoType::Udp,
         }
     }
 
-    /// Where the checksum is in the transport header.
+    /// The offset of the checksum in the transport header.
     pub(super) const fn checksum_offset(self) -> usize {
         if self.is_tcp { 16 } else { 6 }
     }
 
-    /// The length that the packet's own headers say it has, in bytes.
-    pub(super) fn said_len(self, packet: &[u8]) -> usize {
+    /// The length that the packet's headers state, in bytes.
+    pub(super) fn stated_len(self, packet: &[u8]) -> usize {
         let at = if self.is_v4 { 2 } else { 4 };
-        let said = usize::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
-        if self.is_v4 { said } else { said + IPV6_LEN }
+        let stated = usize::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
+        if self.is_v4 {
+            stated
+        } else {
+            stated + IPV6_LEN
+        }
     }
 
     /// Writes the length of the packet into its headers, and the checksum of an IPv4 header.
@@ -133,14 +138,14 @@ impl Headers {
         packet[at..at + 2].fill(0);
         let pseudo = self.pseudo_sum(packet, packet.len());
         let sum = match checksum::complement(checksum::add(pseudo, &packet[self.ip..])) {
-            // Zero would say that there is none.
+            // Zero means no checksum.
             [0, 0] if !self.is_tcp => [0xff, 0xff],
             sum => sum,
         };
         packet[at..at + 2].copy_from_slice(&sum);
     }
 
-    /// Whether the checksums of a whole packet are right. A UDP packet without one has none that is.
+    /// Whether the checksums of a whole packet are present and correct.
     pub(super) fn is_intact(self, packet: &[u8]) -> bool {
         let at = self.ip + self.checksum_offset();
         let none = !self.is_tcp && packet[at..at + 2] == [0, 0];

@@ -1,4 +1,4 @@
-use super::join::{Go, Joiner};
+use super::merge::{Batch, Merger};
 use super::split::split;
 use super::*;
 use bytes::Bytes;
@@ -19,7 +19,7 @@ impl Flow {
         self.numbered(0, at, payload, flags)
     }
 
-    /// The same with an identification.
+    /// A packet with an IPv4 identification.
     fn numbered(self, id: u16, at: u32, payload: u16, flags: u8) -> Bytes {
         let payload: Vec<u8> = (0..payload)
             .map(|n| at.wrapping_add(n.into()).to_le_bytes()[0])
@@ -52,30 +52,34 @@ impl Flow {
     }
 }
 
-/// What the kernel gets of `packets`, go by go.
-fn join(packets: &[Bytes]) -> Vec<(Go, Vec<u8>)> {
-    let mut joiner = Joiner::new(true);
+/// The batches that the kernel receives of `packets`.
+fn merge(packets: &[Bytes]) -> Vec<(Batch, Vec<u8>)> {
+    let mut merger = Merger::new(true);
     for packet in packets {
-        joiner.push(packet.clone());
+        merger.push(packet.clone());
     }
-    let mut goes = Vec::new();
-    joiner.drain(|slices, go| {
+    let mut batches = Vec::new();
+    merger.drain(|slices, batch| {
         let bytes = slices.iter().flat_map(|slice| slice.iter().copied());
-        goes.push((go, bytes.collect()));
+        batches.push((batch, bytes.collect()));
     });
-    assert!(joiner.is_empty());
-    goes
+    assert!(merger.is_empty());
+    batches
 }
 
-fn split_go(bytes: &[u8]) -> Vec<Bytes> {
+fn split_batch(bytes: &[u8]) -> Vec<Bytes> {
     let mut bytes = bytes.to_vec();
     let (header, packet) = bytes.split_first_chunk_mut::<HEADER_LEN>().unwrap();
     let mut packets = Vec::new();
-    split(Header::decode(header).unwrap(), packet, |len, fill| {
-        let mut packet = vec![0; len];
-        fill(&mut packet);
-        packets.push(packet.into());
-    })
+    split(
+        VirtioHeader::decode(header).unwrap(),
+        packet,
+        |len, fill| {
+            let mut packet = vec![0; len];
+            fill(&mut packet);
+            packets.push(packet.into());
+        },
+    )
     .unwrap();
     packets
 }
@@ -89,7 +93,7 @@ fn flow(is_v4: bool, is_tcp: bool) -> Flow {
 }
 
 #[test]
-fn a_stream_goes_in_one_go_and_comes_apart_as_it_was() {
+fn a_merged_flow_is_split_into_the_same_packets() {
     for (is_v4, is_tcp) in [(true, true), (true, false), (false, true), (false, false)] {
         let flow = flow(is_v4, is_tcp);
         let lens = [1000_u16, 1000, 1000, 300];
@@ -98,41 +102,41 @@ fn a_stream_goes_in_one_go_and_comes_apart_as_it_was() {
             .zip(0..4)
             .map(|(id, n)| flow.numbered(id, at(n), lens[n], if n == 3 { 8 } else { 0 }))
             .collect();
-        let goes = join(&packets);
-        assert_eq!(goes.len(), 1, "{flow:?}");
+        let batches = merge(&packets);
+        assert_eq!(batches.len(), 1, "{flow:?}");
         let bytes = packets.iter().map(Bytes::len).sum();
-        assert_eq!(goes[0].0, Go { packets: 4, bytes });
-        assert_eq!(split_go(&goes[0].1), packets, "{flow:?}");
+        assert_eq!(batches[0].0, Batch { packets: 4, bytes });
+        assert_eq!(split_batch(&batches[0].1), packets, "{flow:?}");
     }
 }
 
 #[test]
-fn what_does_not_follow_stays_apart() {
+fn packets_that_do_not_follow_are_not_merged() {
     let tcp = flow(true, true);
-    let goes = |packets: &[Bytes]| {
-        join(packets)
+    let batches = |packets: &[Bytes]| {
+        merge(packets)
             .iter()
-            .map(|(go, _)| go.packets)
+            .map(|(batch, _)| batch.packets)
             .collect::<Vec<_>>()
     };
     let first = tcp.packet(0, 500, 0);
     assert_eq!(
-        goes(&[first.clone(), tcp.packet(501, 500, 0)]),
+        batches(&[first.clone(), tcp.packet(501, 500, 0)]),
         [1, 1],
         "a gap"
     );
     assert_eq!(
-        goes(&[first.clone(), tcp.packet(500, 501, 0)]),
+        batches(&[first.clone(), tcp.packet(500, 501, 0)]),
         [1, 1],
         "longer"
     );
     assert_eq!(
-        goes(&[first.clone(), tcp.packet(500, 500, 1)]),
+        batches(&[first.clone(), tcp.packet(500, 500, 1)]),
         [1, 1],
         "the end"
     );
     assert_eq!(
-        goes(&[tcp.packet(0, 500, 8), tcp.packet(500, 500, 0)]),
+        batches(&[tcp.packet(0, 500, 8), tcp.packet(500, 500, 0)]),
         [1, 1],
         "pushed"
     );
@@ -141,11 +145,11 @@ fn what_does_not_follow_stays_apart() {
         tcp.packet(500, 400, 0),
         tcp.packet(900, 400, 0),
     ];
-    assert_eq!(goes(&short), [2, 1], "behind a shorter one");
+    assert_eq!(batches(&short), [2, 1], "behind a shorter one");
     let mut broken = tcp.packet(500, 500, 0).to_vec();
     broken[60] ^= 1;
     assert_eq!(
-        goes(&[first.clone(), broken.into()]),
+        batches(&[first.clone(), broken.into()]),
         [1, 1],
         "a wrong checksum stays wrong"
     );
@@ -155,13 +159,13 @@ fn what_does_not_follow_stays_apart() {
         .unwrap()
         .set_len(&mut other, 540);
     assert_eq!(
-        goes(&[first.clone(), other.into()]),
+        batches(&[first.clone(), other.into()]),
         [1, 1],
-        "another mark of congestion"
+        "another ECN field"
     );
     let barrier = [first, tcp.packet(500, 0, 1), tcp.packet(500, 500, 0)];
     assert_eq!(
-        goes(&barrier),
+        batches(&barrier),
         [1, 1, 1],
         "nothing overtakes what was sent before"
     );
@@ -183,25 +187,28 @@ fn a_packet_with_other_options_is_not_overtaken() {
         with_options.into(),
         tcp.packet(500, 500, 0),
     ];
-    let goes = join(&packets);
-    assert_eq!(goes.len(), 3);
-    let again: Vec<Bytes> = goes.iter().flat_map(|(_, bytes)| split_go(bytes)).collect();
+    let batches = merge(&packets);
+    assert_eq!(batches.len(), 3);
+    let again: Vec<Bytes> = batches
+        .iter()
+        .flat_map(|(_, bytes)| split_batch(bytes))
+        .collect();
     assert_eq!(again, packets);
 }
 
 #[test]
-fn what_has_ipv6_extensions_is_split_behind_them() {
+fn packets_with_ipv6_extensions_are_split_behind_them() {
     const OPTIONS: [u8; 8] = [6, 0, 1, 4, 0, 0, 0, 0];
     let packets = [0, 500, 1000].map(|at| flow(false, true).packet(at, 500, 0));
-    let (_, joined) = join(&packets).remove(0);
-    let (header, packet) = joined.split_first_chunk::<HEADER_LEN>().unwrap();
-    let mut header = Header::decode(header).unwrap();
+    let (_, merged) = merge(&packets).remove(0);
+    let (header, packet) = merged.split_first_chunk::<HEADER_LEN>().unwrap();
+    let mut header = VirtioHeader::decode(header).unwrap();
     header.checksum_start += 8;
     let mut long = [&packet[..40], &OPTIONS, &packet[40..]].concat();
     let len = u16::from_be_bytes([long[4], long[5]]) + 8;
     long[4..6].copy_from_slice(&len.to_be_bytes());
     long[6] = 60;
-    let split = split_go(&[&header.encode()[..], &long].concat());
+    let split = split_batch(&[&header.encode()[..], &long].concat());
     assert_eq!(split.len(), 3);
     for (split, packet) in split.iter().zip(&packets) {
         assert_eq!(split[40..48], OPTIONS);
@@ -214,36 +221,39 @@ fn what_has_ipv6_extensions_is_split_behind_them() {
 }
 
 #[test]
-fn no_more_than_a_packet_holds_goes_at_once() {
+fn a_batch_is_no_longer_than_an_ip_packet() {
     let udp = flow(false, false);
     let packets: Vec<Bytes> = (0..100).map(|n| udp.packet(n * 1400, 1400, 0)).collect();
-    let goes = join(&packets);
-    assert!(goes.len() > 1 && goes.iter().all(|(_, bytes)| bytes.len() <= LONGEST));
-    let again: Vec<Bytes> = goes.iter().flat_map(|(_, bytes)| split_go(bytes)).collect();
+    let batches = merge(&packets);
+    assert!(batches.len() > 1 && batches.iter().all(|(_, bytes)| bytes.len() <= MAX_LEN));
+    let again: Vec<Bytes> = batches
+        .iter()
+        .flat_map(|(_, bytes)| split_batch(bytes))
+        .collect();
     assert_eq!(again, packets);
 }
 
 #[test]
-fn a_checksum_that_the_kernel_left_is_completed() {
+fn a_partial_checksum_is_completed() {
     let whole = flow(true, true).packet(9, 31, 0);
     let mut packet = whole.to_vec();
     let headers = super::headers::Headers::of(&whole).unwrap();
     let pseudo = checksum::fold(headers.pseudo_sum(&packet, packet.len()));
     packet[36..38].copy_from_slice(&pseudo);
-    let header = Header {
+    let header = VirtioHeader {
         needs_checksum: true,
         checksum_start: 20,
         checksum_offset: 16,
-        ..Header::default()
+        ..VirtioHeader::default()
     };
     let bytes = [&header.encode()[..], &packet].concat();
-    assert_eq!(split_go(&bytes), [whole]);
+    assert_eq!(split_batch(&bytes), [whole]);
 }
 
 proptest! {
     /// Whatever comes in whatever order: all comes out, as it was, each flow in its order.
     #[test]
-    fn joining_changes_nothing_that_an_end_sees(
+    fn merging_and_splitting_preserves_each_flow(
         sends in prop::collection::vec((0..4_u16, 1..3_u16, 0..10_u8, 0..20_u8), 1..80)
     ) {
         let (mut sent, mut ids) = ([0_u32; 4], [0_u16; 4]);
@@ -257,8 +267,8 @@ proptest! {
             packets.push(flow.numbered(*id, *at, hundreds * 100, if flags > 7 { flags } else { 0 }));
             *at += u32::from(hundreds) * 100;
         }
-        let goes = join(&packets);
-        let again: Vec<Bytes> = goes.iter().flat_map(|(_, bytes)| split_go(bytes)).collect();
+        let batches = merge(&packets);
+        let again: Vec<Bytes> = batches.iter().flat_map(|(_, bytes)| split_batch(bytes)).collect();
         prop_assert_eq!(again.len(), packets.len());
         let port = |packet: &Bytes| {
             let ip = if packet[0] >> 4 == 4 { 20 } else { 40 };
@@ -274,7 +284,7 @@ proptest! {
 
     /// A peer that means harm makes its checksums right.
     #[test]
-    fn packets_that_are_odd_but_intact_come_out_as_they_were(
+    fn unusual_but_intact_packets_are_preserved(
         odd in prop::collection::vec((0..2_u16, any::<bool>(), 0..60_usize, any::<u8>()), 1..12)
     ) {
         let mut packets = Vec::new();
@@ -284,7 +294,7 @@ proptest! {
             let at = at % packet.len();
             packet[at] = to;
             if let Some(headers) = super::headers::Headers::of(&packet) {
-                if headers.said_len(&packet) == packet.len() {
+                if headers.stated_len(&packet) == packet.len() {
                     let len = packet.len();
                     headers.set_len(&mut packet, len);
                 }
@@ -292,7 +302,7 @@ proptest! {
             }
             packets.push(Bytes::from(packet));
         }
-        let mut again: Vec<Bytes> = join(&packets).iter().flat_map(|(_, go)| split_go(go)).collect();
+        let mut again: Vec<Bytes> = merge(&packets).iter().flat_map(|(_, batch)| split_batch(batch)).collect();
         // Those of one flow keep their order, which the property above shows; the identification may change.
         let mut sent = packets;
         for packet in again.iter_mut().chain(&mut sent) {
@@ -310,16 +320,16 @@ proptest! {
 
     /// The peer's packets are as they like.
     #[test]
-    fn any_bytes_are_joined_and_split_without_panic(
+    fn any_bytes_are_merged_and_split_without_panic(
         packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 0..6),
         header: [u8; HEADER_LEN],
     ) {
         let packets: Vec<Bytes> = packets.into_iter().map(Bytes::from).collect();
-        for (_, bytes) in join(&packets) {
-            split_go(&bytes);
+        for (_, bytes) in merge(&packets) {
+            split_batch(&bytes);
         }
         for packet in &packets {
-            if let Ok(header) = Header::decode(&header) {
+            if let Ok(header) = VirtioHeader::decode(&header) {
                 let _ = split(header, &mut packet.to_vec(), |len, fill| fill(&mut vec![0; len]));
             }
         }

@@ -21,7 +21,7 @@ fn datagrams_go_in_one_call_and_come_as_they_were() {
         .map(|n| datagram(n, if n == 8 { 70 } else { 900 }))
         .collect();
     for datagram in &sent {
-        assert!(outgoing.takes(datagram));
+        assert!(outgoing.accepts(datagram));
         outgoing.push(datagram.clone());
     }
     let report = outgoing.flush(&from, to.local().unwrap());
@@ -33,7 +33,7 @@ fn datagrams_go_in_one_call_and_come_as_they_were() {
             ..Sent::default()
         }
     );
-    assert!(outgoing.is_empty() && !outgoing.refuses);
+    assert!(outgoing.is_empty() && !outgoing.gso_refused);
     sleep(Duration::from_millis(20));
     let (mut incoming, mut buffer) = (Incoming::default(), vec![0; 65_535]);
     let clock = Clock::starting_now();
@@ -55,17 +55,17 @@ fn datagrams_go_in_one_call_and_come_as_they_were() {
 fn only_what_one_call_can_carry_waits_together() {
     let mut outgoing = Outgoing::default();
     outgoing.push(datagram(0, 900));
-    assert!(!outgoing.takes(&datagram(1, 901)), "longer");
-    assert!(outgoing.takes(&datagram(1, 900)));
+    assert!(!outgoing.accepts(&datagram(1, 901)), "longer");
+    assert!(outgoing.accepts(&datagram(1, 900)));
     outgoing.push(datagram(1, 500));
-    assert!(!outgoing.takes(&datagram(2, 500)), "behind a shorter one");
+    assert!(!outgoing.accepts(&datagram(2, 500)), "behind a shorter one");
     let mut outgoing = Outgoing::default();
     for n in 0..64 {
-        assert!(outgoing.takes(&datagram(n, 100)));
+        assert!(outgoing.accepts(&datagram(n, 100)));
         outgoing.push(datagram(n, 100));
     }
     assert!(
-        !outgoing.takes(&datagram(64, 100)),
+        !outgoing.accepts(&datagram(64, 100)),
         "more than the kernel splits"
     );
     assert_eq!(outgoing.discard(), 64);
@@ -73,7 +73,7 @@ fn only_what_one_call_can_carry_waits_together() {
         outgoing.push(datagram(0, 1500));
     }
     assert!(
-        !outgoing.takes(&datagram(0, 1500)),
+        !outgoing.accepts(&datagram(0, 1500)),
         "more than a packet holds"
     );
 }
@@ -98,12 +98,12 @@ fn where_the_network_takes_none_together_each_goes_alone() {
         arrived += 1;
     }
     assert_eq!((report.datagrams, report.bytes, arrived), (200, 2000, 200));
-    assert!(outgoing.refuses);
+    assert!(outgoing.gso_refused);
     outgoing.retry_gso();
     outgoing.push(datagram(1, 10));
     outgoing.push(datagram(2, 10));
     outgoing.flush(&from, to.local().unwrap());
-    assert!(!outgoing.refuses, "a few it takes");
+    assert!(!outgoing.gso_refused, "a few it takes");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
                 .into(),
             keys: vec![1, KEY, 7],
         };
-        socket.admit_only(&admitted, Handshakes::All).unwrap();
+        socket.attach_filter(&admitted, Handshakes::All).unwrap();
         for junk in [
             datagram(TRANSPORT, KEY + 1),
             datagram(0, KEY),
@@ -70,7 +70,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
         ] {
             assert!(comes(&stranger, &mut socket, &good), "{ip}: {good:?}");
         }
-        socket.admit_all().unwrap();
+        socket.detach_filter().unwrap();
         assert!(comes(&stranger, &mut socket, &datagram(0, 0)));
     }
 }
@@ -82,7 +82,7 @@ fn where_the_peer_is_not_known_only_its_keys_let_through() {
     let keys = vec![KEY];
     let peers = Vec::new();
     let admitted = Admitted { peers, keys };
-    socket.admit_only(&admitted, Handshakes::All).unwrap();
+    socket.attach_filter(&admitted, Handshakes::All).unwrap();
     assert!(comes(&source, &mut socket, &datagram(TRANSPORT, KEY)));
     assert!(!comes(&source, &mut socket, &datagram(TRANSPORT, 0)));
 }
@@ -98,7 +98,7 @@ fn another_address_or_port_is_a_stranger() {
         peers: vec![address],
         keys: Vec::new(),
     };
-    socket.admit_only(&admitted, Handshakes::All).unwrap();
+    socket.attach_filter(&admitted, Handshakes::All).unwrap();
     let junk = datagram(TRANSPORT, KEY);
     assert!(comes(&peer, &mut socket, &junk));
     assert!(!comes(&same_port, &mut socket, &junk));
@@ -114,7 +114,7 @@ fn few_handshakes_of_strangers_pass_and_all_of_the_peers() {
         peers: vec![peer.local_addr().unwrap()],
         keys: vec![KEY],
     };
-    socket.admit_only(&admitted, Handshakes::Few).unwrap();
+    socket.attach_filter(&admitted, Handshakes::Few).unwrap();
     let initiation = vec![INITIATION; INITIATION_LEN];
     let mut come = |source| {
         (0..COUNT)

@@ -3,8 +3,11 @@ use std::net::{SocketAddr, UdpSocket};
 use polypath_session::tunnel::Input;
 
 use super::*;
+use crate::clock::Clock;
 use crate::config::PathConfig;
-use crate::node::silence_detector::SilenceDetector;
+use crate::node::paths::retired_sockets::IN_A_ROW;
+use crate::node::paths::silence_detector::SilenceDetector;
+use crate::udp::PathSocket;
 use bytes::Bytes;
 
 const FIRST: PathId = PathId(0);
@@ -43,7 +46,7 @@ fn change(remote: Option<Remote>, socket: Option<PathSocket>) -> PathChange {
 /// Expects datagrams with these first bytes, and no others.
 fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
     let mut read = Vec::new();
-    // One that the kernel gave no time counts as having come when it is read, which the next look finds.
+    // A datagram without a timestamp of the kernel arrives when it is read, which the next look finds.
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(10));
         while paths.next_arrival(clock.now()).unwrap().is_some() {
@@ -60,7 +63,7 @@ fn expect(paths: &mut Paths, clock: Clock, expected: &[u8]) {
 }
 
 #[test]
-fn what_was_sent_to_the_old_socket_arrives_for_a_while() {
+fn datagrams_to_the_old_socket_are_received_for_a_while() {
     let clock = Clock::starting_now();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let (mut paths, old) = paths(Some(peer.local_addr().unwrap()), clock);
@@ -71,7 +74,7 @@ fn what_was_sent_to_the_old_socket_arrives_for_a_while() {
     peer.send_to(&[2], old).unwrap();
     peer.send_to(&[3], new).unwrap();
     expect(&mut paths, clock, &[1, 2, 3]);
-    // What leaves does so from the new one.
+    // Datagrams are sent from the new one.
     paths.send(FIRST, Bytes::from_static(&[4]));
     let (_, from) = peer.recv_from(&mut [0; 8]).unwrap();
     assert_eq!(from, new);
@@ -94,7 +97,7 @@ fn the_old_socket_is_closed_after_the_grace() {
 }
 
 #[test]
-fn the_old_socket_is_closed_at_once_where_its_address_has_gone() {
+fn the_old_socket_is_closed_at_once_if_its_address_is_gone() {
     let clock = Clock::starting_now();
     let (mut paths, old) = paths(None, clock);
     let nowhere = PathSocket::nowhere(&config(None)).unwrap();
@@ -111,7 +114,7 @@ fn the_old_socket_is_closed_at_once_where_its_address_has_gone() {
 }
 
 #[test]
-fn a_flood_of_the_old_socket_does_not_keep_the_new_one_waiting() {
+fn a_flood_of_the_old_socket_does_not_delay_the_new_one() {
     let clock = Clock::starting_now();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let (mut paths, old) = paths(None, clock);
@@ -129,7 +132,7 @@ fn a_flood_of_the_old_socket_does_not_keep_the_new_one_waiting() {
     };
     let taken: Vec<_> = (0..=IN_A_ROW).map(|_| take()).collect();
     assert_eq!(taken.last(), Some(&Some(2)));
-    // The rest comes, too.
+    // The rest is received, too.
     assert_eq!(
         (0..2 * IN_A_ROW).filter(|_| take() == Some(1)).count(),
         2 * IN_A_ROW as usize
@@ -138,7 +141,7 @@ fn a_flood_of_the_old_socket_does_not_keep_the_new_one_waiting() {
 }
 
 #[test]
-fn a_second_change_leaves_the_first_old_socket_its_time() {
+fn a_second_change_does_not_close_the_first_old_socket() {
     let clock = Clock::starting_now();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let (mut paths, first) = paths(None, clock);
@@ -161,7 +164,7 @@ fn a_second_change_leaves_the_first_old_socket_its_time() {
 }
 
 #[test]
-fn of_many_old_sockets_the_last_four_are_read_and_none_without_an_address() {
+fn the_last_four_old_sockets_with_an_address_are_read() {
     let clock = Clock::starting_now();
     let (mut paths, first) = paths(None, clock);
     let mut addresses = vec![first];
@@ -183,7 +186,7 @@ fn of_many_old_sockets_the_last_four_are_read_and_none_without_an_address() {
 }
 
 #[test]
-fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
+fn an_address_that_is_no_longer_configured_is_learned() {
     let clock = Clock::starting_now();
     let [here, there] = [1, 2].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
     let (mut paths, _) = paths(Some(here.local_addr().unwrap()), clock);
@@ -191,12 +194,12 @@ fn an_address_that_is_configured_no_more_is_followed_from_where_it_was() {
     paths.send(FIRST, Bytes::from_static(&[1]));
     assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1);
     let elsewhere = there.local_addr().unwrap();
-    paths.hear(FIRST, elsewhere, clock.now());
+    paths.authenticated(FIRST, elsewhere, clock.now());
     paths.send(FIRST, Bytes::from_static(&[2]));
     assert_eq!(there.recv(&mut [0; 8]).unwrap(), 1);
     let back = Some(Remote::At(here.local_addr().unwrap()));
     paths.change(change(back, None), clock.now());
-    paths.hear(FIRST, elsewhere, clock.now());
+    paths.authenticated(FIRST, elsewhere, clock.now());
     paths.send(FIRST, Bytes::from_static(&[3]));
     assert_eq!(here.recv(&mut [0; 8]).unwrap(), 1, "it is configured");
 }

@@ -1,7 +1,7 @@
-//! Datagrams that were read and not yet taken: those of all paths, in the order of their arrival.
+//! The queue of datagrams that were read, of all paths in the order of their arrival.
 //!
-//! A path's socket gives its datagrams in order. The earliest of all is therefore the earliest of the
-//! paths' next ones, once of each path the next one is known, or that none had arrived by now.
+//! A socket delivers its datagrams in order. The earliest of all is therefore the earliest of the next ones
+//! of each path, once the next one of each path is known or known not to have arrived.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,44 +11,45 @@ use polypath_core::frame::PathId;
 use polypath_core::time::Time;
 use polypath_session::tunnel::Input;
 
-/// How many datagrams are read from a path at once.
-const AHEAD: usize = 16;
+/// The number of datagrams read from a path at once.
+const READ_AHEAD: usize = 16;
 
-/// A datagram that came on a path.
+/// A datagram that arrived on a path.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(in crate::node) struct Arrival {
     /// When the kernel received it.
-    pub(super) at: Time,
-    /// Where it came from.
-    pub(super) source: SocketAddr,
-    pub(super) input: Input,
+    pub(in crate::node) at: Time,
+    /// Its source address.
+    pub(in crate::node) source: SocketAddr,
+    pub(in crate::node) input: Input,
 }
 
-/// The datagrams of all paths.
+/// The queue of all paths.
 #[derive(Debug)]
-pub(super) struct Inbox {
-    paths: Vec<Waiting>,
+pub(in crate::node) struct Inbox {
+    paths: Vec<PathQueue>,
 }
 
-/// The datagrams of a path.
+/// The queue of a path.
 #[derive(Debug, Default)]
-struct Waiting {
+struct PathQueue {
     arrivals: VecDeque<Arrival>,
-    /// The latest time by which nothing that is not in `arrivals` had come.
+    /// The latest time by which every datagram that had arrived is in `arrivals`.
     empty_at: Option<Time>,
-    /// The time of the latest that was read; a clock that is set must not put another before it.
+    /// The latest arrival that was read: a step of the wall clock must not reorder later ones.
     newest: Time,
 }
 
 impl Inbox {
-    pub(super) fn new(paths: usize) -> Self {
+    pub(in crate::node) fn new(paths: usize) -> Self {
         Self {
-            paths: (0..paths).map(|_| Waiting::default()).collect(),
+            paths: (0..paths).map(|_| PathQueue::default()).collect(),
         }
     }
 
-    /// When the next datagram came, if one had come by `until`; `receive` reads the next of a path.
-    pub(super) fn next_arrival(
+    /// The arrival time of the next datagram, if one has arrived by `until`; `receive` reads the next one of a
+    /// path.
+    pub(in crate::node) fn next_arrival(
         &mut self,
         until: Time,
         mut receive: impl FnMut(PathId) -> io::Result<Option<Arrival>>,
@@ -58,12 +59,12 @@ impl Inbox {
                 path.read(until, || receive(id))?;
             }
         }
-        let next = self.paths.iter().filter_map(Waiting::next_arrival).min();
+        let next = self.paths.iter().filter_map(PathQueue::next_arrival).min();
         Ok(next.filter(|at| *at <= until))
     }
 
-    /// The next datagram; of those that came at the same time, that of the path with the lowest number.
-    pub(super) fn take(&mut self) -> Option<Arrival> {
+    /// Dequeues the next datagram; of equal arrival times, that of the path with the lowest number.
+    pub(in crate::node) fn take(&mut self) -> Option<Arrival> {
         let waiting = self
             .paths
             .iter_mut()
@@ -74,13 +75,13 @@ impl Inbox {
             .pop_front()
     }
 
-    /// Whether nothing was read that is not yet taken.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether every datagram that was read has been dequeued.
+    pub(in crate::node) fn is_empty(&self) -> bool {
         self.paths.iter().all(|path| path.arrivals.is_empty())
     }
 }
 
-impl Waiting {
+impl PathQueue {
     fn next_arrival(&self) -> Option<Time> {
         self.arrivals.front().map(|arrival| arrival.at)
     }
@@ -90,7 +91,7 @@ impl Waiting {
         until: Time,
         mut receive: impl FnMut() -> io::Result<Option<Arrival>>,
     ) -> io::Result<()> {
-        for _ in 0..AHEAD {
+        for _ in 0..READ_AHEAD {
             let Some(mut arrival) = receive()? else {
                 self.empty_at = Some(until);
                 break;

@@ -1,5 +1,5 @@
-//! What the sender of a packet is told that no path carries: fragmentation needed (RFC 792, RFC 1191) or packet too
-//! big (RFC 4443, RFC 8201).
+//! ICMP errors to senders of packets that are too long for every path: Fragmentation Needed (RFC 792,
+//! RFC 1191) or Packet Too Big (RFC 4443, RFC 8201).
 
 use std::ops::RangeInclusive;
 
@@ -10,36 +10,41 @@ use polypath_session::gcra::Gcra;
 
 use crate::config::LEAST_MTU_V6;
 
-/// The hop limit of what is told: its way is short.
-const HOPS: u8 = 64;
-/// As much as is told of a packet over IPv4: with headers 576 bytes (RFC 1812, 4.3.2.3).
+/// The hop limit of the messages, whose receiver is this host or close to it.
+const HOP_LIMIT: u8 = 64;
+/// The bytes of an IPv4 packet that are quoted: a message has at most 576 bytes (RFC 1812, 4.3.2.3).
 const QUOTED_V4: usize = 576 - 20 - 8;
-/// As much over IPv6: with headers 1280 bytes (RFC 4443, 2.4).
+/// The bytes of an IPv6 packet that are quoted: a message has at most 1280 bytes (RFC 4443, 2.4).
 const QUOTED_V6: usize = 1280 - 40 - 8;
-/// So much of a second each message costs, and so many may come at once (RFC 1812, 4.3.2.8; RFC 4443, 2.4).
-const COST: Duration = Duration::from_millis(10);
+/// The rate limit of messages: one per [`INTERVAL`], in bursts of at most [`BURST`] (RFC 1812, 4.3.2.8;
+/// RFC 4443, 2.4).
+const INTERVAL: Duration = Duration::from_millis(10);
 const BURST: Duration = Duration::from_millis(500);
 
-/// The types of the messages that tell of errors, about which none is told in turn (RFC 1812, 4.3.2.7; RFC 4443, 2.1).
+/// The types of ICMP errors, which are not answered by errors (RFC 1812, 4.3.2.7; RFC 4443, 2.1).
 const ERRORS_V4: [RangeInclusive<u8>; 2] = [3..=5, 11..=12];
 const ERRORS_V6: [RangeInclusive<u8>; 1] = [0..=127];
 
-/// Tells senders, and not too often.
+/// Sends these errors at a limited rate.
 #[derive(Debug, Default)]
 pub(super) struct PacketTooBigSender {
-    bound: Gcra,
+    rate_limit: Gcra,
 }
 
 impl PacketTooBigSender {
-    /// What the sender of `packet` is to be told at `now`, if it is: no packet longer than `limit` bytes crosses.
-    pub(super) fn tell(&mut self, now: Time, packet: &[u8], limit: u16) -> Option<Bytes> {
-        let message = too_long(packet, limit)?;
-        self.bound.spend(now, COST, BURST).then_some(message)
+    /// The message to the sender of `packet`, which is longer than `mtu` bytes; none if it must not be
+    /// sent, or not at `now`.
+    pub(super) fn message(&mut self, now: Time, packet: &[u8], mtu: u16) -> Option<Bytes> {
+        let message = too_big(packet, mtu)?;
+        self.rate_limit
+            .spend(now, INTERVAL, BURST)
+            .then_some(message)
     }
 }
 
-/// The message comes from where the packet goes to: a host takes no packet of its own address from outside.
-fn too_long(packet: &[u8], limit: u16) -> Option<Bytes> {
+/// The source of the message is the destination of the packet: a host drops received packets from its own
+/// address.
+fn too_big(packet: &[u8], mtu: u16) -> Option<Bytes> {
     let mut message = Vec::new();
     match IpSlice::from_slice(packet).ok()? {
         IpSlice::Ipv4(ip) => {
@@ -52,18 +57,16 @@ fn too_long(packet: &[u8], limit: u16) -> Option<Bytes> {
             if payload.ip_number == IpNumber::ICMP && is_error(payload.payload, &ERRORS_V4) {
                 return None;
             }
-            let needed = icmpv4::DestUnreachableHeader::FragmentationNeeded {
-                next_hop_mtu: limit,
-            };
+            let needed = icmpv4::DestUnreachableHeader::FragmentationNeeded { next_hop_mtu: mtu };
             let quoted = &packet[..packet.len().min(QUOTED_V4)];
-            PacketBuilder::ipv4(header.destination(), header.source(), HOPS)
+            PacketBuilder::ipv4(header.destination(), header.source(), HOP_LIMIT)
                 .icmpv4(Icmpv4Type::DestinationUnreachable(needed))
                 .write(&mut message, quoted)
                 .ok()?;
         }
         IpSlice::Ipv6(ip) => {
             let header = ip.header();
-            // RFC 4443, 2.4 (e.3), lets a router tell of these, from an address of its own; here is none but the group's.
+            // RFC 4443, 2.4 (e.3), permits an answer from an address of the router; here is only the group's.
             if header.destination_addr().is_multicast() {
                 return None;
             }
@@ -71,9 +74,9 @@ fn too_long(packet: &[u8], limit: u16) -> Option<Bytes> {
             if payload.ip_number == IpNumber::IPV6_ICMP && is_error(payload.payload, &ERRORS_V6) {
                 return None;
             }
-            let mtu = u32::from(limit.max(LEAST_MTU_V6));
+            let mtu = u32::from(mtu.max(LEAST_MTU_V6));
             let quoted = &packet[..packet.len().min(QUOTED_V6)];
-            PacketBuilder::ipv6(header.destination(), header.source(), HOPS)
+            PacketBuilder::ipv6(header.destination(), header.source(), HOP_LIMIT)
                 .icmpv6(Icmpv6Type::PacketTooBig { mtu })
                 .write(&mut message, quoted)
                 .ok()?;
@@ -110,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_over_ipv4_is_told_what_crosses() {
+    fn an_ipv4_sender_receives_the_mtu() {
         let packet = v4([10, 77, 0, 2]);
-        let message = too_long(&packet, 1217).unwrap();
+        let message = too_big(&packet, 1217).unwrap();
         assert_eq!(message.len(), 576);
         let IpSlice::Ipv4(ip) = IpSlice::from_slice(&message).unwrap() else {
             panic!("IPv4");
@@ -129,46 +132,49 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_over_ipv6_is_told_at_least_what_every_link_carries() {
+    fn an_ipv6_sender_receives_at_least_the_minimum_mtu() {
         let packet = v6(FAR_V6);
-        for (limit, told) in [(1300, 1300), (1217, 1280)] {
-            let message = too_long(&packet, limit).unwrap();
+        for (limit, mtu) in [(1300, 1300), (1217, 1280)] {
+            let message = too_big(&packet, limit).unwrap();
             assert_eq!(message.len(), 1280);
             let sliced = SlicedPacket::from_ip(&message).unwrap();
             let Some(TransportSlice::Icmpv6(icmp)) = sliced.transport else {
                 panic!("{sliced:?}");
             };
-            assert_eq!(icmp.icmp_type(), Icmpv6Type::PacketTooBig { mtu: told });
+            assert_eq!(icmp.icmp_type(), Icmpv6Type::PacketTooBig { mtu });
             assert!(icmp.is_checksum_valid(FAR_V6, NEAR_V6));
             assert_eq!(Icmpv6Slice::from_slice(icmp.slice()), Ok(icmp));
         }
     }
 
     #[test]
-    fn nobody_is_told_of_errors_nor_of_what_went_to_many() {
-        assert_eq!(too_long(&v4([224, 0, 0, 1]), 1217), None);
-        assert_eq!(too_long(&v4([255, 255, 255, 255]), 1217), None);
+    fn errors_multicast_and_broadcast_are_not_answered() {
+        assert_eq!(too_big(&v4([224, 0, 0, 1]), 1217), None);
+        assert_eq!(too_big(&v4([255, 255, 255, 255]), 1217), None);
         let group = [0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        assert_eq!(too_long(&v6(group), 1217), None);
-        for message in [too_long(&v4([10, 77, 0, 2]), 9), too_long(&v6(FAR_V6), 9)] {
-            assert_eq!(too_long(&message.unwrap(), 9), None);
+        assert_eq!(too_big(&v6(group), 1217), None);
+        for message in [too_big(&v4([10, 77, 0, 2]), 9), too_big(&v6(FAR_V6), 9)] {
+            assert_eq!(too_big(&message.unwrap(), 9), None);
         }
-        assert_eq!(too_long(b"nothing", 9), None);
+        assert_eq!(too_big(b"nothing", 9), None);
         let mut fragment = v4([10, 77, 0, 2]);
         fragment[7] = 9;
-        assert_eq!(too_long(&fragment, 9), None);
+        assert_eq!(too_big(&fragment, 9), None);
     }
 
     #[test]
-    fn a_flood_is_told_seldom() {
-        let mut teller = PacketTooBigSender::default();
+    fn messages_are_rate_limited() {
+        let mut sender = PacketTooBigSender::default();
         let packet = v4([10, 77, 0, 2]);
-        let mut told = |ms| {
+        let mut messages = |ms| {
             let now = Time::ZERO + Duration::from_millis(ms);
             (0..1000)
-                .filter(|_| teller.tell(now, &packet, 1217).is_some())
+                .filter(|_| sender.message(now, &packet, 1217).is_some())
                 .count()
         };
-        assert_eq!([told(1_000), told(1_000), told(1_100)], [50, 0, 10]);
+        assert_eq!(
+            [messages(1_000), messages(1_000), messages(1_100)],
+            [50, 0, 10]
+        );
     }
 }

@@ -1,22 +1,22 @@
 //! The sockets of a node's paths when it starts.
 
-use super::NodeError;
 use crate::config::{NodeConfig, PathConfig, Uplinks};
 use crate::interfaces::log;
 use crate::interfaces::monitor::InterfaceMonitor;
+use crate::node::error::NodeError;
 use crate::stats::{InterfaceStatus, Missing};
 use crate::udp::{self, PathSocket, UdpError};
 
 /// The sockets and interface statuses of all paths, and the monitor of their interfaces.
 #[derive(Debug)]
-pub(super) struct OpenedPaths {
-    pub(super) sockets: Vec<PathSocket>,
-    pub(super) interface_statuses: Vec<InterfaceStatus>,
-    pub(super) monitor: Option<InterfaceMonitor>,
+pub(in crate::node) struct OpenedPaths {
+    pub(in crate::node) sockets: Vec<PathSocket>,
+    pub(in crate::node) interface_statuses: Vec<InterfaceStatus>,
+    pub(in crate::node) monitor: Option<InterfaceMonitor>,
 }
 
 /// Opens the sockets of all paths, in the network namespace of the calling thread.
-pub(super) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
+pub(in crate::node) fn open(config: &NodeConfig) -> Result<OpenedPaths, NodeError> {
     let monitor = InterfaceMonitor::new(config);
     match config.uplinks {
         Uplinks::Auto => {

@@ -9,25 +9,25 @@ use nix::libc::{ENXIO, O_NONBLOCK};
 use polypath_core::event::{Event, Stamped, VERSION};
 use polypath_core::time::Time;
 
-use super::NodeError;
+use crate::node::error::NodeError;
 use crate::stats::{Kind, kind_of};
 
 /// The option of the command line that names the file.
 const OPTION: &str = "--events";
 
-/// A file of events.
+/// The file of the event stream.
 #[derive(Debug)]
-pub(super) struct EventFile {
+pub(in crate::node) struct EventFile {
     file: BufWriter<File>,
     path: PathBuf,
-    /// Why nothing is written any more.
+    /// The error that ended the stream.
     failed: Option<io::Error>,
 }
 
 impl EventFile {
-    /// Creates the file and writes the stream's version into its first line. A device or a FIFO is
-    /// written to as it is; a FIFO that nobody reads is refused.
-    pub(super) fn create(path: &Path) -> Result<Self, NodeError> {
+    /// Creates the file and writes its first line, with the version of the stream. An existing device or FIFO
+    /// is opened; a FIFO without a reader is an error.
+    pub(in crate::node) fn create(path: &Path) -> Result<Self, NodeError> {
         let create = || {
             let mut file = BufWriter::new(open(path)?);
             serde_json::to_writer(&mut file, &serde_json::json!({ "version": VERSION }))?;
@@ -49,21 +49,21 @@ impl EventFile {
         }
     }
 
-    /// Writes an event. Where that fails, the stream ends there, since one with a gap would be a lie; the node goes on.
-    pub(super) fn write(&mut self, at: Time, event: Event) {
+    /// Writes an event. An error ends the stream, since a gap would mislead readers; the node continues.
+    pub(in crate::node) fn write(&mut self, at: Time, event: Event) {
         self.attempt(|file| {
             serde_json::to_writer(&mut *file, &Stamped { at, event })?;
             file.write_all(b"\n")
         });
     }
 
-    /// Writes what is still in memory.
-    pub(super) fn flush(&mut self) {
+    /// Writes buffered events to the file.
+    pub(in crate::node) fn flush(&mut self) {
         self.attempt(Write::flush);
     }
 
-    /// Writes what is still in memory; fails where the stream had to end before.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    /// Writes buffered events to the file; returns the error that ended the stream, if one did.
+    pub(in crate::node) fn finish(&mut self) -> io::Result<()> {
         self.flush();
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -75,7 +75,7 @@ impl EventFile {
         if let Err(error) = write(&mut self.file) {
             let path = self.path.display();
             let named = io::Error::new(error.kind(), format!("{OPTION} {path}: {error}"));
-            tracing::error!("{named}; the event stream ends here, and the node goes on");
+            tracing::error!("{named}; the event stream ends here, and the node continues");
             self.failed = Some(named);
         }
     }
@@ -88,13 +88,13 @@ fn open(path: &Path) -> io::Result<File> {
         Kind::File => File::create(path),
         Kind::Device => options.open(path),
         Kind::Fifo => {
-            // Without a reader an ordinary open would wait for one, and the node with it.
-            let _reader_is_there = options
+            // An ordinary open would block until there is a reader.
+            let _open_without_blocking = options
                 .clone()
                 .custom_flags(O_NONBLOCK)
                 .open(path)
                 .map_err(|error| match error.raw_os_error() {
-                    Some(ENXIO) => io::Error::new(error.kind(), "nobody reads this FIFO yet"),
+                    Some(ENXIO) => io::Error::new(error.kind(), "this FIFO has no reader"),
                     _ => error,
                 })?;
             options.open(path)
@@ -112,13 +112,13 @@ mod tests {
     use std::os::unix::fs::FileTypeExt;
 
     #[test]
-    fn a_fifo_is_written_to_if_somebody_reads_it() {
+    fn a_fifo_without_a_reader_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("fifo");
         mkfifo(&path, Mode::S_IRWXU).unwrap();
         let error = EventFile::create(&path).unwrap_err().to_string();
         assert!(
-            error.contains("--events") && error.contains("nobody reads"),
+            error.contains("--events") && error.contains("no reader"),
             "{error}"
         );
         let mut reader = OpenOptions::new()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_ends_the_stream_and_is_told_at_the_end() {
+    fn a_full_disk_ends_the_stream_and_is_reported_at_the_end() {
         let full = Path::new("/dev/full");
         if !full.exists() {
             // The runner captures what the print macros write.
@@ -149,7 +149,7 @@ mod tests {
         file.flush();
         let (path, len) = (PathId(0), 9);
         file.write(Time(1), Event::Delivered { path, len });
-        let said = file.finish().unwrap_err().to_string();
-        assert!(said.contains("--events /dev/full"), "{said}");
+        let error = file.finish().unwrap_err().to_string();
+        assert!(error.contains("--events /dev/full"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Datagrams of strangers on the paths of a node ([`crate::udp::flood`]).
+//! Protection of the paths of a node against floods ([`crate::udp::flood`]).
 
 use std::mem::take;
 use std::net::SocketAddr;
@@ -10,17 +10,17 @@ use super::Paths;
 use crate::udp::filter::Admitted;
 
 impl Paths {
-    /// Notes a datagram from `source` that was rejected for `reason`.
+    /// Counts a datagram from `source` that was rejected for `reason`.
     pub(in crate::node) fn reject(&mut self, path: PathId, source: SocketAddr, reason: Reject) {
         if let Some(path) = self.all.get_mut(path.index())
             && path.remote.get() != Some(source)
         {
-            path.flood.note(reason);
+            path.flood.count(reason);
         }
     }
 
-    /// Has the kernel drop strangers' datagrams where there were many in the second that is over; `keys` gives what names
-    /// the keys of a path.
+    /// Ends a second: has the kernel drop the datagrams of strangers while there are many. `keys` returns
+    /// the local key indices of a path.
     pub(in crate::node) fn guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
             let admitted = admitted(path.remote.get(), || keys(id));
@@ -30,13 +30,12 @@ impl Paths {
         }
     }
 
-    /// Lets the kernel know the new keys of paths on which a handshake was answered since, where it drops what comes under
-    /// others.
-    pub(in crate::node) fn guard_anew(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
+    /// Updates the kernel's filter on paths on which a handshake was answered, which adds keys.
+    pub(in crate::node) fn update_guard(&mut self, keys: impl Fn(PathId) -> Vec<u32>) {
         for (id, path) in (0..).map(PathId).zip(&mut self.all) {
-            if take(&mut path.has_answered) {
+            if take(&mut path.has_replied) {
                 let admitted = admitted(path.remote.get(), || keys(id));
-                path.flood.renew(&path.socket, admitted);
+                path.flood.update(&path.socket, admitted);
             }
         }
     }
@@ -57,9 +56,9 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::config::{PathConfig, Watch};
-    use crate::node::silence_detector::SilenceDetector;
+    use crate::node::paths::silence_detector::SilenceDetector;
     use crate::udp::PathSocket;
-    use crate::udp::flood::{CALM, MANY};
+    use crate::udp::flood::{CALM_SECONDS, MANY_PER_SECOND};
     use polypath_core::policy::PolicyConfig;
     use polypath_session::datagram::TRANSPORT;
     use std::net::UdpSocket;
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn many_datagrams_of_strangers_are_dropped_until_there_are_few_again() {
+    fn a_flood_of_strangers_is_dropped_until_it_ends() {
         let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         let mut paths = paths(peer.local_addr().unwrap());
         let target = paths.all[0].socket.local().unwrap();
@@ -102,25 +101,25 @@ mod tests {
             }
             paths.guard(|_| vec![1]);
         };
-        second(&mut paths, MANY - 1);
+        second(&mut paths, MANY_PER_SECOND - 1);
         assert!(read(&mut paths), "few");
-        second(&mut paths, MANY);
+        second(&mut paths, MANY_PER_SECOND);
         assert!(!read(&mut paths), "many");
-        for _ in 1..CALM {
+        for _ in 1..CALM_SECONDS {
             second(&mut paths, 0);
             assert!(!read(&mut paths), "for a while");
         }
         second(&mut paths, 0);
         assert!(read(&mut paths), "calm again");
-        assert_eq!(paths.all[0].stats.kernel_dropped, u64::from(CALM));
+        assert_eq!(paths.all[0].stats.kernel_dropped, u64::from(CALM_SECONDS));
     }
 
     #[test]
-    fn what_the_peer_sends_is_no_flood() {
+    fn rejected_datagrams_of_the_peer_are_no_flood() {
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         let source = peer.local_addr().unwrap();
         let mut paths = paths(source);
-        for _ in 0..2 * MANY {
+        for _ in 0..2 * MANY_PER_SECOND {
             paths.reject(PATH, source, Reject::UnknownIndex);
         }
         paths.guard(|_| Vec::new());

@@ -1,0 +1,79 @@
+//! Why a node fails.
+
+use std::io;
+use std::path::PathBuf;
+
+use polypath_core::endpoint::ConfigError;
+
+use crate::control::ControlError;
+use crate::keys::KeyError;
+use crate::privilege::PrivilegeError;
+use crate::tun::TunError;
+use crate::udp::UdpError;
+
+/// Why a node could not be set up, or why it stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The key file.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A path's socket.
+    #[error(transparent)]
+    Udp(#[from] UdpError),
+    /// The TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// The kernel does not list its interfaces, and the paths are to be found among them.
+    #[error(
+        "paths = \"auto\": the kernel does not list its interfaces: {0}; list the addresses of the paths"
+    )]
+    Network(io::Error),
+    /// The endpoint.
+    #[error(transparent)]
+    Endpoint(#[from] ConfigError),
+    /// The paths leave too little for the TUN device.
+    #[error(
+        "the paths' MTU leaves {0} bytes for a packet, and IPv6 needs 1280: raise the MTU of the \
+         interfaces (`ip link set DEV mtu 1500`), have long datagrams fragmented (`mtu = 1280` in `node.tun`), or remove \
+         the IPv6 addresses from `node.tun.addresses`"
+    )]
+    Mtu(u16),
+    /// Time zero is in the future: the node's time would stand still until then.
+    #[error(
+        "--origin-ns {origin}: that is in the future, now is {now}; give a time that has passed"
+    )]
+    Origin {
+        /// Time zero in nanoseconds on `CLOCK_MONOTONIC`.
+        origin: u64,
+        /// The time of the start, likewise.
+        now: u64,
+    },
+    /// An output file.
+    #[error(
+        "{option} {path}: {source}; name a file in a directory that exists and can be written",
+        path = path.display()
+    )]
+    File {
+        /// The option of the command line that names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The address of the metrics page.
+    #[error("{0}")]
+    Metrics(String),
+    /// Privileges could not be dropped.
+    #[error(transparent)]
+    Privilege(#[from] PrivilegeError),
+    /// The event stream ended before the node did.
+    #[error("the event stream is cut off: {0}")]
+    Events(io::Error),
+    /// The drive loop.
+    #[error("the node stopped: {0}")]
+    Drive(#[from] io::Error),
+}

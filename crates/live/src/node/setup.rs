@@ -1,0 +1,128 @@
+//! The parts of a node, built from its configuration.
+
+use std::path::Path;
+
+use polypath_core::endpoint::{ConfigError, EndpointConfig};
+use polypath_core::frame::PathId;
+use polypath_session::key::PrivateKey;
+use polypath_session::record::Recorder;
+use polypath_session::session::{Limits, SessionConfig};
+use polypath_session::tunnel::{Tunnel, packet_overhead};
+
+use super::error::NodeError;
+use crate::clock::Clock;
+use crate::config::{LEAST_MTU_V6, NodeConfig, PathConfig};
+use crate::interfaces::netlink;
+use crate::interfaces::uplink::TUN_ALIAS;
+use crate::keys::SystemEntropy;
+use crate::recording::{self, RecordingHeader};
+use crate::stats::{Stats, StatsFile, StatsWriter};
+use crate::tun::{Tun, TunConfig, TunError};
+use crate::udp::PathSocket;
+
+/// A clock whose time zero is `origin_ns` on `CLOCK_MONOTONIC`, by default now.
+pub(super) fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
+    let now = Clock::starting_now();
+    let origin = origin_ns.unwrap_or(now.origin_ns());
+    if origin > now.origin_ns() {
+        let now = now.origin_ns();
+        return Err(NodeError::Origin { origin, now });
+    }
+    Ok(Clock::starting_at(origin))
+}
+
+/// A recorder that writes to the file `path`.
+pub(super) fn recorder(path: &Path, endpoint: EndpointConfig) -> Result<Recorder, NodeError> {
+    recording::start(path, &RecordingHeader::new(endpoint)).map_err(|source| NodeError::File {
+        option: "--record",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A writer of statistics to the file `path`.
+pub(super) fn stats_writer(path: &Path) -> Result<StatsWriter<Stats>, NodeError> {
+    let opened = StatsFile::new(path);
+    let started = opened.and_then(|file| StatsWriter::start(file, "the node"));
+    started.map_err(|source| NodeError::File {
+        option: "--stats",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The configuration of the session with the peer; its datagrams have at most `max_datagram` bytes.
+pub(super) fn session(
+    config: &NodeConfig,
+    private_key: PrivateKey,
+    max_datagram: usize,
+    clock: Clock,
+) -> SessionConfig {
+    let is_reachable = |path: &PathConfig| path.target().is_some();
+    SessionConfig {
+        private_key,
+        peer: config.peer.public_key,
+        reachable: config.paths.iter().map(is_reachable).collect(),
+        max_datagram,
+        wall_clock: clock.wall_at_zero(),
+        limits: Limits::default(),
+    }
+}
+
+/// The tunnel, with a session for the relay of each path that has one.
+pub(super) fn tunnel(
+    config: &NodeConfig,
+    endpoint: EndpointConfig,
+    session: &SessionConfig,
+) -> Result<Tunnel, ConfigError> {
+    let mut tunnel = Tunnel::new(&endpoint, session.clone(), Box::new(SystemEntropy))?;
+    for (id, path) in (0..).map(PathId).zip(&config.paths) {
+        if let Some(relay) = &path.relay {
+            let session = session.with_relay(relay.public_key);
+            tunnel.add_relay(id, session, Box::new(SystemEntropy));
+        }
+    }
+    Ok(tunnel)
+}
+
+/// The MTU of the TUN device: the configured one, or the longest packet that fits every path.
+pub(super) fn tun_mtu(config: &NodeConfig, sockets: &[PathSocket]) -> Result<u16, NodeError> {
+    let paths = config.paths.iter().zip(sockets);
+    let packet_mtus = paths.map(|(path, socket)| {
+        let payload = socket.mtu().saturating_sub(socket.headers()) as usize;
+        payload.saturating_sub(packet_overhead(path.relay.is_some()))
+    });
+    let smallest = packet_mtus.min().unwrap_or(0);
+    let smallest = u16::try_from(smallest).unwrap_or(u16::MAX);
+    let mtu = config.node.tun.mtu.unwrap_or(smallest);
+    if config.probing.pair_len > mtu {
+        let pair_len = config.probing.pair_len;
+        tracing::warn!(
+            pair_len,
+            mtu,
+            "packet pairs are longer than the MTU of the TUN device"
+        );
+    }
+    let mut addresses = config.node.tun.addresses.iter();
+    if mtu < LEAST_MTU_V6 && addresses.any(|prefix| prefix.address().is_ipv6()) {
+        return Err(NodeError::Mtu(mtu));
+    }
+    Ok(mtu)
+}
+
+/// Opens the TUN device with this MTU.
+pub(super) fn open_tun(config: &NodeConfig, mtu: u16) -> Result<Tun, TunError> {
+    let tun = &config.node.tun;
+    let device = Tun::open(&TunConfig {
+        name: tun.name.clone(),
+        addresses: tun.addresses.clone(),
+        mtu,
+        queue: tun.queue,
+        offload: config.offload(),
+    })?;
+    // Without the mark another node that looks for uplinks would use the device as one.
+    if let Err(error) = netlink::set_alias(device.name(), TUN_ALIAS) {
+        tracing::debug!(%error, "the TUN device cannot be marked as that of a node");
+    }
+    Ok(device)
+}

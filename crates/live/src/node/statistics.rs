@@ -1,0 +1,142 @@
+//! The counters of a node, gathered from its machine, its I/O and its operator.
+
+mod rates;
+
+use polypath_core::frame::PathId;
+use polypath_core::liveness::PathState;
+use polypath_core::time::Time;
+use polypath_session::tunnel::Tunnel;
+
+use super::io::NodeIo;
+use super::paths::Paths;
+use crate::stats::{self, PathStats, PolicyStats, RelayStats, Reloads, Stats};
+use rates::Rates;
+
+/// The counters that need a history.
+#[derive(Debug)]
+pub(super) struct Statistics {
+    started: Time,
+    rates: Rates,
+}
+
+impl Statistics {
+    /// The statistics of a node that starts at `started`.
+    pub(super) fn new(started: Time) -> Self {
+        Self {
+            started,
+            rates: Rates::default(),
+        }
+    }
+
+    /// Samples the rates of the paths at `now`.
+    pub(super) fn sample(&mut self, now: Time, paths: &Paths) {
+        self.rates.sample(now, paths.traffic());
+    }
+
+    /// All counters at `now`.
+    pub(super) fn count(
+        &self,
+        now: Time,
+        tunnel: &Tunnel,
+        io: &NodeIo,
+        reloads: &Reloads,
+    ) -> Stats {
+        let age = tunnel
+            .established_at()
+            .map(|at| now.since(at).as_secs_f64());
+        let paths = self.paths(now, tunnel, &io.paths);
+        Stats {
+            version: stats::VERSION,
+            at: now,
+            uptime_s: now.since(self.started).as_secs_f64(),
+            software: env!("CARGO_PKG_VERSION").to_owned(),
+            tun_name: io.tun.tun().name().to_owned(),
+            established: tunnel.is_established(),
+            tun: io.tun.stats(),
+            policy: policy(tunnel, &paths),
+            paths,
+            peer_paths: tunnel.peer_paths(),
+            dropped: io.dropped.clone(),
+            session: stats::session(tunnel.counters(), age),
+            reloads: reloads.clone(),
+            ..Stats::default()
+        }
+    }
+
+    fn paths(&self, now: Time, tunnel: &Tunnel, paths: &Paths) -> Vec<PathStats> {
+        let all = paths.stats(now, |path| tunnel.health(path));
+        let complete = |(id, path): (PathId, PathStats)| {
+            let size = tunnel.path_mtu(id);
+            PathStats {
+                rate: self.rates.of(id.index()),
+                relay: tunnel.relay(id).map(RelayStats::from),
+                mtu_bytes: size.and_then(|size| paths.wire_mtu(id, size)),
+                mtu_state: size.map(|size| size.state),
+                ..path
+            }
+        };
+        (0..).map(PathId).zip(all).map(complete).collect()
+    }
+}
+
+fn policy(tunnel: &Tunnel, paths: &[PathStats]) -> PolicyStats {
+    let endpoint = tunnel.endpoint();
+    let active = endpoint.active();
+    let active = active.and_then(|path| paths.get(path.index()));
+    PolicyStats {
+        kind: endpoint.policy().name().to_owned(),
+        active: active.map(|path| path.name.clone()),
+        switches: endpoint.switches(),
+    }
+}
+
+/// The state of a node in one line, for the service manager.
+pub(super) fn status_line(stats: &Stats) -> String {
+    let session = if stats.established {
+        "session established"
+    } else {
+        "no session"
+    };
+    let states = || {
+        stats
+            .paths
+            .iter()
+            .map(|path| path.liveness.map(|l| l.state))
+    };
+    let paths = stats.paths.len();
+    if states().all(|state| state.is_none()) {
+        return format!("{session}, {paths} paths");
+    }
+    let live = states().filter(|state| *state == Some(PathState::Live));
+    format!("{session}, {} of {paths} paths live", live.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::LivenessStats;
+
+    #[test]
+    fn the_status_line_has_the_session_and_the_live_paths() {
+        let path = |state: Option<PathState>| PathStats {
+            liveness: state.map(|state| LivenessStats {
+                state,
+                ..LivenessStats::default()
+            }),
+            ..PathStats::default()
+        };
+        let line = |established, paths: Vec<PathStats>| {
+            status_line(&Stats {
+                established,
+                paths,
+                ..Stats::default()
+            })
+        };
+        let paths = [Some(PathState::Live), Some(PathState::Silent)].map(path);
+        assert_eq!(
+            line(true, paths.into()),
+            "session established, 1 of 2 paths live"
+        );
+        assert_eq!(line(false, vec![path(None)]), "no session, 1 paths");
+    }
+}
