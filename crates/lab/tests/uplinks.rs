@@ -26,7 +26,7 @@ fn a_node_starts_without_its_interface_and_uses_it_once_it_exists() {
         "[[path]]\nname = \"one\"\nlocal = \"10.1.1.1:7001\"\nremote = \"10.1.1.2:7001\"\ninterface = \"p1\"\n",
     );
     let one = &testbed.paths("a")[0];
-    assert_eq!(one["missing"], json!({ "what": "interface", "name": "p1" }));
+    assert_eq!(one["missing"], json!({ "kind": "interface", "name": "p1" }));
     assert_eq!(
         (&one["interface"], &one["local"]),
         (&json!("p1"), &Value::Null)
@@ -63,9 +63,9 @@ fn a_recreated_link_is_used_again_without_loss_on_the_other_link() {
         |number| match number {
             100 => testbed.remove_link(1),
             150 => {
-                let interface = json!({ "what": "interface", "name": "p1" });
+                let interface = json!({ "kind": "interface", "name": "p1" });
                 assert_eq!(missing(&testbed, "a"), interface);
-                let address = json!({ "what": "address", "name": "10.1.1.2" });
+                let address = json!({ "kind": "address", "name": "10.1.1.2" });
                 assert_eq!(missing(&testbed, "b"), address);
             }
             200 => testbed.add_link(1),
@@ -123,7 +123,7 @@ fn automatic_paths_follow_uplinks_that_appear_change_address_and_disappear() {
          [[path]]\nname = \"one\"\nremote = \"10.9.0.2:7001\"\n\
          [[path]]\nname = \"two\"\nremote = \"10.9.0.2:7002\"\n",
     );
-    let no_uplink = json!({ "what": "uplink" });
+    let no_uplink = json!({ "kind": "uplink" });
     assert!(
         testbed
             .paths("a")

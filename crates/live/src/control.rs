@@ -15,5 +15,5 @@ pub(crate) mod thread;
 
 pub use reload::ReloadHandle;
 pub use socket::{
-    AskError, ControlError, MOST_REQUEST, VERSION, directories, is_answered, sockets, status,
+    AskError, ControlError, MAX_REQUEST, VERSION, directories, is_answered, sockets, status,
 };

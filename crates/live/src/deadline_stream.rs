@@ -1,4 +1,4 @@
-//! A client's stream, from which and to which no more is read and written than is meant, and not for longer.
+//! A stream with a deadline for all reads and writes and a limit on the length of messages.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -9,74 +9,75 @@ use polypath_core::time::{Duration, Time};
 
 use crate::clock::Clock;
 
-/// A stream whose calls can be given an end.
+/// A stream with timeouts for reads and writes.
 pub(crate) trait Timed: Read + Write {
-    /// Reads and writes fail once they took so long.
-    fn limit(&self, span: time::Duration) -> io::Result<()>;
+    /// Sets the timeout of each read and write.
+    fn set_timeout(&self, span: time::Duration) -> io::Result<()>;
 }
 
 impl Timed for UnixStream {
-    fn limit(&self, span: time::Duration) -> io::Result<()> {
+    fn set_timeout(&self, span: time::Duration) -> io::Result<()> {
         self.set_read_timeout(Some(span))?;
         self.set_write_timeout(Some(span))
     }
 }
 
 impl Timed for TcpStream {
-    fn limit(&self, span: time::Duration) -> io::Result<()> {
+    fn set_timeout(&self, span: time::Duration) -> io::Result<()> {
         self.set_read_timeout(Some(span))?;
         self.set_write_timeout(Some(span))
     }
 }
 
-/// A stream with a time by which all is to be done.
+/// A stream whose reads and writes fail with `TimedOut` after a deadline.
 #[derive(Debug)]
 pub(crate) struct DeadlineStream<S> {
     stream: S,
     clock: Clock,
-    until: Time,
+    deadline: Time,
     read: Vec<u8>,
 }
 
 impl<S: Timed> DeadlineStream<S> {
-    /// All is to be done within `span`.
+    /// Sets the deadline to `span` from now.
     pub(crate) fn new(stream: S, span: Duration) -> Self {
         let clock = Clock::starting_now();
         Self {
             stream,
             clock,
-            until: clock.now() + span,
+            deadline: clock.now() + span,
             read: Vec::new(),
         }
     }
 
-    /// What follows has another `span`.
+    /// Moves the deadline to `span` from now.
     pub(crate) fn renew(&mut self, span: Duration) {
-        self.until = self.clock.now() + span;
+        self.deadline = self.clock.now() + span;
     }
 
-    /// The bytes before the next `end`, which is taken as well; none where the other side has closed before.
+    /// Reads the bytes before the next `end`, which is consumed; `None` if the peer closes the stream first.
     ///
-    /// Fails with `InvalidData` beyond `most` bytes.
-    pub(crate) fn read_until(&mut self, end: &[u8], most: usize) -> io::Result<Option<Vec<u8>>> {
+    /// # Errors
+    /// `InvalidData` beyond `limit` bytes.
+    pub(crate) fn read_until(&mut self, end: &[u8], limit: usize) -> io::Result<Option<Vec<u8>>> {
         let mut chunk = [0; 4096];
         loop {
             let found = self.read.windows(end.len()).position(|part| part == end);
-            if let Some(len) = found.filter(|len| *len <= most) {
+            if let Some(len) = found.filter(|len| *len <= limit) {
                 let rest = self.read.split_off(len + end.len());
                 let mut before = std::mem::replace(&mut self.read, rest);
                 before.truncate(len);
                 return Ok(Some(before));
             }
-            if self.read.len() > most + end.len() {
+            if self.read.len() > limit + end.len() {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            self.limit()?;
+            self.apply_deadline()?;
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Ok(None),
                 Ok(len) => self.read.extend_from_slice(&chunk[..len]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(late(error)),
+                Err(error) => return Err(timed_out(error)),
             }
         }
     }
@@ -84,29 +85,29 @@ impl<S: Timed> DeadlineStream<S> {
     /// Writes all of `bytes`.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            self.limit()?;
+            self.apply_deadline()?;
             match self.stream.write(bytes) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(len) => bytes = &bytes[len..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(late(error)),
+                Err(error) => return Err(timed_out(error)),
             }
         }
         Ok(())
     }
 
-    fn limit(&self) -> io::Result<()> {
-        let left = self.until.since(self.clock.now());
+    fn apply_deadline(&self) -> io::Result<()> {
+        let left = self.deadline.since(self.clock.now());
         if left == Duration::ZERO {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.stream
-            .limit(time::Duration::from_nanos(left.as_nanos()))
+            .set_timeout(time::Duration::from_nanos(left.as_nanos()))
     }
 }
 
-/// The system says of a call that took too long that it would block.
-fn late(error: io::Error) -> io::Error {
+/// A socket reports its timeout as `WouldBlock`.
+fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
         _ => error,
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_pieces_is_taken_line_by_line() {
+    fn fragmented_input_is_read_line_by_line() {
         let (mut near, mut far) = pair();
         far.write_all(b"one\ntw").unwrap();
         assert_eq!(near.read_until(b"\n", 10).unwrap().unwrap(), b"one");
@@ -137,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_slow_is_refused() {
-        let _busy = crate::test_lock::shared();
+    fn long_messages_and_slow_peers_are_errors() {
+        let _lock = crate::test_lock::shared();
         let (mut near, mut far) = pair();
         far.write_all(b"four\n").unwrap();
         let error = near.read_until(b"\n", 3).unwrap_err();
@@ -146,7 +147,7 @@ mod tests {
         let (mut near, far) = pair();
         let error = near.read_until(b"\n", 3).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        // A reader that takes nothing: the kernel's buffers are full some time.
+        // The peer reads nothing, so the kernel's buffers fill up.
         near.renew(SOON);
         let error = near.write(&vec![0; 8 << 20]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -154,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_now_and_then_does_not_renew_the_time() {
-        let _busy = crate::test_lock::shared();
+    fn slow_input_does_not_extend_the_deadline() {
+        let _lock = crate::test_lock::shared();
         let (mut near, mut far) = pair();
         let writer = std::thread::spawn(move || {
             while far.write_all(b"x").is_ok() {

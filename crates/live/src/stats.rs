@@ -1,4 +1,4 @@
-//! What a node counted, for its statistics file.
+//! The statistics of a node, as its statistics file and control socket report them.
 
 mod file;
 mod interface_status;
@@ -22,20 +22,20 @@ pub(crate) use writer::StatsWriter;
 
 use crate::drive::DriveReport;
 
-/// Version of the statistics file; it changes when a field changes its meaning.
-pub const VERSION: u32 = 1;
+/// The version of the statistics; it changes when a field is renamed or changes its meaning.
+pub const VERSION: u32 = 2;
 
-/// Packets and bytes.
+/// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Volume {
-    /// Packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Bytes, with the IP header.
+    /// Their bytes, IP headers included.
     pub bytes: u64,
 }
 
 impl Volume {
-    /// Counts a packet of `bytes` bytes.
+    /// Adds a packet of `bytes` bytes.
     pub fn add(&mut self, bytes: usize) {
         self.packets += 1;
         self.bytes += bytes as u64;
@@ -49,72 +49,71 @@ pub(crate) struct Traffic {
     pub(crate) received: Volume,
 }
 
-/// What went through the TUN device.
+/// The traffic of the TUN device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TunStats {
-    /// From applications.
+    /// Packets from applications.
     pub from_applications: Volume,
-    /// To applications.
+    /// Packets to applications.
     pub to_applications: Volume,
-    /// Packets that the kernel did not take.
+    /// Packets that the kernel did not accept.
     pub refused: u64,
-    /// From applications, what could not be split into packets and is lost; with `offload` only.
+    /// Super-packets from applications that could not be segmented and are lost; with `offload` only.
     pub unsplit: u64,
 }
 
-/// What went through a path's socket, all datagrams included: handshakes, path checks, frames.
+/// The statistics of a path; datagrams of all kinds count: handshakes, path checks and frames.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PathStats {
     /// The path's name.
     pub name: String,
-    /// The address that this end sends from and receives at.
+    /// The local address.
     pub local: Option<SocketAddr>,
-    /// Where the peer is, if that is known, or the relay.
+    /// The address of the peer or relay, if it is known.
     pub remote: Option<SocketAddr>,
-    /// The interface that it is bound to, and what is missing here for it to carry anything.
+    /// The interface of the path, and what it lacks at this node.
     #[serde(flatten)]
     pub interface_status: InterfaceStatus,
-    /// Sent.
+    /// Datagrams sent.
     pub sent: Volume,
-    /// Received, authentic or not.
+    /// Datagrams received, authentic or not.
     pub received: Volume,
-    /// How much that was in the last second that is over.
+    /// The rates over the last full second.
     pub rate: RateStats,
-    /// Received from the peer, as its seal proves, and new.
+    /// Datagrams received that are authentic and not replayed.
     pub authentic: u64,
-    /// How many seconds ago the last of those came.
-    pub last_heard_s: Option<f64>,
-    /// Received for another path, as they say themselves: where these keep coming, the paths of the two nodes are not in the
-    /// same order.
+    /// The age of the last of those, in seconds.
+    pub last_received_s: Option<f64>,
+    /// Authentic datagrams of another path, by their header: a steady stream of these means that the paths of the two
+    /// nodes are not in the same order.
     pub misplaced: u64,
-    /// Datagrams that the kernel did not take: a queue was full or the network not to be reached.
+    /// Datagrams that the kernel did not send: a full queue or an unreachable network.
     pub unsent: u64,
-    /// Of these, datagrams longer than the interface lets through whole.
+    /// Of these, datagrams that exceed the MTU of the interface.
     pub too_long: u64,
-    /// Datagrams that the kernel dropped before they were read: strangers' while they flood the path, and all while there
-    /// was no space for more; counted each second.
+    /// Datagrams that the kernel dropped before they were read: those of unknown senders during a flood, and any while
+    /// the receive buffer was full; updated each second.
     pub kernel_dropped: u64,
-    /// Datagrams for a peer whose address was not known yet.
+    /// Datagrams not sent because the peer's address was not known yet.
     pub unaddressed: u64,
-    /// Of those sent, heartbeats and answers to the peer's, as the event stream counts their bytes.
+    /// Heartbeats sent and answers to the peer's; bytes as in the event stream.
     pub heartbeats: Volume,
-    /// The longest IP packet that is known to cross whole on this path, outer headers included, in bytes; none before that is
-    /// found out, or where it is not.
+    /// The path MTU in bytes, outer headers included; absent while or where it is not discovered.
     pub mtu_bytes: Option<u32>,
-    /// How far that is found out; nothing where it is not.
+    /// The state of path MTU discovery; absent where it is off.
     pub mtu_state: Option<MtuState>,
-    /// What the answers to this end's heartbeats tell; nothing where paths are not watched.
+    /// The results of the heartbeats; absent where liveness detection is off.
     pub liveness: Option<LivenessStats>,
-    /// The session with the relay by which the path goes; nothing where it goes by none.
+    /// The session with the path's relay, if it has one.
     pub relay: Option<RelayStats>,
 }
 
 /// The session with the relay of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RelayStats {
-    /// Whether datagrams can go by it now.
+    /// Whether the relay forwards datagrams now.
     pub established: bool,
-    /// Frames sealed and opened, handshakes, and datagrams rejected by reason.
+    /// Datagrams sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,
 }
 
@@ -127,51 +126,51 @@ impl From<&Session> for RelayStats {
     }
 }
 
-/// How much a path carried in the last second that is over, all headers included.
+/// The rates of a path over the last full second, all headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RateStats {
-    /// Sent, in bit/s.
+    /// The send rate in bit/s.
     pub sent_bit_per_s: u64,
-    /// Received, in bit/s.
+    /// The receive rate in bit/s.
     pub received_bit_per_s: u64,
 }
 
-/// Which paths carry which packet.
+/// The policy of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PolicyStats {
-    /// The policy's name, as the node's file has it.
+    /// The name of the policy, as in the node's file.
     pub kind: String,
-    /// The path that carries data now; none where several do.
+    /// The path that carries data now; absent where several do.
     pub active: Option<String>,
-    /// How often data went to another path because the policy said so.
+    /// How often the policy has switched data to another path.
     pub switches: u64,
 }
 
-/// What became of reloads of the configuration.
+/// The outcomes of reloads of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reloads {
-    /// Came into force.
+    /// Reloads that were applied.
     pub applied: u64,
-    /// Were refused whole.
+    /// Reloads that were refused.
     pub refused: u64,
-    /// Why the last one was, if it was.
+    /// The reason, if the last one was refused.
     pub last_error: Option<String>,
 }
 
-/// What heartbeats tell of a path.
+/// The results of the heartbeats on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LivenessStats {
-    /// Whether it lives.
+    /// The state of the path.
     pub state: PathState,
-    /// The smoothed round-trip time in milliseconds; none before the first answer.
+    /// The smoothed round-trip time in milliseconds; absent before the first answer.
     pub rtt_ms: Option<f64>,
-    /// Its mean deviation in milliseconds, RTTVAR of RFC 6298: the path's jitter, both ways together.
+    /// The mean deviation of the round-trip time in milliseconds (RTTVAR of RFC 6298).
     pub rttvar_ms: Option<f64>,
-    /// The share of heartbeats that got lost while the path lived, 0 to 1; none before one was counted.
+    /// The share of heartbeats lost while the path was live, 0 to 1; absent before the first.
     pub loss: Option<f64>,
-    /// How often it fell silent.
+    /// How often the path fell silent.
     pub silences: u64,
-    /// Heartbeats answered.
+    /// The number of heartbeats answered.
     pub answered: u64,
 }
 
@@ -188,42 +187,42 @@ impl From<PathHealth> for LivenessStats {
     }
 }
 
-/// What a node counted so far.
+/// The statistics of a node.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     /// [`VERSION`].
     pub version: u32,
-    /// When, in nanoseconds since the start of the run.
+    /// The time of these statistics, in nanoseconds since the start of the run.
     pub at: Time,
     /// The version of the node's software.
     pub software: String,
     /// Seconds since the node started.
     pub uptime_s: f64,
-    /// The TUN device's interface name.
+    /// The name of the TUN device.
     pub tun_name: String,
     /// The policy.
     pub policy: PolicyStats,
     /// Reloads of the configuration.
     pub reloads: Reloads,
-    /// Whether packets can cross.
+    /// Whether a session with the peer is established.
     pub established: bool,
     /// The TUN device.
     pub tun: TunStats,
     /// The paths.
     pub paths: Vec<PathStats>,
-    /// How many paths the peer has, as it said in the last handshake; another number than here is a
-    /// mistake in one of the files.
+    /// The number of paths of the peer, from the last handshake; a number other than here is a mistake in one of the
+    /// files.
     pub peer_paths: Option<u8>,
-    /// Packets that the endpoint dropped, by reason as in the event stream; without those that it never
-    /// did. `duplicate` counts the copies that were not the first.
+    /// Packets that the endpoint dropped, by reason as in the event stream; reasons that never occurred are absent.
+    /// `duplicate` counts copies after the first.
     pub dropped: BTreeMap<DropReason, u64>,
-    /// The session: frames sealed and opened, handshakes, and datagrams rejected by reason.
+    /// The session: datagrams sealed and opened, handshakes, and datagrams rejected by reason.
     pub session: Value,
-    /// How well deadlines were met; at the end of the run.
+    /// The lateness and work of the event loop; at the end of the run only.
     pub drive: Option<Value>,
 }
 
-/// The session's counters as the file has them, and how many seconds ago its keys were agreed on.
+/// The counters of a session as JSON, with the age of its keys in seconds.
 #[must_use]
 pub fn session(counters: &Counters, age_s: Option<f64>) -> Value {
     let rejected: Map<String, Value> = Reject::ALL
@@ -242,7 +241,7 @@ pub fn session(counters: &Counters, age_s: Option<f64>) -> Value {
     })
 }
 
-/// The drive's report as the file has it; lateness in microseconds.
+/// The report of the event loop as JSON; lateness in microseconds.
 #[must_use]
 pub fn drive(report: &DriveReport) -> Value {
     let us = |quantile: f64| report.lateness.quantile(quantile).as_nanos() / 1000;

@@ -120,7 +120,7 @@ fn row(path: &Value) -> [String; 10] {
         scaled(&rate["sent_bit_per_s"], 1e-6, 3),
         scaled(&rate["received_bit_per_s"], 1e-6, 3),
         number(&liveness["silences"]),
-        scaled(&path["last_heard_s"], 1.0, 1),
+        scaled(&path["last_received_s"], 1.0, 1),
     ]
 }
 
@@ -135,7 +135,7 @@ fn truncated(name: String) -> String {
 
 /// The state of a path: what it lacks, or else the state from heartbeats.
 fn state_of(path: &Value) -> String {
-    match path["missing"]["what"].as_str() {
+    match path["missing"]["kind"].as_str() {
         Some(what) => format!("no {what}"),
         None => word(&path["liveness"]["state"]),
     }
@@ -146,7 +146,7 @@ fn incomplete_paths(state: &Value) -> String {
     let mut text = String::new();
     for path in state["paths"].as_array().into_iter().flatten() {
         let missing = &path["missing"];
-        if let Some(what) = missing["what"].as_str() {
+        if let Some(what) = missing["kind"].as_str() {
             let (path, name) = (word(&path["name"]), missing["name"].as_str());
             let name = name.map_or_else(String::new, |name| format!(" {name}"));
             let _ = writeln!(text, "{path} waits for {what}{name}");
@@ -204,7 +204,7 @@ mod tests {
 
     fn state() -> Value {
         json!({
-            "version": 1, "software": "0.1.0", "uptime_s": 7300.5, "tun_name": "pp0",
+            "version": 2, "software": "0.1.0", "uptime_s": 7300.5, "tun_name": "pp0",
             "policy": { "kind": "probe-and-switch", "active": "lte", "switches": 3 },
             "reloads": { "applied": 2, "refused": 1, "last_error": "restart the node\u{1b}[2J" },
             "established": true,
@@ -215,18 +215,18 @@ mod tests {
             },
             "paths": [
                 {
-                    "name": "lte", "last_heard_s": 0.04, "mtu_bytes": 1492,
+                    "name": "lte", "last_received_s": 0.04, "mtu_bytes": 1492,
                     "rate": { "sent_bit_per_s": 1_250_000, "received_bit_per_s": 0 },
                     "liveness": {
                         "state": "live", "rtt_ms": 41.26, "rttvar_ms": 2.5, "loss": 0.015, "silences": 1,
                     },
                 },
-                { "name": "a very long name of a path", "last_heard_s": null, "liveness": null },
+                { "name": "a very long name of a path", "last_received_s": null, "liveness": null },
                 { "name": "crossed", "authentic": 1, "misplaced": 9, "liveness": null },
                 { "name": "new", "liveness": { "state": "unproven", "loss": null, "silences": 0 } },
                 {
                     "name": "usb", "liveness": { "state": "unproven" },
-                    "missing": { "what": "interface", "name": "usb0" },
+                    "missing": { "kind": "interface", "name": "usb0" },
                 },
             ],
             "dropped": { "duplicate": 12, "not-ip": 0 },

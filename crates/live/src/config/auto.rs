@@ -1,4 +1,4 @@
-//! Paths that find their uplinks themselves.
+//! Paths with automatic uplinks.
 
 use polypath_document::Problems;
 use schemars::JsonSchema;
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeConfig, PathConfig};
 
-/// Longest pattern, in characters: longer than any interface name.
-const LONGEST: usize = 31;
+/// The longest pattern in bytes, which exceeds any interface name.
+const MAX_PATTERN: usize = 31;
 
-/// Where paths get their addresses and interfaces from.
+/// The source of the local addresses and interfaces of paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Uplinks {
-    /// From their tables.
+    /// The tables of the paths.
     #[default]
     Listed,
-    /// Each takes an uplink that no other has, at run time.
+    /// Uplinks found at run time; each path uses one of its own.
     Auto,
 }
 
-/// Which interfaces may be uplinks, under `paths = "auto"`.
+/// The interfaces that may be uplinks, under `paths = "auto"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoConfig {
-    /// Those whose name fits one of these patterns, in which `*` stands for any characters and `?` for one.
+    /// Patterns of the names of allowed interfaces; `*` matches any characters and `?` one.
     pub interfaces: Vec<String>,
-    /// But for those whose name fits one of these.
+    /// Patterns of the names of excluded interfaces.
     pub except: Vec<String>,
 }
 
@@ -43,16 +43,16 @@ impl AutoConfig {
     /// Whether the interface `name` may be an uplink.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
-        let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, name));
-        fits(&self.interfaces) && !fits(&self.except)
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        any(&self.interfaces) && !any(&self.except)
     }
 }
 
-/// Whether `name` fits `pattern`.
-fn fits(pattern: &str, name: &str) -> bool {
+/// Whether `name` matches `pattern`.
+fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut read) = (0, 0);
-    // The last `*`, and how far the name was read when it stood for less.
+    // The position of the last `*`, and the number of bytes of the name before its match ends.
     let mut star = None;
     while read < name.len() {
         match pattern.get(at) {
@@ -73,7 +73,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Reports what does not go with how paths get their uplinks.
+/// Checks that the tables of the paths agree with the source of their uplinks.
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     match config.uplinks {
         Uplinks::Listed => check_listed(config, problems),
@@ -83,8 +83,8 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
 
 fn check_listed(config: &NodeConfig, problems: &mut Problems) {
     if config.auto.is_some() {
-        let remedy = "write paths = \"auto\" at the top of the file, or leave the table out";
-        problems.report("auto", "the paths of this file are listed", remedy);
+        let remedy = "write paths = \"auto\" at the top of the file, or omit the table";
+        problems.report("auto", "the file lists the paths' uplinks", remedy);
     }
     for (index, path) in config.paths.iter().enumerate() {
         if path.local.is_none() {
@@ -100,17 +100,18 @@ fn check_auto(config: &NodeConfig, problems: &mut Problems) {
     }
     let auto = config.auto.clone().unwrap_or_default();
     if auto.interfaces.is_empty() {
-        let remedy = "name some, as [\"eth*\", \"wwan*\"], or leave it out";
+        let remedy = "name some, as [\"eth*\", \"wwan*\"], or omit the key";
         problems.report("auto.interfaces", "no interface may be an uplink", remedy);
     }
     for (key, patterns) in [("interfaces", &auto.interfaces), ("except", &auto.except)] {
-        let odd = |pattern: &&String| {
-            let wrong = |c: char| "/[]{}".contains(c) || c.is_whitespace() || c.is_control();
-            pattern.is_empty() || pattern.len() > LONGEST || pattern.contains(wrong)
+        let is_invalid = |pattern: &&String| {
+            let is_forbidden = |c: char| "/[]{}".contains(c) || c.is_whitespace() || c.is_control();
+            pattern.is_empty() || pattern.len() > MAX_PATTERN || pattern.contains(is_forbidden)
         };
-        for pattern in patterns.iter().filter(odd) {
-            let message = format!("{pattern:?} is no pattern of names of interfaces");
-            let remedy = "write a name, in which `*` stands for any characters and `?` for one, as \"docker*\"";
+        for pattern in patterns.iter().filter(is_invalid) {
+            let message = format!("{pattern:?} is not a valid pattern of interface names");
+            let remedy =
+                "write a name in which `*` matches any characters and `?` one, as \"docker*\"";
             problems.report(&format!("auto.{key}"), message, remedy);
         }
     }
@@ -119,8 +120,8 @@ fn check_auto(config: &NodeConfig, problems: &mut Problems) {
 fn check_path(index: usize, path: &PathConfig, problems: &mut Problems) {
     let mut unwanted = |key: &str| {
         let key = format!("path.{index}.{key}");
-        let message = "with paths = \"auto\" the node finds it itself";
-        problems.report(&key, message, "leave it out, or list all paths");
+        let message = "the node finds it at run time under paths = \"auto\"";
+        problems.report(&key, message, "omit it, or list the addresses of all paths");
     };
     if path.local.is_some() {
         unwanted("local");
@@ -129,7 +130,7 @@ fn check_path(index: usize, path: &PathConfig, problems: &mut Problems) {
         unwanted("interface");
     }
     if path.target().is_none() {
-        let message = "the peer cannot know where a path is that finds its uplink itself";
+        let message = "the peer cannot know the address of an automatic path";
         let remedy = "give the `remote` or the `relay` to send to";
         problems.report(&format!("path.{index}"), message, remedy);
     }
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_fit_as_those_of_a_shell() {
+    fn patterns_match_as_in_a_shell() {
         for (pattern, name, wanted) in [
             ("eth0", "eth0", true),
             ("eth0", "eth01", false),
@@ -153,12 +154,12 @@ mod tests {
             ("?", "", false),
             ("*.100", "eth0.1.100", true),
         ] {
-            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+            assert_eq!(matches(pattern, name), wanted, "{pattern} {name}");
         }
     }
 
     #[test]
-    fn what_is_excepted_is_no_uplink() {
+    fn excluded_interfaces_are_not_allowed() {
         let patterns = |list: &[&str]| list.iter().map(|&p| p.to_owned()).collect();
         let auto = AutoConfig {
             interfaces: patterns(&["eth*", "wwan0"]),

@@ -1,4 +1,4 @@
-//! What no schema can state about a node's configuration.
+//! Checks of a node's configuration that its types cannot express.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,11 +15,11 @@ use crate::keys;
 use crate::privilege;
 use crate::tun::Prefix;
 
-/// What to do about a key that is not a relay's.
-const RELAY_KEY: &str = "give that which `polypath key` printed for the relay";
-/// The longest interface name (`IFNAMSIZ` less the terminating zero), in bytes.
-const LONGEST_NAME: usize = 15;
-/// Least MTU of an IPv4 link that everybody can use (RFC 791), in bytes.
+/// The remedy for a key that is not a relay's.
+const RELAY_KEY: &str = "give the key printed by `polypath key` for the relay";
+/// The longest interface name in bytes (`IFNAMSIZ` without the terminating zero).
+const MAX_NAME: usize = 15;
+/// The least MTU for IPv4 that every host accepts (RFC 791), in bytes.
 const LEAST_MTU: u16 = 576;
 
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
@@ -36,19 +36,19 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
         && path.index() >= config.paths.len().max(1)
     {
         let last = config.paths.len().saturating_sub(1);
-        let message = format!("the policy names path {}, and there is none", path.0);
+        let message = format!("the policy names path {}, which does not exist", path.0);
         problems.report("policy.path", message, format!("paths are 0 to {last}"));
     }
 }
 
-/// Reports a peer's key that is this node's own, which is in the file `own`. Whether that can be read at
-/// all is told when the node opens it.
+/// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file that cannot be read is
+/// reported when the node opens it.
 pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems) {
     let Ok(own) = keys::load(own).map(|own| own.public()) else {
         return;
     };
     if own == config.peer.public_key {
-        let remedy = "give that which `polypath key` printed for the peer";
+        let remedy = "give the key printed by `polypath key` for the peer";
         problems.report("peer.public_key", "this is the node's own key", remedy);
     }
     for (index, relay) in relays(&config.paths) {
@@ -59,17 +59,17 @@ pub(super) fn check_key(config: &NodeConfig, own: &Path, problems: &mut Problems
     }
 }
 
-/// Reports a user that this machine does not have.
+/// Checks that the user exists on this machine.
 pub(super) fn check_user(config: &NodeConfig, problems: &mut Problems) {
     if let Some(name) = &config.node.user
         && privilege::is_missing(name)
     {
-        let remedy = format!("make one (`useradd --system {name}`) or name another");
+        let remedy = format!("add the user (`useradd --system {name}`) or name another");
         problems.report("node.user", format!("there is no user `{name}`"), remedy);
     }
 }
 
-/// The paths that go by a relay, with their numbers.
+/// The relays with the indices of their paths.
 fn relays(paths: &[PathConfig]) -> impl Iterator<Item = (usize, &PathRelay)> {
     let paths = paths.iter().enumerate();
     paths.filter_map(|(index, path)| Some((index, path.relay.as_ref()?)))
@@ -80,15 +80,15 @@ fn check_relays(config: &NodeConfig, problems: &mut Problems) {
     for (index, relay) in relays(&config.paths) {
         let key = |field: &str| format!("path.{index}.relay{field}");
         if config.paths[index].remote.is_some() {
-            let message = "the path leads to a `remote` and by a relay";
-            problems.report(&key(""), message, "leave one of them out");
+            let message = "the path has both a `remote` and a `relay`";
+            problems.report(&key(""), message, "omit one of them");
         }
         if relay.public_key == config.peer.public_key {
             problems.report(&key(".public_key"), "this is the peer's key", RELAY_KEY);
         }
         if !seen.insert(relay.address) {
-            let message = format!("two paths go by the relay at {}", relay.address);
-            let remedy = "give each its own, another port of one machine for example";
+            let message = format!("two paths use the relay at {}", relay.address);
+            let remedy = "give each its own address, as another port of one machine";
             problems.report(&key(".address"), message, remedy);
         }
     }
@@ -97,13 +97,13 @@ fn check_relays(config: &NodeConfig, problems: &mut Problems) {
 fn check_tun(tun: &TunDevice, problems: &mut Problems) {
     check_interface("node.tun.name", &tun.name, problems);
     if tun.name == "lo" {
-        let remedy = "choose one that no interface has, as \"pp0\"";
+        let remedy = "choose an unused name, as \"pp0\"";
         problems.report("node.tun.name", "`lo` is the loopback interface", remedy);
     }
     check_overlay(&tun.addresses, problems);
     let least = least_mtu(tun);
     if tun.mtu.is_some_and(|mtu| mtu < least) {
-        let remedy = format!("use {least} or more, or leave it out");
+        let remedy = format!("use {least} or more, or omit it");
         problems.report(
             "node.tun.mtu",
             "the MTU is too small for the addresses",
@@ -113,7 +113,7 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
     if tun.queue == 0 {
         problems.report(
             "node.tun.queue",
-            "a queue of 0 packets drops all",
+            "a queue of 0 packets drops everything",
             "use 1 or more",
         );
     }
@@ -121,11 +121,12 @@ fn check_tun(tun: &TunDevice, problems: &mut Problems) {
 
 fn check_offload(config: &NodeConfig, problems: &mut Problems) {
     if config.policy.probes() && config.node.tun.offload == Some(true) {
-        let message = "offload gives many packets one time, and `probe-and-switch` compares times";
+        let message =
+            "with offload packets share timestamps, and `probe-and-switch` compares arrival times";
         problems.report(
             "node.tun.offload",
             message,
-            "leave it out, or take another policy",
+            "omit it, or choose another policy",
         );
     }
 }
@@ -140,11 +141,11 @@ fn check_overlay(addresses: &[Prefix], problems: &mut Problems) {
     for address in addresses.iter().map(Prefix::address) {
         if address.is_unspecified() || address.is_multicast() {
             let message = format!("{address} cannot be the address of a device");
-            let remedy = "give the one that this end has in the overlay, as \"10.77.0.1/24\"";
+            let remedy = "give the address of this node in the overlay, as \"10.77.0.1/24\"";
             problems.report(key, message, remedy);
         } else if !seen.insert(address) {
             let message = format!("the address {address} is given twice");
-            problems.report(key, message, "leave one of them out");
+            problems.report(key, message, "omit one of them");
         }
     }
 }
@@ -160,13 +161,13 @@ fn least_mtu(tun: &TunDevice) -> u16 {
 
 pub(super) fn check_interface(key: &str, name: &str, problems: &mut Problems) {
     let odd = |c: char| c == '/' || c.is_whitespace() || !c.is_ascii();
-    if name.is_empty() || name.len() > LONGEST_NAME || name.contains(odd) {
-        let message = format!("`{name}` is no interface name");
+    if name.is_empty() || name.len() > MAX_NAME || name.contains(odd) {
+        let message = format!("`{name}` is not an interface name");
         let remedy = "use 1 to 15 ASCII characters without `/` and spaces";
         problems.report(key, message, remedy);
     } else if name.contains(['*', '?', '[']) {
         let message = format!("`{name}` is a pattern, and a path is bound to one interface");
-        let remedy = "name one as `ip link` does; patterns are for `[auto]`, with paths = \"auto\"";
+        let remedy = "give a name as listed by `ip link`; patterns belong into `[auto]`, with paths = \"auto\"";
         problems.report(key, message, remedy);
     }
 }
@@ -174,15 +175,15 @@ pub(super) fn check_interface(key: &str, name: &str, problems: &mut Problems) {
 fn check_probing(config: &NodeConfig, problems: &mut Problems) {
     let probing = &config.probing;
     if !probing.threshold.is_finite() || probing.threshold < 0.0 {
-        let remedy = "use a number of at least 0; the paper has 2";
-        problems.report("probing.threshold", "impossible threshold", remedy);
+        let remedy = "use a number of at least 0; the paper uses 2";
+        problems.report("probing.threshold", "invalid threshold", remedy);
     }
     if probing.pair_interval.as_nanos() == 0 {
         let remedy = "use for example \"1 s\"";
         problems.report("probing.pair_interval", "the interval is zero", remedy);
     }
     at_most_a_day("probing.pair_interval", probing.pair_interval, problems);
-    // An impossible MTU has been told already, and says nothing of pairs.
+    // An invalid MTU is reported elsewhere and does not limit pairs.
     let mtu = config
         .node
         .tun
@@ -190,10 +191,7 @@ fn check_probing(config: &NodeConfig, problems: &mut Problems) {
         .filter(|mtu| *mtu >= least_mtu(&config.node.tun));
     let most = mtu.unwrap_or(u16::MAX);
     if !(MIN_PAIR_LEN..=most).contains(&probing.pair_len) {
-        let message = format!(
-            "a pair of {} B cannot be sent to measure with",
-            probing.pair_len
-        );
+        let message = format!("packets of {} B cannot be sent as a pair", probing.pair_len);
         let remedy = format!("use \"{MIN_PAIR_LEN} B\" to \"{most} B\"");
         problems.report("probing.pair_len", message, remedy);
     }
@@ -212,7 +210,7 @@ fn check_liveness(config: &NodeConfig, problems: &mut Problems) {
             LivenessError::Retry => example(usual.retry),
             LivenessError::Hold => example(usual.hold),
             LivenessError::LongestHold => example(usual.longest_hold),
-            LivenessError::TooLong(_) => "no span of a file is longer than a day".to_owned(),
+            LivenessError::TooLong(_) => "use at most a day".to_owned(),
         };
         problems.report(&format!("liveness.{key}"), problem.to_string(), remedy);
     }
@@ -250,9 +248,9 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
         }
         if let Some(target) = path.remote.filter(|target| !targets.insert(*target)) {
             let message = format!(
-                "two paths lead to {target}, and the peer tells them apart by where they come"
+                "two paths lead to {target}, and the peer distinguishes paths by their local address"
             );
-            let remedy = "give each the address or port of its own path at the peer";
+            let remedy = "give each path an address or port of its own at the peer";
             problems.report(&key("remote"), message, remedy);
         }
         check_addresses(path, &key, problems);
@@ -262,8 +260,8 @@ fn check_paths(paths: &[PathConfig], problems: &mut Problems) {
     }
 }
 
-/// Reports paths whose sockets the system would not open side by side: an address of all takes a port on every address,
-/// and a socket that is bound to no interface takes it on all.
+/// Checks that the sockets of all paths can be open together: an unspecified address takes a port on every address, and a
+/// socket without an interface takes it on all interfaces.
 pub(super) fn check_sockets<'a>(
     sockets: impl Iterator<Item = (SocketAddr, Option<&'a str>)>,
     problems: &mut Problems,
@@ -271,8 +269,9 @@ pub(super) fn check_sockets<'a>(
     let mut before: Vec<(usize, SocketAddr, Option<&str>)> = Vec::new();
     for (index, (local, interface)) in sockets.enumerate() {
         if local.ip().is_multicast() {
-            let remedy = "give an address of an interface here, as `ip address` lists them";
-            let message = format!("{local} is an address of many");
+            let remedy =
+                "give an address of an interface of this machine, as listed by `ip address`";
+            let message = format!("{local} is a multicast address");
             problems.report(&format!("path.{index}.local"), message, remedy);
         }
         let meet = |(_, other, on): &&(usize, SocketAddr, Option<&str>)| {
@@ -299,26 +298,26 @@ pub(super) fn check_sockets<'a>(
     }
 }
 
-/// Reports paths whose datagrams the routing table would send into the overlay, which sends them on that path.
+/// Checks that the routing table does not send the datagrams of a path into the overlay, which would send them on that
+/// path again.
 fn check_loops(config: &NodeConfig, problems: &mut Problems) {
     let tun = &config.node.tun;
     for (index, path) in config.paths.iter().enumerate() {
         let own = |prefix: &Prefix| Some(prefix.address()) == path.local.map(|local| local.ip());
         if tun.addresses.iter().any(own) {
-            let remedy = "give an address outside of the overlay, as `ip address` lists them";
-            let message =
-                "this is the node's own address in the overlay, which the paths are to carry";
+            let remedy = "give an address outside the overlay, as listed by `ip address`";
+            let message = "this is the node's own address in the overlay, which the paths carry";
             problems.report(&format!("path.{index}.local"), message, remedy);
         }
         if path.interface.as_deref() == Some(&*tun.name) {
             let remedy = "give the interface of an uplink";
             let message = format!(
-                "`{}` is the node's own TUN device: the path would lead into itself",
+                "`{}` is the node's own TUN device: the path would carry itself",
                 tun.name
             );
             problems.report(&format!("path.{index}.interface"), message, remedy);
         }
-        // What is bound to an interface leaves there.
+        // The datagrams of a bound socket leave by its interface.
         let is_bound = path.interface.is_some() || config.uplinks == Uplinks::Auto;
         let Some(target) = path.target().filter(|_| !is_bound) else {
             continue;
@@ -330,17 +329,17 @@ fn check_loops(config: &NodeConfig, problems: &mut Problems) {
         {
             let field = target_field(path);
             let message = format!(
-                "{} is in the overlay's own network, {network} of `node.tun.addresses`: the path's datagrams would go \
-                 round in a loop",
+                "{} is in the overlay's own network, {network} of `node.tun.addresses`: the path's datagrams would \
+                 loop",
                 target.ip()
             );
-            let remedy = "give the address outside of the overlay, or the overlay another network";
+            let remedy = "give an address outside the overlay, or the overlay another network";
             problems.report(&format!("path.{index}.{field}"), message, remedy);
         }
     }
 }
 
-/// The key of what a path leads to.
+/// The key of the target of a path.
 fn target_field(path: &PathConfig) -> &'static str {
     match path.relay {
         Some(_) if path.remote.is_none() => "relay.address",
@@ -348,8 +347,8 @@ fn target_field(path: &PathConfig) -> &'static str {
     }
 }
 
-/// Whether an address is no host's: of the network "this" or reserved (RFC 6890), or none at all.
-fn is_nobodys(ip: IpAddr) -> bool {
+/// Whether an address cannot be that of a host: unspecified, of "this network", or reserved (RFC 6890).
+fn is_never_a_host(ip: IpAddr) -> bool {
     let IpAddr::V4(v4) = ip else {
         return ip.is_unspecified();
     };
@@ -367,22 +366,30 @@ fn check_addresses(path: &PathConfig, key: &dyn Fn(&str) -> String, problems: &m
         }
         return;
     };
-    if remote.port() == 0 || is_nobodys(remote.ip()) {
+    if remote.port() == 0 || is_never_a_host(remote.ip()) {
         let remedy = format!("give the address and port where the {whose} receives");
-        problems.report(&key(field), format!("nobody is at {remote}"), remedy);
+        problems.report(
+            &key(field),
+            format!("{remote} cannot be the address of a host"),
+            remedy,
+        );
     }
     let is_broadcast = remote.ip() == IpAddr::V4(Ipv4Addr::BROADCAST);
     if remote.ip().is_multicast() || is_broadcast {
         let remedy = format!("give the address and port where the {whose} receives");
-        let message = format!("{remote} is an address of many, and a path leads to one");
+        let message = format!("{remote} is a multicast or broadcast address");
         problems.report(&key(field), message, remedy);
     }
     if Some(remote) == path.local {
         let remedy = format!("give the address and port where the {whose} receives");
-        problems.report(&key(field), format!("{remote} is this end itself"), remedy);
+        problems.report(
+            &key(field),
+            format!("{remote} is the local address of the path"),
+            remedy,
+        );
     }
     if remote.is_ipv4() != path.local().is_ipv4() {
-        let remedy = "use IPv4 for both or IPv6 for both";
+        let remedy = "use the same address family for both";
         let message = format!("{} cannot send to {remote}", path.local());
         problems.report(&key(field), message, remedy);
     }

@@ -1,4 +1,4 @@
-//! How a running node is asked and watched.
+//! The control socket and the metrics endpoint.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeConfig, Off};
 
-/// Where a running node is asked for its state.
+/// The control socket of a running node, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Control {
-    /// At a socket.
+    /// A socket.
     Socket(ControlConfig),
-    /// Nowhere.
+    /// None.
     Off(Off),
 }
 
@@ -23,16 +23,17 @@ pub enum Control {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ControlConfig {
-    /// The socket, relative to the configuration file; by default one named after the TUN device in `/run/polypath`.
+    /// The path of the socket, relative to the configuration file; by default it is named after the TUN device, in
+    /// `/run/polypath`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket: Option<PathBuf>,
 }
 
-/// Metrics for Prometheus.
+/// The metrics endpoint for Prometheus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricsConfig {
-    /// The address and port at which they are served over HTTP: `"127.0.0.1:9600"`. Whoever reaches it reads them.
+    /// The address and port of the HTTP server: `"127.0.0.1:9600"`. It has no access control.
     #[serde(deserialize_with = "super::address")]
     #[schemars(with = "String")]
     pub listen: SocketAddr,
@@ -44,12 +45,12 @@ impl Default for Control {
     }
 }
 
-/// Reports what no schema can state.
+/// Checks the control socket and the metrics endpoint.
 pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     if let Control::Socket(ControlConfig { socket: Some(path) }) = &config.control
         && path.file_name().is_none()
     {
-        let message = format!("`{}` names no file", path.display());
+        let message = format!("`{}` is not the path of a file", path.display());
         let remedy = "name the socket, as \"/run/polypath/pp0.sock\", or write control = \"off\"";
         problems.report("control.socket", message, remedy);
     }
@@ -57,6 +58,6 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
         && metrics.listen.port() == 0
     {
         let remedy = "give a port, as \"127.0.0.1:9600\"";
-        problems.report("metrics.listen", "nobody could know this port", remedy);
+        problems.report("metrics.listen", "clients cannot know this port", remedy);
     }
 }

@@ -14,43 +14,43 @@ use super::check::{check_interface, check_sockets};
 use super::{LoadError, PathConfig, address, public_key};
 use crate::keys;
 
-/// Nodes of a path.
+/// The number of nodes of a path.
 const NODES: usize = 2;
 
-/// A relay: for each path a port, and the two nodes that it joins.
+/// The configuration of a relay: a port for each path, and the two nodes that it connects.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelayFile {
-    /// The relay itself.
+    /// This relay.
     pub relay: RelayOwn,
-    /// The paths that go by it.
+    /// The paths that it forwards.
     #[serde(rename = "path")]
     pub paths: Vec<RelayedPath>,
 }
 
-/// The relay itself.
+/// This relay.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelayOwn {
-    /// The file of its private key, relative to the configuration file.
+    /// The file of the relay's private key, relative to the configuration file.
     pub key_file: PathBuf,
 }
 
-/// A path that goes by the relay.
+/// A path that the relay forwards.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelayedPath {
-    /// Its name in logs and statistics.
+    /// The name in logs and statistics.
     pub name: String,
     /// The address and port at which the relay receives from both nodes: `"192.0.2.9:7101"`.
     #[serde(deserialize_with = "address")]
     #[schemars(with = "String")]
     pub local: SocketAddr,
-    /// What each of the two nodes may have forwarded: `"100 Mbit/s"`, of datagrams without IP and UDP headers.
+    /// The rate limit for the datagrams of each node, without IP and UDP headers: `"100 Mbit/s"`.
     pub rate: Rate,
     /// The two nodes.
     pub nodes: Vec<RelayedNode>,
-    /// The interface that the path is bound to, whatever the routing table says.
+    /// The interface that the path is bound to, regardless of the routing table.
     #[serde(default)]
     pub interface: Option<String>,
 }
@@ -59,9 +59,9 @@ pub struct RelayedPath {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelayedNode {
-    /// Its name in logs and statistics.
+    /// The name in logs and statistics.
     pub name: String,
-    /// Its public key, as `polypath key` printed it there.
+    /// Its public key, as printed by `polypath key` on its machine.
     #[serde(deserialize_with = "public_key")]
     #[schemars(with = "String")]
     pub public_key: PublicKey,
@@ -70,7 +70,10 @@ pub struct RelayedNode {
 impl Document for RelayFile {}
 
 impl RelayFile {
-    /// Loads the file `path`, and finds the key file beside it, whose key must not be a node's.
+    /// Loads the file `path`; relative paths in it are relative to its directory.
+    ///
+    /// # Errors
+    /// All mistakes of the file at once, also a node's key that is the relay's own.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = super::read(path, "relay", "node")?;
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -84,7 +87,10 @@ impl RelayFile {
         Ok(file)
     }
 
-    /// Reads `text`, which came from `file_name`; or all that is wrong with it.
+    /// Parses `text` of the file `file_name`.
+    ///
+    /// # Errors
+    /// All mistakes of the text at once.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
         document::read_checked(text, file_name, &[], check).map(|(file, _)| file)
     }
@@ -97,7 +103,7 @@ impl RelayFile {
 }
 
 impl RelayedPath {
-    /// What the socket of the path is opened by.
+    /// The configuration of the path's socket.
     #[must_use]
     pub fn socket(&self) -> PathConfig {
         PathConfig {
@@ -131,7 +137,7 @@ fn check(file: &RelayFile, problems: &mut Problems) {
         }
         if path.rate.0 == 0 {
             let remedy = "use for example \"100 Mbit/s\"";
-            problems.report(&key("rate"), "nothing would be forwarded", remedy);
+            problems.report(&key("rate"), "a rate of 0 forwards nothing", remedy);
         }
         if let Some(name) = &path.interface {
             check_interface(&key("interface"), name, problems);
@@ -142,7 +148,7 @@ fn check(file: &RelayFile, problems: &mut Problems) {
 
 fn check_nodes(nodes: &[RelayedNode], key: &str, problems: &mut Problems) {
     if nodes.len() != NODES {
-        let message = format!("a path joins two nodes, and there are {}", nodes.len());
+        let message = format!("a path connects two nodes, and {} are given", nodes.len());
         let remedy = "give two: nodes = [{ name = \"a\", public_key = \"...\" }, { ... }]";
         problems.report(key, message, remedy);
     }
@@ -155,13 +161,13 @@ fn check_nodes(nodes: &[RelayedNode], key: &str, problems: &mut Problems) {
         }
         if !keys.insert(node.public_key) {
             let key = format!("{key}.{index}.public_key");
-            let remedy = "give that which `polypath key` printed for the other node";
+            let remedy = "give the key printed by `polypath key` for the other node";
             problems.report(&key, "both nodes have this key", remedy);
         }
     }
 }
 
-/// Reports a node's key that is the relay's own, which is in the file `own`.
+/// Checks that no node has the relay's own key, in the file `own`.
 fn check_key(file: &RelayFile, own: &Path, problems: &mut Problems) {
     let Ok(own) = keys::load(own).map(|own| own.public()) else {
         return;
@@ -170,7 +176,7 @@ fn check_key(file: &RelayFile, own: &Path, problems: &mut Problems) {
         for (number, node) in path.nodes.iter().enumerate() {
             if node.public_key == own {
                 let key = format!("path.{index}.nodes.{number}.public_key");
-                let remedy = "give that which `polypath key` printed for the node";
+                let remedy = "give the key printed by `polypath key` for the node";
                 problems.report(&key, "this is the relay's own key", remedy);
             }
         }
@@ -203,7 +209,7 @@ nodes = [
 "#;
 
     #[test]
-    fn reads_a_whole_file() {
+    fn a_complete_file_is_read() {
         let file = RelayFile::parse(GOOD, "relay.toml").unwrap();
         assert_eq!(file.paths.len(), 2);
         assert_eq!(file.paths[0].rate, Rate::from_mbits(100));
@@ -211,7 +217,7 @@ nodes = [
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line_and_the_remedy() {
+    fn mistakes_are_reported_with_line_and_remedy() {
         let cases = [
             ("192.0.2.9:7101", "192.0.2.9:0", "relay.toml:6:", "port"),
             (
@@ -252,24 +258,27 @@ nodes = [
         for (old, new, line, words) in cases {
             let text = GOOD.replacen(old, new, 1);
             assert_ne!(text, GOOD, "{old}");
-            let said = RelayFile::parse(&text, "relay.toml")
+            let message = RelayFile::parse(&text, "relay.toml")
                 .unwrap_err()
                 .to_string();
-            assert!(said.contains(line) && said.contains(words), "{new}: {said}");
+            assert!(
+                message.contains(line) && message.contains(words),
+                "{new}: {message}"
+            );
         }
     }
 
     #[test]
-    fn a_node_with_the_key_of_the_relay_is_told() {
+    fn a_node_with_the_key_of_the_relay_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let key = keys::generate(&directory.path().join("relay.key")).unwrap();
         let file = directory.path().join("relay.toml");
         let old = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
         std::fs::write(&file, GOOD.replacen(old, &key.to_string(), 1)).unwrap();
-        let said = RelayFile::load(&file).unwrap_err().to_string();
+        let message = RelayFile::load(&file).unwrap_err().to_string();
         assert!(
-            said.contains("relay.toml:9:") && said.contains("own key"),
-            "{said}"
+            message.contains("relay.toml:9:") && message.contains("own key"),
+            "{message}"
         );
         std::fs::write(&file, GOOD).unwrap();
         assert_eq!(

@@ -28,8 +28,8 @@ fn errors(text: &str) -> String {
     NodeConfig::parse(text, "a.toml").unwrap_err().to_string()
 }
 
-/// What is said when `GOOD` has `old` replaced by `new`.
-fn complaint(old: &str, new: &str) -> String {
+/// The error of `GOOD` with `old` replaced by `new`.
+fn error_of(old: &str, new: &str) -> String {
     let text = GOOD.replacen(old, new, 1);
     assert_ne!(text, GOOD, "{old}");
     errors(&text)
@@ -37,15 +37,15 @@ fn complaint(old: &str, new: &str) -> String {
 
 #[test]
 fn a_name_cannot_change_the_terminal() {
-    let said = complaint("\"uplink1\"", "\"\\u001b[31mred\"");
+    let message = error_of("\"uplink1\"", "\"\\u001b[31mred\"");
     assert!(
-        said.contains("control characters") && !said.contains('\u{1b}'),
-        "{said}"
+        message.contains("control characters") && !message.contains('\u{1b}'),
+        "{message}"
     );
 }
 
 #[test]
-fn reads_a_whole_file() {
+fn a_complete_file_is_read() {
     let config = NodeConfig::parse(GOOD, "a.toml").unwrap();
     assert_eq!(config.peer.public_key.to_string(), KEY);
     assert_eq!(config.policy, PolicyConfig::ProbeAndSwitch { path: 0 });
@@ -62,25 +62,25 @@ fn reads_a_whole_file() {
 
 #[test]
 fn unknown_keys_are_named_with_the_nearest_one_and_the_line() {
-    let said = complaint("remote =", "remot =");
+    let message = error_of("remote =", "remot =");
     assert!(
-        said.contains("a.toml:14:") && said.contains("`remote`"),
-        "{said}"
+        message.contains("a.toml:14:") && message.contains("`remote`"),
+        "{message}"
     );
-    let said = complaint("threshold", "treshold");
+    let message = error_of("threshold", "treshold");
     assert!(
-        said.contains("a.toml:10:") && said.contains("`threshold`"),
-        "{said}"
+        message.contains("a.toml:10:") && message.contains("`threshold`"),
+        "{message}"
     );
-    let said = complaint("probe-and-switch", "probe-and-swich");
+    let message = error_of("probe-and-switch", "probe-and-swich");
     assert!(
-        said.contains("a.toml:8:") && said.contains("`probe-and-switch`"),
-        "{said}"
+        message.contains("a.toml:8:") && message.contains("`probe-and-switch`"),
+        "{message}"
     );
 }
 
 #[test]
-fn impossible_values_are_refused_with_their_line() {
+fn invalid_values_are_refused_with_their_line() {
     let cases = [
         ("10.77.0.1/24", "10.77.0.1", "a.toml:4:"),
         ("\"pp0\"", "\"a name that is too long\"", "a.toml:4:"),
@@ -105,42 +105,42 @@ fn impossible_values_are_refused_with_their_line() {
         ("fd77::1/64", "10.77.0.1/8", "a.toml:4:"),
     ];
     for (old, new, place) in cases {
-        let said = complaint(old, new);
-        assert!(said.starts_with(place), "{new}: {said}");
+        let message = error_of(old, new);
+        assert!(message.starts_with(place), "{new}: {message}");
     }
 }
 
 #[test]
-fn an_address_that_is_none_is_named_with_the_remedy() {
+fn an_invalid_address_is_named_with_a_remedy() {
     for (old, new) in [
         ("10.1.1.2:7001", "10.1.1.2"),
         ("10.1.1.1:7001", "10.1.1.1"),
         ("[fd01::1]:7001", "fd01::1:7001 "),
     ] {
-        let said = complaint(old, new);
-        let named = said.contains(&format!("`{new}`"));
-        assert!(named && said.contains("192.0.2.1:7001"), "{said}");
+        let message = error_of(old, new);
+        let named = message.contains(&format!("`{new}`"));
+        assert!(named && message.contains("192.0.2.1:7001"), "{message}");
     }
 }
 
 #[test]
-fn one_mistake_is_told_once() {
-    let said = complaint(
+fn a_mistake_is_reported_once() {
+    let message = error_of(
         "[\"10.77.0.1/24\", \"fd77::1/64\"]",
         "[\"10.77.0.1/24\"], mtu = 1",
     );
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(message.lines().count(), 1, "{message}");
 }
 
 #[test]
-fn a_pair_is_as_long_as_a_scenario_would_say() {
+fn the_pair_length_has_a_unit_as_in_scenarios() {
     let text = GOOD.replace("threshold = 3.0", "pair_len = \"1.2 kB\"");
     let config = NodeConfig::parse(&text, "a.toml").unwrap();
     assert_eq!(config.probing.pair_len, 1200);
 }
 
 #[test]
-fn paths_are_watched_unless_the_file_says_otherwise() {
+fn liveness_detection_is_on_by_default() {
     let read = |table: &str| {
         let text = GOOD.replace("[probing]", &format!("{table}\n[probing]"));
         NodeConfig::parse(&text, "a.toml")
@@ -158,9 +158,9 @@ fn paths_are_watched_unless_the_file_says_otherwise() {
 }
 
 #[test]
-fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
-    let said = |table: &str| complaint("[probing]", &format!("{table}\n[probing]"));
-    let impossible = said("[liveness]\ninterval = \"1 ms\"\nmisses = 1\nhold = \"2 min\"");
+fn invalid_liveness_settings_are_reported_with_line_and_remedy() {
+    let message = |table: &str| error_of("[probing]", &format!("{table}\n[probing]"));
+    let impossible = message("[liveness]\ninterval = \"1 ms\"\nmisses = 1\nhold = \"2 min\"");
     for expected in [
         "a.toml:10:12: `interval` must be at least 10 ms; use for example \"25 ms\"",
         "a.toml:11:10: `misses` must be 2 to 20; use for example 3",
@@ -168,16 +168,16 @@ fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
     ] {
         assert!(impossible.contains(expected), "{impossible}");
     }
-    let long = said("[liveness]\nretry = \"25 h\"\nlongest_hold = \"86401 s\"");
+    let long = message("[liveness]\nretry = \"25 h\"\nlongest_hold = \"86401 s\"");
     for expected in [
         "a.toml:10:9: `retry` must be",
         "`longest_hold` must be at most 86400 s",
     ] {
         assert!(long.contains(expected), "{long}");
     }
-    let pairs = complaint("threshold = 3.0", "pair_interval = \"25 h\"");
+    let pairs = error_of("threshold = 3.0", "pair_interval = \"25 h\"");
     assert!(pairs.contains("at most 86400 s"), "{pairs}");
-    let misspelt = said("[liveness]\nmises = 4");
+    let misspelt = message("[liveness]\nmises = 4");
     assert!(
         misspelt.contains("a.toml:10:1") && misspelt.contains("misses"),
         "{misspelt}"
@@ -190,7 +190,7 @@ fn an_impossible_watch_is_told_with_its_line_and_a_remedy() {
 }
 
 #[test]
-fn what_the_operator_asks_for_is_read_and_what_cannot_be_is_told_with_its_line() {
+fn control_and_metrics_are_read_or_refused_with_their_line() {
     let read = |tables: &str| {
         let text = GOOD.replace("[probing]", &format!("{tables}\n[probing]"));
         NodeConfig::parse(&text, "a.toml")
@@ -212,16 +212,23 @@ fn what_the_operator_asks_for_is_read_and_what_cannot_be_is_told_with_its_line()
             "`localhost`",
         ),
         ("[metrics]", "a.toml:9:", "`listen`"),
-        ("[control]\nsocket = \"..\"", "a.toml:10:", "names no file"),
+        (
+            "[control]\nsocket = \"..\"",
+            "a.toml:10:",
+            "is not the path of a file",
+        ),
         ("[control]\nsockt = \"x\"", "a.toml:10:", "`socket`"),
     ] {
-        let said = read(tables).unwrap_err().to_string();
-        assert!(said.starts_with(place) && said.contains(named), "{said}");
+        let message = read(tables).unwrap_err().to_string();
+        assert!(
+            message.starts_with(place) && message.contains(named),
+            "{message}"
+        );
     }
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let text = GOOD
         .replace("remote", "remot")
         .replace("3.0", "-3.0")
@@ -259,7 +266,7 @@ const BY_RELAY: &str = "relay = { public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGd
                         address = \"192.0.2.9:7101\" }";
 
 #[test]
-fn a_path_may_go_by_a_relay() {
+fn a_path_may_use_a_relay() {
     let text = GOOD.replacen("remote = \"10.1.1.2:7001\"", BY_RELAY, 1);
     let config = NodeConfig::parse(&text, "a.toml").unwrap();
     let path = &config.paths[0];
@@ -268,14 +275,14 @@ fn a_path_may_go_by_a_relay() {
 }
 
 #[test]
-fn what_is_wrong_with_a_relay_is_told_with_its_line() {
+fn mistakes_of_a_relay_are_reported_with_their_line() {
     let remote = "remote = \"10.1.1.2:7001\"";
-    let said = complaint(remote, &format!("{remote}\n{BY_RELAY}"));
+    let message = error_of(remote, &format!("{remote}\n{BY_RELAY}"));
     assert!(
-        said.contains("a.toml:15:") && said.contains("leave one"),
-        "{said}"
+        message.contains("a.toml:15:") && message.contains("omit one"),
+        "{message}"
     );
-    let with = |old: &str, new: &str| complaint(remote, &BY_RELAY.replacen(old, new, 1));
+    let with = |old: &str, new: &str| error_of(remote, &BY_RELAY.replacen(old, new, 1));
     let own = with("3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=", KEY);
     assert!(
         own.contains("a.toml:14:") && own.contains("the peer's key"),
@@ -288,20 +295,32 @@ fn what_is_wrong_with_a_relay_is_told_with_its_line() {
             &*zeros,
             "of zeros",
         ),
-        ("192.0.2.9:7101", "192.0.2.9:0", "nobody is at"),
-        ("192.0.2.9:7101", "0.1.2.3:7101", "nobody is at"),
-        ("192.0.2.9:7101", "240.0.0.1:7101", "nobody is at"),
+        (
+            "192.0.2.9:7101",
+            "192.0.2.9:0",
+            "cannot be the address of a host",
+        ),
+        (
+            "192.0.2.9:7101",
+            "0.1.2.3:7101",
+            "cannot be the address of a host",
+        ),
+        (
+            "192.0.2.9:7101",
+            "240.0.0.1:7101",
+            "cannot be the address of a host",
+        ),
         ("192.0.2.9:7101", "[2001:db8::9]:7101", "cannot send to"),
-        ("192.0.2.9:7101", "10.1.1.1:7001", "is this end itself"),
+        ("192.0.2.9:7101", "10.1.1.1:7001", "is the local address"),
         ("192.0.2.9:7101", "192.0.2.9", "not an address"),
         ("3p7b", "3p7", "not a key"),
         ("public_key", "publik_key", "`public_key`"),
     ];
     for (old, new, words) in cases {
-        let said = with(old, new);
+        let message = with(old, new);
         assert!(
-            said.contains("a.toml:14:") && said.contains(words),
-            "{new}: {said}"
+            message.contains("a.toml:14:") && message.contains(words),
+            "{new}: {message}"
         );
     }
     let twice = GOOD.replacen(remote, BY_RELAY, 1).replacen(
@@ -309,18 +328,18 @@ fn what_is_wrong_with_a_relay_is_told_with_its_line() {
         &format!("local = \"10.1.2.1:7001\"\n{BY_RELAY}"),
         1,
     );
-    let said = errors(&twice);
+    let message = errors(&twice);
     assert!(
-        said.contains("a.toml:18:") && said.contains("two paths go by"),
-        "{said}"
+        message.contains("a.toml:18:") && message.contains("two paths use"),
+        "{message}"
     );
 }
 
 #[test]
-fn a_path_into_the_overlay_or_to_many_is_refused_with_its_key() {
+fn a_target_in_the_overlay_or_multicast_is_refused() {
     let remote = "\"10.1.1.2:7001\"";
-    let said = |new: &str| complaint(remote, &format!("\"{new}\""));
-    let into = said("10.77.0.9:7001");
+    let message = |new: &str| error_of(remote, &format!("\"{new}\""));
+    let into = message("10.77.0.9:7001");
     assert!(
         into.contains("a.toml:14:10: ") && into.contains("loop"),
         "{into}"
@@ -330,48 +349,54 @@ fn a_path_into_the_overlay_or_to_many_is_refused_with_its_key() {
         "{into}"
     );
     for many in ["255.255.255.255:7001", "224.0.0.1:7001"] {
-        let said = said(many);
+        let message = message(many);
         assert!(
-            said.contains("a.toml:14:10: ") && said.contains("of many"),
-            "{said}"
+            message.contains("a.toml:14:10: ") && message.contains("multicast"),
+            "{message}"
         );
     }
     let by_relay = format!(
         "relay = {{ public_key = \"3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=\", address = {} }}",
         "\"10.77.0.9:7101\""
     );
-    let said = complaint(&format!("remote = {remote}"), &by_relay);
+    let message = error_of(&format!("remote = {remote}"), &by_relay);
     assert!(
-        said.contains("a.toml:14:82: ") && said.contains("loop"),
-        "{said}"
+        message.contains("a.toml:14:82: ") && message.contains("loop"),
+        "{message}"
     );
-    // What is bound to an interface does not follow the routing table.
+    // A bound socket does not follow the routing table.
     let bound = GOOD.replacen(remote, "\"10.77.0.9:7001\"\ninterface = \"p1\"", 1);
     NodeConfig::parse(&bound, "a.toml").unwrap();
 }
 
 #[test]
-fn a_path_from_the_overlay_or_to_where_another_leads_is_refused_with_its_key() {
+fn a_local_address_in_the_overlay_or_a_shared_target_is_refused() {
     let local = "local = \"10.1.1.1:7001\"";
     for (new, place, part) in [
         ("local = \"10.77.0.1:7001\"", "a.toml:13:9: ", "own address"),
-        ("local = \"239.0.0.1:7001\"", "a.toml:13:9: ", "of many"),
+        ("local = \"239.0.0.1:7001\"", "a.toml:13:9: ", "multicast"),
     ] {
-        let said = complaint(local, new);
-        assert!(said.contains(place) && said.contains(part), "{said}");
+        let message = error_of(local, new);
+        assert!(
+            message.contains(place) && message.contains(part),
+            "{message}"
+        );
     }
-    let said = complaint("interface = \"p2\"", "interface = \"pp0\"");
+    let message = error_of("interface = \"p2\"", "interface = \"pp0\"");
     assert!(
-        said.contains("a.toml:18:13: ") && said.contains("into itself"),
-        "{said}"
+        message.contains("a.toml:18:13: ") && message.contains("carry itself"),
+        "{message}"
     );
     let second = "local = \"10.1.1.9:7002\"\nremote = \"10.1.1.2:7001\"";
-    let said = complaint("local = \"[fd01::1]:7001\"\ninterface = \"p2\"", second);
-    assert!(said.contains("two paths lead to 10.1.1.2:7001"), "{said}");
+    let message = error_of("local = \"[fd01::1]:7001\"\ninterface = \"p2\"", second);
+    assert!(
+        message.contains("two paths lead to 10.1.1.2:7001"),
+        "{message}"
+    );
 }
 
 #[test]
-fn two_paths_on_one_port_are_refused_where_the_system_would() {
+fn conflicting_sockets_are_refused() {
     let second = "local = \"[fd01::1]:7001\"\ninterface = \"p2\"";
     for (local, interface, is_refused) in [
         ("0.0.0.0:7001", "", true),
@@ -388,16 +413,16 @@ fn two_paths_on_one_port_are_refused_where_the_system_would() {
         let text = GOOD.replacen(second, &format!("local = \"{local}\"{interface}"), 1);
         assert_ne!(text, GOOD);
         let found = NodeConfig::parse(&text, "a.toml").map_err(|errors| errors.to_string());
-        let is_told = |said: &String| said.contains("two paths receive at");
+        let is_refusal = |message: &String| message.contains("two paths receive at");
         assert_eq!(
-            found.as_ref().err().is_some_and(is_told),
+            found.as_ref().err().is_some_and(is_refusal),
             is_refused,
             "{local} {found:?}"
         );
     }
 }
 
-/// `GOOD` with paths that find their uplinks.
+/// `GOOD` with automatic uplinks.
 fn auto(table: &str) -> String {
     let text = GOOD.replace("local = \"10.1.1.1:7001\"\n", "");
     let text = text.replace(
@@ -408,7 +433,7 @@ fn auto(table: &str) -> String {
 }
 
 #[test]
-fn paths_may_find_their_uplinks() {
+fn uplinks_may_be_automatic() {
     let table = "[auto]\ninterfaces = [\"eth*\", \"wwan?\"]\nexcept = [\"eth9\"]\n";
     let config = NodeConfig::parse(&auto(table), "a.toml").unwrap();
     assert_eq!(config.uplinks, Uplinks::Auto);
@@ -425,40 +450,43 @@ fn paths_may_find_their_uplinks() {
 }
 
 #[test]
-fn a_pattern_is_no_interface_of_a_path() {
+fn a_pattern_is_not_an_interface_name() {
     for pattern in ["eth*", "eth?", "eth[0-9]"] {
-        let said = complaint("interface = \"p2\"", &format!("interface = \"{pattern}\""));
+        let message = error_of("interface = \"p2\"", &format!("interface = \"{pattern}\""));
         assert!(
-            said.contains("a.toml:18:") && said.contains("[auto]"),
-            "{said}"
+            message.contains("a.toml:18:") && message.contains("[auto]"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn what_does_not_go_with_the_way_in_which_paths_are_found_is_refused() {
-    let said = complaint("local = \"10.1.1.1:7001\"\n", "");
+fn settings_of_the_other_kind_of_uplinks_are_refused() {
+    let message = error_of("local = \"10.1.1.1:7001\"\n", "");
     assert!(
-        said.contains("`local`") && said.contains("paths = \"auto\""),
-        "{said}"
+        message.contains("`local`") && message.contains("paths = \"auto\""),
+        "{message}"
     );
-    let said = errors(&format!("{GOOD}[auto]\nexcept = [\"docker*\"]\n"));
-    assert!(said.contains("listed") && said.contains("auto"), "{said}");
-    let said = errors(&GOOD.replacen("[node]", "paths = \"auto\"\n[node]", 1));
+    let message = errors(&format!("{GOOD}[auto]\nexcept = [\"docker*\"]\n"));
+    assert!(
+        message.contains("listed") && message.contains("auto"),
+        "{message}"
+    );
+    let message = errors(&GOOD.replacen("[node]", "paths = \"auto\"\n[node]", 1));
     for part in ["a.toml:14:", "a.toml:18:", "a.toml:19:", "`remote`"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     for (table, part) in [
         ("interfaces = []", "no interface"),
-        ("except = [\"\"]", "is no pattern"),
-        ("interfaces = [\"a/b\"]", "is no pattern"),
-        ("interfaces = [\"eth[0-9]\"]", "`?` for one"),
-        ("interfaces = [\"eth{0,1}\"]", "`?` for one"),
+        ("except = [\"\"]", "is not a valid pattern"),
+        ("interfaces = [\"a/b\"]", "is not a valid pattern"),
+        ("interfaces = [\"eth[0-9]\"]", "and `?` one"),
+        ("interfaces = [\"eth{0,1}\"]", "and `?` one"),
         ("interface = [\"eth0\"]", "`interfaces`"),
     ] {
-        let said = errors(&auto(&format!("[auto]\n{table}\n")));
-        assert!(said.contains(part), "{table}: {said}");
+        let message = errors(&auto(&format!("[auto]\n{table}\n")));
+        assert!(message.contains(part), "{table}: {message}");
     }
-    let said = errors(&auto("").replacen("\"auto\"", "\"automatic\"", 1));
-    assert!(said.contains("`auto`"), "{said}");
+    let message = errors(&auto("").replacen("\"auto\"", "\"automatic\"", 1));
+    assert!(message.contains("`auto`"), "{message}");
 }

@@ -109,7 +109,7 @@ impl NodeEventHandler {
             .supervision
             .notify_status(status_line(&stats));
         if let Some(writer) = &self.stats {
-            writer.take(stats);
+            writer.submit(stats);
         }
     }
 

@@ -240,7 +240,7 @@ impl Paths {
         let stats = paths.map(|(id, path)| {
             let last = self.silence_detector.last(id);
             PathStats {
-                last_heard_s: last.map(|at| now.since(at).as_secs_f64()),
+                last_received_s: last.map(|at| now.since(at).as_secs_f64()),
                 liveness: health(id).map(LivenessStats::from),
                 ..path.stats.clone()
             }

@@ -92,7 +92,7 @@ impl EventHandler for RelayEventHandler {
             let stats = self.count(now);
             self.supervision.notify_status(status_line(&stats.paths));
             if let Some(writer) = &self.stats {
-                writer.take(stats);
+                writer.submit(stats);
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Where statistics are written.
+//! The file or device to which statistics are written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use nix::libc::O_NONBLOCK;
 
 use serde::Serialize;
 
-/// How many symbolic links are followed, as by the kernel.
-const MOST_LINKS: u32 = 40;
+/// Most symbolic links followed, as in the kernel.
+const MAX_LINKS: u32 = 40;
 
-/// What lies at a path that is to be written, symbolic links followed.
+/// The kind of an output file, symbolic links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file, or nothing yet.
+    /// A regular file, or one that does not exist yet.
     File,
     /// A device, such as `/dev/null` or a terminal.
     Device,
@@ -23,7 +23,10 @@ pub enum Kind {
     Fifo,
 }
 
-/// What lies at `path`; fails for a directory or a socket.
+/// The kind of the file `path`.
+///
+/// # Errors
+/// It is a directory or a socket, or cannot be read.
 pub fn kind_of(path: &Path) -> io::Result<Kind> {
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
@@ -39,12 +42,14 @@ pub fn kind_of(path: &Path) -> io::Result<Kind> {
     } else if kind.is_dir() {
         Err(io::ErrorKind::IsADirectory.into())
     } else {
-        Err(refusal("it is neither a file nor a character device"))
+        Err(refusal(
+            "it is neither a regular file nor a character device",
+        ))
     }
 }
 
-/// A file that is replaced as a whole, so that a reader never sees half of it; or a device, to which one
-/// document is written after the other.
+/// A file that is replaced atomically, so that readers never see a part of it; or a device, to which documents are
+/// appended.
 #[derive(Clone, Debug)]
 pub struct StatsFile {
     path: PathBuf,
@@ -53,7 +58,7 @@ pub struct StatsFile {
 
 #[derive(Clone, Debug)]
 enum Target {
-    /// A regular file and, in the same directory, what is to replace it.
+    /// A regular file, and the draft in the same directory that replaces it.
     Replaced {
         file: PathBuf,
         draft: PathBuf,
@@ -62,10 +67,10 @@ enum Target {
 }
 
 impl StatsFile {
-    /// The file `path`, in whose directory a draft is written first; fails where that cannot be.
+    /// The file `path`; the target of a symbolic link is replaced.
     ///
-    /// Where `path` is a symbolic link, what it points to is replaced. A FIFO is refused: its reader
-    /// could hold the node up.
+    /// # Errors
+    /// No file can be created in its directory, or it is a FIFO, whose reader could block the node.
     pub fn new(path: &Path) -> io::Result<Self> {
         let target = match kind_of(path)? {
             Kind::File => Target::replacing(path)?,
@@ -73,19 +78,19 @@ impl StatsFile {
                 open_device(path)?;
                 Target::Device
             }
-            Kind::Fifo => return Err(refusal("it is a FIFO, whose reader could hold the node up")),
+            Kind::Fifo => return Err(refusal("it is a FIFO, whose reader could block the node")),
         };
         let path = path.to_owned();
         Ok(Self { path, target })
     }
 
-    /// The file's name.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Replaces the file.
+    /// Writes `stats`.
     pub fn write(&self, stats: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(stats)?;
         text.push(b'\n');
@@ -111,10 +116,10 @@ impl Target {
     }
 }
 
-/// What `path` points to, which need not exist: a rename would replace the link itself.
+/// The target of `path`, which need not exist: a rename would replace the link itself.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
             Err(_) => return Ok(path),
@@ -123,7 +128,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(refusal("too many symbolic links"))
 }
 
-/// A terminal that is stopped must not stop the node.
+/// Opens a device without blocking: a stopped terminal must not stop the node.
 fn open_device(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
@@ -167,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_replaced_whole() {
+    fn the_file_is_replaced_atomically() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
         assert!(StatsFile::new(directory.path()).is_err());
@@ -180,12 +185,12 @@ mod tests {
         assert_eq!(read["at"], 5);
         assert_eq!(read["session"]["rejected"]["replayed"], 0);
         assert_eq!(read["dropped"]["behind-window"], 3);
-        assert!(read["paths"][0]["last_heard_s"].is_null());
+        assert!(read["paths"][0]["last_received_s"].is_null());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_symbolic_link_stays_and_what_it_points_to_is_replaced() {
+    fn the_target_of_a_symbolic_link_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let elsewhere = directory.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
@@ -200,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_never_replaced() {
+    fn fifos_and_devices_are_never_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let fifo = directory.path().join("fifo");
         mkfifo(&fifo, Mode::S_IRWXU).unwrap();
         let error = StatsFile::new(&fifo).unwrap_err();
         assert!(error.to_string().contains("FIFO"), "{error}");
         assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
-        // Not written to: were it wrong, the test would replace the machine's.
+        // Not written to: a bug would replace the machine's own device.
         let null = directory.path().join("null");
         symlink("/dev/null", &null).unwrap();
         let file = StatsFile::new(&null).unwrap();

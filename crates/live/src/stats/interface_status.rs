@@ -1,22 +1,22 @@
-//! What a path rests on at this end.
+//! The interface of a path and what it lacks.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use serde::Serialize;
 
-/// The interface of a path, and what is not there.
+/// The interface of a path, and what the path lacks at this node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InterfaceStatus {
-    /// The interface that the path is bound to, or waits for; none where the routing table chooses, or none is free.
+    /// The interface that the path is bound to or waits for; absent where the routing table decides, or no uplink is free.
     pub interface: Option<String>,
-    /// What is missing; the path carries nothing until it is there.
+    /// The missing part; the path carries nothing without it.
     pub missing: Option<Missing>,
 }
 
-/// What a path waits for.
+/// The part that a path lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "what", content = "name", rename_all = "kebab-case")]
+#[serde(tag = "kind", content = "name", rename_all = "kebab-case")]
 pub enum Missing {
     /// The interface of this name.
     Interface(String),
@@ -27,15 +27,15 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// All words for what may be missing, as files and metrics have them.
-    pub(crate) const WORDS: [&str; 3] = ["interface", "address", "uplink"];
+    /// The names of all variants in statistics and metrics.
+    pub(crate) const NAMES: [&str; 3] = ["interface", "address", "uplink"];
 
-    /// The word for it, of [`Missing::WORDS`].
-    pub(crate) fn word(&self) -> &'static str {
+    /// The name of the variant, one of [`Missing::NAMES`].
+    pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Interface(_) => Self::WORDS[0],
-            Self::Address(_) => Self::WORDS[1],
-            Self::Uplink => Self::WORDS[2],
+            Self::Interface(_) => Self::NAMES[0],
+            Self::Address(_) => Self::NAMES[1],
+            Self::Uplink => Self::NAMES[2],
         }
     }
 }
@@ -56,20 +56,20 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_missing_is_written_with_its_word() {
+    fn the_missing_part_is_serialized_with_its_kind() {
         let address = IpAddr::from([192, 0, 2, 1]);
         for missing in [
             Missing::Interface("eth1".to_owned()),
             Missing::Address(address),
         ] {
             let written = serde_json::to_value(&missing).unwrap();
-            assert_eq!(written["what"], missing.word());
+            assert_eq!(written["kind"], missing.name());
             let name = written["name"].as_str().unwrap();
             assert!(missing.to_string().contains(name), "{missing}");
         }
         assert_eq!(
             serde_json::to_value(Missing::Uplink).unwrap(),
-            json!({ "what": "uplink" })
+            json!({ "kind": "uplink" })
         );
         let written = serde_json::to_value(InterfaceStatus::default()).unwrap();
         assert_eq!(written, json!({ "interface": null, "missing": null }));

@@ -1,4 +1,4 @@
-//! Writing statistics beside a thread that must not wait for a disk.
+//! A thread that writes statistics for a thread that must not block on a disk.
 
 use std::io;
 use std::sync::Arc;
@@ -10,88 +10,88 @@ use serde::Serialize;
 use super::StatsFile;
 use crate::writer_thread::{PATIENCE, WriterThread};
 
-/// The end at which counters come in of a thread that writes them to a file.
+/// The handle of a thread that writes statistics to a file.
 #[derive(Debug)]
 pub(crate) struct StatsWriter<S> {
-    counted: Option<Sender<Counted<S>>>,
-    /// Whether the thread has counters that it has not yet written.
+    sender: Option<Sender<Submission<S>>>,
+    /// Whether the thread has not yet written the last submission.
     busy: Arc<AtomicBool>,
     thread: WriterThread,
     name: String,
 }
 
 #[derive(Debug)]
-struct Counted<S> {
+struct Submission<S> {
     stats: S,
     is_last: bool,
 }
 
 impl<S: Serialize + Send + 'static> StatsWriter<S> {
-    /// Writes to `file` from now on; `whose` they are is told where that fails.
-    pub(crate) fn start(file: StatsFile, whose: &'static str) -> io::Result<Self> {
-        let (counted, waiting) = mpsc::channel();
+    /// Starts the thread for `file`; warnings name the `owner` of the statistics.
+    pub(crate) fn start(file: StatsFile, owner: &'static str) -> io::Result<Self> {
+        let (sender, submissions) = mpsc::channel();
         let busy = Arc::new(AtomicBool::new(false));
         let name = file.path().display().to_string();
         let is_busy = busy.clone();
-        let work = move || write(&file, whose, &waiting, &is_busy);
+        let work = move || write(&file, owner, &submissions, &is_busy);
         Ok(Self {
-            counted: Some(counted),
+            sender: Some(sender),
             busy,
             thread: WriterThread::start("statistics", work)?,
             name,
         })
     }
 
-    /// Writes what was counted, unless what came before is not yet written; never waits.
-    pub(crate) fn take(&self, stats: S) {
+    /// Submits statistics, or drops them if the last ones are not written yet; never blocks.
+    pub(crate) fn submit(&self, stats: S) {
         if !self.busy.swap(true, Ordering::AcqRel) {
             self.send(stats, false);
         }
     }
 
-    /// Writes what was counted last, and waits until that is done, or was in vain.
+    /// Submits the last statistics and waits until they are written or given up.
     pub(crate) fn finish(&mut self, stats: S) {
         self.send(stats, true);
-        self.counted = None;
+        self.sender = None;
         if !self.thread.await_end() {
             let seconds = PATIENCE.as_secs();
             tracing::warn!(
-                "--stats {}: the last statistics are not there after {seconds} s; they are given up",
+                "--stats {}: the last statistics are not written within {seconds} s; giving up",
                 self.name
             );
         }
     }
 
     fn send(&self, stats: S, is_last: bool) {
-        if let Some(counted) = &self.counted {
-            // What the thread panicked of is on standard error.
-            let _ = counted.send(Counted { stats, is_last });
+        if let Some(sender) = &self.sender {
+            // A panic message of the thread is already on standard error.
+            let _ = sender.send(Submission { stats, is_last });
         }
     }
 }
 
-/// Writes what comes until nothing more can; a failure is told once, until it was overcome, and at the end.
+/// Writes submissions until the channel closes; a failure is logged once until the next success, and at the end.
 fn write<S: Serialize>(
     file: &StatsFile,
-    whose: &str,
-    waiting: &Receiver<Counted<S>>,
+    owner: &str,
+    submissions: &Receiver<Submission<S>>,
     busy: &AtomicBool,
 ) {
-    let mut told = false;
-    while let Ok(Counted { stats, is_last }) = waiting.recv() {
+    let mut logged = false;
+    while let Ok(Submission { stats, is_last }) = submissions.recv() {
         let written = file.write(&stats);
         busy.store(false, Ordering::Release);
         let path = file.path().display();
         match written {
-            Ok(()) => told = false,
+            Ok(()) => logged = false,
             Err(error) if is_last => {
                 tracing::warn!("--stats {path}: {error}; the last statistics are not written");
             }
-            Err(error) if !told => {
+            Err(error) if !logged => {
                 tracing::warn!(
-                    "--stats {path}: {error}; {whose} goes on, and tries again each second"
+                    "--stats {path}: {error}; {owner} continues and retries each second"
                 );
-                told = true;
+                logged = true;
             }
             Err(_) => {}
         }
@@ -105,7 +105,7 @@ mod tests {
     use std::sync::Barrier;
     use std::thread;
 
-    /// Counters that are written when somebody else comes to the barrier.
+    /// Statistics whose serialization waits at a barrier.
     struct Slow(u32, Arc<Barrier>);
 
     impl Serialize for Slow {
@@ -116,15 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn the_last_is_written_and_nobody_waits_for_those_before() {
+    fn the_last_statistics_are_written_and_earlier_ones_never_block() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stats.json");
         let file = StatsFile::new(&path).unwrap();
         let mut writer = StatsWriter::start(file, "the test").unwrap();
         let gate = Arc::new(Barrier::new(2));
-        // The first is held up, and those after it are passed over.
+        // The first blocks in the thread, and those after it are dropped.
         for number in 0..100 {
-            writer.take(Slow(number, gate.clone()));
+            writer.submit(Slow(number, gate.clone()));
         }
         gate.wait();
         let opener = gate.clone();
@@ -135,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_any_more_ends_nothing() {
+    fn a_file_that_can_no_longer_be_written_is_no_error() {
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join("folder");
         fs::create_dir(&folder).unwrap();
         let file = StatsFile::new(&folder.join("stats.json")).unwrap();
         let mut writer = StatsWriter::start(file, "the test").unwrap();
         fs::remove_dir(&folder).unwrap();
-        writer.take(1);
+        writer.submit(1);
         writer.finish(2);
         assert!(!folder.exists());
     }

@@ -1,9 +1,9 @@
-//! Files of nodes and relays, and what stands beside them.
+//! Loading the files of nodes and relays.
 
 use super::*;
 
 #[test]
-fn the_key_file_is_beside_the_configuration() {
+fn the_key_file_is_relative_to_the_configuration() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.toml");
     std::fs::write(&path, GOOD).unwrap();
@@ -14,20 +14,20 @@ fn the_key_file_is_beside_the_configuration() {
 }
 
 #[test]
-fn a_user_that_there_is_not_is_told_with_its_line() {
+fn an_unknown_user_is_reported_with_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.toml");
     let text = GOOD.replacen("[node]\n", "[node]\nuser = \"no-such-user\"\n", 1);
     std::fs::write(&path, text).unwrap();
-    let said = NodeConfig::load(&path).unwrap_err().to_string();
+    let message = NodeConfig::load(&path).unwrap_err().to_string();
     assert!(
-        said.contains("a.toml:3:") && said.contains("useradd"),
-        "{said}"
+        message.contains("a.toml:3:") && message.contains("useradd"),
+        "{message}"
     );
 }
 
 #[test]
-fn the_file_of_a_relay_is_told_from_a_nodes() {
+fn the_files_of_nodes_and_relays_are_distinguished() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -35,24 +35,24 @@ fn the_file_of_a_relay_is_told_from_a_nodes() {
         path
     };
     let relay = write("r.toml", "[relay]\nkey_file = \"r.key\"\n");
-    let said = NodeConfig::load(&relay).unwrap_err().to_string();
-    assert!(said.contains("`polypath relay "), "{said}");
+    let message = NodeConfig::load(&relay).unwrap_err().to_string();
+    assert!(message.contains("`polypath relay "), "{message}");
     let node = write("a.toml", GOOD);
-    let said = relay::RelayFile::load(&node).unwrap_err().to_string();
-    assert!(said.contains("`polypath node "), "{said}");
+    let message = relay::RelayFile::load(&node).unwrap_err().to_string();
+    assert!(message.contains("`polypath node "), "{message}");
 }
 
 #[test]
-fn the_nodes_own_key_as_the_peers_is_told_with_its_line_and_all_else() {
+fn a_peer_with_the_nodes_own_key_is_reported_with_other_mistakes() {
     let directory = tempfile::tempdir().unwrap();
     let own = crate::keys::generate(&directory.path().join("a.key")).unwrap();
     let path = directory.path().join("a.toml");
     let text = GOOD.replace(KEY, &own.to_string()).replace("3.0", "-3.0");
     std::fs::write(&path, text).unwrap();
-    let said = NodeConfig::load(&path).unwrap_err().to_string();
+    let message = NodeConfig::load(&path).unwrap_err().to_string();
     assert!(
-        said.contains("a.toml:6:") && said.contains("own key"),
-        "{said}"
+        message.contains("a.toml:6:") && message.contains("own key"),
+        "{message}"
     );
-    assert!(said.contains("a.toml:10:"), "{said}");
+    assert!(message.contains("a.toml:10:"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! The page.
+//! The metrics page in the text exposition format.
 
 use std::fmt::{Display, Write};
 
@@ -6,10 +6,10 @@ use polypath_core::liveness::PathState;
 
 use crate::stats::{Missing, PathStats, Stats, Volume};
 
-/// What the page is, as HTTP says it.
+/// The media type of the page.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All states of a path, as the label `state` has them.
+/// The states of a path and their values of the label `state`.
 const STATES: [(PathState, &str); 4] = [
     (PathState::Unproven, "unproven"),
     (PathState::Live, "live"),
@@ -17,7 +17,7 @@ const STATES: [(PathState, &str); 4] = [
     (PathState::Returning, "returning"),
 ];
 
-/// The page of what a node counted.
+/// The page for `stats`.
 #[must_use]
 pub(super) fn page(stats: &Stats) -> String {
     let mut page = Page::default();
@@ -25,7 +25,7 @@ pub(super) fn page(stats: &Stats) -> String {
     tun(&mut page, stats);
     volumes(&mut page, &stats.paths);
     datagrams(&mut page, &stats.paths);
-    monitor(&mut page, &stats.paths);
+    path_status(&mut page, &stats.paths);
     liveness(&mut page, &stats.paths);
     drops(&mut page, stats);
     page.0
@@ -34,29 +34,29 @@ pub(super) fn page(stats: &Stats) -> String {
 fn node(page: &mut Page, stats: &Stats) {
     page.gauge("build_info", "Always 1; the version is a label.")
         .sample(&[("version", &stats.software)], 1);
-    page.gauge("uptime_seconds", "Since the node started.")
+    page.gauge("uptime_seconds", "Time since the node started.")
         .sample(&[], stats.uptime_s);
     page.gauge(
         "session_established",
-        "1 where packets can cross now, else 0.",
+        "1 if a session with the peer is established, else 0.",
     )
     .sample(&[], u8::from(stats.established));
     let age = stats.session["age_s"].as_f64();
-    page.gauge(
-        "session_age_seconds",
-        "Since the keys in use were agreed on.",
+    page.gauge("session_age_seconds", "Age of the keys in use.")
+        .samples(age.map(|age| (vec![], age)));
+    page.counter(
+        "handshakes_total",
+        "Handshakes by the stage that they reached.",
     )
-    .samples(age.map(|age| (vec![], age)));
-    page.counter("handshakes_total", "Handshakes by how far they came.")
-        .samples(["initiated", "established"].map(|stage| {
-            let count = stats.session[stage].as_u64().unwrap_or(0);
-            (vec![("stage", stage)], count)
-        }));
+    .samples(["initiated", "established"].map(|stage| {
+        let count = stats.session[stage].as_u64().unwrap_or(0);
+        (vec![("stage", stage)], count)
+    }));
     page.gauge("policy_info", "Always 1; the policy's name is a label.")
         .sample(&[("policy", &stats.policy.kind)], 1);
     page.counter(
         "path_switches_total",
-        "How often the policy took data to another path.",
+        "Switches of data to another path by the policy.",
     )
     .sample(&[], stats.policy.switches);
     let reloads = [
@@ -72,35 +72,40 @@ fn node(page: &mut Page, stats: &Stats) {
 
 fn tun(page: &mut Page, stats: &Stats) {
     let tun = &stats.tun;
-    let ways = [
+    let directions = [
         ("from_applications", tun.from_applications),
         ("to_applications", tun.to_applications),
     ];
     page.counter("tun_packets_total", "IP packets of applications.")
-        .samples(ways.map(|(way, volume)| (vec![("direction", way)], volume.packets)));
+        .samples(
+            directions.map(|(direction, volume)| (vec![("direction", direction)], volume.packets)),
+        );
     page.counter("tun_bytes_total", "Bytes of these, IP headers included.")
-        .samples(ways.map(|(way, volume)| (vec![("direction", way)], volume.bytes)));
+        .samples(
+            directions.map(|(direction, volume)| (vec![("direction", direction)], volume.bytes)),
+        );
     page.counter(
         "tun_refused_packets_total",
-        "Packets that the kernel did not take.",
+        "Packets that the kernel did not accept.",
     )
     .sample(&[], tun.refused);
 }
 
 fn volumes(page: &mut Page, paths: &[PathStats]) {
-    let ways = |path: &PathStats| [("sent", path.sent), ("received", path.received)];
+    let directions = |path: &PathStats| [("sent", path.sent), ("received", path.received)];
     let both = |of: fn(Volume) -> u64| {
         paths.iter().flat_map(move |path| {
-            let sample =
-                move |(way, volume)| (vec![("path", &*path.name), ("direction", way)], of(volume));
-            ways(path).map(sample)
+            let sample = move |(direction, volume)| {
+                (
+                    vec![("path", &*path.name), ("direction", direction)],
+                    of(volume),
+                )
+            };
+            directions(path).map(sample)
         })
     };
-    page.counter(
-        "path_datagrams_total",
-        "Datagrams of a path, of whatever kind.",
-    )
-    .samples(both(|volume| volume.packets));
+    page.counter("path_datagrams_total", "Datagrams of a path, of all kinds.")
+        .samples(both(|volume| volume.packets));
     page.counter(
         "path_bytes_total",
         "Bytes of these on the wire, IP headers included.",
@@ -116,17 +121,17 @@ fn datagrams(page: &mut Page, paths: &[PathStats]) {
     };
     page.counter(
         "path_authentic_datagrams_total",
-        "Datagrams received that were the peer's own and new.",
+        "Datagrams received that are authentic and not replayed.",
     )
     .samples(each(|path| path.authentic));
     page.counter(
         "path_unsent_datagrams_total",
-        "Datagrams that the kernel did not take.",
+        "Datagrams that the kernel did not send.",
     )
     .samples(each(|path| path.unsent));
     page.counter(
         "path_too_long_datagrams_total",
-        "Of these, longer than the interface lets through.",
+        "Of these, datagrams that exceed the MTU of the interface.",
     )
     .samples(each(|path| path.too_long));
     page.counter(
@@ -136,48 +141,45 @@ fn datagrams(page: &mut Page, paths: &[PathStats]) {
     .samples(each(|path| path.kernel_dropped));
     page.counter(
         "path_unaddressed_datagrams_total",
-        "Datagrams for a peer whose address was not known yet.",
+        "Datagrams not sent because the peer's address was not known yet.",
     )
     .samples(each(|path| path.unaddressed));
 }
 
-fn monitor(page: &mut Page, paths: &[PathStats]) {
+fn path_status(page: &mut Page, paths: &[PathStats]) {
     let sizes = paths.iter().filter_map(|path| {
         let mtu = path.mtu_bytes?;
         Some((vec![("path", &*path.name)], mtu))
     });
-    page.gauge(
-        "path_mtu_bytes",
-        "Longest IP packet that is known to cross whole, outer headers included.",
-    )
-    .samples(sizes);
+    page.gauge("path_mtu_bytes", "Path MTU, outer headers included.")
+        .samples(sizes);
     let missing = paths.iter().flat_map(|path| {
-        let missing = path.interface_status.missing.as_ref().map(Missing::word);
-        Missing::WORDS.map(|word| {
-            let labels = vec![("path", &*path.name), ("what", word)];
-            (labels, u8::from(missing == Some(word)))
+        let missing = path.interface_status.missing.as_ref().map(Missing::name);
+        Missing::NAMES.map(|name| {
+            let labels = vec![("path", &*path.name), ("kind", name)];
+            (labels, u8::from(missing == Some(name)))
         })
     });
     page.gauge(
         "path_missing",
-        "1 where a path waits for this at this end, else 0.",
+        "1 if the path lacks this at this node, else 0.",
     )
     .samples(missing);
-    let heard = paths.iter().filter_map(|path| {
-        let ago = path.last_heard_s?;
-        Some((vec![("path", &*path.name)], ago))
+    let ages = paths.iter().filter_map(|path| {
+        let age = path.last_received_s?;
+        Some((vec![("path", &*path.name)], age))
     });
     page.gauge(
-        "path_last_heard_seconds",
-        "Since the peer was last heard on a path.",
+        "path_last_received_seconds",
+        "Time since the last authentic datagram on a path.",
     )
-    .samples(heard);
+    .samples(ages);
 }
 
 fn liveness(page: &mut Page, paths: &[PathStats]) {
     let watched = || {
-        let watched = paths.iter();
-        watched.filter_map(|path| Some((&*path.name, path.liveness?)))
+        let paths = paths.iter();
+        paths.filter_map(|path| Some((&*path.name, path.liveness?)))
     };
     let states = watched().flat_map(|(name, liveness)| {
         STATES.map(|(state, word)| {
@@ -185,7 +187,7 @@ fn liveness(page: &mut Page, paths: &[PathStats]) {
             (labels, u8::from(liveness.state == state))
         })
     });
-    page.gauge("path_state", "1 for the state in which a path is, else 0.")
+    page.gauge("path_state", "1 for the current state of the path, else 0.")
         .samples(states);
     let span = |of: fn(&crate::stats::LivenessStats) -> Option<f64>| {
         watched().filter_map(move |(name, liveness)| {
@@ -195,20 +197,19 @@ fn liveness(page: &mut Page, paths: &[PathStats]) {
     };
     page.gauge(
         "path_rtt_seconds",
-        "Smoothed round-trip time: SRTT of RFC 6298.",
+        "Smoothed round-trip time (SRTT of RFC 6298).",
     )
     .samples(span(|liveness| liveness.rtt_ms));
     page.gauge(
         "path_rtt_variation_seconds",
-        "Mean deviation of the round-trip time: RTTVAR of RFC 6298.",
+        "Mean deviation of the round-trip time (RTTVAR of RFC 6298).",
     )
     .samples(span(|liveness| liveness.rttvar_ms));
-    page.gauge(
-        "path_loss_ratio",
-        "Share of heartbeats that got lost, 0 to 1.",
-    )
-    .samples(watched().filter_map(|(name, liveness)| Some((vec![("path", name)], liveness.loss?))));
-    page.counter("path_silences_total", "How often a path fell silent.")
+    page.gauge("path_loss_ratio", "Share of heartbeats lost, 0 to 1.")
+        .samples(
+            watched().filter_map(|(name, liveness)| Some((vec![("path", name)], liveness.loss?))),
+        );
+    page.counter("path_silences_total", "How often the path fell silent.")
         .samples(watched().map(|(name, liveness)| (vec![("path", name)], liveness.silences)));
 }
 
@@ -220,7 +221,7 @@ fn drops(page: &mut Page, stats: &Stats) {
     let dropped: Vec<_> = dropped.collect();
     page.counter(
         "packets_dropped_total",
-        "Packets that went no further, by reason; duplicate counts copies that were not the first.",
+        "Packets dropped, by reason; duplicate counts copies after the first.",
     )
     .samples(
         dropped
@@ -231,7 +232,7 @@ fn drops(page: &mut Page, stats: &Stats) {
     let rejected = rejected.into_iter().flatten();
     page.counter(
         "datagrams_rejected_total",
-        "Datagrams that the session dropped, by reason.",
+        "Datagrams rejected by the session, by reason.",
     )
     .samples(
         rejected.map(|(reason, count)| (vec![("reason", &**reason)], count.as_u64().unwrap_or(0))),
@@ -241,7 +242,7 @@ fn drops(page: &mut Page, stats: &Stats) {
 #[derive(Default)]
 struct Page(String);
 
-/// The samples of a family.
+/// A metric family that is being written.
 struct Family<'a> {
     page: &'a mut String,
     name: &'static str,
@@ -273,14 +274,14 @@ impl Family<'_> {
         self.samples([(labels.to_vec(), value)]);
     }
 
-    /// Writes the family; nothing of one that has no samples.
+    /// Writes the family; one without samples is left out.
     fn samples<'a, V: Display>(
         self,
         samples: impl IntoIterator<Item = (Vec<(&'a str, &'a str)>, V)>,
     ) {
-        let mut told = false;
+        let mut has_head = false;
         for (labels, value) in samples {
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut has_head, true) {
                 let (name, help, kind) = (self.name, self.help, self.kind);
                 let head =
                     format!("# HELP polypath_{name} {help}\n# TYPE polypath_{name} {kind}\n");
@@ -301,7 +302,7 @@ impl Family<'_> {
     }
 }
 
-/// A label's value as the text format has it.
+/// Escapes a label value.
 fn escape(value: &str) -> String {
     value
         .replace('\\', "\\\\")

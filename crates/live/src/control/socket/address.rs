@@ -1,17 +1,17 @@
-//! Where control sockets are.
+//! The default locations of control sockets.
 
 use std::env;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The directory of a node that may write there.
+/// The directory of nodes that may write there.
 const SYSTEM: &str = "/run/polypath";
-/// Its name in the directory of a user.
+/// The directory within that of a user.
 const USER: &str = "polypath";
 
-/// The directories in which nodes put their sockets unless their files say otherwise, best first: that of the service
-/// manager (`RUNTIME_DIRECTORY`), or else `/run/polypath` and `polypath` in `XDG_RUNTIME_DIR`.
+/// The default directories of control sockets, best first: that of the service manager (`RUNTIME_DIRECTORY`), or else
+/// `/run/polypath` and `polypath` in `XDG_RUNTIME_DIR`.
 #[must_use]
 pub fn directories() -> Vec<PathBuf> {
     let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
@@ -22,7 +22,7 @@ pub fn directories() -> Vec<PathBuf> {
     [PathBuf::from(SYSTEM)].into_iter().chain(user).collect()
 }
 
-/// The socket of the node with this TUN device in `directory`.
+/// The default socket of the node with this TUN device in `directory`.
 pub(super) fn socket_in(directory: &Path, tun: &str) -> PathBuf {
     directory.join(format!("{tun}.sock"))
 }

@@ -1,4 +1,4 @@
-//! The asking end of the control socket.
+//! The client side of the control socket.
 
 use std::fs;
 use std::io;
@@ -15,81 +15,83 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use super::VERSION;
 use crate::deadline_stream::DeadlineStream;
 
-/// How long a node may take: more than its own patience with its packet thread.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest answer that is read, in bytes: of 64 paths, 1 kB each, many times over.
-const MOST_ANSWER: usize = 1 << 20;
+/// The time limit of a request, longer than the node's own limit for its packet thread.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// The longest answer in bytes, many times that of 64 paths.
+const MAX_ANSWER: usize = 1 << 20;
 
-/// Why a node did not tell its state.
+/// Why a request for the status of a node failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// There is no socket.
+    /// The socket does not exist.
     #[error(
-        "{path}: there is no such socket; is the node running? Start it with `polypath node FILE`",
+        "{path}: no such socket; is the node running? Start it with `polypath node FILE`",
         path = .0.display()
     )]
     Missing(PathBuf),
-    /// The node that had the socket has ended.
+    /// The node of the socket has ended.
     #[error(
-        "{path}: nobody answers, its node has ended; start it with `polypath node FILE`",
+        "{path}: connection refused, the node of this socket has ended; start it with `polypath node FILE`",
         path = .0.display()
     )]
     Dead(PathBuf),
-    /// It is something else.
+    /// The path is not a socket.
     #[error(
         "{path}: this is no socket; name the control socket of a node, or its TUN device",
         path = .0.display()
     )]
     NoSocket(PathBuf),
-    /// The user may not ask.
+    /// The user lacks the permission to connect.
     #[error(
-        "{path}: you may not ask this node; run it with sudo, or {remedy}",
+        "{path}: permission denied; run it with sudo, or {remedy}",
         path = path.display(),
         remedy = remedy(group)
     )]
     NotPermitted {
         /// The socket.
         path: PathBuf,
-        /// The group that may ask.
+        /// The group whose members may connect.
         group: String,
     },
-    /// It took too long.
+    /// The node did not answer in time.
     #[error("{path}: the node does not answer within 5 s", path = .0.display())]
     Late(PathBuf),
-    /// The node refused.
-    #[error("{path}: the node says: {message}", path = path.display())]
+    /// The node refused the request.
+    #[error("{path}: the node refused: {message}", path = path.display())]
     Refused {
         /// The socket.
         path: PathBuf,
-        /// What it said, in words.
+        /// The node's message.
         message: String,
     },
-    /// What answers is no node, or one of another version.
+    /// The answer is not of this version of the protocol.
     #[error(
-        "{path}: the answer is not one of version {VERSION} of the protocol; are `polypath` here and the node of \
+        "{path}: the answer is not of version {VERSION} of the protocol; are `polypath` here and the node of \
          the same version?",
         path = .0.display()
     )]
     Unintelligible(PathBuf),
-    /// Anything else.
+    /// Another error.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Whether a node answers at `path`, as far as the user may know: one that may not ask is told so when it does.
+/// Whether a node listens at `path`; also where the user lacks the permission to connect.
 #[must_use]
 pub fn is_answered(path: &Path) -> bool {
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     !connect(path).is_err_and(refused)
 }
 
-/// A connection to the node that listens at `path`; `WouldBlock` where so many wait there already that it is stuck, for
-/// which the system's own call would wait without end.
+/// Connects to the node that listens at `path`.
+///
+/// # Errors
+/// `WouldBlock` if its backlog is full, where a blocking `connect` would hang.
 pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -102,24 +104,24 @@ fn is_socket(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
-/// How others than the administrator come to ask a node whose socket has this group.
+/// How to gain access to a socket of this group.
 fn remedy(group: &str) -> String {
     if group == "root" {
-        return "give the node a user of its own, whose group may then ask (`user` in its `[node]`)".to_owned();
+        return "give the node a user of its own, whose group may then connect (`user` in its `[node]`)".to_owned();
     }
     format!(
         "become a member of the group {group}, as with `sudo usermod -aG {group} $USER` before you log in again"
     )
 }
 
-/// The group that may ask at `path`; that of the package where it cannot be seen.
+/// The group of the socket `path`, or that of the package if it cannot be read.
 fn group_of(path: &Path) -> String {
     let gid = fs::metadata(path).map(|metadata| metadata.gid()).ok();
     let group = gid.and_then(|gid| Group::from_gid(Gid::from_raw(gid)).ok().flatten());
     group.map_or_else(|| "polypath".to_owned(), |group| group.name)
 }
 
-/// The state of the node that listens at `path`, as [`crate::stats::Stats`] has it.
+/// Requests the status of the node that listens at `path`: [`crate::stats::Stats`] as JSON.
 pub fn status(path: &Path) -> Result<Value, AskError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => AskError::Missing(path.to_owned()),
@@ -137,11 +139,11 @@ pub fn status(path: &Path) -> Result<Value, AskError> {
         },
     };
     let stream = connect(path).map_err(error)?;
-    let mut stream = DeadlineStream::new(stream, PATIENCE);
+    let mut stream = DeadlineStream::new(stream, TIME_LIMIT);
     let request = format!("{{\"version\":{VERSION},\"request\":\"status\"}}\n");
-    // A node that refuses a client does so before it reads.
+    // A node that refuses a client answers before it reads the request.
     let _ = stream.write(request.as_bytes());
-    let answer = stream.read_until(b"\n", MOST_ANSWER).map_err(error)?;
+    let answer = stream.read_until(b"\n", MAX_ANSWER).map_err(error)?;
     let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer).ok());
     let unintelligible = || AskError::Unintelligible(path.to_owned());
     let mut answer = answer.ok_or_else(unintelligible)?;
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_takes_nobody_any_more_is_told_as_late() {
+    fn a_node_with_a_full_backlog_is_late() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pp0.sock");
         let stuck = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();

@@ -1,4 +1,4 @@
-//! The node's end of the control socket.
+//! The listening end of the control socket.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -11,36 +11,36 @@ use super::address::{directories, socket_in};
 use super::client::connect;
 use crate::config::Control;
 
-/// The node's user and group may ask.
+/// The user and group of the node may connect.
 const MODE: u32 = 0o660;
-/// The longest name of a Unix socket (`sun_path` less its terminating zero), in bytes.
-const LONGEST: usize = 107;
+/// The longest path of a Unix socket in bytes (`sun_path` without the terminating zero).
+const MAX_PATH: usize = 107;
 
-/// Why a control socket could not be had.
+/// Why a control socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// Another node answers there.
+    /// Another node listens there.
     #[error(
         "control socket {path}: another node answers there; stop it, or give this one another \
          `control.socket`",
         path = .0.display()
     )]
     InUse(PathBuf),
-    /// Something else has the name.
+    /// The path is another kind of file.
     #[error(
-        "control socket {path}: there is a file that is no socket; remove it, or give the node another \
+        "control socket {path}: the file is not a socket; remove it, or give the node another \
          `control.socket`",
         path = .0.display()
     )]
     NoSocket(PathBuf),
-    /// The name does not fit.
+    /// The path is too long.
     #[error(
-        "control socket {path}: the name is longer than {LONGEST} bytes; give the node a shorter \
+        "control socket {path}: the path is longer than {MAX_PATH} bytes; give the node a shorter \
          `control.socket`",
         path = .0.display()
     )]
     TooLong(PathBuf),
-    /// Anything else.
+    /// Another error.
     #[error(
         "control socket {path}: {source}; name a file in a directory that exists and can be written with \
          `control.socket`, or write `control = \"off\"`",
@@ -49,12 +49,12 @@ pub enum ControlError {
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A socket that is listened at; its name goes with it.
+/// A listening socket; dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct ControlSocket {
     listener: UnixListener,
@@ -63,19 +63,20 @@ pub(crate) struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// What `control` says for the node with this TUN device; none where it is off, or nowhere possible and not asked
-    /// for by name.
+    /// Opens the socket that `control` configures for the node with this TUN device.
+    ///
+    /// Returns `None` if it is off, or if it has no name and none of the default directories can be used.
     pub(crate) fn configured(control: &Control, tun: &str) -> Result<Option<Self>, ControlError> {
         match control {
             Control::Off(_) => Ok(None),
             Control::Socket(config) => match &config.socket {
                 Some(path) => Self::open(path).map(Some),
-                None => Ok(Self::somewhere(tun)),
+                None => Ok(Self::open_default(tun)),
             },
         }
     }
 
-    /// Whether it is where `control` says, for the node with this TUN device.
+    /// Whether this is the socket that `control` configures for the node with this TUN device.
     pub(crate) fn is_at(&self, control: &Control, tun: &str) -> bool {
         match control {
             Control::Off(_) => false,
@@ -88,20 +89,20 @@ impl ControlSocket {
         }
     }
 
-    /// In the first of the usual directories where it can be.
-    fn somewhere(tun: &str) -> Option<Self> {
+    /// Opens the socket in the first default directory that can be used.
+    fn open_default(tun: &str) -> Option<Self> {
         for directory in directories() {
             match Self::open_in(&directory, tun) {
                 Ok(socket) => return Some(socket),
                 Err(error @ ControlError::Io { .. }) => tracing::debug!("{error}"),
                 Err(error) => {
-                    tracing::warn!("{error}; this node answers nowhere");
+                    tracing::warn!("{error}; this node has no control socket");
                     return None;
                 }
             }
         }
         tracing::info!(
-            "no control socket: neither /run/polypath nor $XDG_RUNTIME_DIR can be written; give one with \
+            "no control socket: neither /run/polypath nor $XDG_RUNTIME_DIR can be written; name one with \
              `control.socket`"
         );
         None
@@ -117,27 +118,27 @@ impl ControlSocket {
         }
     }
 
-    /// Listens at `path`; the socket of a node that ended without removing it is replaced.
+    /// Listens at `path`; a socket that a killed node has left is replaced.
     pub(crate) fn open(path: &Path) -> Result<Self, ControlError> {
-        look(path)?;
+        check_replaceable(path)?;
         let error = |source| ControlError::Io {
             path: path.to_owned(),
             source,
         };
-        // It gets its mode under another name, and then takes the place of an old one at once.
+        // The mode is set under a temporary name, and the rename replaces an old socket atomically.
         let mut draft = path.as_os_str().to_owned();
         draft.push(format!(".{}", std::process::id()));
         let draft = PathBuf::from(draft);
-        if draft.as_os_str().len() > LONGEST {
+        if draft.as_os_str().len() > MAX_PATH {
             return Err(ControlError::TooLong(path.to_owned()));
         }
         let _ = fs::remove_file(&draft);
         let listener = UnixListener::bind(&draft).map_err(error)?;
-        let placed = place(&listener, &draft, path).map_err(error);
-        if placed.is_err() {
+        let installed = install(&listener, &draft, path).map_err(error);
+        if installed.is_err() {
             let _ = fs::remove_file(&draft);
         }
-        let (path, inode) = (path.to_owned(), placed?);
+        let (path, inode) = (path.to_owned(), installed?);
         Ok(Self {
             listener,
             path,
@@ -149,7 +150,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// The next client, if one waits.
+    /// Accepts a client; `WouldBlock` if none is waiting.
     pub(crate) fn accept(&self) -> io::Result<UnixStream> {
         let (stream, _) = self.listener.accept()?;
         stream.set_nonblocking(false)?;
@@ -157,7 +158,7 @@ impl ControlSocket {
     }
 }
 
-fn place(listener: &UnixListener, draft: &Path, path: &Path) -> io::Result<u64> {
+fn install(listener: &UnixListener, draft: &Path, path: &Path) -> io::Result<u64> {
     listener.set_nonblocking(true)?;
     fs::set_permissions(draft, Permissions::from_mode(MODE))?;
     let inode = fs::metadata(draft)?.ino();
@@ -165,8 +166,8 @@ fn place(listener: &UnixListener, draft: &Path, path: &Path) -> io::Result<u64> 
     Ok(inode)
 }
 
-/// Whether a socket can take the place of what is at `path`.
-fn look(path: &Path) -> Result<(), ControlError> {
+/// Checks that a socket may replace the file at `path`, if there is one.
+fn check_replaceable(path: &Path) -> Result<(), ControlError> {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return Ok(());
     };
@@ -194,7 +195,7 @@ impl AsFd for ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // Another node may have put its own there meanwhile.
+        // Another node may have replaced the socket.
         if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
             let _ = fs::remove_file(&self.path);
         }
@@ -207,7 +208,7 @@ mod tests {
     use crate::config::{ControlConfig, Off};
 
     #[test]
-    fn a_dead_nodes_socket_is_replaced_and_a_living_ones_is_not() {
+    fn the_socket_of_an_ended_node_is_replaced_and_that_of_a_running_one_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pp0.sock");
         drop(UnixListener::bind(&path).unwrap());
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_another_node_put_there_meanwhile_stays() {
+    fn a_socket_replaced_by_another_node_is_not_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pp0.sock");
         let first = ControlSocket::open(&path).unwrap();
@@ -237,19 +238,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_named_with_the_remedy() {
+    fn errors_name_the_path_and_a_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         fs::write(&file, "").unwrap();
-        let long = directory.path().join("x".repeat(LONGEST));
+        let long = directory.path().join("x".repeat(MAX_PATH));
         let nowhere = directory.path().join("none/pp0.sock");
         for path in [file, long, nowhere] {
             let socket = Some(path.clone());
             let control = Control::Socket(ControlConfig { socket });
             let error = ControlSocket::configured(&control, "pp0").unwrap_err();
-            let said = error.to_string();
-            assert!(said.contains("control.socket"), "{said}");
-            assert!(said.contains(&path.display().to_string()), "{said}");
+            let message = error.to_string();
+            assert!(message.contains("control.socket"), "{message}");
+            assert!(message.contains(&path.display().to_string()), "{message}");
         }
         let off = Control::Off(Off::Off);
         assert!(ControlSocket::configured(&off, "pp0").unwrap().is_none());

@@ -1,4 +1,4 @@
-//! A client of the control socket, from its first request to its last.
+//! The server side of a control connection.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -6,22 +6,22 @@ use std::os::unix::net::UnixStream;
 use polypath_core::time::Duration;
 use serde_json::{Value, json};
 
-use super::{MOST_REQUEST, REQUESTS, VERSION};
+use super::{MAX_REQUEST, REQUESTS, VERSION};
 use crate::control::commands::ControlHandle;
 use crate::deadline_stream::DeadlineStream;
 
-/// How long a client may take for a request and for taking the answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for a request and its answer.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Answers requests until the client has no more of them.
+/// Answers requests until the client closes the connection.
 pub(crate) fn serve(stream: UnixStream, handle: &ControlHandle) -> io::Result<()> {
-    let mut stream = DeadlineStream::new(stream, PATIENCE);
+    let mut stream = DeadlineStream::new(stream, TIME_LIMIT);
     loop {
-        let (answer, last) = match stream.read_until(b"\n", MOST_REQUEST) {
+        let (answer, last) = match stream.read_until(b"\n", MAX_REQUEST) {
             Ok(Some(request)) => (answer(&request, handle), false),
             Ok(None) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let message = format!("a request has at most {MOST_REQUEST} bytes");
+                let message = format!("a request is limited to {MAX_REQUEST} bytes");
                 (refusal("too-long", &message), true)
             }
             Err(error) => return Err(error),
@@ -32,14 +32,14 @@ pub(crate) fn serve(stream: UnixStream, handle: &ControlHandle) -> io::Result<()
         if last {
             return Ok(());
         }
-        stream.renew(PATIENCE);
+        stream.renew(TIME_LIMIT);
     }
 }
 
-/// Tells a client that it is one too many.
+/// Refuses a client for which no permit is left.
 pub(crate) fn refuse_client(mut stream: &UnixStream) {
     let answer = refusal("busy", "too many clients; try again in a moment");
-    // It fits the buffer of a new connection; a client that has gone needs no answer.
+    // The answer fits the buffer of a new connection; a client that has closed it needs none.
     let _ = stream.write_all(format!("{answer}\n").as_bytes());
 }
 
@@ -52,11 +52,11 @@ fn answer(request: &[u8], handle: &ControlHandle) -> Value {
     if request["version"] != VERSION {
         return refusal(
             "unknown-version",
-            &format!("this node speaks version {VERSION}"),
+            &format!("this node supports version {VERSION}"),
         );
     }
     if request["request"] != REQUESTS[0] {
-        return refusal("unknown-request", "there is no such request");
+        return refusal("unknown-request", "unknown request");
     }
     match handle.count() {
         Ok(stats) => json!({ "version": VERSION, "status": &*stats }),
@@ -84,14 +84,14 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::thread;
 
-    /// What is answered to each line by a node that counts `commands` times.
-    fn answers(lines: &str, commands: usize) -> Vec<Value> {
-        let _busy = crate::test_lock::shared();
+    /// The answers to `lines` of a node that counts `counts` times.
+    fn answers(lines: &str, counts: usize) -> Vec<Value> {
+        let _lock = crate::test_lock::shared();
         let (handle, mut queue) = commands::channel().unwrap();
         let (near, mut far) = UnixStream::pair().unwrap();
         let node = thread::spawn(move || {
             let mut served = 0;
-            while served < commands {
+            while served < counts {
                 if let Some(Command::Count(answer)) = queue.next() {
                     let version = crate::stats::VERSION;
                     let stats = Stats {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_told_and_what_is_not_understood_is_answered_with_what_is() {
+    fn the_status_is_answered_and_errors_list_what_is_supported() {
         let answered = answers(
             "{\"version\":1,\"request\":\"status\"}\n\
              nonsense\n\
@@ -145,15 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_end_is_refused_and_ends_the_connection() {
-        let endless = "x".repeat(MOST_REQUEST + 100) + "\n{}\n";
+    fn an_endless_request_is_refused_and_closes_the_connection() {
+        let endless = "x".repeat(MAX_REQUEST + 100) + "\n{}\n";
         let answered = answers(&endless, 0);
         assert_eq!(answered.len(), 1);
         assert_eq!(answered[0]["error"]["reason"], "too-long");
     }
 
     #[test]
-    fn a_node_that_has_ended_is_told_as_busy() {
+    fn a_node_that_has_ended_is_busy() {
         let (handle, queue) = commands::channel().unwrap();
         drop(queue);
         let answer = answer(b"{\"version\":1,\"request\":\"status\"}", &handle);

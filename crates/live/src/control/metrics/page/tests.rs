@@ -6,8 +6,8 @@ use polypath_session::event::Counters;
 use super::*;
 use crate::stats::{InterfaceStatus, LivenessStats, Missing, session};
 
-/// A page as the text format is specified (Prometheus, exposition formats, version 0.0.4): families in one piece each,
-/// with HELP and TYPE before their samples, and no sample twice.
+/// Parses a page of the text exposition format (version 0.0.4): contiguous families, each with HELP and TYPE before its
+/// samples, and no duplicate samples.
 fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
     let mut families: BTreeMap<String, (String, BTreeMap<String, f64>)> = BTreeMap::new();
     let mut current = String::new();
@@ -27,7 +27,7 @@ fn parse(page: &str) -> BTreeMap<String, (String, BTreeMap<String, f64>)> {
         } else {
             let (series, value) = line.rsplit_once(' ').unwrap();
             let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-            assert_eq!(name, current, "a sample stands in its family");
+            assert_eq!(name, current, "a sample is within its family");
             check_labels(labels.strip_suffix('}').unwrap());
             let samples = &mut families.get_mut(name).unwrap().1;
             let value = value.parse::<f64>().unwrap();
@@ -42,7 +42,7 @@ fn is_name(name: &str) -> bool {
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// `key="value"` with commas between, where a value has no bare quote and no bare line end.
+/// Checks `key="value"` pairs separated by commas; quotes and line ends in values must be escaped.
 fn check_labels(mut labels: &str) {
     let mut keys = BTreeSet::new();
     while !labels.is_empty() {
@@ -94,7 +94,7 @@ fn stats() -> Stats {
 }
 
 #[test]
-fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
+fn the_page_is_valid_and_in_base_units() {
     let families = parse(&page(&stats()));
     let value = |family: &str, series: &str| {
         let samples = &families[&format!("polypath_{family}")].1;
@@ -117,8 +117,8 @@ fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
         ),
         ("path_state", "{path=\"lte\",state=\"live\"}", 1.0),
         ("path_state", "{path=\"lte\",state=\"silent\"}", 0.0),
-        ("path_missing", "{path=\"lte\",what=\"interface\"}", 1.0),
-        ("path_missing", "{path=\"lte\",what=\"address\"}", 0.0),
+        ("path_missing", "{path=\"lte\",kind=\"interface\"}", 1.0),
+        ("path_missing", "{path=\"lte\",kind=\"address\"}", 0.0),
         ("path_rtt_seconds", "{path=\"lte\"}", 0.0205),
         ("path_rtt_variation_seconds", "{path=\"lte\"}", 0.0015),
         ("path_loss_ratio", "{path=\"lte\"}", 0.25),
@@ -136,7 +136,7 @@ fn the_page_is_valid_and_has_what_was_counted_in_base_units() {
 }
 
 #[test]
-fn what_is_not_known_of_a_path_is_not_told() {
+fn unknown_values_of_a_path_are_left_out() {
     let mut stats = stats();
     stats.paths[0].liveness = Some(LivenessStats::default());
     let families = parse(&page(&stats));
@@ -150,12 +150,17 @@ fn what_is_not_known_of_a_path_is_not_told() {
 }
 
 #[test]
-fn a_path_that_is_not_watched_has_no_round_trip_and_is_in_no_state() {
+fn a_path_without_liveness_detection_has_no_state_and_no_round_trip() {
     let families = parse(&page(&stats()));
-    for family in ["path_state", "path_rtt_seconds", "path_last_heard_seconds"] {
-        let told = families.get(&format!("polypath_{family}"));
-        let odd = told.is_some_and(|(_, samples)| samples.keys().any(|key| key.contains("odd")));
+    for family in [
+        "path_state",
+        "path_rtt_seconds",
+        "path_last_received_seconds",
+    ] {
+        let family_samples = families.get(&format!("polypath_{family}"));
+        let odd = family_samples
+            .is_some_and(|(_, samples)| samples.keys().any(|key| key.contains("odd")));
         assert!(!odd, "{family}");
     }
-    assert!(!families.contains_key("polypath_path_last_heard_seconds"));
+    assert!(!families.contains_key("polypath_path_last_received_seconds"));
 }
