@@ -89,7 +89,7 @@ pub(crate) struct ReceivedInitiation {
 }
 
 impl ReceivedInitiation {
-    /// Decrypts an initiation, whoever sent it.
+    /// Decrypts an initiation, regardless of its sender.
     pub(crate) fn read(
         static_keys: &StaticKeys,
         ephemeral: Ephemeral,

@@ -21,8 +21,8 @@
 //! loses nothing. The newest timestamp of the peer is kept for the lifetime of the session.
 //!
 //! **Instances.** A node draws a random instance number at its start and sends it in each
-//! handshake, so a restart of the peer is recognised whatever its clock shows and whoever
-//! initiates. As soon as keys of a new instance are in use, those of the previous one open nothing,
+//! handshake, so a restart of the peer is recognised regardless of its clock and of the
+//! initiator. As soon as keys of a new instance are in use, those of the previous one open nothing,
 //! and [`SessionEvent::PeerRestarted`] precedes every frame that the new keys open. Keys are in use
 //! once a response has brought them or a datagram has confirmed them. A replayed initiation
 //! therefore gets a response at most.

@@ -193,15 +193,15 @@ impl Run<'_> {
                 outputs.push(Output::Send {
                     to,
                     datagram: datagram.bytes.clone(),
-                })
+                });
             }
             (Mutant::RelayRepliesToRejected, _) if is_rejected => outputs.push(Output::Send {
                 to: datagram.source,
                 datagram: Bytes::from_static(b"who are you?"),
             }),
             (Mutant::RelaysTwice, _) => {
-                let is_onward = |output: &&Output<Address>| matches!(output, Output::Send { to, .. } if *to != datagram.source);
-                let again = outputs.iter().find(is_onward).cloned();
+                let is_forwarded = |output: &&Output<Address>| matches!(output, Output::Send { to, .. } if *to != datagram.source);
+                let again = outputs.iter().find(is_forwarded).cloned();
                 outputs.extend(again);
             }
             _ => {}

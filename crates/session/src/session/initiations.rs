@@ -37,7 +37,7 @@ impl Session {
         }
     }
 
-    /// Decrypts an initiation, whoever sent it.
+    /// Decrypts an initiation, regardless of its sender.
     pub(crate) fn read_initiation(
         &mut self,
         now: Time,
