@@ -1,13 +1,14 @@
-//! Files: of nodes and relays, recordings, scenarios and networks, and traces that those name.
+//! Files: of nodes and relays, recordings, scenarios and networks, and the traces that they name.
 
+use polypath_document::Errors;
 use polypath_live::config::NodeConfig;
 use polypath_live::config::relay::RelayFile;
 use polypath_live::recording::Reader;
 use polypath_scenario::Experiment;
-use polypath_document::Errors;
 use polypath_session::record::Replay;
 
-/// A network whose only flow plays a trace, and a path whose rate is one; `@` stands for the form.
+/// A network whose only flow replays a trace, and a path whose rate is one; `@` stands for the
+/// format.
 const PLAYED: &str = r#"
 schema = 1
 name = "played"
@@ -39,27 +40,27 @@ delay = "1 ms"
 queue = "5 packets"
 "#;
 
-/// A file of a node is read, or all that is wrong with it is said.
+/// A node file is parsed, or its errors are reported.
 pub fn check_node(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes) {
         check(NodeConfig::parse(text, "node.toml"));
     }
 }
 
-/// A file of a relay is read, or all that is wrong with it is said.
+/// A relay file is parsed, or its errors are reported.
 pub fn check_relay(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes) {
         check(RelayFile::parse(text, "relay.toml"));
     }
 }
 
-/// A recording is gone through up to where it is no more, or an endpoint decides otherwise; twice with the same end.
+/// A recording is replayed up to its end or the first difference, twice with the same result.
 pub fn check_recording(bytes: &[u8]) {
-    let (first, again) = (replay(bytes), replay(bytes));
-    assert_eq!(first, again);
+    let (first, second) = (replay(bytes), replay(bytes));
+    assert_eq!(first, second);
 }
 
-/// How many lines of a recording are as an endpoint of this version decides.
+/// The number of lines that an endpoint of this version replays without a difference.
 fn replay(bytes: &[u8]) -> Option<usize> {
     let (header, lines) = Reader::new(bytes).ok()?;
     let mut replay = Replay::new(&header.endpoint).ok()?;
@@ -71,19 +72,20 @@ fn replay(bytes: &[u8]) -> Option<usize> {
     )
 }
 
-/// A scenario or a network is read, or all that is wrong with it is said.
+/// A scenario or a network is parsed, or its errors are reported.
 pub fn check_scenario(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes) {
         check(Experiment::parse(text, "scenario.toml", &[]));
     }
 }
 
-/// A trace is read in one of its three forms, or what is wrong with it is said; the first byte chooses the form.
+/// A trace is parsed in one of three formats, or its errors are reported; the first byte selects
+/// the format.
 pub fn check_trace(bytes: &[u8]) {
-    let Some((form, trace)) = bytes.split_first() else {
+    let Some((format, trace)) = bytes.split_first() else {
         return;
     };
-    let scenario = match form % 3 {
+    let scenario = match format % 3 {
         0 => RATE.to_owned(),
         1 => PLAYED.replace('@', "text"),
         _ => PLAYED.replace('@', "ns2"),
@@ -97,15 +99,16 @@ pub fn check_trace(bytes: &[u8]) {
     ));
 }
 
-/// Whoever is told that a file is wrong is told what.
+/// Each error names its file.
 fn check<T>(read: Result<T, Errors>) {
     if let Err(errors) = read {
-        let said = errors.to_string();
+        let report = errors.to_string();
         assert!(
-            said.lines()
+            report
+                .lines()
                 .next()
                 .is_some_and(|first| first.contains(".toml")),
-            "{said}"
+            "{report}"
         );
     }
 }

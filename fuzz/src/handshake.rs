@@ -1,35 +1,35 @@
-//! Two sessions over a network that does what the fuzzer says.
+//! Two sessions over a network controlled by the fuzzer.
 
 use bytes::{Bytes, BytesMut};
 use polypath_core::frame::PathId;
 
-use crate::pair::{Outcome, Pair, Parcel};
+use crate::pair::{Effects, Pair, TestDatagram};
 
-/// Does one thing after the other: delivers, loses, copies, changes and cuts datagrams, joins parts of them, invents some,
-/// lets time pass and gives the ends frames. Every frame arrives once at most, and as it was sent; of a datagram that
-/// neither end wrote nothing follows, nor of one that came before.
+/// Performs a sequence of actions: delivers, loses, duplicates, corrupts and truncates datagrams,
+/// splices parts of them, invents some, advances time and seals frames. Every frame arrives at most
+/// once and unmodified; a forged or replayed datagram has no effect.
 pub fn check(bytes: &[u8]) {
-    let Some((first, deeds)) = bytes.split_first() else {
+    let Some((first, actions)) = bytes.split_first() else {
         return;
     };
     let mut pair = Pair::new(first & 1 == 1);
-    let mut deeds = Deeds(deeds);
-    while let Some(deed) = deeds.next() {
-        act(&mut pair, deed, &mut deeds);
+    let mut actions = Actions(actions);
+    while let Some(action) = actions.next() {
+        perform(&mut pair, action, &mut actions);
     }
 }
 
-/// The input that is left.
-struct Deeds<'a>(&'a [u8]);
+/// The rest of the input.
+struct Actions<'a>(&'a [u8]);
 
-impl Deeds<'_> {
+impl Actions<'_> {
     fn next(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
     }
 
-    /// A number of sixteen bits; nothing where the input ends.
+    /// A number of sixteen bits; `None` at the end of the input.
     fn number(&mut self) -> Option<usize> {
         Some(usize::from(u16::from_be_bytes([
             self.next()?,
@@ -38,44 +38,44 @@ impl Deeds<'_> {
     }
 }
 
-fn act(pair: &mut Pair, deed: u8, deeds: &mut Deeds<'_>) -> Option<()> {
-    match deed % 10 {
-        0 => pair.pass(),
-        1 => pair.offer(usize::from(deed / 10 % 2), deed / 20),
+fn perform(pair: &mut Pair, action: u8, actions: &mut Actions<'_>) -> Option<()> {
+    match action % 10 {
+        0 => pair.advance(),
+        1 => pair.seal(usize::from(action / 10 % 2), action / 20),
         2 => {
-            let parcel = pair.under_way.pop_front()?;
-            pair.deliver(parcel);
+            let datagram = pair.in_flight.pop_front()?;
+            pair.deliver(datagram);
         }
-        3 => drop(pair.under_way.pop_front()),
+        3 => drop(pair.in_flight.pop_front()),
         4 => {
-            let parcel = pick(pair, deeds)?;
-            pair.deliver(parcel.clone());
-            let again = pair.deliver(parcel);
-            assert_eq!(again, Outcome::default(), "a copy");
+            let datagram = pick(pair, actions)?;
+            pair.deliver(datagram.clone());
+            let again = pair.deliver(datagram);
+            assert_eq!(again, Effects::default(), "a duplicate");
         }
-        5 => forge(pair, deeds, flip)?,
-        6 => forge(pair, deeds, |bytes, at, _| {
+        5 => forge(pair, actions, flip)?,
+        6 => forge(pair, actions, |bytes, at, _| {
             Some(bytes.slice(..at % bytes.len()))
         })?,
         7 => {
-            let other = pick(pair, deeds)?.bytes;
-            forge(pair, deeds, |bytes, at, _| splice(bytes, &other, at))?;
+            let other = pick(pair, actions)?.bytes;
+            forge(pair, actions, |bytes, at, _| splice(bytes, &other, at))?;
         }
         8 => {
-            let mut parcel = pick(pair, deeds)?;
-            parcel.path = PathId(deeds.next()?);
-            // Handshakes may come on any path; what is sealed opens on its own alone.
-            pair.deliver(parcel);
+            let mut datagram = pick(pair, actions)?;
+            datagram.path = PathId(actions.next()?);
+            // Handshakes are valid on any path; a sealed frame only on its own.
+            pair.deliver(datagram);
         }
         _ => {
-            let len = deeds.number()? % 200;
-            let (invented, rest) = deeds.0.split_at_checked(len)?;
-            deeds.0 = rest;
-            let (to, path) = (usize::from(deed / 10 % 2), PathId(deed / 20 % 2));
+            let len = actions.number()? % 200;
+            let (invented, rest) = actions.0.split_at_checked(len)?;
+            actions.0 = rest;
+            let (to, path) = (usize::from(action / 10 % 2), PathId(action / 20 % 2));
             let bytes = Bytes::copy_from_slice(invented);
             assert_eq!(
-                pair.deliver(Parcel { to, path, bytes }),
-                Outcome::default(),
+                pair.deliver(TestDatagram { to, path, bytes }),
+                Effects::default(),
                 "invented"
             );
         }
@@ -83,39 +83,43 @@ fn act(pair: &mut Pair, deed: u8, deeds: &mut Deeds<'_>) -> Option<()> {
     Some(())
 }
 
-/// A copy of one of the datagrams under way.
-fn pick(pair: &Pair, deeds: &mut Deeds<'_>) -> Option<Parcel> {
-    let which = usize::from(deeds.next()?).checked_rem(pair.under_way.len())?;
-    pair.under_way.get(which).cloned()
+/// A copy of one of the datagrams in flight.
+fn pick(pair: &Pair, actions: &mut Actions<'_>) -> Option<TestDatagram> {
+    let which = usize::from(actions.next()?).checked_rem(pair.in_flight.len())?;
+    pair.in_flight.get(which).cloned()
 }
 
-/// Changes one of the datagrams under way and delivers it before the true one.
+/// Modifies one of the datagrams in flight and delivers the result before the original.
 fn forge(
     pair: &mut Pair,
-    deeds: &mut Deeds<'_>,
-    change: impl Fn(&Bytes, usize, u8) -> Option<Bytes>,
+    actions: &mut Actions<'_>,
+    modify: impl Fn(&Bytes, usize, u8) -> Option<Bytes>,
 ) -> Option<()> {
-    let mut parcel = pick(pair, deeds)?;
-    let (at, by) = (deeds.number()?, deeds.next()?);
-    let forged = change(&parcel.bytes, at, by)?;
-    if pair.under_way.iter().any(|parcel| parcel.bytes == forged) {
+    let mut datagram = pick(pair, actions)?;
+    let (at, by) = (actions.number()?, actions.next()?);
+    let forged = modify(&datagram.bytes, at, by)?;
+    if pair
+        .in_flight
+        .iter()
+        .any(|datagram| datagram.bytes == forged)
+    {
         return None;
     }
-    parcel.bytes = forged;
-    assert_eq!(pair.deliver(parcel), Outcome::default(), "forged");
+    datagram.bytes = forged;
+    assert_eq!(pair.deliver(datagram), Effects::default(), "forged");
     Some(())
 }
 
 fn flip(bytes: &Bytes, at: usize, by: u8) -> Option<Bytes> {
-    let mut changed = BytesMut::from(&bytes[..]);
-    let at = at.checked_rem(changed.len())?;
-    changed[at] ^= by.max(1);
-    Some(changed.freeze())
+    let mut flipped = BytesMut::from(&bytes[..]);
+    let at = at.checked_rem(flipped.len())?;
+    flipped[at] ^= by.max(1);
+    Some(flipped.freeze())
 }
 
 fn splice(bytes: &Bytes, other: &Bytes, at: usize) -> Option<Bytes> {
     let at = at.checked_rem(bytes.len().min(other.len()))?;
-    let mut joined = BytesMut::from(&bytes[..at]);
-    joined.extend_from_slice(&other[at..]);
-    (joined != *bytes).then(|| joined.freeze())
+    let mut spliced = BytesMut::from(&bytes[..at]);
+    spliced.extend_from_slice(&other[at..]);
+    (spliced != *bytes).then(|| spliced.freeze())
 }

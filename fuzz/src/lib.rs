@@ -1,7 +1,8 @@
-//! What is asserted of everything that reads what others wrote, for any bytes.
+//! Assertions on every parser of untrusted input, for arbitrary bytes.
 //!
-//! Each target takes one input of the fuzzer and panics where an assertion fails; a panic of what it calls is a failure,
-//! too. [`wire`] and [`handshake`] read what comes from the network, [`offload`] packets, the others files.
+//! Each target takes one input of the fuzzer and panics if an assertion fails; a panic in the
+//! called code is a failure as well. [`wire`] and [`handshake`] test input from the network,
+//! [`offload`] packets, and [`files`] files.
 
 pub mod files;
 pub mod handshake;

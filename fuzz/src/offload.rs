@@ -1,49 +1,53 @@
-//! Packets that are joined for the kernel, and what it hands over in one go.
+//! Segmentation offload: packets that are merged for the kernel, and split when received from it.
 
 use bytes::Bytes;
 use polypath_live::tun::offload::merge::Merger;
 use polypath_live::tun::offload::split::split;
 use polypath_live::tun::offload::{HEADER_LEN, VirtioHeader};
 
-/// Where an IPv4 packet has its identification, its flags and its checksum (RFC 791, section 3.1).
+/// The offsets of identification, flags and checksum in an IPv4 header (RFC 791, section 3.1).
 const IDENTIFICATION: std::ops::Range<usize> = 4..6;
 const FLAGS: usize = 6;
 const CHECKSUM: std::ops::Range<usize> = 10..12;
 const DONT_FRAGMENT: u8 = 0x40;
 
-/// Splits goes that the fuzzer makes, which gives packets of flows that continue; loses, doubles, changes and swaps some;
-/// and joins the rest. Splitting what was joined gives all of them back, bit for bit, but for the identification of IPv4
-/// packets that may not be fragmented.
+/// Splits superpackets of the fuzzer into packets of one flow; loses, duplicates, corrupts and
+/// swaps some; and merges the rest. Splitting the result returns all of them, bit for bit except for
+/// the identification of IPv4 packets with the don't-fragment bit.
 pub fn check(bytes: &[u8]) {
     let mut packets = Vec::new();
     let mut rest = bytes;
-    while let Some((deed, after)) = rest.split_first() {
-        rest = act(*deed, after, &mut packets);
+    while let Some((action, after)) = rest.split_first() {
+        rest = perform(*action, after, &mut packets);
     }
     let mut merger = Merger::new(bytes.len() % 2 == 0);
     for packet in &packets {
         merger.push(packet.clone());
     }
-    let mut again = Vec::new();
-    merger.drain(|slices, told| {
-        let go: Vec<u8> = slices
+    let mut split_again = Vec::new();
+    merger.drain(|slices, counts| {
+        let superpacket: Vec<u8> = slices
             .iter()
             .flat_map(|slice| slice.iter().copied())
             .collect();
-        let before = again.len();
-        again.extend(split_go(&go).expect("what was joined is split"));
-        let all: usize = again[before..].iter().map(Bytes::len).sum();
-        assert_eq!((told.packets, told.bytes), (again.len() - before, all));
+        let before = split_again.len();
+        split_again
+            .extend(split_superpacket(&superpacket).expect("a merged superpacket can be split"));
+        let all: usize = split_again[before..].iter().map(Bytes::len).sum();
+        assert_eq!(
+            (counts.packets, counts.bytes),
+            (split_again.len() - before, all)
+        );
     });
     assert!(merger.is_empty());
-    assert_eq!(sorted(&again), sorted(&packets));
+    assert_eq!(sorted(&split_again), sorted(&packets));
 }
 
-/// Does as `deed` says with what follows, and gives the rest.
-fn act<'a>(deed: u8, bytes: &'a [u8], packets: &mut Vec<Bytes>) -> &'a [u8] {
+/// Performs one action with its arguments from `bytes`, and returns the rest.
+fn perform<'a>(action: u8, bytes: &'a [u8], packets: &mut Vec<Bytes>) -> &'a [u8] {
     let argument = bytes.first().copied().map_or(0, usize::from);
     let which = argument.checked_rem(packets.len());
-    match (deed % 8, which) {
+    match (action % 8, which) {
         (0, Some(which)) => drop(packets.remove(which)),
         (1, Some(which)) => packets.push(packets[which].clone()),
         (2, Some(which)) => packets.swap(0, which),
@@ -52,7 +56,7 @@ fn act<'a>(deed: u8, bytes: &'a [u8], packets: &mut Vec<Bytes>) -> &'a [u8] {
             if let Some(byte) = bytes.get(1)
                 && let Some(at) = usize::from(*byte).checked_rem(changed.len())
             {
-                changed[at] ^= deed | 1;
+                changed[at] ^= action | 1;
                 packets[which] = changed.into();
             }
         }
@@ -63,17 +67,19 @@ fn act<'a>(deed: u8, bytes: &'a [u8], packets: &mut Vec<Bytes>) -> &'a [u8] {
         }
         _ => {
             let len = argument * 8;
-            let (go, rest) = bytes.split_at(len.min(bytes.len()));
-            packets.extend(split_go(go.get(1..).unwrap_or_default()).unwrap_or_default());
+            let (superpacket, rest) = bytes.split_at(len.min(bytes.len()));
+            packets.extend(
+                split_superpacket(superpacket.get(1..).unwrap_or_default()).unwrap_or_default(),
+            );
             return rest;
         }
     }
     bytes.get(2..).unwrap_or_default()
 }
 
-/// The packets that a header and what follows it stand for.
-fn split_go(go: &[u8]) -> Option<Vec<Bytes>> {
-    let (header, packet) = go.split_first_chunk::<HEADER_LEN>()?;
+/// The packets of a superpacket with its header.
+fn split_superpacket(superpacket: &[u8]) -> Option<Vec<Bytes>> {
+    let (header, packet) = superpacket.split_first_chunk::<HEADER_LEN>()?;
     let header = VirtioHeader::decode(header).ok()?;
     let (mut packet, mut packets) = (packet.to_vec(), Vec::new());
     let outcome = split(header, &mut packet, |len, fill| {
@@ -82,16 +88,13 @@ fn split_go(go: &[u8]) -> Option<Vec<Bytes>> {
         packets.push(packet.into());
     });
     if outcome.is_err() {
-        assert!(
-            packets.is_empty(),
-            "nothing is written of what cannot be split"
-        );
+        assert!(packets.is_empty(), "a failed split writes no packets");
         return None;
     }
     Some(packets)
 }
 
-/// Packets without their order, and without what means nothing in them.
+/// The packets in a canonical order, with meaningless fields zeroed.
 fn sorted(packets: &[Bytes]) -> Vec<Vec<u8>> {
     let mut packets: Vec<Vec<u8>> = packets.iter().map(|packet| packet.to_vec()).collect();
     for packet in &mut packets {

@@ -1,4 +1,4 @@
-//! Two sessions and what is under way between them.
+//! Two sessions and the datagrams in flight between them.
 
 use std::collections::VecDeque;
 
@@ -8,42 +8,42 @@ use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_session::key::PrivateKey;
-use polypath_session::session::{Input, Limits, CAPACITY, Output, Session, SessionConfig};
+use polypath_session::session::{CAPACITY, Input, Limits, Output, Session, SessionConfig};
 
 const PATHS: u8 = 2;
-/// Datagrams that the network holds; the oldest gets lost.
-const UNDER_WAY: usize = 64;
+/// The capacity of the network in datagrams; the oldest is lost.
+const NETWORK_CAPACITY: usize = 64;
 /// 2026, in nanoseconds since 1970.
 const WALL: u64 = 1_790_000_000_000_000_000;
 
-/// A datagram under way to an end.
+/// A datagram in flight, to the session with index `to`.
 #[derive(Clone)]
-pub(crate) struct Parcel {
+pub(crate) struct TestDatagram {
     pub(crate) to: usize,
     pub(crate) path: PathId,
     pub(crate) bytes: Bytes,
 }
 
-/// What follows from a datagram.
+/// The effects of a datagram.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct Effects {
     pub(crate) sent: usize,
     pub(crate) authenticated: usize,
     pub(crate) opened: usize,
 }
 
-/// Both ends.
+/// Two sessions.
 pub(crate) struct Pair {
     pub(crate) now: Time,
     ends: [Session; 2],
-    pub(crate) under_way: VecDeque<Parcel>,
-    /// Frames that each end was given and the other has not got.
+    pub(crate) in_flight: VecDeque<TestDatagram>,
+    /// The frames that each session sealed and the other has not opened.
     outstanding: [Vec<Bytes>; 2],
     count: u32,
 }
 
 impl Pair {
-    /// Both at rest; one of them where `learns` says so does not know where the other is.
+    /// Two sessions without keys; the second knows no address of the first if `learns`.
     pub(crate) fn new(learns: bool) -> Self {
         let end = |own: &str, peer: &str, known: bool| {
             let config = SessionConfig {
@@ -59,14 +59,14 @@ impl Pair {
         Self {
             now: Time::ZERO,
             ends: [end("a", "b", true), end("b", "a", !learns)],
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             outstanding: [Vec::new(), Vec::new()],
             count: 0,
         }
     }
 
-    /// Time passes until the next deadline, which is met.
-    pub(crate) fn pass(&mut self) {
+    /// Advances time to the next deadline, and handles it.
+    pub(crate) fn advance(&mut self) {
         let deadline = |end: &Session| end.deadline().map_or(Time::MAX, |due| due.at);
         let who = usize::from(deadline(&self.ends[1]) < deadline(&self.ends[0]));
         let at = deadline(&self.ends[who]);
@@ -77,12 +77,12 @@ impl Pair {
         self.wake(who, Wake::Timeout);
         assert!(
             deadline(&self.ends[who]) > self.now,
-            "a deadline that does not move on"
+            "the deadline does not advance"
         );
     }
 
-    /// An end gets a frame of its own for the other.
-    pub(crate) fn offer(&mut self, who: usize, path: u8) {
+    /// Seals a new frame.
+    pub(crate) fn seal(&mut self, who: usize, path: u8) {
         self.count += 1;
         let frame = Bytes::copy_from_slice(&self.count.to_be_bytes());
         self.outstanding[who].push(frame.clone());
@@ -90,9 +90,9 @@ impl Pair {
         self.wake(who, Wake::Input(Input::Seal { path, frame }));
     }
 
-    /// A datagram comes to an end.
-    pub(crate) fn deliver(&mut self, parcel: Parcel) -> Outcome {
-        let Parcel { to, path, bytes } = parcel;
+    /// Delivers a datagram to its session.
+    pub(crate) fn deliver(&mut self, datagram: TestDatagram) -> Effects {
+        let TestDatagram { to, path, bytes } = datagram;
         let input = Input::Datagram {
             path,
             datagram: bytes,
@@ -100,36 +100,37 @@ impl Pair {
         self.wake(to, Wake::Input(input))
     }
 
-    fn wake(&mut self, who: usize, wake: Wake<Input>) -> Outcome {
-        let mut outcome = Outcome::default();
-        let (under_way, theirs) = (&mut self.under_way, &mut self.outstanding[1 - who]);
+    fn wake(&mut self, who: usize, wake: Wake<Input>) -> Effects {
+        let mut effects = Effects::default();
+        let (in_flight, unopened) = (&mut self.in_flight, &mut self.outstanding[1 - who]);
         step(
             &mut self.ends[who],
             self.now,
             wake,
-            &mut |said| match said {
+            &mut |output| match output {
                 Output::Send { path, datagram } | Output::Reply { path, datagram } => {
-                    outcome.sent += 1;
-                    if under_way.len() == UNDER_WAY {
-                        under_way.pop_front();
+                    effects.sent += 1;
+                    if in_flight.len() == NETWORK_CAPACITY {
+                        in_flight.pop_front();
                     }
-                    under_way.push_back(Parcel {
+                    in_flight.push_back(TestDatagram {
                         to: 1 - who,
                         path,
                         bytes: datagram,
                     });
                 }
-                Output::Authenticated { .. } => outcome.authenticated += 1,
+                Output::Authenticated { .. } => effects.authenticated += 1,
                 Output::Opened { frame, .. } => {
-                    outcome.opened += 1;
-                    let known = theirs.iter().position(|sent| *sent == frame);
-                    theirs.swap_remove(known.expect("a frame that was never sent, or came before"));
+                    effects.opened += 1;
+                    let known = unopened.iter().position(|sent| *sent == frame);
+                    unopened
+                        .swap_remove(known.expect("a frame that was never sealed, or a duplicate"));
                 }
                 Output::Event(_) => {}
             },
         );
         assert!(self.ends[who].buffered() <= CAPACITY);
-        outcome
+        effects
     }
 }
 

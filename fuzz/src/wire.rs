@@ -1,17 +1,17 @@
-//! Frames inside the seal, and the IP packets of applications.
+//! Frames inside sealed datagrams, and the IP packets of applications.
 
 use polypath_core::frame::{Body, Purpose};
 use polypath_core::packet::{self, Ecn};
 use polypath_core::wire;
 
-/// What is read of a frame is written and read again as the same; an IP packet is read, and marked in the one field that
-/// a mark concerns.
+/// A decoded frame is encoded and decoded to the same frame. An IP packet is parsed, and an ECN
+/// mark changes only the ECN field.
 pub fn check(bytes: &[u8]) {
     if let Ok(frame) = wire::decode(bytes) {
         let mut written = Vec::new();
         wire::encode(&frame, &mut written);
         assert_eq!(wire::decode(&written), Ok(frame));
-        // What pads a frame means nothing, and is written as zeros.
+        // Padding has no meaning, and is encoded as zeros.
         if is_padded(&frame.body) {
             assert_eq!(written.len(), bytes.len());
         } else {

@@ -1,4 +1,4 @@
-//! Two sessions over a hostile network.
+//! Two sessions over a network controlled by the fuzzer.
 
 #![no_main]
 

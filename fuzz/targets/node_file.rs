@@ -1,4 +1,4 @@
-//! Files of nodes.
+//! Node files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Packets that are joined and split.
+//! Segmentation offload.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Files of relays.
+//! Relay files.
 
 #![no_main]
 

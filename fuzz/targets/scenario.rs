@@ -1,4 +1,4 @@
-//! Files of scenarios and networks.
+//! Scenario and network files.
 
 #![no_main]
 

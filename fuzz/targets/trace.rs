@@ -1,4 +1,4 @@
-//! Files of traces.
+//! Trace files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Frames inside the seal, and IP packets.
+//! Frames inside sealed datagrams, and IP packets.
 
 #![no_main]
 
