@@ -1,4 +1,4 @@
-//! `polypath node` as its users run it: two processes, from the files of docs/two-nodes.
+//! The command line of `polypath node`: two processes with the files of docs/two-nodes.
 
 mod common;
 #[path = "node/operation.rs"]
@@ -24,24 +24,24 @@ use tempfile::TempDir;
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-nodes");
 
-/// A node process, which ends with the test.
+/// A node process, killed on drop.
 struct Node(Child);
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // The test is over; it may have ended by itself.
+        // Fails if the node has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Node {
-    /// Starts the node of `file`, whose log goes beside it.
+    /// Starts the node with the configuration `file`; its log is in the same folder.
     fn start(namespace: &Namespace, file: &Path) -> Self {
         Self::start_with(namespace, file, &[])
     }
 
-    /// Starts the node of `file` with options.
+    /// Starts the node with the configuration `file` and options.
     fn start_with(namespace: &Namespace, file: &Path, options: &[&OsStr]) -> Self {
         let mut command = polypath();
         command.arg("node").arg(file).stdin(Stdio::null());
@@ -56,21 +56,21 @@ fn log_of(file: &Path) -> PathBuf {
     file.with_extension("log")
 }
 
-/// Waits until the log of the node of `file` says `what` of as many paths, at most 20 s, and gives
+/// Waits, at most 20 s, until the log of the node of `file` contains `text` `times` times; returns
 /// the log.
-fn await_log(file: &Path, what: &str, times: usize) -> String {
+fn await_log(file: &Path, text: &str, times: usize) -> String {
     let mut log = String::new();
     for _ in 0..200 {
         log = fs::read_to_string(log_of(file)).unwrap();
-        if log.matches(what).count() >= times {
+        if log.matches(text).count() >= times {
             return log;
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("`{what}` is not said {times} times: {log}");
+    panic!("the log does not contain `{text}` {times} times: {log}");
 }
 
-/// Two namespaces, joined by the links that the files of docs/two-nodes expect, and these files.
+/// Two namespaces with the links that the files of docs/two-nodes expect, and these files.
 struct Testbed {
     a: Namespace,
     b: Namespace,
@@ -78,7 +78,7 @@ struct Testbed {
 }
 
 impl Testbed {
-    /// Nothing where this machine cannot have it.
+    /// None, with the reason on standard error, if no lab can run.
     fn new() -> Option<Self> {
         if !can_test() {
             return None;
@@ -99,7 +99,7 @@ impl Testbed {
     }
 }
 
-/// The files of docs/two-nodes, each with the other's key.
+/// The files of docs/two-nodes, each with its peer's key.
 struct Files {
     directory: TempDir,
     a: PathBuf,
@@ -119,7 +119,7 @@ impl Files {
     }
 }
 
-/// Replaces the first `old` in `file` by `new`.
+/// Replaces the first occurrence of `old` in `file` by `new`.
 fn edit(file: &Path, old: &str, new: &str) {
     let text = fs::read_to_string(file).unwrap();
     let edited = text.replacen(old, new, 1);
@@ -127,14 +127,14 @@ fn edit(file: &Path, old: &str, new: &str) {
     fs::write(file, edited).unwrap();
 }
 
-/// Makes keys and puts the files of docs/two-nodes into `directory`, each with the other's key.
+/// Creates keys, and writes the files of docs/two-nodes to `directory`, each with its peer's key.
 fn configure(directory: &Path) {
-    let make = |name: &str| {
+    let create_key = |name: &str| {
         let file = directory.join(name).with_extension("key");
         let key = printed(&polypath().arg("key").arg(file).output().unwrap());
         key.trim().to_owned()
     };
-    let (a, b) = (make("a"), make("b"));
+    let (a, b) = (create_key("a"), create_key("b"));
     for name in ["a.toml", "b.toml"] {
         let text = fs::read_to_string(Path::new(FILES).join(name)).unwrap();
         let text = text.replace("@a@", &a).replace("@b@", &b);
@@ -142,7 +142,7 @@ fn configure(directory: &Path) {
     }
 }
 
-/// Answers two requests on port 8080 of either family with `content`.
+/// Serves `content` to two HTTP requests on port 8080, over IPv4 and IPv6.
 fn serve(namespace: &Namespace, content: Vec<u8>) -> std::thread::JoinHandle<()> {
     let listener = namespace.run(|| TcpListener::bind("[::]:8080")).unwrap();
     std::thread::spawn(move || {
@@ -160,8 +160,8 @@ fn serve(namespace: &Namespace, content: Vec<u8>) -> std::thread::JoinHandle<()>
     })
 }
 
-/// Pings until the first answer, at most 20 s.
-fn await_answer(namespace: &Namespace, address: &str) {
+/// Pings until the first reply, at most 20 s.
+fn await_reply(namespace: &Namespace, address: &str) {
     let mut last = String::new();
     for _ in 0..20 {
         let mut command = Command::new("ping");
@@ -172,7 +172,7 @@ fn await_answer(namespace: &Namespace, address: &str) {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("no answer from {address}: {last}");
+    panic!("no reply from {address}: {last}");
 }
 
 fn fetch(namespace: &Namespace, host: &str, to: &Path) -> Vec<u8> {
@@ -193,9 +193,9 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
     };
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
     let (a, b) = (&testbed.a, &testbed.b);
-    await_answer(b, "10.77.0.1");
-    await_answer(b, "fd77::1");
-    // A period that divides no buffer, so that a part that is missing or doubled shows.
+    await_reply(b, "10.77.0.1");
+    await_reply(b, "fd77::1");
+    // The period divides no buffer size, so that a missing or repeated part is detected.
     let content: Vec<u8> = (0..=250).cycle().take(500_000).collect();
     let server = serve(a, content.clone());
     let to = testbed.files.path("fetched");
@@ -206,7 +206,7 @@ fn curl_and_ping_cross_two_nodes_over_ipv4_and_ipv6() {
 }
 
 #[test]
-fn what_a_node_decided_is_decided_again() {
+fn a_replay_makes_the_decisions_of_a_node() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -214,9 +214,9 @@ fn what_a_node_decided_is_decided_again() {
     let options = ["--record".as_ref(), recording.as_ref()];
     let mut a = Node::start_with(&testbed.a, &testbed.files.a, &options);
     let _b = testbed.start_b();
-    await_answer(&testbed.b, "10.77.0.1");
+    await_reply(&testbed.b, "10.77.0.1");
     testbed.a.ip(&["link", "set", "p1", "down"]).unwrap();
-    await_answer(&testbed.b, "fd77::1");
+    await_reply(&testbed.b, "fd77::1");
     let pid = Pid::from_raw(i32::try_from(a.0.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     assert!(a.0.wait().unwrap().success());
@@ -224,7 +224,7 @@ fn what_a_node_decided_is_decided_again() {
     assert_eq!(mode & 0o777, 0o600);
     let output = polypath().arg("replay").arg(&recording).output().unwrap();
     assert!(printed(&output).contains("decisions over"));
-    assert!(output.stderr.is_empty(), "it ended in order");
+    assert!(output.stderr.is_empty(), "the recording is complete");
 }
 
 #[test]
@@ -233,12 +233,12 @@ fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
         return;
     };
     for file in [&testbed.files.a, &testbed.files.b] {
-        // As much as the links carry, which leaves nothing for the headers of the overlay.
+        // The MTU of the links, which leaves no room for the headers of the overlay.
         edit(file, "\"pp0\",", "\"pp0\", mtu = 1500,");
     }
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
     await_log(&testbed.files.a, "datagrams will be fragmented", 1);
-    await_answer(&testbed.b, "10.77.0.1");
+    await_reply(&testbed.b, "10.77.0.1");
     let ping = |size: &str, address: &str| {
         let mut command = Command::new("ping");
         command.args(["-n", "-c", "3", "-i", "0.1", "-W", "2", "-M", "do"]);
@@ -253,7 +253,7 @@ fn packets_beyond_the_mtu_of_the_paths_cross_in_fragments() {
 }
 
 #[test]
-fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
+fn a_silent_peer_and_its_first_reply_are_logged_once_for_each_path() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -271,7 +271,7 @@ fn a_silent_peer_is_told_once_for_each_path_and_its_answer_too() {
 }
 
 #[test]
-fn paths_in_another_order_at_the_peer_are_told() {
+fn another_order_of_paths_at_the_peer_is_logged() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -283,21 +283,21 @@ fn paths_in_another_order_at_the_peer_are_told() {
     let swapped = format!("{head}[[path]]{second}\n[[path]]{first}");
     fs::write(&testbed.files.b, swapped).unwrap();
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
-    // Where more comes: whoever began the handshake gets little until its end is proved.
-    let told = |file: &PathBuf| {
+    // Either node may log it: the initiator receives little until the handshake is complete.
+    let is_logged_by = |file: &PathBuf| {
         let log = fs::read_to_string(log_of(file)).unwrap();
         assert!(!log.contains("no answer from the peer yet"), "{log}");
         log.contains("what comes here is for another path")
     };
-    let is_told = (0..200).any(|_| {
+    let is_logged = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
-        told(&testbed.files.a) || told(&testbed.files.b)
+        is_logged_by(&testbed.files.a) || is_logged_by(&testbed.files.b)
     });
-    assert!(is_told, "neither node says so");
+    assert!(is_logged, "neither node logs it");
 }
 
 #[test]
-fn what_comes_and_does_not_open_is_no_silence() {
+fn unauthentic_datagrams_are_not_logged_as_silence() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -319,13 +319,13 @@ fn what_comes_and_does_not_open_is_no_silence() {
         &format!("public_key = \"{}\"", key.trim()),
     );
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
-    let told = "something comes here, and none of it opens as the peer's";
-    let log = await_log(&testbed.files.b, told, 2);
+    let message = "something comes here, and none of it opens as the peer's";
+    let log = await_log(&testbed.files.b, message, 2);
     assert!(!log.contains("no answer from the peer yet"), "{log}");
 }
 
 #[test]
-fn another_number_of_paths_at_the_peer_is_told() {
+fn another_number_of_paths_at_the_peer_is_logged() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -333,17 +333,17 @@ fn another_number_of_paths_at_the_peer_is_told() {
     let second = text.rfind("[[path]]").unwrap();
     fs::write(&testbed.files.b, &text[..second]).unwrap();
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
-    let told = "the peer has another number of paths";
+    let message = "the peer has another number of paths";
     let (log_a, log_b) = (
-        await_log(&testbed.files.a, told, 1),
-        await_log(&testbed.files.b, told, 1),
+        await_log(&testbed.files.a, message, 1),
+        await_log(&testbed.files.b, message, 1),
     );
     assert!(log_a.contains("own=2 peer=1"), "{log_a}");
     assert!(log_b.contains("own=1 peer=2"), "{log_b}");
 }
 
 #[test]
-fn a_node_goes_on_while_its_statistics_cannot_be_written() {
+fn a_node_keeps_running_while_its_statistics_cannot_be_written() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -364,18 +364,18 @@ fn a_node_goes_on_while_its_statistics_cannot_be_written() {
         std::thread::sleep(Duration::from_millis(100));
         stats.is_file()
     });
-    assert!(written, "it has ended, or gave up");
+    assert!(written, "the node has exited, or does not retry");
 }
 
 #[test]
-fn a_node_whose_device_is_deleted_says_so_with_the_remedy_and_leaves_its_statistics() {
+fn a_node_whose_device_is_deleted_logs_it_and_writes_its_statistics() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let file = &testbed.files.a;
-    for offload in ["", "duplicate-all"] {
-        if !offload.is_empty() {
-            edit(file, "probe-and-switch", offload);
+    for policy in ["", "duplicate-all"] {
+        if !policy.is_empty() {
+            edit(file, "probe-and-switch", policy);
         }
         let stats = testbed.files.path("a.json");
         let mut a = Node::start_with(&testbed.a, file, &["--stats".as_ref(), stats.as_ref()]);
@@ -391,7 +391,7 @@ fn a_node_whose_device_is_deleted_says_so_with_the_remedy_and_leaves_its_statist
 }
 
 #[test]
-fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
+fn a_full_disk_does_not_change_the_exit_code_of_a_stop() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -408,16 +408,16 @@ fn a_full_disk_does_not_make_a_clean_stop_a_failure() {
 }
 
 #[test]
-fn an_uplink_that_falls_silent_is_told_and_its_return_too() {
+fn the_silence_of_an_uplink_and_its_return_are_logged() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let silent = "heartbeats are not answered here any more";
-    tell_a_silence(&testbed, silent, "heartbeats are answered here again");
+    check_silence_is_logged(&testbed, silent, "heartbeats are answered here again");
 }
 
 #[test]
-fn without_heartbeats_it_is_told_where_each_packet_leaves_something_on_every_path() {
+fn without_heartbeats_silence_is_logged_if_every_packet_uses_every_path() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -425,11 +425,11 @@ fn without_heartbeats_it_is_told_where_each_packet_leaves_something_on_every_pat
         edit(file, "[node]", "liveness = \"off\"\n[node]");
     }
     let silent = "nothing of the peer comes here any more";
-    tell_a_silence(&testbed, silent, "the peer is heard here again");
+    check_silence_is_logged(&testbed, silent, "the peer is heard here again");
 }
 
-/// Takes an uplink down and up again, of which both logs must tell in these words.
-fn tell_a_silence(testbed: &Testbed, silent: &str, back: &str) {
+/// Takes an uplink down and up again; both logs must contain `silent` and then `back`.
+fn check_silence_is_logged(testbed: &Testbed, silent: &str, back: &str) {
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
     await_log(&testbed.files.a, "the peer answers", 2);
     let mut ping = Command::new("ping");
@@ -443,8 +443,8 @@ fn tell_a_silence(testbed: &Testbed, silent: &str, back: &str) {
     set("down");
     for file in [&testbed.files.a, &testbed.files.b] {
         let log = await_log(file, silent, 1);
-        let told = log.lines().find(|line| line.contains("any more")).unwrap();
-        assert!(told.contains("WARN") && told.contains("uplink1"), "{told}");
+        let line = log.lines().find(|line| line.contains("any more")).unwrap();
+        assert!(line.contains("WARN") && line.contains("uplink1"), "{line}");
     }
     set("up");
     for file in [&testbed.files.a, &testbed.files.b] {

@@ -1,4 +1,4 @@
-//! `polypath relay` as its users run it.
+//! The command line of `polypath relay`.
 
 mod common;
 #[path = "relay/service.rs"]
@@ -15,7 +15,7 @@ use common::{polypath, printed};
 use polypath_session::datagram::INITIATION_LEN;
 use tempfile::TempDir;
 
-/// A relay's file with keys that are made for it.
+/// A relay's configuration file and its keys.
 struct Files {
     directory: TempDir,
     config: PathBuf,
@@ -24,7 +24,7 @@ struct Files {
 }
 
 impl Files {
-    /// A relay that receives at `local`.
+    /// Creates the files of a relay at the address `local`.
     fn new(local: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let key = |name: &str| {
@@ -59,27 +59,27 @@ impl Files {
         command.spawn().unwrap()
     }
 
-    /// Waits until the log says `what`, at most 20 s.
-    fn await_log(&self, what: &str) -> String {
+    /// Waits, at most 20 s, until the log contains `text`; returns the log.
+    fn await_log(&self, text: &str) -> String {
         let mut log = String::new();
         for _ in 0..200 {
             log = fs::read_to_string(&self.log).unwrap();
-            if log.contains(what) {
+            if log.contains(text) {
                 return log;
             }
             sleep(Duration::from_millis(100));
         }
-        panic!("`{what}` is not said: {log}");
+        panic!("the log does not contain `{text}`: {log}");
     }
 }
 
-/// An address of this machine at which nobody receives.
+/// An unused loopback address.
 fn free_address() -> String {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap().to_string()
 }
 
-/// What the relay of `file` says that ends with `code`.
+/// The standard error of a relay that exits with `code`.
 fn refusal(file: &Path, code: i32) -> String {
     let output = polypath().arg("relay").arg(file).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -88,23 +88,23 @@ fn refusal(file: &Path, code: i32) -> String {
 }
 
 #[test]
-fn it_answers_nobody_without_a_key_counts_that_and_ends_when_told_to() {
+fn unauthentic_datagrams_are_counted_without_reply_and_signals_stop_the_relay() {
     let address = free_address();
     let files = Files::new(&address);
     for signal in ["TERM", "INT"] {
         let mut relay = files.start();
         files.await_log("ready");
-        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let unknown = UdpSocket::bind("127.0.0.1:0").unwrap();
         for bytes in [&[1; INITIATION_LEN][..], &[3; 100], b"junk"] {
-            stranger.send_to(bytes, &address).unwrap();
+            unknown.send_to(bytes, &address).unwrap();
         }
         let log = files.await_log("bad-mac");
-        let source = format!("source={}", stranger.local_addr().unwrap());
+        let source = format!("source={}", unknown.local_addr().unwrap());
         assert!(log.contains(&source), "{log}");
-        stranger
+        unknown
             .set_read_timeout(Some(Duration::from_millis(300)))
             .unwrap();
-        stranger.recv(&mut [0; 2000]).unwrap_err();
+        unknown.recv(&mut [0; 2000]).unwrap_err();
         let pid = relay.id().to_string();
         let killed = Command::new("kill").args(["-s", signal, &pid]).status();
         assert!(killed.unwrap().success());
@@ -125,7 +125,7 @@ fn it_answers_nobody_without_a_key_counts_that_and_ends_when_told_to() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_the_exit_code() {
+fn input_errors_have_a_message_and_an_exit_code() {
     let address = free_address();
     let files = Files::new(&address);
     let text = fs::read_to_string(&files.config).unwrap();
@@ -140,13 +140,13 @@ fn what_is_wrong_is_told_with_the_exit_code() {
     let stderr = refusal(&wrong, 2);
     assert!(stderr.contains("polypath key"), "{stderr}");
     refusal(&files.directory.path().join("none.toml"), 2);
-    let _held = UdpSocket::bind(&address).unwrap();
+    let _occupied = UdpSocket::bind(&address).unwrap();
     let stderr = refusal(&files.config, 3);
     assert!(stderr.contains("ss -ulpn"), "{stderr}");
 }
 
 #[test]
-fn the_log_is_json_where_asked_for_to_the_last_line() {
+fn the_json_log_includes_the_final_error() {
     let files = Files::new(&free_address());
     let start = |level: &str| {
         let mut command = polypath();
@@ -168,29 +168,29 @@ fn the_log_is_json_where_asked_for_to_the_last_line() {
     relay.wait().unwrap();
     let ready = lines().pop().unwrap();
     fs::write(&files.config, "name = 1\nnonsense = 2\n").unwrap();
-    // It is told whatever the level.
+    // The failure is printed at any level.
     assert_eq!(start("off").wait().unwrap().code(), Some(2));
-    let told = lines();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let failure = lines();
+    assert_eq!(failure.len(), 1, "{failure:?}");
     assert_eq!(
-        (&told[0]["level"], &told[0]["exit_code"]),
+        (&failure[0]["level"], &failure[0]["exit_code"]),
         (&"ERROR".into(), &2.into())
     );
-    let message = told[0]["message"].as_str().unwrap();
+    let message = failure[0]["message"].as_str().unwrap();
     assert!(
         message.contains("relay.toml:1:") && message.contains("`nonsense`"),
         "{message}"
     );
     let same = |key: &str| {
         let len = |line: &serde_json::Value| line[key].as_str().map(str::len);
-        assert_eq!(len(&told[0]), len(&ready), "{key}: {told:?} {ready}");
+        assert_eq!(len(&failure[0]), len(&ready), "{key}: {failure:?} {ready}");
     };
     same("timestamp");
-    assert!(told[0]["target"].is_string());
+    assert!(failure[0]["target"].is_string());
 }
 
 #[test]
-fn a_level_that_there_is_not_is_refused_and_an_empty_one_is_the_usual() {
+fn an_unknown_log_level_is_refused_and_an_empty_one_is_the_default() {
     let files = Files::new(&free_address());
     let start = |level: &str| {
         let mut command = polypath();

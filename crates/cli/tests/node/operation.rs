@@ -1,4 +1,4 @@
-//! A running node, asked and changed: status, metrics, reload, logs, the service manager.
+//! The operation of a running node: status, metrics, reload, logs, the service manager.
 
 use std::net::UdpSocket;
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::*;
 
-/// What `polypath status` says of the node whose file is `file`, once it says `expected`; at most
-/// 20 s.
+/// Waits, at most 20 s, until the status of the node of `file` meets `expected`; returns the
+/// status.
 fn await_status(file: &Path, expected: impl Fn(&Value) -> bool) -> Value {
     let mut last = String::new();
     for _ in 0..200 {
-        let output = ask(&[socket_of(file).as_os_str(), "--format=json".as_ref()]);
+        let output = run_status(&[socket_of(file).as_os_str(), "--format=json".as_ref()]);
         last = String::from_utf8_lossy(&output.stdout).into_owned();
         last.push_str(&String::from_utf8_lossy(&output.stderr));
         if let Ok(status) = serde_json::from_slice::<Value>(&output.stdout)
@@ -25,14 +25,14 @@ fn await_status(file: &Path, expected: impl Fn(&Value) -> bool) -> Value {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("never: {last}");
+    panic!("the status does not become as expected: {last}");
 }
 
 fn socket_of(file: &Path) -> PathBuf {
     file.with_extension("sock")
 }
 
-fn ask(arguments: &[&OsStr]) -> std::process::Output {
+fn run_status(arguments: &[&OsStr]) -> std::process::Output {
     let mut command = polypath();
     command
         .env_remove("XDG_RUNTIME_DIR")
@@ -40,7 +40,7 @@ fn ask(arguments: &[&OsStr]) -> std::process::Output {
     command.arg("status").args(arguments).output().unwrap()
 }
 
-fn hang_up(node: &Node) {
+fn send_hangup(node: &Node) {
     let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
     kill(pid, Signal::SIGHUP).unwrap();
 }
@@ -51,7 +51,7 @@ fn is_up(status: &Value) -> bool {
 }
 
 #[test]
-fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
+fn the_status_is_a_table_or_json() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -62,10 +62,10 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
         (&1.into(), &"pp0".into())
     );
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
-    let by_file = ask(&[testbed.files.a.as_os_str(), "--format=json".as_ref()]);
+    let by_file = run_status(&[testbed.files.a.as_os_str(), "--format=json".as_ref()]);
     let by_file: Value = serde_json::from_slice(&by_file.stdout).unwrap();
     assert_eq!(by_file["tun_name"], "pp0");
-    // Where it went with the first packets of the kernel.
+    // The first packets of the kernel have selected a path.
     let active = status["policy"]["active"].as_str().unwrap();
     assert!(["uplink1", "uplink2"].contains(&active), "{status}");
     assert_eq!(status["paths"][1]["local"], "10.1.2.1:7001");
@@ -74,7 +74,7 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
         .as_f64()
         .unwrap();
     assert!(rtt > 0.0 && rttvar >= 0.0 && rtt < 100.0, "{status}");
-    // Heartbeats alone are some 100 B twice a second, each way.
+    // Heartbeats alone are some 100 B twice a second in each direction.
     let busy = |status: &Value| {
         let rate = &status["paths"][0]["rate"];
         let rate = |way: &str| rate[way].as_u64().unwrap();
@@ -82,13 +82,13 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
     };
     await_status(&testbed.files.a, busy);
     let socket = socket_of(&testbed.files.a);
-    let table = printed(&ask(&[socket.as_os_str()]));
+    let table = printed(&run_status(&[socket.as_os_str()]));
     assert!(table.starts_with("pp0: polypath "), "{table}");
     assert!(
         table.contains("uplink2") && table.contains("live"),
         "{table}"
     );
-    // Two lines of a watch, whose reader then goes away.
+    // Two lines of --watch, after which the pipe is closed.
     let mut watch = polypath();
     watch.arg("status").arg(&socket);
     watch.args(["--watch", "--interval", "50ms", "--format", "json"]);
@@ -113,30 +113,30 @@ fn a_node_is_asked_for_its_state_in_a_table_and_in_json() {
 }
 
 #[test]
-fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
+fn status_without_a_node_names_the_remedy() {
     let files = Files::new();
     let socket = files.path("none.sock");
-    let output = ask(&[socket.as_os_str()]);
+    let output = run_status(&[socket.as_os_str()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("polypath node FILE"), "{stderr}");
-    // Where none is named, the directories are looked through.
+    // Without an argument the directories are searched.
     let run = files.path("run");
     fs::create_dir(&run).unwrap();
-    let look = || {
+    let search = || {
         let mut command = polypath();
         command.arg("status").env("RUNTIME_DIRECTORY", &run);
         let output = command.output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), stderr)
     };
-    let (code, stderr) = look();
+    let (code, stderr) = search();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("no control socket"), "{stderr}");
     let names = ["pp0.sock", "pp1.sock", "pp2.sock"];
     let mut nodes = names.map(|name| Some(UnixListener::bind(run.join(name)).unwrap()));
     nodes[2] = None;
-    let (code, stderr) = look();
+    let (code, stderr) = search();
     assert_eq!(code, Some(2), "{stderr}");
     let is_listed = |name: &str| {
         let command = format!("polypath status {}", run.join(name).display());
@@ -144,28 +144,28 @@ fn a_node_that_does_not_answer_is_told_with_the_remedy_and_exit_code_1() {
     };
     assert_eq!(names.map(is_listed), [true, true, false], "{stderr}");
     nodes = [None, None, None];
-    let (code, stderr) = look();
+    let (code, stderr) = search();
     assert!(code == Some(1) && stderr.contains("have ended"), "{stderr}");
     drop(nodes);
     for name in ["pp1.sock", "pp2.sock"] {
         fs::remove_file(run.join(name)).unwrap();
     }
-    let (code, stderr) = look();
+    let (code, stderr) = search();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("has ended"), "{stderr}");
-    let output = ask(&[files.path("a.key").as_os_str()]);
+    let output = run_status(&[files.path("a.key").as_os_str()]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("this is no socket"), "{stderr}");
-    let output = ask(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
+    let output = run_status(&["--watch".as_ref(), "--interval".as_ref(), "0s".as_ref()]);
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
-fn a_file_leads_to_the_socket_of_its_node() {
+fn status_finds_the_socket_of_a_configuration_file() {
     let files = Files::new();
     let status_of = |file: &Path| {
-        let output = ask(&[file.as_os_str()]);
+        let output = run_status(&[file.as_os_str()]);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), stderr)
     };
@@ -173,12 +173,12 @@ fn a_file_leads_to_the_socket_of_its_node() {
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("a.sock"), "{stderr}");
     edit(&files.a, "[control]\nsocket = \"a.sock\"", "");
-    // Nodes of other tests may have the usual name.
+    // Nodes of other tests may use the default name.
     edit(&files.a, "\"pp0\"", "\"pp-nobody\"");
     let (code, stderr) = status_of(&files.a);
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("/run/polypath/pp-nobody.sock"), "{stderr}");
-    // A node goes on by what its file said before a mistake, and its key is not for everybody.
+    // A running node keeps its old configuration, and only its owner can read the key.
     edit(&files.a, "[policy]", "[polcy]");
     fs::remove_file(files.path("a.key")).unwrap();
     let (code, stderr) = status_of(&files.a);
@@ -213,12 +213,12 @@ fn a_second_node_on_the_same_control_socket_is_refused() {
     assert!(log.contains("another node answers there"), "{log}");
 }
 
-/// Datagrams from a to b and back, each way one every `INTERVAL`, numbered and counted.
+/// Numbered datagrams in both directions, one every [`INTERVAL`].
 struct Flow {
-    ends: [UdpSocket; 2],
+    sockets: [UdpSocket; 2],
 }
 
-/// Between two datagrams of one way: 400 a second.
+/// The interval between datagrams in one direction: 400 per second.
 const INTERVAL: Duration = Duration::from_micros(2500);
 
 impl Flow {
@@ -228,20 +228,22 @@ impl Flow {
         let b = testbed.b.run(bind("10.77.0.2:6000")).unwrap();
         a.connect("10.77.0.2:6000").unwrap();
         b.connect("10.77.0.1:6000").unwrap();
-        for end in [&a, &b] {
-            end.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        for socket in [&a, &b] {
+            socket
+                .set_read_timeout(Some(Duration::from_secs(1)))
+                .unwrap();
         }
-        Self { ends: [a, b] }
+        Self { sockets: [a, b] }
     }
 
-    /// Sends `count` each way and gives the numbers that arrived at a and at b; `before` is told
-    /// each number.
+    /// Sends `count` datagrams in each direction and returns the numbers that arrived at a and at
+    /// b; calls `before` with each number before it is sent.
     fn run(&self, count: u32, mut before: impl FnMut(u32)) -> [Vec<u32>; 2] {
         std::thread::scope(|scope| {
-            let receivers = self.ends.each_ref().map(|end| {
+            let receivers = self.sockets.each_ref().map(|socket| {
                 scope.spawn(|| {
                     let (mut numbers, mut buffer) = (Vec::new(), [0; 200]);
-                    while end.recv(&mut buffer).is_ok() {
+                    while socket.recv(&mut buffer).is_ok() {
                         numbers.push(u32::from_be_bytes(*buffer.first_chunk().unwrap()));
                     }
                     numbers
@@ -251,8 +253,8 @@ impl Flow {
                 before(number);
                 let mut datagram = [0; 200];
                 *datagram.first_chunk_mut().unwrap() = number.to_be_bytes();
-                for end in &self.ends {
-                    end.send(&datagram).unwrap();
+                for socket in &self.sockets {
+                    socket.send(&datagram).unwrap();
                 }
                 std::thread::sleep(INTERVAL);
             }
@@ -262,12 +264,12 @@ impl Flow {
 }
 
 #[test]
-fn a_reload_loses_and_doubles_no_packet() {
+fn a_reload_neither_loses_nor_duplicates_packets() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
     let (a, b) = (&testbed.files.a, &testbed.files.b);
-    // Node b learns where a is, and follows it.
+    // Node b learns the addresses of node a, and follows their changes.
     for remote in ["remote = \"10.1.1.1:7001\"\n", "remote = \"10.1.2.1:7001\""] {
         edit(b, remote, "");
     }
@@ -279,11 +281,11 @@ fn a_reload_loses_and_doubles_no_packet() {
         400 => {
             edit(a, "probe-and-switch", "duplicate-all");
             edit(a, "local = \"10.1.1.1:7001\"", "local = \"10.1.1.1:7101\"");
-            hang_up(&node_a);
+            send_hangup(&node_a);
         }
         800 => {
             edit(b, "probe-and-switch", "single-path");
-            hang_up(&node_b);
+            send_hangup(&node_b);
         }
         1200 => {
             edit(a, "duplicate-all", "probe-and-switch");
@@ -293,21 +295,21 @@ fn a_reload_loses_and_doubles_no_packet() {
                 "name = \"uplink2\"\ninterface = \"p2\"",
             );
             edit(a, "[peer]", "[liveness]\nmisses = 5\n[peer]");
-            hang_up(&node_a);
+            send_hangup(&node_a);
         }
         _ => {}
     });
     let (log_a, log_b) = (await_log(a, "reloaded", 2), await_log(b, "reloaded", 1));
-    for (end, mut numbers) in ["a", "b"].iter().zip(arrived) {
+    for (node, mut numbers) in ["a", "b"].iter().zip(arrived) {
         numbers.sort_unstable();
         let missing: Vec<u32> = (0..1600)
             .filter(|n| numbers.binary_search(n).is_err())
             .collect();
         assert!(
             missing.is_empty(),
-            "{missing:?} lost on the way to {end}: {log_a}{log_b}"
+            "{missing:?} lost on the way to {node}: {log_a}{log_b}"
         );
-        assert_eq!(numbers.len(), 1600, "doubled at {end}");
+        assert_eq!(numbers.len(), 1600, "duplicates at {node}");
     }
     let status = await_status(a, |status| status["reloads"]["applied"] == 2);
     assert_eq!(status["policy"]["kind"], "probe-and-switch");
@@ -315,9 +317,16 @@ fn a_reload_loses_and_doubles_no_packet() {
     let (_, log) = log_a.rsplit_once("changed=").unwrap();
     assert!(log.contains("policy, liveness, path.1.interface"), "{log}");
     let status = await_status(b, |status| status["reloads"]["applied"] == 1);
-    assert_eq!(status["paths"][0]["remote"], "10.1.1.1:7101", "it followed");
+    assert_eq!(
+        status["paths"][0]["remote"], "10.1.1.1:7101",
+        "node b follows the new address"
+    );
     let established = |status: &Value| status["session"]["established"].clone();
-    assert_eq!(established(&status), established(&before), "one session");
+    assert_eq!(
+        established(&status),
+        established(&before),
+        "the session has not been renewed"
+    );
     assert!(
         status["paths"]
             .as_array()
@@ -328,7 +337,7 @@ fn a_reload_loses_and_doubles_no_packet() {
 }
 
 #[test]
-fn a_reload_that_cannot_be_is_refused_whole_and_told() {
+fn an_impossible_reload_is_refused_entirely_and_logged() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -337,7 +346,7 @@ fn a_reload_that_cannot_be_is_refused_whole_and_told() {
     await_status(file, is_up);
     edit(file, "\"pp0\"", "\"pp9\"");
     edit(file, "probe-and-switch", "duplicate-all");
-    hang_up(&a);
+    send_hangup(&a);
     let log = await_log(file, "reload refused", 1);
     assert!(log.contains("node.tun.name"), "{log}");
     let status = await_status(file, |status| status["reloads"]["refused"] == 1);
@@ -346,21 +355,21 @@ fn a_reload_that_cannot_be_is_refused_whole_and_told() {
     assert!(error.contains("node.tun.name"), "{error}");
     edit(file, "\"pp9\"", "\"pp0\"");
     edit(file, "duplicate-all", "duplicat-all");
-    hang_up(&a);
+    send_hangup(&a);
     let log = await_log(file, "reload refused", 2);
     assert!(
         log.contains("a.toml:") && log.contains("`duplicate-all`"),
         "{log}"
     );
     edit(file, "duplicat-all", "duplicate-all");
-    hang_up(&a);
+    send_hangup(&a);
     let status = await_status(file, |status| status["reloads"]["applied"] == 1);
     assert_eq!(status["policy"]["kind"], "duplicate-all");
     assert!(status["reloads"]["last_error"].is_null() && is_up(&status));
 }
 
 #[test]
-fn metrics_are_read_over_http() {
+fn metrics_are_served_over_http() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -392,7 +401,7 @@ fn metrics_are_read_over_http() {
 }
 
 #[test]
-fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
+fn the_service_manager_is_notified_and_the_log_can_be_json() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -414,22 +423,22 @@ fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
     command.env("WATCHDOG_USEC", "200000");
     command.stderr(File::create(log_of(file)).unwrap());
     let mut node = Node(testbed.a.spawn(&mut command).unwrap());
-    let next = |but: &str| {
+    let next = |ignored: &str| {
         let mut buffer = [0; 512];
         loop {
             let len = manager.recv(&mut buffer).unwrap();
             let message = String::from_utf8(buffer[..len].to_vec()).unwrap();
-            if but.is_empty() || !message.starts_with(but) {
+            if ignored.is_empty() || !message.starts_with(ignored) {
                 return message;
             }
         }
     };
     assert_eq!(next(""), "READY=1");
-    // Twice in the time that it was given.
-    let lively = (0..20).filter(|_| next("STATUS=") == "WATCHDOG=1").count();
-    assert_eq!(lively, 20);
-    hang_up(&node);
-    let told: Vec<String> = [(); 2]
+    // At half the watchdog interval.
+    let watchdogs = (0..20).filter(|_| next("STATUS=") == "WATCHDOG=1").count();
+    assert_eq!(watchdogs, 20);
+    send_hangup(&node);
+    let messages: Vec<String> = [(); 2]
         .map(|()| {
             loop {
                 let message = next("STATUS=");
@@ -440,10 +449,10 @@ fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
         })
         .to_vec();
     assert!(
-        told[0].starts_with("RELOADING=1\nMONOTONIC_USEC="),
-        "{told:?}"
+        messages[0].starts_with("RELOADING=1\nMONOTONIC_USEC="),
+        "{messages:?}"
     );
-    assert_eq!(told[1], "READY=1");
+    assert_eq!(messages[1], "READY=1");
     let pid = Pid::from_raw(i32::try_from(node.0.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     assert!((0..100).any(|_| next("STATUS=") == "STOPPING=1"));
@@ -466,7 +475,7 @@ fn the_service_manager_is_told_and_the_log_is_json_where_asked_for() {
 }
 
 #[test]
-fn privileges_are_given_up_once_all_is_open_and_a_reload_does_without() {
+fn privileges_are_dropped_after_startup_and_a_reload_works_without_them() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
@@ -479,7 +488,7 @@ fn privileges_are_given_up_once_all_is_open_and_a_reload_does_without() {
     let tasks = fs::read_dir(format!("/proc/{}/task", a.0.id())).unwrap();
     let mut threads = 0;
     for task in tasks {
-        // A client's thread may be gone by now.
+        // A client's thread may have ended.
         let Ok(status) = fs::read_to_string(task.unwrap().path().join("status")) else {
             continue;
         };
@@ -494,10 +503,10 @@ fn privileges_are_given_up_once_all_is_open_and_a_reload_does_without() {
         }
         threads += 1;
     }
-    assert!(threads >= 2, "the packets' and the operator's");
+    assert!(threads >= 2, "the threads of packets and of control");
     edit(file, "10.1.1.1:7001", "10.1.1.1:7101");
     edit(file, "probe-and-switch", "duplicate-all");
-    hang_up(&a);
+    send_hangup(&a);
     let status = await_status(file, |status| status["reloads"]["applied"] == 1);
     assert_eq!(status["paths"][0]["local"], "10.1.1.1:7101");
 }

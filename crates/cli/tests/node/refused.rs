@@ -1,8 +1,8 @@
-//! What a node refuses at its start, and how it says so.
+//! The errors with which a node refuses to start.
 
 use super::*;
 
-/// What a node of `file` says that ends with `code`.
+/// The standard error of a node that exits with `code`.
 fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
     let mut command = polypath();
     let output = command.arg("node").arg(file).args(arguments).output();
@@ -13,7 +13,7 @@ fn refusal(file: &Path, arguments: &[&OsStr], code: i32) -> String {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_with_its_option_at_the_start() {
+fn an_unwritable_file_is_refused_at_the_start_with_its_option() {
     let files = Files::new();
     let (nowhere, fifo) = (files.path("none/file.json"), files.path("fifo"));
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
@@ -46,7 +46,7 @@ fn an_origin_in_the_future_is_refused() {
 }
 
 #[test]
-fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
+fn an_error_in_the_file_has_its_place_and_exit_code_2() {
     let files = Files::new();
     let text = fs::read_to_string(&files.a).unwrap();
     let line = text.lines().position(|l| l.starts_with("local")).unwrap() + 1;
@@ -60,7 +60,7 @@ fn a_mistake_in_the_file_is_answered_with_its_place_and_exit_code_2() {
 }
 
 #[test]
-fn what_ends_a_node_is_told_in_json_where_the_log_is() {
+fn the_failure_of_a_node_is_json_if_the_log_is() {
     let files = Files::new();
     edit(&files.a, "local =", "locla =");
     let stderr = refusal(&files.a, &["--log-format=json".as_ref()], 2);
@@ -76,7 +76,7 @@ fn what_ends_a_node_is_told_in_json_where_the_log_is() {
 }
 
 #[test]
-fn the_name_of_another_interface_is_refused_for_the_tun_device() {
+fn the_name_of_an_existing_interface_is_refused_for_the_tun_device() {
     let Some(testbed) = Testbed::new() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A relay as a service: what its manager hears, and what it keeps of its privileges.
+//! A relay as a service: notifications to its manager, and its privileges.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -9,21 +9,21 @@ use nix::unistd::{Pid, Uid};
 
 use super::*;
 
-/// The user that has nothing, in every Debian.
+/// The user ID of `nobody`.
 const NOBODY: u32 = 65_534;
 
-fn tell(relay: &Child, signal: Signal) {
+fn send(relay: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(relay.id()).unwrap());
     kill(pid, signal).unwrap();
 }
 
 #[test]
-fn the_service_manager_is_told_and_a_hangup_changes_nothing() {
+fn the_service_manager_is_notified_and_a_hangup_changes_nothing() {
     let files = Files::new(&free_address());
     let notify = files.directory.path().join("notify");
     let manager = UnixDatagram::bind(&notify).unwrap();
-    let patience = Some(Duration::from_secs(20));
-    manager.set_read_timeout(patience).unwrap();
+    let timeout = Some(Duration::from_secs(20));
+    manager.set_read_timeout(timeout).unwrap();
     let mut command = polypath();
     command.arg("relay").arg(&files.config).stdin(Stdio::null());
     command.env("NOTIFY_SOCKET", &notify);
@@ -36,21 +36,20 @@ fn the_service_manager_is_told_and_a_hangup_changes_nothing() {
         String::from_utf8(buffer[..len].to_vec()).unwrap()
     };
     assert_eq!(next(), "READY=1");
-    let told: Vec<String> = (0..2).map(|_| next()).collect();
-    assert_eq!(told, ["WATCHDOG=1", "STATUS=0 of 2 nodes here"]);
-    tell(&relay, Signal::SIGHUP);
-    // Half of what it was given apart, for longer than a second: what has not changed is not told
-    // again.
-    let lively = (0..20).filter(|_| next() == "WATCHDOG=1").count();
-    assert_eq!(lively, 20);
+    let messages: Vec<String> = (0..2).map(|_| next()).collect();
+    assert_eq!(messages, ["WATCHDOG=1", "STATUS=0 of 2 nodes here"]);
+    send(&relay, Signal::SIGHUP);
+    // At half the watchdog interval, for longer than a second: an unchanged status is not repeated.
+    let watchdogs = (0..20).filter(|_| next() == "WATCHDOG=1").count();
+    assert_eq!(watchdogs, 20);
     files.await_log("SIGHUP: a relay goes on with the file that it has read");
-    tell(&relay, Signal::SIGTERM);
+    send(&relay, Signal::SIGTERM);
     assert!((0..100).any(|_| next() == "STOPPING=1"));
     assert!(relay.wait().unwrap().success());
 }
 
 #[test]
-fn privileges_are_given_up_once_the_sockets_are_open() {
+fn privileges_are_dropped_once_the_sockets_are_open() {
     if !Uid::effective().is_root() {
         eprintln!("skipped: needs root");
         return;
@@ -61,19 +60,19 @@ fn privileges_are_given_up_once_the_sockets_are_open() {
     fs::set_permissions(directory, PermissionsExt::from_mode(0o755)).unwrap();
     chown(directory, Some(NOBODY), Some(NOBODY)).unwrap();
     chown(directory.join("relay.key"), Some(NOBODY), Some(NOBODY)).unwrap();
-    // As systemd starts it, by the unit of the package.
-    let given = "+net_admin,+net_raw,+net_bind_service";
+    // As systemd starts it, with the unit of the package.
+    let capabilities = "+net_admin,+net_raw,+net_bind_service";
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    command.args(["--inh-caps", given, "--ambient-caps", given]);
+    command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]);
     command.arg(polypath().get_program()).arg("relay");
     command.args([files.config.as_os_str(), OsStr::new("--stats")]);
     command.arg(&files.stats).env("POLYPATH_LOG", "info");
     let log = File::create(&files.log).unwrap();
     let mut relay = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
     files.await_log("ready");
-    // Before that they were of use: the kernel tells of twice what was asked for, beyond
-    // `net.core.rmem_max`.
+    // They were used before that: the buffer exceeds `net.core.rmem_max`, and the kernel reports
+    // twice its size.
     let mut sockets = Command::new("ss");
     let sockets = sockets.args(["-ulnmH", "src", &address]).output().unwrap();
     let sockets = printed(&sockets);
@@ -91,10 +90,7 @@ fn privileges_are_given_up_once_the_sockets_are_open() {
         }
         threads += 1;
     }
-    assert_eq!(
-        threads, 2,
-        "that of the packets, and that of the statistics"
-    );
-    tell(&relay, Signal::SIGTERM);
+    assert_eq!(threads, 2, "the threads of packets and of statistics");
+    send(&relay, Signal::SIGTERM);
     assert!(relay.wait().unwrap().success());
 }

@@ -150,7 +150,7 @@ mod tests {
             File::open(path).unwrap().set_modified(long_ago).unwrap();
         };
         let left = make("polypath-lab-left");
-        let foreign = make("somebody-elses");
+        let foreign = make("another-program");
         let new = make("polypath-lab-new");
         let running = Workspace::temporary(parent.path()).unwrap();
         for old in [&left, &foreign, running.path()] {
