@@ -3,7 +3,7 @@
 //! # The model
 //!
 //! Events leave in order of (time, sequence), the sequence being the order in which they were scheduled:
-//! timers and packets at equal times come in the order in which they were put in, whoever put them in and
+//! timers and packets at equal times come in the order in which they were put in, from any source and
 //! whichever of the three tiers below held them.
 //!
 //! *Near*: what falls due in the bucket of 2^13 ns (8.2 us) at which the calendar stands, or before, is a

@@ -16,43 +16,43 @@ use crate::observer::SimEvent;
 use crate::tcp::{Client, ClientInput, SenderStats, Server};
 use crate::world::LinkReport;
 
-/// A file that no run comes to the end of, in segments.
+/// A file that no run finishes, in segments.
 const ENDLESS: u32 = u32::MAX / 2;
-/// Within which time the downloads begin.
+/// The time in which the downloads start.
 const BEGIN: Duration = Duration::from_secs(1);
 
-/// Who downloads how.
+/// Several downloads at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConcurrentDownloads {
-    /// How many downloads.
+    /// The number of downloads.
     pub flows: u32,
-    /// Over which paths.
+    /// The scheme, which decides on the paths.
     pub scheme: Scheme,
-    /// What tells congestion from dropouts at the receiving ends; nothing if nobody does. TCP answers marks only with
+    /// The detector of congestion at the receivers, if there is one. TCP answers marks only with
     /// `tcp.ecn`.
     pub detector: Option<DetectorConfig>,
-    /// When the last download begins, if not with the others.
+    /// The start of the last download, if not with the others.
     pub late: Option<Time>,
 }
 
-/// What is asked of a downloads, at each sample.
+/// A sample of concurrent downloads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DownloadsSample<'a> {
-    /// When.
+    /// The time of the sample.
     pub at: Time,
     /// The congestion window of each download, in segments; 0 before it sends.
     pub windows: Vec<f64>,
-    /// What the sender of each has done; nothing before it sends.
+    /// The totals of each sender; zero before it sends.
     pub senders: Vec<SenderStats>,
-    /// What of each has arrived in order, in segments.
+    /// The segments of each that have arrived in order.
     pub arrived: Vec<u32>,
-    /// How many segments came to each that it had before: those sent again without need.
+    /// The segments that each received twice: spurious retransmissions.
     pub spurious: Vec<u64>,
     /// The links, each direction for itself, with their totals.
     pub links: Vec<LinkReport<'a>>,
 }
 
-/// Hears nothing.
+/// Ignores all events.
 struct Silent;
 
 impl Listener for Silent {
@@ -61,7 +61,7 @@ impl Listener for Silent {
     fn on_client(&mut self, _: Time, _: u32, _: &Client) {}
 }
 
-/// Runs a downloads for a time; `take` gets a sample every `interval`.
+/// Runs concurrent downloads for a time; `take` gets a sample every `interval`.
 ///
 /// # Errors
 /// Where the scenario makes no network, its queues outgrow memory, or the interval is 0.
@@ -91,7 +91,7 @@ pub fn run_concurrent_downloads(
         now += interval;
         while let Some((at, pair)) = begins.next_if(|(at, _)| *at <= now) {
             pairs.run_until(at, &mut Silent);
-            pairs.tell_client(at, pair, ClientInput::Open(1), &mut Silent);
+            pairs.input_to_client(at, pair, ClientInput::Open(1), &mut Silent);
         }
         pairs.run_until(now, &mut Silent);
         pairs.fits_memory()?;
@@ -100,7 +100,7 @@ pub fn run_concurrent_downloads(
     Ok(())
 }
 
-/// When each download begins, in order of time.
+/// The start of each download, in order of time.
 fn begins(downloads: &ConcurrentDownloads, seed: Seed) -> Vec<(Time, u32)> {
     let mut stream = seed.stream("crowd/begin");
     let begin = |number: u32| {

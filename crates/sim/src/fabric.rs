@@ -31,12 +31,12 @@ pub(crate) struct Fabric {
     pub(crate) links: Vec<Link<LinkPacket>>,
     pub(crate) routes: Routes,
     pub(crate) calendar: Calendar<Event>,
-    /// What was dropped and nobody has taken yet.
+    /// The dropped packets that have not been taken.
     lost: VecDeque<Lost>,
     packets: Slab<Packet>,
-    /// The wakes of the links that hold packets, as far as there are any.
+    /// The timers of the links that hold packets.
     wakes: Vec<Timer>,
-    /// When the external packets on the last link of their route come to its end.
+    /// When the external packets on the last link of their route arrive.
     departures: BinaryHeap<Reverse<Time>>,
 }
 
@@ -46,18 +46,18 @@ impl Fabric {
         self.departures.peek().map(|Reverse(at)| *at)
     }
 
-    /// The first packet that was dropped and that nobody has taken yet.
+    /// Takes the first dropped packet.
     #[inline]
     pub(crate) fn take_lost(&mut self) -> Option<Lost> {
         self.lost.pop_front()
     }
 
-    /// What was dropped and nobody has taken yet.
+    /// The dropped packets that have not been taken.
     pub(crate) fn lost(&self) -> impl Iterator<Item = &Lost> {
         self.lost.iter()
     }
 
-    /// How many packets are under way.
+    /// The number of packets in flight.
     pub(crate) fn held(&self) -> usize {
         self.packets.len()
     }
@@ -68,8 +68,8 @@ impl Fabric {
         lengths.enumerate().max_by_key(|(_, length)| *length)
     }
 
-    /// The packet of this number, which is under way.
-    pub(crate) fn under_way(&self, number: u32) -> &Packet {
+    /// The packet in flight of this number.
+    pub(crate) fn in_flight(&self, number: u32) -> &Packet {
         self.packets.get(number)
     }
 
@@ -83,7 +83,7 @@ impl Fabric {
         debug_assert!(end.is_none(), "a route without links");
     }
 
-    /// Takes a packet that came to the end of a link on to its next hop, or says where its route ends.
+    /// Moves a packet from the end of a link to its next hop, or returns the end of its route.
     #[inline]
     pub(crate) fn hop(&mut self, now: Time, number: u32) -> Option<Terminal> {
         let packet = self.packets.get_mut(number);

@@ -14,7 +14,7 @@ pub(crate) enum FlowKind {
     Agent(u32),
 }
 
-/// What a flow has done.
+/// The totals of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct FlowCounters {
     /// Data segments or datagrams sent; retransmissions and timeouts of TCP.
@@ -28,7 +28,7 @@ pub struct FlowCounters {
 /// One-way delays, from the sender to the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub, Sum)]
 pub struct Delays {
-    /// How many packets arrived.
+    /// The number of packets that arrived.
     pub count: u64,
     /// The sum of their delays in nanoseconds, which 64 bits do not hold: 5 million packets after an hour each.
     pub sum: u128,
@@ -41,7 +41,7 @@ impl Delays {
         self.sum += u128::from(delay.as_nanos());
     }
 
-    /// The mean in seconds; nothing if nothing arrived.
+    /// The mean in seconds; `None` if nothing arrived.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
@@ -51,9 +51,9 @@ impl Delays {
 /// The files of a flow in a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpanFiles {
-    /// How long each of those took that were finished in it: from its start to the ACK of its last segment.
+    /// The durations of the files that were finished in it, each from its start to the ACK of its last segment.
     pub finished: Vec<Duration>,
-    /// Whether one was under way at its end; one that the flow's stop has cut off is not.
+    /// Whether a file was being sent at its end; one that the flow's stop cut off does not count.
     pub under_way: bool,
 }
 

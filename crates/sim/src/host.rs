@@ -8,7 +8,7 @@ use polypath_core::time::Time;
 
 use crate::tcp::{Segment, TcpOutput};
 
-/// What comes to a host and its endpoint.
+/// An input of a host and its endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostInput<I> {
     /// Something for TCP that is not from the network.
@@ -17,7 +17,7 @@ pub(crate) enum HostInput<I> {
     Frame(Frame<Segment>),
 }
 
-/// What a host and its endpoint say.
+/// An output of a host and its endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostOutput {
     /// Send this frame on its path.
@@ -87,7 +87,7 @@ fn sort(output: &Output<Segment>, to_tcp: &mut Vec<Segment>, out: &mut impl FnMu
         Output::Deliver(segment) => to_tcp.push(segment),
         Output::Transmit(frame) => out(HostOutput::Transmit(frame)),
         Output::Event(event) => out(HostOutput::Event(event)),
-        // Links of a simulation carry packets of any length, and no endpoint is told otherwise.
+        // Links of a simulation carry packets of any length, so that endpoints refuse none.
         Output::Refused { .. } => {}
     }
 }

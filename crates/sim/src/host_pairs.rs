@@ -53,7 +53,7 @@ struct Pair {
     client: Host<Client>,
 }
 
-/// Hears what happens.
+/// Takes the events of pairs.
 pub(crate) trait Listener {
     /// An endpoint of a pair reports.
     fn on_event(&mut self, now: Time, pair: u32, event: &SimEvent);
@@ -109,7 +109,7 @@ pub(crate) struct HostPairs {
     pairs: Vec<Pair>,
     deadlines: Deadlines,
     encapsulation: Encapsulation,
-    /// What the network and the hosts said and nobody has taken yet; empty between wakes.
+    /// Outputs of the network and of the hosts that have not been handled; empty between wakes.
     arrived: VecDeque<Arrival>,
     outputs: Vec<HostOutput>,
 }
@@ -170,17 +170,17 @@ impl HostPairs {
         self.pairs.iter().map(|pair| pair.client.tcp())
     }
 
-    /// Fails once the network holds more packets than memory is for.
+    /// Fails once the network holds more packets than memory allows.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
         self.network.overflow().cloned().map_or(Ok(()), Err)
     }
 
-    /// Runs on until `limit`, and all that is due then.
+    /// Runs until `limit`, with all that is due then.
     pub(crate) fn run_until(&mut self, limit: Time, listener: &mut impl Listener) {
         while self.wake_next(limit, listener) {}
     }
 
-    /// Takes the simulation on to the next thing that concerns the hosts, if that is at `limit` or before.
+    /// Advances to the next event of the hosts, if that is at `limit` or before.
     pub(crate) fn wake_next(&mut self, limit: Time, listener: &mut impl Listener) -> bool {
         let host = self.deadlines.first().filter(|(at, ..)| *at <= limit);
         let until = host.map_or(limit, |(at, ..)| at);
@@ -206,7 +206,7 @@ impl HostPairs {
         }
     }
 
-    /// Asks a host when it is due, which is to be done after each change of it.
+    /// Updates the deadline of a host, after each change of the host.
     fn note_deadline(&mut self, host: (u32, Side)) {
         let deadline = self.deadline(host);
         self.deadlines.note(host, deadline.map(|d| d.at));
@@ -246,8 +246,8 @@ impl HostPairs {
         }
     }
 
-    /// Tells the client of a pair something that is not from the network.
-    pub(crate) fn tell_client(
+    /// Hands an input that is not from the network to the client of a pair.
+    pub(crate) fn input_to_client(
         &mut self,
         now: Time,
         pair: u32,
@@ -262,7 +262,7 @@ impl HostPairs {
         self.take_arrived(now, listener);
     }
 
-    /// Sends what a host that was just changed transmits, and reports what it reports.
+    /// Handles the outputs of a host: sends its frames and reports its events.
     fn pass_on(&mut self, now: Time, (pair, side): (u32, Side), listener: &mut impl Listener) {
         self.note_deadline((pair, side));
         let mut outputs = std::mem::take(&mut self.outputs);

@@ -1,6 +1,6 @@
 //! Packet-level simulation of paths, their background traffic and the transfers over them.
 //!
-//! [`run`] is all that a program needs: it takes a scenario and a seed, and says what happens to an
+//! [`run`] is all that a program needs: it takes a scenario and a seed, and reports events to an
 //! [`Observer`]. There is no thread, no clock and no global; the same scenario and seed give the same
 //! events in the same order on every platform, and the crate builds for `wasm32-unknown-unknown`.
 //!
@@ -10,13 +10,13 @@
 //!
 //! # The model
 //!
-//! | part | its module says |
+//! | part | module |
 //! | --- | --- |
 //! | links: queue, wire, delay, loss | [`polypath_link`] |
 //! | order of events | [`calendar`] |
 //! | TCP of the simulated hosts, and how it differs from RFC 5681 and from ns-2 | [`tcp`] |
 //! | background sources | [`agents`] |
-//! | who sends to whom over which links | [`network`] |
+//! | nodes, links and flows | [`network`] |
 //! | ports, and order at equal times | [`world`] |
 //! | diversity routing, a round trip at a time | [`round_model`] |
 //!
@@ -31,7 +31,7 @@
 //! *How near it comes.* `polypath validate` holds it against theory and ns-2 2.35; docs/VALIDATION.md has the table.
 //!
 //! In ns-2 an agent that is used for one session after another keeps `windowInit_` at 1 once the first packet
-//! of a session was lost, unless it is set anew: `validation/ns2/sessions.tcl` sets it anew, as new connections
+//! of a session was lost, unless it is set again: `validation/ns2/sessions.tcl` sets it, as new connections
 //! have it.
 
 pub mod agents;

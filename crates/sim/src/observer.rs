@@ -1,4 +1,4 @@
-//! What a simulation says while it runs.
+//! The events of a simulation.
 
 use polypath_core::event::Event;
 use polypath_core::time::Time;
@@ -8,7 +8,7 @@ use crate::world::{BackgroundBytes, Side};
 /// Something that happened in the simulation of one scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SimEvent {
-    /// An endpoint of the overlay says what a deployed node would say.
+    /// An endpoint of the overlay reports an event, as a deployed node would.
     Overlay {
         /// The side of the endpoint.
         side: Side,
@@ -44,7 +44,7 @@ pub enum SimEvent {
     },
 }
 
-/// Takes what the simulations of all schemes say.
+/// Takes the events of the simulations of all schemes.
 ///
 /// Times do not decrease within a scheme; between schemes they do, since the schemes take turns.
 pub trait Observer {

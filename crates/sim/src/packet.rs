@@ -7,7 +7,7 @@ use polypath_core::time::Time;
 use crate::route::Cursor;
 use crate::tcp::Segment;
 
-/// What a packet is to the agent that takes it.
+/// The content of a packet for the agent that receives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     Segment(Segment),
@@ -43,7 +43,7 @@ impl PacketKind {
     }
 }
 
-/// A packet under way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) cursor: Cursor,
@@ -53,7 +53,7 @@ pub(crate) struct Packet {
     pub(crate) kind: PacketKind,
 }
 
-/// What a link knows of a packet.
+/// A packet as links see it.
 ///
 /// Three words: bytes that are written one by one and read together would hold the processor up.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use polypath_core::time::Duration;
 
-/// The shortest and the longest delay that are told apart from shorter and longer ones: 1 us and a day.
+/// The range of the delays that are distinguished: 1 us to a day.
 const LEAST: Duration = Duration::from_micros(1);
 const MOST: Duration = Duration::from_secs(24 * 3600);
 /// Delays are kept to three digits.
@@ -21,11 +21,11 @@ pub struct DelayPercentiles {
     pub p99: Duration,
 }
 
-/// The delays of each group of flows, if somebody wants their percentiles.
+/// The delays of each group of flows, if percentiles are measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayHistograms(Vec<Histogram<u64>>);
 
-/// The group of a flow whose delays nobody wants.
+/// The group of a flow whose delays are not measured.
 pub(super) const NO_GROUP: u32 = u32::MAX;
 
 impl DelayHistograms {

@@ -9,7 +9,7 @@
 //! is lost where too many of its copies are ([`Coding`]).
 //!
 //! A flow that loses nothing sends one packet more in the next round, up to the capacity of a link; one that loses
-//! something goes on with a window of 1, or with half of it ([`Response`]). The paper's flows know no slow start; ours may.
+//! something continues with a window of 1, or with half of it ([`Response`]). The paper's flows know no slow start; ours may.
 //!
 //! The *cure* is the one that the paper proposes (VI): a [`Signature`](polypath_core::combine::signature::Signature) for
 //! each flow sees which of its links lost how many packets of the round, and halves its window (RFC 3168) on a sign of

@@ -33,7 +33,7 @@ pub(crate) enum Hop {
 
 /// A position in the arena of routes; that of the first hop names the route.
 ///
-/// It carries the hop that comes next, so that nobody waits for the arena: what it brings is needed a link later.
+/// It carries the hop that comes next, so that no hop waits for memory: the next entry of the arena is needed a link later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     next: Hop,

@@ -27,7 +27,7 @@ pub use network::{
     FlowOutcome, LinkOutcome, NetworkObserver, NetworkOutcome, StreamSpan, run_network,
 };
 
-/// What came out of an experiment, besides what the observer saw.
+/// The outcome of an experiment, besides the events for the observer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Each scheme, in the order of the scenario.
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub end: Time,
 }
 
-/// What came out of one scheme, from the begin of the first round to the end of the last.
+/// The outcome of one scheme, from the begin of the first round to the end of the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeOutcome {
     /// The scheme.
@@ -65,7 +65,7 @@ pub struct LinkSummary {
 }
 
 impl SchemeOutcome {
-    /// Mean load of a path in the direction `towards`, as [`path_load`] says.
+    /// Mean load of a path in the direction `towards`, as of [`path_load`].
     #[must_use]
     pub fn path_load(&self, path: PathId, towards: Direction) -> Option<f64> {
         let links = self.links.iter().map(|l| (&l.name, l.load));
@@ -106,7 +106,7 @@ pub fn run(
     })
 }
 
-/// Runs every scheme to the begin of the first round, and says its totals then.
+/// Runs every scheme to the start of the first round; returns its totals then.
 fn warm_up(
     runs: &mut [SchemeRun],
     start: Time,
@@ -120,7 +120,7 @@ fn warm_up(
     runs.iter_mut().enumerate().map(run).collect()
 }
 
-/// One transfer in every scheme; says when the next round starts.
+/// Runs one transfer in every scheme; returns when the next round starts.
 fn run_round(
     scenario: &Scenario,
     round: u32,

@@ -20,7 +20,7 @@ struct File {
     segment: u32,
 }
 
-/// The transfer that is under way or came last.
+/// The current transfer, or the last one.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     round: u32,
@@ -36,20 +36,20 @@ pub(crate) struct SchemeRun {
     transfer: Transfer,
 }
 
-/// Takes what happens in one scheme.
+/// Takes the events of one scheme.
 pub(crate) type Report<'a> = dyn FnMut(Time, &SimEvent) + 'a;
 
-/// The one pair of a scheme.
+/// The only pair of hosts.
 const PAIR: u32 = 0;
 
-/// Passes reports on, and notes how far the transfer has come.
-struct Noting<'a, 'b> {
+/// Forwards events, and tracks the progress of the transfer.
+struct ProgressListener<'a, 'b> {
     report: &'a mut Report<'b>,
     file: File,
     transfer: &'a mut Transfer,
 }
 
-impl Listener for Noting<'_, '_> {
+impl Listener for ProgressListener<'_, '_> {
     fn on_event(&mut self, now: Time, _: u32, event: &SimEvent) {
         (self.report)(now, event);
     }
@@ -99,7 +99,7 @@ impl SchemeRun {
         self.pairs.network()
     }
 
-    /// Fails once the network holds more packets than memory is for.
+    /// Fails once the network holds more packets than memory allows.
     pub(crate) fn fits_memory(&self) -> Result<(), Overflow> {
         self.pairs.fits_memory()
     }
@@ -108,8 +108,8 @@ impl SchemeRun {
         self.network().background()
     }
 
-    /// Carries out one transfer from `start`, to which the scheme has run; says when it was complete, or
-    /// nothing if it was given up after `timeout`.
+    /// Carries out one transfer from `start`, to which the scheme has run; returns when it was complete, or
+    /// `None` if it was given up after `timeout`.
     pub(crate) fn transfer(
         &mut self,
         round: u32,
@@ -123,40 +123,40 @@ impl SchemeRun {
             finished: None,
         };
         report(start, &SimEvent::TransferStarted { round });
-        self.tell_client(start, ClientInput::Open(round + 1), report);
+        self.input_to_client(start, ClientInput::Open(round + 1), report);
         let limit = start + timeout;
         while self.transfer.finished.is_none() && self.wake_next(limit, report) {}
         if self.transfer.finished.is_none() {
-            self.tell_client(limit, ClientInput::Close, report);
+            self.input_to_client(limit, ClientInput::Close, report);
             report(limit, &SimEvent::TransferFinished { round, ok: false });
         }
         self.transfer.finished
     }
 
-    /// Runs on until `limit`, and all that is due then.
+    /// Runs until `limit`, with all that is due then.
     pub(crate) fn run_until(&mut self, limit: Time, report: &mut Report<'_>) {
         while self.wake_next(limit, report) {}
     }
 
     fn wake_next(&mut self, limit: Time, report: &mut Report<'_>) -> bool {
-        let (pairs, mut noting) = self.noting(report);
-        pairs.wake_next(limit, &mut noting)
+        let (pairs, mut listener) = self.listener(report);
+        pairs.wake_next(limit, &mut listener)
     }
 
-    fn tell_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
-        let (pairs, mut noting) = self.noting(report);
-        pairs.tell_client(now, PAIR, input, &mut noting);
+    fn input_to_client(&mut self, now: Time, input: ClientInput, report: &mut Report<'_>) {
+        let (pairs, mut listener) = self.listener(report);
+        pairs.input_to_client(now, PAIR, input, &mut listener);
     }
 
-    fn noting<'a, 'b>(
+    fn listener<'a, 'b>(
         &'a mut self,
         report: &'a mut Report<'b>,
-    ) -> (&'a mut HostPairs, Noting<'a, 'b>) {
-        let noting = Noting {
+    ) -> (&'a mut HostPairs, ProgressListener<'a, 'b>) {
+        let listener = ProgressListener {
             report,
             file: self.file,
             transfer: &mut self.transfer,
         };
-        (&mut self.pairs, noting)
+        (&mut self.pairs, listener)
     }
 }

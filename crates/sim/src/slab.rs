@@ -17,7 +17,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Keeps `value` and says under which number.
+    /// Stores `value`; returns its number.
     #[inline]
     pub(crate) fn put(&mut self, value: T) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -25,10 +25,10 @@ impl<T> Slab<T> {
             return number;
         }
         self.values.push(value);
-        u32::try_from(self.values.len() - 1).expect("fewer than 2^32 packets are under way")
+        u32::try_from(self.values.len() - 1).expect("fewer than 2^32 packets are in flight")
     }
 
-    /// How many values are kept.
+    /// The number of stored values.
     pub(crate) fn len(&self) -> usize {
         self.values.len() - self.free.len()
     }

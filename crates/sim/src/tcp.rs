@@ -22,7 +22,7 @@
 //! is selectively acknowledged. All losses of a window reduce it once: no fast retransmit happens before
 //! everything that was sent up to the last reduction is acknowledged, and without SACK one segment more
 //! (ns-2's `bugFix_`, the `recover` of RFC 6582). What an ACK lets it send may wait for a random
-//! [`Overhead`]. Events ([`TcpEvent`]) say every change of the window and every step of loss recovery, if
+//! [`Overhead`]. Events ([`TcpEvent`]) report every change of the window and every step of loss recovery, if
 //! the sender is observed.
 //!
 //! *Timer* ([`Rto`]): RFC 6298 in integer ticks of 10 ms, least 0.2 s, greatest 60 s, 3 s before the
@@ -40,7 +40,7 @@
 //! window. Both ends are taken to have agreed on it.
 //!
 //! *Set-up*: the first segment of a background connection is a SYN, as in ns-2: of the size of an ACK,
-//! alone under way, and its ACK opens the initial window. The measured transfers ([`Client`],
+//! alone in flight, and its ACK opens the initial window. The measured transfers ([`Client`],
 //! [`Server`]) have a SYN, a SYN-ACK and a request, each with a timer of its own and exponential
 //! back-off, and both ends take the round-trip time of the set-up for their first measurement. Either way
 //! the set-up costs one round-trip time more than the data. Without set-up (ns-2's `syn_` and
@@ -61,6 +61,7 @@
 //! `CUBIC` has no counterpart among ns-2's own agents.
 
 mod client;
+mod config;
 mod congestion;
 mod event;
 mod overhead;
@@ -74,6 +75,7 @@ mod server;
 mod window;
 
 pub use client::{Client, ClientInput};
+pub use config::TcpConfig;
 pub use congestion::{Congestion, CongestionControl, Cubic, Reduced, Reno};
 pub use event::{RecoveryKind, TcpEvent, TcpOutput};
 pub use overhead::Overhead;
@@ -84,75 +86,6 @@ pub use rto::{Rto, RtoConfig};
 pub use segment::{EcnFlags, SackBlocks, Segment, SegmentKind};
 pub use sender::{Sender, SenderStats};
 pub use server::Server;
-
-use polypath_core::time::Duration;
-use polypath_core::units::Bytes;
-
-/// What the hosts of a connection agree on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpConfig {
-    /// How losses are repaired and the window grows.
-    pub variant: Variant,
-    /// Size of a data segment on the wire, in bytes.
-    pub segment: u32,
-    /// Size of a segment without data on the wire, in bytes.
-    pub ack: u32,
-    /// Initial congestion window, in segments.
-    pub initial_window: u32,
-    /// Receiver window, in segments.
-    pub receiver_window: u32,
-    /// Whether the first two duplicate ACKs each release a new segment (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether segment 0 is a SYN: of the size of an ACK and alone under way, until its ACK opens the
-    /// initial window (ns-2's `syn_` and `delay_growth_`).
-    pub syn: bool,
-    /// Whether data is sent ECN-capable, and marks are echoed and answered (RFC 3168).
-    pub ecn: bool,
-    /// The longest time for which an ACK waits for a second segment in order; nothing: none waits.
-    pub delayed_ack: Option<Duration>,
-    /// The retransmission timer.
-    pub rto: RtoConfig,
-}
-
-impl Default for TcpConfig {
-    /// The defaults of a scenario: those of ns-2 2.35, with segments of 1000 bytes.
-    fn default() -> Self {
-        Self::from(&polypath_scenario::Tcp::default())
-    }
-}
-
-impl From<&polypath_scenario::Tcp> for TcpConfig {
-    /// The hosts of a scenario.
-    fn from(tcp: &polypath_scenario::Tcp) -> Self {
-        let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
-        Self {
-            variant: tcp.variant,
-            segment: bytes(tcp.segment),
-            ack: bytes(tcp.ack),
-            initial_window: tcp.initial_window,
-            receiver_window: tcp.receiver_window,
-            limited_transmit: tcp.limited_transmit,
-            syn: tcp.set_up,
-            ecn: tcp.ecn,
-            delayed_ack: tcp.delayed_ack,
-            rto: RtoConfig {
-                min: tcp.min_rto,
-                initial: tcp.initial_rto,
-                max: tcp.max_rto,
-                tick: tcp.tick,
-            },
-        }
-    }
-}
-
-impl TcpConfig {
-    /// How many segments a file of `bytes` takes; at least one.
-    #[must_use]
-    pub fn segments(&self, bytes: u64) -> u32 {
-        let count = bytes.div_ceil(u64::from(self.segment)).max(1);
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
-}
 
 #[cfg(test)]
 mod tests;

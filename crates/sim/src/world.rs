@@ -4,7 +4,7 @@
 //!
 //! Paths of links ([`polypath_link`]) connect two sides. A packet that is given to a port travels over the
 //! links of its path and comes out at the port of the other side. On the way it shares queues with
-//! background traffic, which lives inside. Whoever drives the world (a simulation, or the lab in real
+//! background traffic, which runs inside. Whoever drives the world (a simulation, or the lab in real
 //! time) does so by [`step`](polypath_core::machine::step).
 //!
 //! *Order at equal times.* All that falls due inside happens in order of (time, sequence of scheduling):
@@ -12,8 +12,7 @@
 //! is due at `now`; what is due when the world is woken late happens at the time for which it was due, not
 //! at that of the wake, so that lateness of a driver does not distort the background.
 //!
-//! *Copies.* A copy of a world goes on as the world itself would have: what is done to one of them from then on, such as
-//! sending a packet, leaves the other as it is.
+//! *Copies.* A copy of a world continues as the world itself would: later inputs of one of them do not affect the other.
 
 mod flow;
 mod port;
@@ -45,10 +44,10 @@ pub use watch::{Detail, FlowPacket, NetworkEvent};
 /// due before it, however much that is.
 const CATCH_UP: u32 = 1 << 20;
 
-/// Packets that all queues and links of a world may hold together; each takes about a hundred bytes.
-pub const MOST_UNDER_WAY: usize = 1 << 23;
+/// The most packets in all queues and links of a world; each takes about a hundred bytes.
+pub const MOST_IN_FLIGHT: usize = 1 << 23;
 
-/// What a world says.
+/// An output of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldOutput<X> {
     /// A packet leaves the network.
@@ -81,7 +80,7 @@ pub struct World<X> {
     external: Slab<Option<X>>,
     next_event: Option<Time>,
     overflow: Option<Overflow>,
-    pub(crate) most_under_way: usize,
+    pub(crate) most_in_flight: usize,
 }
 
 /// What the parts of a network are called, by their numbers.
@@ -110,12 +109,12 @@ impl<X: Payload> World<X> {
             external: Slab::default(),
             next_event,
             overflow: None,
-            most_under_way: MOST_UNDER_WAY,
+            most_in_flight: MOST_IN_FLIGHT,
         }
     }
 
     /// Handles everything that is due at `until` or before, however much it is, unless it comes to hold more than
-    /// [`MOST_UNDER_WAY`] packets.
+    /// [`MOST_IN_FLIGHT`] packets.
     pub fn run_until(&mut self, until: Time, out: &mut impl FnMut(WorldOutput<X>)) {
         while let Some(at) = self.next_event.filter(|at| *at <= until)
             && !self.holds_too_much(at)
@@ -124,7 +123,7 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// What outgrew memory first, if anything did: what comes after it means nothing, and a run should stop there.
+    /// The first overflow of memory; results after it mean nothing, and a run should stop there.
     #[must_use]
     pub fn overflow(&self) -> Option<&Overflow> {
         self.overflow.as_ref()
@@ -140,8 +139,8 @@ impl<X: Payload> World<X> {
         self.fabric.next_departure()
     }
 
-    /// Handles what is due until something is said, and all else that is due at that time, which is
-    /// returned; nothing once there is no more at `until` or before.
+    /// Handles what is due until there is an output, and all else that is due at that time, which it returns; `None`
+    /// without an output at `until` or before.
     pub fn run_until_output(
         &mut self,
         until: Time,
@@ -168,7 +167,7 @@ impl<X: Payload> World<X> {
         self.settle_lost(at, out);
     }
 
-    /// Handles an event; with `WATCHED`, TCP agents that are observed are heard.
+    /// Handles an event; with `WATCHED`, observed flows report their events.
     #[inline]
     fn dispatch<const WATCHED: bool>(
         &mut self,
@@ -232,9 +231,9 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// Says what was dropped on the way since it was last asked.
+    /// Reports the external packets that links have dropped since the last call.
     ///
-    /// TCP finds out for itself and nobody waits for a datagram: their losses show in the counters of the link.
+    /// TCP detects its losses itself, and the counters of the link have those of datagrams.
     #[inline]
     fn settle_lost(&mut self, now: Time, out: &mut impl FnMut(WorldOutput<X>)) {
         while let Some(lost) = self.fabric.take_lost() {
@@ -266,10 +265,10 @@ impl<X: Payload> World<X> {
         }
     }
 
-    /// Whether there are more packets at `at` than memory is for; the first time it is noted.
+    /// Whether there are more packets at `at` than memory allows; keeps the first overflow.
     fn holds_too_much(&mut self, at: Time) -> bool {
         let held = self.fabric.held();
-        if held <= self.most_under_way {
+        if held <= self.most_in_flight {
             return false;
         }
         if self.overflow.is_none()
@@ -296,7 +295,7 @@ impl<X: Payload> Machine for World<X> {
     type Input = PortInput<X>;
     type Output = WorldOutput<X>;
 
-    /// A packet for a port that the network does not have is dropped without a word.
+    /// A packet for a port that the network does not have is dropped silently.
     fn handle_input(
         &mut self,
         now: Time,

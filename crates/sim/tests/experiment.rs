@@ -203,7 +203,7 @@ fn a_path_that_goes_silent_costs_little_where_paths_are_watched_and_is_used_agai
     }
 }
 
-/// What the client's endpoint of PPD-TCP3 says that `wanted` picks.
+/// The events of the client's endpoint of PPD-TCP3 that `wanted` picks.
 fn seen_by_client(log: &Log, wanted: impl Fn(&Event) -> bool) -> usize {
     let of_client = |event: &SimEvent| match event {
         SimEvent::Overlay { side, event } => *side == Side::Client && wanted(event),

@@ -26,7 +26,7 @@ fn a_seed_gives_the_same_run_and_another_seed_another() {
     assert_ne!(first, run(&network, 8));
 }
 
-/// Counts what is said.
+/// Counts events.
 #[derive(Default)]
 struct Counts {
     last: Time,
@@ -67,7 +67,7 @@ impl NetworkObserver for Counts {
 
 /// The race from its text, by the one function that a browser would call: there is no file, clock or thread in it.
 #[test]
-fn a_race_of_one_second_is_the_same_watched_or_not_and_what_is_said_adds_up() {
+fn a_race_of_one_second_is_the_same_watched_or_not_and_its_events_add_up() {
     let network = network(RACE, &["run.duration=1 s"]);
     let mut counts = Counts::default();
     let watched = run_network(&network, Seed(network.seed), &mut counts).unwrap();
@@ -98,7 +98,7 @@ fn acks_per_packet(outcome: &NetworkOutcome) -> f64 {
 }
 
 #[test]
-fn hosts_behave_as_they_are_told() {
+fn hosts_behave_as_configured() {
     let sets = |more: &'static str| ["run.duration=5 s", "run.warm_up=1 s", more];
     let plain = run(&network(RACE, &sets("seed=1")), 1);
     assert!((0.97..1.0).contains(&acks_per_packet(&plain)));

@@ -63,7 +63,7 @@ fn input(number: usize, ecn: Ecn) -> Wake<PortInput<Packet>> {
     })
 }
 
-/// Sends a packet every `gap` and says what leaves the network, and when. With `punctual` the world is woken at
+/// Sends a packet every `gap` and returns what leaves the network, and when. With `punctual` the world is woken at
 /// all its deadlines, else only with inputs and at the end.
 fn send(
     world: &mut World<Packet>,
@@ -106,7 +106,7 @@ fn numbers(seen: &[(Time, Packet)]) -> Vec<usize> {
 const CODEL: &str = "rate = \"10 Mbit/s\"\nqueue = { kind = \"codel\", limit = \"1000 packets\" }";
 
 proptest! {
-    /// Lateness of whoever drives the world changes nothing inside.
+    /// A late driver changes nothing inside the world.
     #[test]
     fn a_link_that_holds_packets_does_not_care_how_often_it_is_woken(
         gap in 100_u64..2000,

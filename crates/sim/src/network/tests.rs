@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-/// A packet that says who it is.
+/// A packet with a number.
 #[derive(Clone, Debug, PartialEq)]
 struct Numbered(usize, usize);
 
@@ -57,7 +57,7 @@ fn port(path: u8, side: Side) -> PortId {
     }
 }
 
-/// Sends packets of 1000 B at 0 into a port and says what becomes of them, and when.
+/// Sends packets of 1000 B at 0 into a port; returns what happens to them, and when.
 fn send(
     world: &mut World<Numbered>,
     into: PortId,
@@ -111,7 +111,7 @@ fn forty_milliseconds_more_on_a_link_are_forty_more_on_the_way() {
 }
 
 #[test]
-fn what_the_network_drops_comes_back_with_link_and_reason() {
+fn dropped_packets_are_returned_with_link_and_reason() {
     let scenario = scenario(QUIET, |_| {});
     let mut world = build::<Numbered>(&scenario, Seed(1)).unwrap();
     // The second link takes two packets and is half as fast as the first: every other packet comes at the instant at

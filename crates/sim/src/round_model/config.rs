@@ -20,7 +20,7 @@ pub struct RoundModelConfig {
     pub outage: Outage,
     /// Which packets a link drops of too many.
     pub dropping: Dropping,
-    /// What becomes of the window on a loss.
+    /// The reaction of the window to a loss.
     pub response: Response,
     /// Whether a flow doubles its window up to half of the one at which it last lost something.
     pub slow_start: bool,
@@ -30,7 +30,7 @@ pub struct RoundModelConfig {
     pub late: u32,
     /// The links of each flow, as bits; nothing if all use all.
     pub sets: Option<Vec<u8>>,
-    /// What tells congestion from dropouts; nothing if nobody does.
+    /// The detection of congestion; without it every loss counts as congestion.
     pub cure: Option<Cure>,
 }
 
@@ -61,7 +61,7 @@ pub enum Dropping {
     Independent,
 }
 
-/// What becomes of the window of a flow that lost something.
+/// The reaction of the window to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Response {
     /// It is 1 (IV.A).
@@ -80,10 +80,10 @@ pub enum Coding {
     Fragments(u32),
 }
 
-/// How congestion is told from dropouts, and what follows.
+/// How congestion is distinguished from dropouts, and the reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cure {
-    /// What tells them apart.
+    /// The signature that distinguishes them.
     pub signature: SignatureConfig,
     /// Whether a flow halves its window on a sign of congestion (RFC 3168, 6.1.2); or the signature only looks on.
     pub acts: bool,
@@ -92,7 +92,7 @@ pub struct Cure {
 /// Why there are no such flows and links.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum RoundModelError {
-    /// Nothing to send, nothing to send on, or more links than can be told apart.
+    /// Nothing to send, nothing to send on, or more links than a signature distinguishes.
     #[error("there must be at least 1 flow, 1 packet of capacity and 1 to 8 links")]
     Size,
     /// A process that never changes, or always.

@@ -16,7 +16,7 @@ pub struct Looked {
     pub congested: bool,
     /// Whether a link that was up all the round dropped something of it.
     pub dropped: bool,
-    /// What the signature says.
+    /// The result of the signature.
     pub reading: Reading,
 }
 

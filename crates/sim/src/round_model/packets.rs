@@ -19,7 +19,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Draws what the links lose; says which got more than they carry, as bits.
+    /// Draws the losses of the links; returns the overloaded links, as bits.
     pub(super) fn draw(
         &mut self,
         config: &RoundModelConfig,

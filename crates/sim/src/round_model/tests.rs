@@ -143,7 +143,7 @@ fn the_union_bound_is_met_from_below() {
 }
 
 #[test]
-fn a_mark_halves_and_a_cured_crowd_stays_at_the_capacity() {
+fn a_mark_halves_the_window_and_cured_flows_stay_at_the_capacity() {
     let naive = RoundModelConfig::paper(20, 4, 2000);
     let cured = RoundModelConfig {
         cure: Some(Cure {
@@ -175,7 +175,7 @@ fn flows_use_their_own_links() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_configurations_are_refused() {
     let of = |config: RoundModelConfig| RoundModel::new(&config, SEED).err();
     let base = || RoundModelConfig::paper(2, 4, 10);
     assert_eq!(

@@ -15,20 +15,20 @@ use crate::percentiles::DelayPercentiles;
 use crate::world::{Detail, NetworkEvent, Overflow, Watch, World};
 use samples::{SAMPLES, Sampled};
 
-/// In so many steps a warm-up is run, or fewer: short spans are no reason to look at a long one more often.
+/// The most steps of a warm-up: short spans are no reason to run a long warm-up in small steps.
 const WARM_UP_STEPS: u64 = 1000;
 
-/// Takes what a simulated network says while it runs.
+/// Takes the events of a simulated network.
 pub trait NetworkObserver {
     /// The run has come to `now`; called some fifty times a span, and in the warm-up a thousand times or less, in order.
     fn on_progress(&mut self, now: Time);
 
-    /// What else it wants to be told; asked once, before the start.
+    /// The events that it wants; asked once, before the start.
     fn detail(&self) -> Detail {
         Detail::default()
     }
 
-    /// Takes what happens, as far as it wants to be told; in order.
+    /// Takes an event that it wants; in order.
     fn on_event(&mut self, _at: Time, _event: &NetworkEvent) {}
 }
 
@@ -43,7 +43,7 @@ impl<F: FnMut(Time)> NetworkObserver for F {
     }
 }
 
-/// What came out of a network after its warm-up, span by span.
+/// The outcome of a network after its warm-up, span by span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkOutcome {
     /// The end of the warm-up, where the first span begins.
@@ -148,7 +148,7 @@ pub fn run_network(
     Ok(outcome)
 }
 
-/// A network under way, and who watches it.
+/// A running network, and its watch.
 struct Driven {
     world: World<Nothing>,
     watch: Option<Watch>,
@@ -165,8 +165,8 @@ impl Driven {
         match &self.watch {
             None => self.world.run_until(now, &mut |_| {}),
             Some(watch) => {
-                let told = &mut |at, event: &NetworkEvent| observer.on_event(at, event);
-                self.world.run_watched(now, watch, told);
+                let out = &mut |at, event: &NetworkEvent| observer.on_event(at, event);
+                self.world.run_watched(now, watch, out);
             }
         }
         observer.on_progress(now);
@@ -209,7 +209,7 @@ impl Totals {
     }
 }
 
-/// Runs one span from its begin on, adds what it brought, and says the totals at its end.
+/// Runs one span, adds its results, and returns the totals at its end.
 fn run_span(
     driven: &mut Driven,
     (begin, before): (Time, Totals),

@@ -3,7 +3,7 @@
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::{Duration, Time};
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::receiver::Receiver;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
@@ -11,7 +11,7 @@ use super::segment::{Segment, SegmentKind};
 /// Size of a request on the wire in bytes: that of a short HTTP request with its headers.
 const REQUEST_SIZE: u32 = 100;
 
-/// What a client is told.
+/// An input of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientInput {
     /// Open a connection with a number higher than any before, and ask for the file.

@@ -1,15 +1,15 @@
-//! What a TCP machine says: segments to send, and for an observer what happened.
+//! The outputs of TCP machines: segments to send, and events for an observer.
 
 use polypath_core::time::Duration;
 
 use super::segment::Segment;
 
-/// What a TCP machine says.
+/// An output of a TCP machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpOutput {
     /// Send this segment.
     Segment(Segment),
-    /// Something happened; said only by a machine that is observed.
+    /// An event; only a machine that is observed reports any.
     Event {
         /// The connection.
         connection: u32,
@@ -33,7 +33,7 @@ pub enum TcpEvent {
         /// How.
         kind: RecoveryKind,
         /// The repair ends when everything before this segment is acknowledged, or of Reno's fast recovery anything
-        /// new; or with a timeout, which begins another and says no end of this one.
+        /// new; or with a timeout, which starts another without an end of this one.
         until: u32,
     },
     /// The repair of a loss ended.
@@ -69,7 +69,7 @@ pub enum TcpEvent {
         /// The least of these times in the connection: the receiver's estimate of the round-trip time.
         least: Duration,
     },
-    /// The application of the receiver set its window, in segments; the next ACK says it.
+    /// The application of the receiver set its window, in segments; the next ACK carries it.
     ReceiverWindow {
         /// The window from now on.
         window: u32,

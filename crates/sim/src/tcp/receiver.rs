@@ -8,7 +8,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::packet::Ecn;
 use polypath_core::time::{Duration, Time};
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::segment::{EcnFlags, Segment, SegmentKind};
 use ack_delay::AckDelay;
 use rtt::WindowTimer;
@@ -17,7 +17,7 @@ use selective::OutOfOrder;
 /// Answers the data of the newest connection with cumulative ACKs, at once or delayed, with SACK blocks if
 /// the variant has them.
 ///
-/// A segment of a connection newer than the present one begins anew; one of an older connection is
+/// A segment of a connection newer than the present one starts again; one of an older connection is
 /// ignored.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -116,7 +116,7 @@ impl Receiver {
         self.window.wanted
     }
 
-    /// Sets the receiver window in segments, at least one. The next ACK tells; a smaller window holds from
+    /// Sets the receiver window in segments, at least one. The next ACK carries it; a smaller window holds from
     /// when what was advertised before has arrived.
     pub fn set_window(&mut self, segments: u32) {
         self.limit_window(segments.max(1));
@@ -128,7 +128,7 @@ impl Receiver {
     }
 
     /// The update of a window that is shut, if the application wants something again (RFC 9293, 3.8.6.2.2): there is no
-    /// data whose ACK would tell.
+    /// data whose ACK would carry it.
     pub fn reopen(&mut self) -> Option<Segment> {
         let is_shut = self.next >= self.window.edge && !self.window.is_last;
         (is_shut && self.window.wanted > 0).then(|| {
@@ -149,7 +149,7 @@ impl Receiver {
         self.window.is_last && self.next >= self.window.edge
     }
 
-    /// Takes note that a connection has begun at its sender, whose data is to come.
+    /// Expects the data of a connection that its sender has opened.
     ///
     /// Without a set-up the sender takes the present window for granted: data may arrive within it even if the
     /// application wants a smaller one by then.
@@ -159,7 +159,7 @@ impl Receiver {
         }
     }
 
-    /// Begins with connection `connection` anew.
+    /// Starts connection `connection`.
     pub fn open(&mut self, connection: u32) {
         self.connection = connection;
         self.next = 0;
@@ -194,7 +194,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the segment in, and says whether its ACK may be delayed: it is the next in order and fills no
+    /// Takes a segment; returns whether its ACK may be delayed: it is the next in order and fills no
     /// hole (RFC 5681, 4.2).
     fn accept(&mut self, number: u32) -> bool {
         if number < self.next {
@@ -219,7 +219,7 @@ impl Receiver {
 }
 
 impl AdvertisedWindow {
-    /// The edge that an ACK of everything before `next` says.
+    /// The right edge in an ACK of everything before `next`.
     #[inline]
     fn edge_after(self, next: u32) -> u32 {
         self.edge.max(next.saturating_add(self.wanted))
@@ -227,7 +227,7 @@ impl AdvertisedWindow {
 }
 
 impl EcnEcho {
-    /// A segment that says the window was reduced ends the echo, unless it is marked itself.
+    /// A segment with CWR ends the echo, unless it is marked itself.
     #[inline]
     fn take(&mut self, segment: &Segment) {
         if self.capable {

@@ -36,7 +36,7 @@ pub(super) enum Next {
 }
 
 impl Scoreboard {
-    /// Takes the blocks of an ACK; true if they tell of segments that were not known to have arrived.
+    /// Takes the blocks of an ACK; true if they cover segments that were not known to have arrived.
     pub(super) fn update(&mut self, blocks: impl Iterator<Item = Range>, max: u32) -> bool {
         let mut is_new = false;
         for block in blocks {
@@ -75,7 +75,7 @@ impl Scoreboard {
         self.rescued = None;
     }
 
-    /// How many segments are thought to be under way (`SetPipe`).
+    /// The estimated number of segments in flight (`SetPipe`).
     pub(super) fn pipe(&self, at: Outstanding) -> u32 {
         let not_lost = Range {
             start: self.lost_before(at.una).max(at.una),
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn the_pipe_is_what_is_neither_there_nor_lost_and_what_was_repeated() {
         let mut board = board(&[(12, 14), (16, 17)]);
-        // 14, 15 and 17 to 29 are not lost; 10 is under way again.
+        // 14, 15 and 17 to 29 are not lost; 10 is in flight again.
         board.begin(10);
         assert_eq!(board.pipe(AT), 15 + 1);
         assert_eq!(board.next(AT), Some(Next::Again(11)));

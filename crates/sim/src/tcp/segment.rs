@@ -9,7 +9,7 @@ const TCP: u8 = 6;
 /// A SACK block on the wire: two sequence numbers (RFC 2018, 3).
 const SACK_BLOCK_SIZE: u32 = 8;
 
-/// What a segment says.
+/// The type of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SegmentKind {
     /// The client opens a connection.
@@ -50,7 +50,7 @@ pub struct Segment {
     pub window: u32,
     /// The SACK blocks of an ACK.
     pub sack: SackBlocks,
-    /// What it says.
+    /// Its type.
     pub kind: SegmentKind,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
@@ -72,11 +72,11 @@ pub struct EcnFlags {
 pub struct SackBlocks([(u16, u16); SackBlocks::MOST]);
 
 impl SackBlocks {
-    /// As many as fit into the options beside a timestamp (RFC 2018, 3).
+    /// As many as fit into the options with a timestamp (RFC 2018, 3).
     pub const MOST: usize = 3;
 
     /// Adds a block after those that are there, unless it is full. Of a block that lies 65 535 segments
-    /// or more beyond `acknowledged` nothing can be said; a later ACK does.
+    /// or more beyond `acknowledged` there is no block; a later ACK has it.
     pub fn push(&mut self, acknowledged: u32, block: Range) {
         let relative = |number: u32| u16::try_from(number.checked_sub(acknowledged)?).ok();
         let free = self.0.iter_mut().find(|(_, end)| *end == 0);
@@ -114,7 +114,7 @@ impl SackBlocks {
 }
 
 impl Segment {
-    /// A segment of `kind` that says nothing further.
+    /// A segment of `kind` without further fields.
     #[must_use]
     pub fn new(kind: SegmentKind, connection: u32, number: u32, size: u32) -> Self {
         Self {
@@ -185,12 +185,12 @@ mod tests {
         let range = |start, end| Range { start, end };
         assert!(blocks.is_empty());
         blocks.push(100, range(100 + 65_535, 100 + 65_536));
-        assert!(blocks.is_empty(), "too far to be said");
+        assert!(blocks.is_empty(), "too far for a block");
         for start in [130, 120, 110, 105] {
             blocks.push(100, range(start, start + 2));
         }
-        let said: Vec<Range> = blocks.iter(100).collect();
-        assert_eq!(said, [range(130, 132), range(120, 122), range(110, 112)]);
+        let found: Vec<Range> = blocks.iter(100).collect();
+        assert_eq!(found, [range(130, 132), range(120, 122), range(110, 112)]);
         assert_eq!(blocks.size(), 24);
     }
 }

@@ -10,12 +10,13 @@ use derive_more::{Add, AddAssign, Sub, Sum};
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::time::Time;
 
+use super::config::TcpConfig;
 use super::event::{TcpEvent, TcpOutput};
 use super::overhead::Overhead;
 use super::rto::Rto;
 use super::segment::{Segment, SegmentKind};
 use super::window::Window;
-use super::{TcpConfig, Variant};
+use polypath_scenario::TcpVariant as Variant;
 use recovery::Recovery;
 use retransmission::Retransmission;
 
@@ -39,7 +40,7 @@ pub struct Sender {
     window: Window,
     recovery: Recovery,
     retransmission: Retransmission,
-    /// Whether the next new segment says that the window was reduced (RFC 3168, 6.1.2).
+    /// Whether the next new segment has CWR (RFC 3168, 6.1.2).
     tells_reduction: bool,
     overhead: Option<Box<Overhead>>,
     stats: SenderStats,
@@ -105,7 +106,7 @@ impl Sender {
                 next: 0,
                 max: 0,
                 total,
-                // With a SYN nothing else may be sent before its ACK says the window.
+                // With a SYN nothing else may be sent before its ACK carries the window.
                 edge: if config.syn {
                     1
                 } else {
@@ -138,7 +139,7 @@ impl Sender {
         self
     }
 
-    /// Makes it say events, or no longer. Without them it costs nothing to be able to.
+    /// Starts or stops reporting events. A sender that is not observed pays nothing for them.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
     }
@@ -209,7 +210,7 @@ impl Sender {
         if !self.options.ecn || self.recovery.point.is_some_and(|point| number <= point) {
             return;
         }
-        // What is beyond the point ends a recovery: the mark must not move the point of one that goes on, nor
+        // What is beyond the point ends a recovery: the mark must not move the point of one that continues, nor
         // take its inflation for window.
         self.leave_recovery(out);
         self.window.reduce(self.in_use(number));

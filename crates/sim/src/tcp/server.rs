@@ -4,7 +4,7 @@ use polypath_core::machine::{Deadline, Machine};
 use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::event::TcpOutput;
 use super::overhead::Overhead;
 use super::rto::Rto;
@@ -63,7 +63,7 @@ impl Server {
         self
     }
 
-    /// Makes the senders of all connections say events, or no longer.
+    /// Starts or stops reporting events of the senders.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         if let Phase::Sending(sender) = &mut self.phase {
@@ -105,7 +105,7 @@ impl Server {
         out(self.segment(SegmentKind::SynAck).into());
     }
 
-    /// The client asks for the file, and says how large its window is.
+    /// The client requests the file, and advertises its window.
     fn take_request(&mut self, now: Time, window: u32, out: &mut impl FnMut(TcpOutput)) {
         match &mut self.phase {
             Phase::Opening(opening) => {

@@ -28,22 +28,22 @@ impl Pair {
         }
     }
 
-    fn tell(&mut self, now: Time, input: ClientInput, lost: &mut impl FnMut() -> bool) {
-        let mut said = Vec::new();
+    fn input(&mut self, now: Time, input: ClientInput, lost: &mut impl FnMut() -> bool) {
+        let mut outputs = Vec::new();
         step(&mut self.client, now, Wake::Input(input), &mut |s| {
-            said.push(s);
+            outputs.push(s);
         });
-        self.send(now, false, said, lost);
+        self.send(now, false, outputs, lost);
     }
 
     fn send(
         &mut self,
         now: Time,
         to_client: bool,
-        said: Vec<Segment>,
+        outputs: Vec<Segment>,
         lost: &mut impl FnMut() -> bool,
     ) {
-        for segment in said {
+        for segment in outputs {
             self.sent.push((now.0 / MS, segment.kind));
             if !lost() {
                 let arrival = now + Duration::from_millis(50);
@@ -52,7 +52,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `limit` or until nothing is left to do, and says when that was.
+    /// Runs until `limit` or until nothing is left to do; returns when that was.
     fn run(&mut self, limit: Time, lost: &mut impl FnMut() -> bool) -> Time {
         let mut now = Time::ZERO;
         loop {
@@ -66,27 +66,27 @@ impl Pair {
                 return now;
             }
             now = next;
-            let mut said = Vec::new();
+            let mut outputs = Vec::new();
             let to_client = if arrival == Some(now) {
                 let (_, to_client, segment) = self.flying.remove(0);
                 if to_client {
-                    let out = &mut |s| said.push(s);
+                    let out = &mut |s| outputs.push(s);
                     step(&mut self.client, now, Wake::Input(segment.into()), out);
                 } else {
-                    let out = &mut |o: TcpOutput| said.extend(o.segment());
+                    let out = &mut |o: TcpOutput| outputs.extend(o.segment());
                     step(&mut self.server, now, Wake::Input(segment), out);
                 }
                 !to_client
             } else if client == Some(now) {
-                let out = &mut |s| said.push(s);
+                let out = &mut |s| outputs.push(s);
                 step(&mut self.client, now, Wake::Timeout, out);
                 false
             } else {
-                let out = &mut |o: TcpOutput| said.extend(o.segment());
+                let out = &mut |o: TcpOutput| outputs.extend(o.segment());
                 step(&mut self.server, now, Wake::Timeout, out);
                 true
             };
-            self.send(now, to_client, said, lost);
+            self.send(now, to_client, outputs, lost);
         }
     }
 
@@ -97,10 +97,10 @@ impl Pair {
 }
 
 #[test]
-fn sets_up_asks_and_receives() {
+fn connects_requests_and_receives() {
     let mut pair = Pair::new(5);
     let lost = &mut || false;
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     let end = pair.run(Time(60_000 * MS), lost);
     assert_eq!(pair.sent(SegmentKind::Syn), [0]);
     assert_eq!(pair.sent(SegmentKind::SynAck), [50]);
@@ -118,7 +118,7 @@ fn a_lost_syn_is_sent_again_after_three_seconds_and_then_after_six() {
         left -= 1;
         left >= 0
     };
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(60_000 * MS), lost);
     assert_eq!(pair.sent(SegmentKind::Syn), [0, 3_000, 9_000]);
     assert_eq!(pair.client.in_order(), 5);
@@ -137,7 +137,7 @@ fn losing<const N: usize>(numbers: [u32; N]) -> impl FnMut() -> bool {
 fn the_back_off_of_a_lost_syn_does_not_outlive_the_set_up() {
     let mut pair = Pair::new(5);
     let lost = &mut losing([0, 4]);
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(60_000 * MS), lost);
     assert_eq!(pair.sent(SegmentKind::Syn), [0, 3_000]);
     assert_eq!(pair.sent(SegmentKind::Request), [3_100, 6_100]);
@@ -150,7 +150,7 @@ fn a_lost_syn_ack_leaves_an_initial_window_of_one_segment() {
     // The SYN that the client repeats at the same time is lost, too: a second SYN-ACK would be answered by
     // a duplicate ACK, which sends a segment of its own (RFC 3042).
     let lost = &mut losing([1, 2]);
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(60_000 * MS), lost);
     let data = pair.sent(SegmentKind::Data);
     assert_eq!(
@@ -165,10 +165,10 @@ fn a_lost_syn_ack_leaves_an_initial_window_of_one_segment() {
 fn a_client_that_gives_up_silences_the_server() {
     let mut pair = Pair::new(1_000);
     let lost = &mut || false;
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(400 * MS), lost);
     assert!(pair.server.deadline().is_some());
-    pair.tell(Time(400 * MS), ClientInput::Close, lost);
+    pair.input(Time(400 * MS), ClientInput::Close, lost);
     pair.run(Time(60_000 * MS), lost);
     assert_eq!(pair.server.deadline(), None);
     assert!(pair.client.in_order() < 1_000);
@@ -178,9 +178,9 @@ fn a_client_that_gives_up_silences_the_server() {
 fn the_next_connection_ends_the_one_before() {
     let mut pair = Pair::new(5);
     let lost = &mut || false;
-    pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+    pair.input(Time::ZERO, ClientInput::Open(1), lost);
     pair.run(Time(200 * MS), lost);
-    pair.tell(Time(200 * MS), ClientInput::Open(2), lost);
+    pair.input(Time(200 * MS), ClientInput::Open(2), lost);
     pair.run(Time(60_000 * MS), lost);
     assert_eq!(pair.client.in_order(), 5);
     assert_eq!(
@@ -199,7 +199,7 @@ proptest! {
         let mut pair = Pair::new(segments);
         let mut verdicts = losses.into_iter().cycle();
         let lost = &mut || verdicts.next() == Some(true);
-        pair.tell(Time::ZERO, ClientInput::Open(1), lost);
+        pair.input(Time::ZERO, ClientInput::Open(1), lost);
         pair.run(Time(4 * 3_600_000 * MS), lost);
         prop_assert_eq!(pair.client.in_order(), segments);
         prop_assert_eq!(pair.server.deadline(), None, "the last ACK arrives at last");

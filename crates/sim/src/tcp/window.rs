@@ -2,7 +2,7 @@
 
 use polypath_core::time::{Duration, Time};
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::congestion::{Congestion, CongestionControl};
 
 /// The window of one connection; never below one segment.

@@ -1,4 +1,4 @@
-//! What can be read off the flows of a network.
+//! Reports of the flows of a network.
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Duration;
@@ -75,7 +75,7 @@ impl<X: Payload> World<X> {
         })
     }
 
-    /// Every flow that lives inside, with its totals.
+    /// Every flow of the network, with its totals.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport<'_>> {
         self.names.flows.iter().map(|flow| match flow.kind {
             FlowKind::Tcp(number) => FlowReport {

@@ -1,4 +1,4 @@
-//! What can be read off a simulated network.
+//! Reports of the links of a network.
 
 use polypath_core::frame::{PathId, Payload};
 use polypath_core::time::Time;
@@ -96,9 +96,9 @@ pub enum Overflow {
         /// When it happened.
         at: Time,
     },
-    /// All queues and links together held more than [`MOST_UNDER_WAY`](super::MOST_UNDER_WAY) packets.
+    /// All queues and links together held more than [`MOST_IN_FLIGHT`](super::MOST_IN_FLIGHT) packets.
     #[error(
-        "{held} packets were under way at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \
+        "{held} packets were in flight at {at}, {longest} of them in the queue of link `{link}`, the longest; lower \
          the load or give the queues lower limits"
     )]
     Together {

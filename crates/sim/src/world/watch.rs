@@ -1,7 +1,6 @@
-//! Watching a network: what its packets and its TCP senders do, as it happens.
+//! Watching a network: the events of its packets and flows.
 //!
-//! The loop here is one of its own, and so is what it makes of the TCP agents: a network that nobody watches does
-//! not pay for it.
+//! It has a loop of its own with code of its own for the flows, so that a network that is not watched does not pay.
 
 use polypath_core::frame::Payload;
 use polypath_core::time::Time;
@@ -16,7 +15,7 @@ use crate::packet::{Packet, PacketKind};
 use crate::route::{FlowEnd, Terminal};
 use crate::tcp::{Segment, SegmentKind, TcpEvent};
 
-/// What is said of a network besides its progress; dropped packets are, if anything is.
+/// The events that are reported besides the progress; dropped packets are, if anything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// What happens to TCP senders and receivers, to the spacing of spaced packets, and to the paths of flows that have
@@ -27,7 +26,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Whether anything is said.
+    /// Whether anything is reported.
     #[must_use]
     pub const fn is_some(self) -> bool {
         self.tcp || self.packets
@@ -53,7 +52,7 @@ pub enum NetworkEvent {
         /// The packet, with its ECN field as it arrived.
         packet: FlowPacket,
     },
-    /// A link dropped a packet; said when its fate is decided, also where it is lost on the wire later.
+    /// A link dropped a packet; reported when its fate is decided, even if it is lost on the wire later.
     Dropped {
         /// The link.
         link: LinkId,
@@ -91,7 +90,7 @@ pub struct FlowPacket {
     pub sent: Time,
     /// Of a segment its number; of a datagram the number within its flow, from 1, and of feedback and heartbeats 0.
     pub number: u32,
-    /// What it says: nothing, if it is a datagram.
+    /// The segment; `None` for a datagram.
     pub segment: Option<Segment>,
     /// Whether it goes from the receiver to the sender.
     pub back: bool,
@@ -148,11 +147,11 @@ impl Watch {
     }
 }
 
-/// Takes what happens in a network.
-pub(crate) type Told<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
+/// Takes the events of a network.
+pub(crate) type EventSink<'a> = dyn FnMut(Time, &NetworkEvent) + 'a;
 
 impl<X: Payload> World<X> {
-    /// Begins to watch; nothing if there is nothing to be said.
+    /// Starts to watch; `None` if nothing is to be reported.
     pub(crate) fn watch(&mut self, detail: Detail) -> Option<Watch> {
         self.agents.observe(detail.tcp);
         let mut watch = Watch {
@@ -172,16 +171,16 @@ impl<X: Payload> World<X> {
         detail.is_some().then_some(watch)
     }
 
-    /// Handles everything that is due at `until` or before, and says what happens.
-    pub(crate) fn run_watched(&mut self, until: Time, watch: &Watch, told: &mut Told<'_>) {
+    /// Handles everything that is due at `until` or before, and reports the events.
+    pub(crate) fn run_watched(&mut self, until: Time, watch: &Watch, out: &mut EventSink<'_>) {
         while let Some(entry) = self.fabric.calendar.pop_until(until) {
             if let Event::Arrival(packet) = entry.item
                 && watch.detail.packets
             {
-                self.tell_arrival(entry.at, packet, watch, told);
+                self.report_arrival(entry.at, packet, watch, out);
             }
             self.dispatch::<true>(entry.at, entry.item, &mut |_| {});
-            self.tell_consequences(entry.at, watch, told);
+            self.report_events(entry.at, watch, out);
             self.settle_lost(entry.at, &mut |_| {});
             if self.holds_too_much(entry.at) {
                 break;
@@ -190,18 +189,18 @@ impl<X: Payload> World<X> {
         self.next_event = self.fabric.calendar.next_at();
     }
 
-    fn tell_arrival(&self, at: Time, number: u32, watch: &Watch, told: &mut Told<'_>) {
-        let packet = self.fabric.under_way(number);
+    fn report_arrival(&self, at: Time, number: u32, watch: &Watch, out: &mut EventSink<'_>) {
+        let packet = self.fabric.in_flight(number);
         let link = self.fabric.routes.last_link(packet.cursor);
         if let (Some(link), Some(packet)) = (link, self.describe(packet, watch)) {
             let link = LinkId(link);
-            told(at, &NetworkEvent::Arrived { link, packet });
+            out(at, &NetworkEvent::Arrived { link, packet });
         }
     }
 
-    fn tell_consequences(&mut self, at: Time, watch: &Watch, told: &mut Told<'_>) {
+    fn report_events(&mut self, at: Time, watch: &Watch, out: &mut EventSink<'_>) {
         for report in self.agents.take_reports() {
-            told(at, &watch.event(report));
+            out(at, &watch.event(report));
         }
         for lost in self.fabric.lost() {
             let (link, reason) = (LinkId(lost.link), lost.reason);
@@ -211,7 +210,7 @@ impl<X: Payload> World<X> {
                     reason,
                     packet,
                 };
-                told(at, &event);
+                out(at, &event);
             }
         }
     }

@@ -4,17 +4,17 @@ use polypath_core::time::Time;
 use polypath_sim::FlowPacket;
 use polypath_sim::tcp::SegmentKind;
 
-use crate::heard::{Heard, network};
+use crate::recorder::{Recorder, network};
 
 /// When each segment arrives in ms and which it is, of a file of 20 segments.
 fn arrivals(keys: &str) -> Vec<(f64, u32)> {
     let network = network("{ kind = \"file\", size = \"20 kB\" }", keys);
-    let (heard, _) = Heard::of(&network);
+    let (recorder, _) = Recorder::of(&network);
     let number = |(at, packet): (Time, FlowPacket)| {
         let number = packet.segment.unwrap().number;
         (at.as_secs_f64() * 1e3, number)
     };
-    heard.arrived(SegmentKind::Data).map(number).collect()
+    recorder.arrived(SegmentKind::Data).map(number).collect()
 }
 
 /// The times are those of ns-2 2.35 (`Agent/TCP/Reno`, `syn_` and `delay_growth_ false`, `windowInit_ 4`, `produce 20`).
@@ -70,7 +70,7 @@ rate = "1 Mbit/s"
 delay = "1 ms"
 queue = "50 packets"
 "#;
-    let outcome = Heard::of(&network("{ kind = \"ftp\" }", second)).1;
+    let outcome = Recorder::of(&network("{ kind = \"ftp\" }", second)).1;
     let carried = |name: &str| {
         let link = outcome.links.iter().find(|link| link.name == name).unwrap();
         link.spans

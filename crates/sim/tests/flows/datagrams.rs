@@ -3,7 +3,7 @@
 use polypath_scenario::Network;
 use polypath_sim::NetworkEvent;
 
-use crate::heard::{Heard, network_set};
+use crate::recorder::{Recorder, network_set};
 
 /// A voice flow behind one that fills the queue, but for the last second.
 #[test]
@@ -16,7 +16,7 @@ to = "b"
 stop = "1 s"
 traffic = { kind = "cbr", packet = "1000 B", interval = "500 us" }"#;
     let measured = |sets: &[&str]| {
-        Heard::of(&network_set(voice, noise, sets))
+        Recorder::of(&network_set(voice, noise, sets))
             .1
             .delay_percentiles
     };
@@ -65,8 +65,8 @@ traffic = { kind = "trace", file = "v.bin", format = "ns2", repeat = "100 ms" }
     let content: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
     let mut files = |_: &str| Ok(content.clone());
     let network = Network::parse_with(text, "net.toml", &[], &mut files).unwrap();
-    let (heard, _) = Heard::of(&network);
-    let sent = heard.0.iter().filter_map(|(at, event)| match event {
+    let (recorder, _) = Recorder::of(&network);
+    let sent = recorder.0.iter().filter_map(|(at, event)| match event {
         NetworkEvent::Arrived { packet, .. } => {
             let on_the_way = 1_000_000 + u64::from(packet.size) * 8;
             Some(((at.0 - on_the_way) / 1_000_000, packet.size))

@@ -3,7 +3,7 @@
 use polypath_core::time::Time;
 use polypath_sim::tcp::SegmentKind;
 
-use crate::heard::{Heard, network, network_set};
+use crate::recorder::{Recorder, network, network_set};
 
 /// Two files take what they take by hand: of three segments without set-up, with an initial window of two, two round
 /// trips (the first and third segment are on the way for 50.8 ms, their ACKs for 50.032 ms).
@@ -11,8 +11,8 @@ use crate::heard::{Heard, network, network_set};
 fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     let file = "{ kind = \"file\", size = \"3 kB\" }";
     let keys = "start = \"1 s\"\ntcp = { set_up = false }";
-    let (heard, outcome) = Heard::of(&network(file, keys));
-    let finished = heard.finished();
+    let (recorder, outcome) = Recorder::of(&network(file, keys));
+    let finished = recorder.finished();
     let (at, connection, size, took) = finished[0];
     assert_eq!((finished.len(), connection, size), (1, 1, 3000));
     assert_eq!(took, 2 * (50_800_000 + 50_032_000));
@@ -22,8 +22,11 @@ fn a_file_takes_from_its_start_to_its_last_ack_as_long_as_by_hand() {
     assert_eq!(files.iter().sum::<usize>(), 1);
     assert_eq!(files[4], 1, "1.2 s are in the fifth of 20 spans of 0.25 s");
     let cut = format!("{keys}\nstop = \"1050 ms\"");
-    let (heard, outcome) = Heard::of(&network(file, &cut));
-    assert!(heard.finished().is_empty(), "what was cut off is no file");
+    let (recorder, outcome) = Recorder::of(&network(file, &cut));
+    assert!(
+        recorder.finished().is_empty(),
+        "what was cut off is no file"
+    );
     let files = &outcome.flows[0].files;
     assert!(files.iter().all(|files| files.finished.is_empty()));
 }
@@ -35,7 +38,7 @@ fn files_that_were_finished_in_the_warm_up_are_left_out() {
     let keys = "start = \"1 s\"\ntcp = { set_up = false }";
     let counted = |warm_up: &str| {
         let network = network_set(file, keys, &[warm_up]);
-        let outcome = Heard::of(&network).1;
+        let outcome = Recorder::of(&network).1;
         let finished = outcome.flows[0].files.iter().flat_map(|f| &f.finished);
         finished.map(|took| took.as_nanos()).collect::<Vec<_>>()
     };
@@ -45,28 +48,28 @@ fn files_that_were_finished_in_the_warm_up_are_left_out() {
 }
 
 #[test]
-fn a_file_that_the_end_of_the_run_finds_under_way_is_told() {
+fn a_file_that_is_unfinished_at_the_end_of_the_run_is_reported() {
     let file = "{ kind = \"file\", size = \"10 MB\" }";
     let keys = "start = \"3 s\"\ntcp = { receiver_window = 120 }";
-    let (_, outcome) = Heard::of(&network(file, keys));
+    let (_, outcome) = Recorder::of(&network(file, keys));
     let files = &outcome.flows[0].files;
     assert!(files[..11].iter().all(|files| !files.under_way));
     assert!(files[12..].iter().all(|files| files.under_way));
     assert!(files.iter().all(|files| files.finished.is_empty()));
     let cut = format!("{keys}\nstop = \"4950 ms\"");
-    let (heard, outcome) = Heard::of(&network(file, &cut));
-    let last = heard.arrived(SegmentKind::Data).last().unwrap().0;
+    let (recorder, outcome) = Recorder::of(&network(file, &cut));
+    let last = recorder.arrived(SegmentKind::Data).last().unwrap().0;
     assert!(last > Time(4_950_000_000), "no ACK of {last:?} is back");
     let files = &outcome.flows[0].files;
     assert!(files[18].under_way && !files[19].under_way, "it is cut off");
 }
 
 #[test]
-fn every_session_is_finished_or_under_way() {
+fn every_session_is_finished_or_in_progress() {
     let traffic = "{ kind = \"sessions\", idle = \"50 ms\", file = { mu = 9.5, sigma = 1.0 } }";
-    let (heard, outcome) = Heard::of(&network(traffic, "count = 20"));
+    let (recorder, outcome) = Recorder::of(&network(traffic, "count = 20"));
     let mut opened = [0; 20];
-    for (_, packet) in heard.arrived(SegmentKind::Data) {
+    for (_, packet) in recorder.arrived(SegmentKind::Data) {
         let connection = packet.segment.unwrap().connection;
         let newest = &mut opened[packet.flow as usize];
         *newest = connection.max(*newest);
@@ -86,8 +89,8 @@ fn every_session_is_finished_or_under_way() {
 fn the_files_of_sessions_add_up_to_their_goodput() {
     let traffic = "{ kind = \"sessions\", idle = \"100 ms\", file = { mu = 9.0, sigma = 1.0 } }";
     let network = network(traffic, "stop = \"3 s\"");
-    let (heard, outcome) = Heard::of(&network);
-    let finished = heard.finished();
+    let (recorder, outcome) = Recorder::of(&network);
+    let finished = recorder.finished();
     let goodput: u64 = outcome.flows[0].spans.iter().map(|span| span.goodput).sum();
     let size: u64 = finished.iter().map(|(_, _, size, _)| size).sum();
     assert!(finished.len() > 5, "{finished:?}");

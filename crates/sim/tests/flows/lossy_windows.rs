@@ -7,9 +7,9 @@ use polypath_scenario::Network;
 use polypath_sim::tcp::{SegmentKind, TcpEvent};
 use polypath_sim::{FlowCounters, NetworkEvent, NetworkOutcome};
 
-use super::heard::Heard;
+use super::recorder::Recorder;
 
-/// The right edge that each connection's receiver said last, and the connections of each flow whose file is finished.
+/// The last right edge of each connection's receiver, and the connections of each flow whose file is finished.
 #[derive(Default)]
 struct Watched {
     edges: BTreeMap<(u32, u32), u32>,
@@ -68,15 +68,15 @@ receiver_window = [{}]
     );
     let network = Network::parse(&text, "net.toml", &[]).unwrap();
     let mut watched = Watched::default();
-    let (heard, outcome) = Heard::of(&network);
-    for (at, event) in &heard.0 {
+    let (recorder, outcome) = Recorder::of(&network);
+    for (at, event) in &recorder.0 {
         watched.note(*at, event);
     }
     (watched, outcome)
 }
 
 #[test]
-fn files_are_finished_and_no_edge_moves_back_whatever_is_lost_meanwhile() {
+fn files_are_finished_and_no_edge_moves_back_with_any_losses() {
     for variant in ["reno", "sack"] {
         for set_up in [true, false] {
             let tcp = format!(

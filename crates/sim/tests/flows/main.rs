@@ -4,10 +4,10 @@
 mod connections;
 mod datagrams;
 mod files;
-mod heard;
 mod lossy_windows;
 mod multihomed;
 mod receiver_rtt;
 mod receiver_window;
+mod recorder;
 mod spaced;
 mod striped;

@@ -7,7 +7,7 @@ use polypath_sim::{
     AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, PathChange, run_network,
 };
 
-use super::heard::Heard;
+use super::recorder::Recorder;
 
 /// Two links of 1 Mb/s from one host to the other, and sources over both.
 fn text(sources: u32, interval: &str, rest: &str) -> String {
@@ -54,7 +54,7 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
     flows.map(|flow| flow.spans.iter().copied().sum()).collect()
 }
 
-fn changes(heard: &Heard) -> Vec<(Time, u32, PathChange)> {
+fn changes(recorder: &Recorder) -> Vec<(Time, u32, PathChange)> {
     let change = |(at, event): &(Time, NetworkEvent)| match event {
         NetworkEvent::Agent {
             flow,
@@ -62,13 +62,13 @@ fn changes(heard: &Heard) -> Vec<(Time, u32, PathChange)> {
         } => Some((*at, *flow, *change)),
         _ => None,
     };
-    heard.0.iter().filter_map(change).collect()
+    recorder.0.iter().filter_map(change).collect()
 }
 
 fn run(network: &Network, seed: u64) -> (NetworkOutcome, Vec<(Time, u32, PathChange)>) {
-    let mut heard = Heard::default();
-    let outcome = run_network(network, Seed(seed), &mut heard).unwrap();
-    let changes = changes(&heard);
+    let mut recorder = Recorder::default();
+    let outcome = run_network(network, Seed(seed), &mut recorder).unwrap();
+    let changes = changes(&recorder);
     (outcome, changes)
 }
 

@@ -3,26 +3,32 @@
 use polypath_sim::NetworkEvent;
 use polypath_sim::tcp::TcpEvent;
 
-use crate::heard::{Heard, network, network_set};
+use crate::recorder::{Recorder, network, network_set};
 
 #[test]
 fn a_receiver_whose_window_limits_the_sender_measures_the_round_trip() {
     let network = network("{ kind = \"ftp\" }", "tcp = { receiver_window = 40 }");
-    let (heard, outcome) = Heard::of(&network);
+    let (recorder, outcome) = Recorder::of(&network);
     let estimates = &outcome.flows[0].receiver_rtts;
     let last = estimates.last().copied().flatten().unwrap();
     assert!((last - 0.100_832).abs() < 1e-9, "{last}");
-    let said = heard.0.iter().filter_map(|(_, event)| match event {
+    let reported = recorder.0.iter().filter_map(|(_, event)| match event {
         NetworkEvent::Tcp {
             event: TcpEvent::ReceiverRtt { rtt, least },
             ..
         } => Some((rtt.as_secs_f64(), least.as_secs_f64())),
         _ => None,
     });
-    let said: Vec<_> = said.collect();
-    assert!((40..50).contains(&said.len()), "one a window: {said:?}");
-    assert!(said.iter().all(|(rtt, least)| rtt >= least), "{said:?}");
-    assert!((said.last().unwrap().0 - 0.100_832).abs() < 1e-9);
+    let reported: Vec<_> = reported.collect();
+    assert!(
+        (40..50).contains(&reported.len()),
+        "one a window: {reported:?}"
+    );
+    assert!(
+        reported.iter().all(|(rtt, least)| rtt >= least),
+        "{reported:?}"
+    );
+    assert!((reported.last().unwrap().0 - 0.100_832).abs() < 1e-9);
 }
 
 /// A SYN is on the way for 50.032 ms, in which the receiver still holds the connection before.
@@ -34,10 +40,10 @@ fn an_estimate_of_the_round_trip_ends_with_its_connection() {
         "tcp = { receiver_window = 4 }",
         &["run.batches=1000"],
     );
-    let (heard, outcome) = Heard::of(&network);
+    let (recorder, outcome) = Recorder::of(&network);
     let estimates = &outcome.flows[0].receiver_rtts;
     let measured = |wanted: u32| {
-        heard.0.iter().any(|(_, event)| match event {
+        recorder.0.iter().any(|(_, event)| match event {
             NetworkEvent::Tcp {
                 connection,
                 event: TcpEvent::ReceiverRtt { .. },
@@ -48,7 +54,7 @@ fn an_estimate_of_the_round_trip_ends_with_its_connection() {
     };
     let span = |at: u64| usize::try_from(at / 5_000_000).unwrap();
     let mut known = 0;
-    for (at, connection, _, took) in heard.finished() {
+    for (at, connection, _, took) in recorder.finished() {
         let began = span(at - took);
         let set_up = &estimates[began + 1..began + 10];
         assert!(set_up.iter().all(Option::is_none), "{connection} {began}");

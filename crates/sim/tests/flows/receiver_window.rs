@@ -3,11 +3,11 @@
 use polypath_sim::tcp::{SegmentKind, TcpEvent};
 use polypath_sim::{FlowCounters, NetworkEvent};
 
-use crate::heard::{Heard, network};
+use crate::recorder::{Recorder, network};
 
-/// The right edge that each ACK says.
-fn edges(heard: &Heard) -> Vec<u32> {
-    let segments = heard.arrived(SegmentKind::Ack);
+/// The right edge in each ACK.
+fn edges(recorder: &Recorder) -> Vec<u32> {
+    let segments = recorder.arrived(SegmentKind::Ack);
     let segments = segments.filter_map(|(_, packet)| packet.segment);
     segments.map(|ack| ack.number + ack.window).collect()
 }
@@ -17,7 +17,7 @@ fn a_receiver_window_that_changes_limits_the_rate_and_takes_nothing_back() {
     let changes = r#"tcp = { receiver_window = 40 }
 receiver_window = [{ at = "2 s", window = 5 }, { at = "4 s", window = 30 }]"#;
     let network = network("{ kind = \"ftp\" }", changes);
-    let (heard, outcome) = Heard::of(&network);
+    let (recorder, outcome) = Recorder::of(&network);
     // A window goes in 100 ms of propagation, 0.8 ms of a segment and 0.032 ms of an ACK.
     let segments = |span: &FlowCounters| span.goodput / 1000;
     let spans: Vec<u64> = outcome.flows[0].spans.iter().map(segments).collect();
@@ -30,10 +30,10 @@ receiver_window = [{ at = "2 s", window = 5 }, { at = "4 s", window = 30 }]"#;
         let wanted = window / 0.100_832;
         assert!((rate / wanted - 1.0).abs() < 0.1, "{rate}, not {wanted}");
     }
-    assert!(edges(&heard).is_sorted(), "an edge moved back");
+    assert!(edges(&recorder).is_sorted(), "an edge moved back");
     let all: FlowCounters = outcome.flows[0].spans.iter().copied().sum();
     assert_eq!((all.sender.retransmitted, all.sender.timeouts), (0, 0));
-    let said = heard.0.iter().filter_map(|(at, event)| match event {
+    let reported = recorder.0.iter().filter_map(|(at, event)| match event {
         NetworkEvent::Tcp {
             connection: 1,
             event: TcpEvent::ReceiverWindow { window },
@@ -41,10 +41,10 @@ receiver_window = [{ at = "2 s", window = 5 }, { at = "4 s", window = 30 }]"#;
         } => Some((at.0 / 1_000_000_000, *window)),
         _ => None,
     });
-    assert_eq!(said.collect::<Vec<_>>(), [(2, 5), (4, 30)]);
+    assert_eq!(reported.collect::<Vec<_>>(), [(2, 5), (4, 30)]);
 }
 
-/// Connections open and data is under way at every change.
+/// At every change connections open and data is in flight.
 #[test]
 fn a_window_that_shrinks_loses_nothing_that_was_offered() {
     let changes: Vec<String> = (1..490)
@@ -56,7 +56,7 @@ fn a_window_that_shrinks_loses_nothing_that_was_offered() {
             "count = 4\ntcp = {{ set_up = {set_up}, initial_window = 9 }}\nreceiver_window = [{}]",
             changes.join(", ")
         );
-        let (_, outcome) = Heard::of(&network(traffic, &keys));
+        let (_, outcome) = Recorder::of(&network(traffic, &keys));
         let spans = outcome.flows.iter().flat_map(|flow| &flow.spans);
         let all: FlowCounters = spans.copied().sum();
         assert!(all.sender.sent > 500, "{all:?}");

@@ -8,7 +8,7 @@ use polypath_sim::{
     AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, SpacingEvent, run_network,
 };
 
-use super::heard::Heard;
+use super::recorder::Recorder;
 
 /// Access links of 100 Mbit/s and 2 ms to a gateway; from there 155 Mbit/s and 40 ms behind a queue of 10 packets.
 fn network(senders: u32, run: &str, traffic: &str) -> Network {
@@ -42,7 +42,7 @@ fn totals(outcome: &NetworkOutcome) -> Vec<FlowCounters> {
 }
 
 /// What happened to the spacing of each flow.
-fn spacings(heard: &Heard) -> Vec<(Time, u32, SpacingEvent)> {
+fn spacings(recorder: &Recorder) -> Vec<(Time, u32, SpacingEvent)> {
     let spacing = |(at, event): &(Time, NetworkEvent)| match event {
         NetworkEvent::Agent {
             flow,
@@ -50,7 +50,7 @@ fn spacings(heard: &Heard) -> Vec<(Time, u32, SpacingEvent)> {
         } => Some((*at, *flow, *event)),
         _ => None,
     };
-    heard.0.iter().filter_map(spacing).collect()
+    recorder.0.iter().filter_map(spacing).collect()
 }
 
 fn loss(outcome: &NetworkOutcome) -> f64 {
@@ -151,11 +151,11 @@ fn two_damped_senders_fill_the_bottleneck_and_do_not_share_it() {
 }
 
 #[test]
-fn watched_or_not_it_is_the_same_and_each_feedback_is_told() {
+fn watching_changes_nothing_and_each_feedback_is_reported() {
     let network = network(2, r#"{ duration = "5 s" }"#, DAMPED);
-    let (heard, watched) = Heard::of(&network);
+    let (recorder, watched) = Recorder::of(&network);
     assert_eq!(watched, run(&network));
-    let spacings = spacings(&heard);
+    let spacings = spacings(&recorder);
     for flow in 0..2 {
         let of_flow = || spacings.iter().filter(move |(_, f, _)| *f == flow);
         // The first comes after 2 RTTs; 5 s are 59.5.
@@ -172,7 +172,7 @@ fn watched_or_not_it_is_the_same_and_each_feedback_is_told() {
     assert_eq!(first.2.spacing, Duration::from_micros(50));
     let is_back =
         |event: &NetworkEvent| matches!(event, NetworkEvent::Arrived { packet, .. } if packet.back);
-    let back = heard.0.iter().filter(|(_, event)| is_back(event));
+    let back = recorder.0.iter().filter(|(_, event)| is_back(event));
     assert_eq!(back.count(), 2 * 2 * 58, "over two links back each");
 }
 
@@ -209,9 +209,9 @@ traffic = { kind = "spaced", packet = "1000 B", control = "damped", line_rate = 
 #[test]
 fn lost_feedback_is_made_up_for_by_the_next() {
     let network = Network::parse(LOSSY, "lossy.toml", &[]).unwrap();
-    let mut heard = Heard::default();
-    let outcome = run_network(&network, Seed(4), &mut heard).unwrap();
-    let spacings = spacings(&heard);
+    let mut recorder = Recorder::default();
+    let outcome = run_network(&network, Seed(4), &mut recorder).unwrap();
+    let spacings = spacings(&recorder);
     let total = totals(&outcome)[0];
     let sum = |of: fn(&SpacingEvent) -> u64| spacings.iter().map(|e| of(&e.2)).sum::<u64>();
     let counted = sum(|e| e.readings.range.sent);

@@ -8,7 +8,7 @@ use polypath_sim::{
     AgentEvent, FlowCounters, NetworkEvent, NetworkOutcome, StreamEvent, run_network,
 };
 
-use crate::heard::{Heard, network, network_set};
+use crate::recorder::{Recorder, network, network_set};
 
 /// Media of 4 Mbit/s under a controller, with further keys.
 fn stream(controller: &str, more: &str) -> String {
@@ -19,15 +19,15 @@ fn totals(outcome: &NetworkOutcome) -> FlowCounters {
     outcome.flows[0].spans.iter().copied().sum()
 }
 
-fn controlled(heard: &Heard) -> Vec<(Time, ControlDecision)> {
-    let said = heard.0.iter().filter_map(|(at, event)| match event {
+fn controlled(recorder: &Recorder) -> Vec<(Time, ControlDecision)> {
+    let reported = recorder.0.iter().filter_map(|(at, event)| match event {
         NetworkEvent::Agent {
             event: AgentEvent::Stream(StreamEvent::Controlled(controlled)),
             ..
         } => Some((*at, *controlled)),
         _ => None,
     });
-    said.collect()
+    reported.collect()
 }
 
 /// One connection with a window that stays is an FTP that starts when the request has come: the same segments at the same times,
@@ -43,11 +43,11 @@ fn a_single_connection_is_a_plain_one() {
             "",
         );
         let sets = ["link.narrow.queue=20 packets", "run.duration=20 s"];
-        let striped = Heard::of(&network_set(&fixed, &hosts, &sets));
+        let striped = Recorder::of(&network_set(&fixed, &hosts, &sets));
         let plain = network_set("{ kind = \"ftp\" }", &format!("{late}{hosts}"), &sets);
-        let plain = Heard::of(&plain);
-        let segments = |heard: &Heard| -> Vec<(Time, u32)> {
-            let data = heard.arrived(SegmentKind::Data);
+        let plain = Recorder::of(&plain);
+        let segments = |recorder: &Recorder| -> Vec<(Time, u32)> {
+            let data = recorder.arrived(SegmentKind::Data);
             data.map(|(at, packet)| (at, packet.number)).collect()
         };
         let (a, b) = (segments(&striped.0), segments(&plain.0));
@@ -62,12 +62,12 @@ fn a_single_connection_is_a_plain_one() {
 
 /// Over five connections with losses all comes in order, however few places there are for what comes early.
 #[test]
-fn what_several_connections_bring_comes_in_order_whatever_the_buffer() {
+fn data_of_several_connections_is_delivered_in_order_with_any_buffer() {
     for buffer in [1, 7, 4096] {
         let controller = r#"kind = "fixed-windows", connections = 5, window = 20"#;
         let traffic = stream(controller, &format!(", buffer = {buffer}"));
         let sets = ["link.narrow.queue=20 packets", "run.duration=60 s"];
-        let (_, outcome) = Heard::of(&network_set(&traffic, "", &sets));
+        let (_, outcome) = Recorder::of(&network_set(&traffic, "", &sets));
         let total = totals(&outcome);
         assert!(total.sender.retransmitted > 20, "{total:?}");
         let share = total.goodput as f64 * 8.0 / 60.0 / 10e6;
@@ -85,13 +85,17 @@ fn the_receiver_sets_the_rate() {
     ];
     for controller in aims {
         let sets = ["run.duration=100 s", "run.warm_up=20 s"];
-        let (heard, outcome) = Heard::of(&network_set(&stream(controller, ""), "", &sets));
+        let (recorder, outcome) = Recorder::of(&network_set(&stream(controller, ""), "", &sets));
         let rate = totals(&outcome).goodput as f64 * 8.0 / 80.0;
         assert!((3.8e6..4.2e6).contains(&rate), "{controller}: {rate}");
-        let said = controlled(&heard);
-        assert_eq!(said[0].0, Time(100_064_000), "the set-up is a round trip");
-        let interval = said[2].0.since(said[1].0);
-        assert_eq!(interval, Duration(said[1].1.sample.unwrap().rtt.0 * 6));
+        let reported = controlled(&recorder);
+        assert_eq!(
+            reported[0].0,
+            Time(100_064_000),
+            "the set-up is a round trip"
+        );
+        let interval = reported[2].0.since(reported[1].0);
+        assert_eq!(interval, Duration(reported[1].1.sample.unwrap().rtt.0 * 6));
     }
 }
 
@@ -100,19 +104,19 @@ fn connections_are_added_where_one_is_limited_and_a_run_repeats() {
     let controller = r#"kind = "varied-connections", control = { smoothing = 0.0 }"#;
     let traffic = stream(controller, r#", connection_limit = "1.5 Mbit/s""#);
     let network = network_set(&traffic, "", &["run.duration=60 s", "run.warm_up=30 s"]);
-    let (heard, outcome) = Heard::of(&network);
-    let (again, _) = Heard::of(&network);
-    assert_eq!(heard.0, again.0);
-    let most = controlled(&heard)
+    let (recorder, outcome) = Recorder::of(&network);
+    let (again, _) = Recorder::of(&network);
+    assert_eq!(recorder.0, again.0);
+    let most = controlled(&recorder)
         .iter()
-        .map(|(_, said)| said.wanted.connections())
+        .map(|(_, reported)| reported.wanted.connections())
         .max();
     assert!(most >= Some(3), "{most:?}");
     let rate = totals(&outcome).goodput as f64 * 8.0 / 30.0;
     assert!((3.6e6..4.6e6).contains(&rate), "{rate}");
     // A connection never brings more than its limit.
     let mut first = Vec::new();
-    for (at, packet) in heard.arrived(SegmentKind::Data) {
+    for (at, packet) in recorder.arrived(SegmentKind::Data) {
         if packet
             .segment
             .is_some_and(|segment| segment.connection == 1)
@@ -137,29 +141,29 @@ fn an_outage_stops_the_player_and_nothing_for_good() {
     let traffic = stream(r#"kind = "adjust-window", connections = 3"#, play);
     let outage = r#"link.narrow.outage=[{ from = "0 s", until = "100 ms" }, { from = "15 s", until = "25 s" }]"#;
     let sets = [outage, "run.duration=60 s"];
-    let (heard, outcome) = Heard::of(&network_set(&traffic, "", &sets));
-    let said = heard.0.iter().filter_map(|(at, event)| match event {
+    let (recorder, outcome) = Recorder::of(&network_set(&traffic, "", &sets));
+    let reported = recorder.0.iter().filter_map(|(at, event)| match event {
         NetworkEvent::Agent {
             event: AgentEvent::Stream(StreamEvent::Player(event)),
             ..
         } => Some((at.as_secs_f64(), *event)),
         _ => None,
     });
-    let said: Vec<(f64, PlayOutEvent)> = said.collect();
-    assert_eq!(said[0].1, PlayOutEvent::Plays);
+    let reported: Vec<(f64, PlayOutEvent)> = reported.collect();
+    assert_eq!(reported[0].1, PlayOutEvent::Plays);
     assert!(
-        (3.0..8.0).contains(&said[0].0),
-        "after 3 s of timeout: {said:?}"
+        (3.0..8.0).contains(&reported[0].0),
+        "after 3 s of timeout: {reported:?}"
     );
-    assert_eq!(said[1].1, PlayOutEvent::Stops);
-    assert!((15.0..20.0).contains(&said[1].0), "{said:?}");
-    assert_eq!(said[2].1, PlayOutEvent::Plays);
-    assert!(said[2].0 >= said[1].0 + 3.0, "{said:?}");
+    assert_eq!(reported[1].1, PlayOutEvent::Stops);
+    assert!((15.0..20.0).contains(&reported[1].0), "{reported:?}");
+    assert_eq!(reported[2].1, PlayOutEvent::Plays);
+    assert!(reported[2].0 >= reported[1].0 + 3.0, "{reported:?}");
     let stops: u32 = outcome.flows[0].streams.iter().map(|span| span.stops).sum();
-    let said_stops = said
+    let observed_stops = reported
         .iter()
         .filter(|(_, event)| *event == PlayOutEvent::Stops);
-    assert_eq!(stops as usize, said_stops.count());
+    assert_eq!(stops as usize, observed_stops.count());
     let connections = outcome.flows[0].streams[10].connections;
     assert_eq!(connections, Some(3.0));
     assert!(totals(&outcome).goodput > 15_000_000, "{outcome:?}");
@@ -168,10 +172,10 @@ fn an_outage_stops_the_player_and_nothing_for_good() {
 #[test]
 fn a_stream_that_stops_sends_nothing_new() {
     let traffic = stream(r#"kind = "varied-connections", connections = 4"#, "");
-    let (heard, _) = Heard::of(&network(&traffic, "stop = \"2 s\""));
-    let last = heard.arrived(SegmentKind::Data).last().unwrap().0;
+    let (recorder, _) = Recorder::of(&network(&traffic, "stop = \"2 s\""));
+    let last = recorder.arrived(SegmentKind::Data).last().unwrap().0;
     assert!((2.0..2.3).contains(&last.as_secs_f64()), "{last}");
-    let controls = controlled(&heard);
+    let controls = controlled(&recorder);
     assert!(controls.last().unwrap().0 < Time(2_000_000_000));
     let outcome = run_network(&network(&traffic, "start = \"3 s\""), Seed(1), &mut ()).unwrap();
     assert_eq!(
@@ -192,9 +196,9 @@ fn a_connection_that_ends_owes_no_ack() {
         format!(r#"kind = "varied-connections", connections = 9, {control}, {variation}"#);
     let hosts = r#"tcp = { delayed_ack = "100 ms", variant = "sack", receiver_window = 200 }"#;
     let sets = ["link.narrow.queue=200 packets", "run.duration=120 s"];
-    let (heard, outcome) = Heard::of(&network_set(&stream(&controller, ""), hosts, &sets));
-    let connections = controlled(&heard);
-    let number = |(_, said): &(Time, ControlDecision)| said.wanted.connections();
+    let (recorder, outcome) = Recorder::of(&network_set(&stream(&controller, ""), hosts, &sets));
+    let connections = controlled(&recorder);
+    let number = |(_, reported): &(Time, ControlDecision)| reported.wanted.connections();
     assert!(connections.iter().map(number).min() < connections.iter().map(number).max());
     assert_eq!(totals(&outcome).sender.timeouts, 0);
 }
@@ -203,12 +207,12 @@ fn a_connection_that_ends_owes_no_ack() {
 fn a_player_that_has_played_a_stream_to_its_end_has_not_stopped() {
     let play = r#", play_out = { prebuffer = "2 s", rebuffer = "3 s" }"#;
     let traffic = stream(r#"kind = "adjust-window", connections = 3"#, play);
-    let (heard, outcome) = Heard::of(&network_set(
+    let (recorder, outcome) = Recorder::of(&network_set(
         &traffic,
         "stop = \"10 s\"",
         &["run.duration=30 s"],
     ));
-    let said = heard.0.iter().filter_map(|(_, event)| match event {
+    let reported = recorder.0.iter().filter_map(|(_, event)| match event {
         NetworkEvent::Agent {
             event: AgentEvent::Stream(StreamEvent::Player(event)),
             ..
@@ -216,7 +220,7 @@ fn a_player_that_has_played_a_stream_to_its_end_has_not_stopped() {
         _ => None,
     });
     assert_eq!(
-        said.collect::<Vec<_>>(),
+        reported.collect::<Vec<_>>(),
         [PlayOutEvent::Plays, PlayOutEvent::Ends]
     );
     let stops: u32 = outcome.flows[0].streams.iter().map(|span| span.stops).sum();

@@ -29,7 +29,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![6 => Just(Fate::Arrives), 3 => Just(Fate::Lost), 1 => Just(Fate::Marked)]
 }
 
-/// A connection whose ends are 20 ms apart, and what the sender was told.
+/// A connection whose ends are 20 ms apart, and what the sender was acks.
 struct Connection {
     sender: Sender,
     receiver: Receiver,
@@ -39,8 +39,8 @@ struct Connection {
     /// One past the last segment that may be sent, and one past the highest that was.
     edge: u32,
     highest: u32,
-    /// The right edge of the window that the receiver said last.
-    said: u32,
+    /// The right edge of the window in the last ACK.
+    last_edge: u32,
     sacked: RangeSet,
 }
 
@@ -60,18 +60,18 @@ impl Connection {
             acks: Vec::new(),
             edge: config.receiver_window,
             highest: 0,
-            said: 0,
+            last_edge: 0,
             sacked: RangeSet::default(),
         }
     }
 
     fn start(&mut self) {
-        let mut said = Vec::new();
-        self.sender.start(self.now, &mut |o| said.push(o));
-        self.check(said);
+        let mut outputs = Vec::new();
+        self.sender.start(self.now, &mut |o| outputs.push(o));
+        self.check(outputs);
     }
 
-    /// Delivers all that is under way, or wakes whoever is due if nothing is.
+    /// Delivers all that is in flight, or else wakes the machine that is due.
     fn step(&mut self, fates: &mut impl Iterator<Item = Fate>) {
         let due = [self.sender.deadline(), self.receiver.deadline()];
         if self.data.is_empty() && self.acks.is_empty() {
@@ -90,31 +90,35 @@ impl Connection {
                 self.tell_sender(ack);
             }
         }
-        let mut told = Vec::new();
+        let mut acks = Vec::new();
         for mut data in data {
             match fates.next() {
                 Some(Fate::Lost) => continue,
                 Some(Fate::Marked) if data.ecn == Ecn::Ect0 => data.ecn = Ecn::Ce,
                 _ => {}
             }
-            let out = &mut |ack| told.push(ack);
+            let out = &mut |ack| acks.push(ack);
             self.receiver.handle_input(now, data, out);
         }
         if due[0].is_some_and(|d| d.at <= now) {
-            let mut said = Vec::new();
-            self.sender.handle_timeout(now, &mut |o| said.push(o));
+            let mut outputs = Vec::new();
+            self.sender.handle_timeout(now, &mut |o| outputs.push(o));
             let deadline = self.sender.deadline();
             assert!(deadline.is_none_or(|d| d.at > now), "{deadline:?}");
-            self.check(said);
+            self.check(outputs);
         }
         if due[1].is_some_and(|d| d.at <= now) {
-            let out = &mut |ack| told.push(ack);
+            let out = &mut |ack| acks.push(ack);
             self.receiver.handle_timeout(now, out);
         }
-        for ack in told {
+        for ack in acks {
             let edge = ack.number + ack.window;
-            assert!(edge >= self.said, "{edge} takes back {}", self.said);
-            self.said = edge;
+            assert!(
+                edge >= self.last_edge,
+                "{edge} takes back {}",
+                self.last_edge
+            );
+            self.last_edge = edge;
             self.acks.push(ack);
         }
     }
@@ -124,15 +128,15 @@ impl Connection {
         for block in ack.sack.iter(ack.number) {
             self.sacked.insert(block);
         }
-        let mut said = Vec::new();
+        let mut outputs = Vec::new();
         self.sender
-            .handle_input(self.now, ack, &mut |o| said.push(o));
-        self.check(said);
+            .handle_input(self.now, ack, &mut |o| outputs.push(o));
+        self.check(outputs);
     }
 
-    /// Checks what the sender said, and puts its segments on their way.
-    fn check(&mut self, said: Vec<TcpOutput>) {
-        for output in said {
+    /// Checks the outputs of the sender, and puts its segments on their way.
+    fn check(&mut self, outputs: Vec<TcpOutput>) {
+        for output in outputs {
             match output {
                 TcpOutput::Segment(segment) => {
                     let number = segment.number;

@@ -15,7 +15,7 @@ use crate::agents::setup::{FlowSetup, Span, wire_size};
 /// The protocol number of UDP.
 const UDP: u8 = 17;
 
-/// What a source of several paths says.
+/// An output of a source over several paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultihomedOutput {
     /// Send the next datagram on this path.
@@ -27,16 +27,16 @@ pub enum MultihomedOutput {
         /// Its number.
         id: u64,
     },
-    /// Data goes on another path from now on.
+    /// Another path carries the data from now on.
     Path {
-        /// The path before; nothing at the start.
+        /// The path before; `None` at the start.
         from: Option<PathId>,
         /// The path now.
         to: PathId,
     },
 }
 
-/// Datagrams, so many at most, each on the path that the policy says; with the last one it ends, heartbeats and all.
+/// A limited number of datagrams, each on the path that the policy chooses; heartbeats end with the last datagram.
 #[derive(Clone, Debug)]
 pub struct MultihomedSource {
     datagrams: DatagramSource,
@@ -102,8 +102,8 @@ impl MultihomedSource {
             let to = self.policy.current();
             out(MultihomedOutput::Path { from: None, to });
         }
-        let tell = &mut |action| tell(action, out);
-        let plan = self.policy.route(now, &meta, &self.paths, tell);
+        let act = &mut |action| emit(action, out);
+        let plan = self.policy.route(now, &meta, &self.paths, act);
         self.left -= 1;
         for path in plan.copies {
             out(MultihomedOutput::Data(path));
@@ -111,7 +111,7 @@ impl MultihomedSource {
     }
 }
 
-fn tell(action: Action, out: &mut impl FnMut(MultihomedOutput)) {
+fn emit(action: Action, out: &mut impl FnMut(MultihomedOutput)) {
     match action {
         Action::Heartbeat { path, id } => out(MultihomedOutput::Heartbeat { path, id }),
         Action::Switched { from, to } => {
@@ -126,7 +126,7 @@ impl Machine for MultihomedSource {
     type Input = Feedback;
     type Output = MultihomedOutput;
 
-    /// What comes after the last datagram changes nothing.
+    /// Feedback after the last datagram is ignored.
     fn handle_input(
         &mut self,
         now: Time,
@@ -135,7 +135,7 @@ impl Machine for MultihomedSource {
     ) {
         if self.left > 0 && now < self.stop {
             self.policy
-                .handle_feedback(now, feedback, &mut |action| tell(action, out));
+                .handle_feedback(now, feedback, &mut |action| emit(action, out));
         }
     }
 
@@ -145,8 +145,8 @@ impl Machine for MultihomedSource {
             return;
         }
         if self.policy.deadline().is_some_and(|d| d.at <= now) {
-            let tell = &mut |action| tell(action, out);
-            self.policy.handle_timeout(now, &self.paths, tell);
+            let out = &mut |action| emit(action, out);
+            self.policy.handle_timeout(now, &self.paths, out);
         }
         // All datagrams of a source have one size.
         let (mut due, mut size) = (0_u32, 0);

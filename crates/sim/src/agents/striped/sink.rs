@@ -15,22 +15,22 @@ use crate::agents::event::StreamEvent;
 use crate::agents::setup::FlowSetup;
 use crate::tcp::{Segment, SegmentKind, TcpConfig};
 
-/// What a receiver is made of.
+/// The settings of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct StripedSinkConfig {
     /// The hosts.
     pub tcp: TcpConfig,
     /// The rate of the media and the size of a segment.
     pub target: Target,
-    /// What decides on connections and windows.
+    /// The controller of connections and windows.
     pub controller: ControllerConfig,
-    /// How many packets the resequencer has places for.
+    /// The capacity of the resequencer in packets.
     pub buffer: u32,
-    /// How the media is played, if it is.
+    /// The player, if the media is played.
     pub play_out: Option<PlayOutConfig>,
 }
 
-/// Asks for connections, sets their windows, and puts what they bring in order.
+/// Requests connections, sets their windows, and puts their data in order.
 #[derive(Clone, Debug)]
 pub struct StripedSink {
     tcp: TcpConfig,
@@ -47,7 +47,7 @@ pub struct StripedSink {
     pub(super) written: u64,
 }
 
-/// From when until when it controls.
+/// When it controls.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     /// Nothing once it has started.
@@ -55,7 +55,7 @@ struct Span {
     stop: Time,
 }
 
-/// What a receiver says.
+/// An output of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StripedSinkOutput {
     /// Send this segment: an ACK, or a request for a connection.
@@ -64,14 +64,14 @@ pub enum StripedSinkOutput {
     Event(StreamEvent),
 }
 
-/// What a stream looks like at its receiver.
+/// The state of a stream at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamState {
-    /// The wanted connections and windows; nothing before the start.
+    /// The wanted connections and windows; `None` before the start.
     pub wanted: Option<Windows>,
     /// How often the player has stopped.
     pub stops: u32,
-    /// What became of packets at the resequencer.
+    /// The counters of the resequencer.
     pub packets: ResequencerCounts,
 }
 
@@ -111,7 +111,7 @@ impl StripedSink {
         Self::new(&sink, setup.span.start, setup.span.stop)
     }
 
-    /// What the next segment of a connection holds, which its header says.
+    /// Notes the packet in the next segment of a connection, which the header of a real segment would state.
     pub fn note_written(&mut self, connection: u32, sequence: u64) {
         self.written = self.written.max(sequence);
         if let Some(place) = self.place(connection) {
@@ -119,13 +119,13 @@ impl StripedSink {
         }
     }
 
-    /// The bytes that the player has got, in order.
+    /// The bytes delivered to the player, in order.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.resequencer.counts().delivered * u64::from(self.tcp.segment)
     }
 
-    /// What it looks like now.
+    /// Its state now.
     #[must_use]
     pub fn state(&self) -> StreamState {
         let wanted = self.span.start.is_none().then(|| self.unit.wanted());
@@ -148,14 +148,14 @@ impl StripedSink {
         (place < self.subflows.len()).then_some(place)
     }
 
-    /// Tells the control unit the round-trip time; the first makes it begin.
-    fn tell_rtt(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
+    /// Gives the round-trip time to the control unit, which starts with the first.
+    fn update_rtt(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         if let Some(rtt) = self.rtt() {
-            let mut said = None;
+            let mut decision = None;
             let input = ControlInput::Rtt(rtt);
             self.unit
-                .handle_input(now, input, &mut |controlled| said = Some(controlled));
-            self.apply(now, said, out);
+                .handle_input(now, input, &mut |output| decision = Some(output));
+            self.apply(now, decision, out);
         }
     }
 
@@ -173,7 +173,7 @@ impl StripedSink {
         }
     }
 
-    /// Opens, closes and sets windows until all is as it is wanted.
+    /// Opens and closes connections and sets windows as wanted.
     fn reconcile(&mut self, now: Time, wanted: Windows, out: &mut impl FnMut(StripedSinkOutput)) {
         while self.open.len() > wanted.connections() as usize
             && let Some(place) = self.open.pop()
@@ -187,7 +187,7 @@ impl StripedSink {
                     self.subflows[place].set_window(window);
                     self.reopen(now, place, out);
                 }
-                None => self.ask(now, window, out),
+                None => self.request_connection(now, window, out),
             }
         }
     }
@@ -197,8 +197,13 @@ impl StripedSink {
         self.subflows[place].reopen(now, answer);
     }
 
-    /// Asks for one more connection.
-    fn ask(&mut self, now: Time, window: u32, out: &mut impl FnMut(StripedSinkOutput)) {
+    /// Requests one more connection.
+    fn request_connection(
+        &mut self,
+        now: Time,
+        window: u32,
+        out: &mut impl FnMut(StripedSinkOutput),
+    ) {
         let number = u32::try_from(self.subflows.len() + 1).expect("fewer than 2^32 connections");
         let subflow = SubflowReceiver::new(number, window, &self.tcp, now);
         out(StripedSinkOutput::Segment(subflow.request()));
@@ -206,12 +211,12 @@ impl StripedSink {
         self.subflows.push(subflow);
     }
 
-    /// Hands what connections have in order to the resequencer, until none has what it takes.
+    /// Moves data that is in order from the connections to the resequencer, while it accepts any.
     fn read(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         let before = self.delivered();
         let mut taken = 0;
-        let mut goes_on = true;
-        while std::mem::take(&mut goes_on) {
+        let mut progress = true;
+        while std::mem::take(&mut progress) {
             for &place in self.open.iter().chain(&self.draining) {
                 let subflow = &mut self.subflows[place];
                 while let Some(sequence) = subflow.front() {
@@ -221,7 +226,7 @@ impl StripedSink {
                     }
                     subflow.pop();
                     taken += u64::from(self.tcp.segment);
-                    goes_on = true;
+                    progress = true;
                 }
             }
         }
@@ -232,14 +237,14 @@ impl StripedSink {
                 self.reopen(now, self.open[position], out);
             }
         }
-        let more = Bytes(self.delivered() - before);
-        if let Some(play) = self.play.as_mut().filter(|_| more > Bytes(0)) {
-            let input = PlayOutInput::Arrived(more);
+        let arrived = Bytes(self.delivered() - before);
+        if let Some(play) = self.play.as_mut().filter(|_| arrived > Bytes(0)) {
+            let input = PlayOutInput::Arrived(arrived);
             play.handle_input(now, input, &mut |event| out(player(event)));
         }
     }
 
-    /// Wakes the player, who is told once all that was ever written has been delivered.
+    /// Wakes the player, and notifies it once everything that was written has been delivered.
     fn play(&mut self, now: Time, out: &mut impl FnMut(StripedSinkOutput)) {
         let is_all = !self.is_controlled(now) && self.resequencer.next() > self.written;
         if let Some(play) = &mut self.play {
@@ -272,11 +277,11 @@ impl StripedSink {
             .deadline()
             .is_some_and(|deadline| deadline.at <= now)
         {
-            self.tell_rtt(now, out);
-            let mut said = None;
+            self.update_rtt(now, out);
+            let mut decision = None;
             self.unit
-                .handle_timeout(now, &mut |controlled| said = Some(controlled));
-            self.apply(now, said, out);
+                .handle_timeout(now, &mut |output| decision = Some(output));
+            self.apply(now, decision, out);
         }
     }
 }
@@ -302,7 +307,7 @@ impl Machine for StripedSink {
         // A set-up that was repeated has measured nothing.
         let begins = is_first || self.unit.deadline().is_none();
         if begins && self.is_controlled(now) {
-            self.tell_rtt(now, out);
+            self.update_rtt(now, out);
         }
         if self.subflows[place].front().is_some() {
             self.read(now, out);

@@ -51,12 +51,12 @@ struct StripedSubflow {
     rests: Option<Time>,
 }
 
-/// What a source says.
+/// An output of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StripedOutput {
-    /// What a connection says.
+    /// The output of a connection.
     Tcp(TcpOutput),
-    /// The next segment of a connection holds this packet of the stream: what its header tells the receiver.
+    /// The next segment of a connection holds this packet of the stream, as its header would state.
     Written {
         /// The connection.
         connection: u32,
@@ -95,7 +95,7 @@ impl StripedSource {
         Self::new(config, setup.stream("traffic"), setup.span.stop)
     }
 
-    /// Makes the senders of all connections say events, or no longer.
+    /// Makes the senders of all connections report events, or stops them.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         for subflow in &mut self.subflows {
@@ -143,7 +143,7 @@ impl StripedSource {
             sender = sender.with_overhead(overhead);
         }
         sender.observe(self.observed);
-        sender.start(now, &mut |said| out(StripedOutput::Tcp(said)));
+        sender.start(now, &mut |output| out(StripedOutput::Tcp(output)));
         let pacer = self.config.interval.map(|interval| {
             let mut pacer = Pacer::new(interval, interval);
             pacer.on_writable();
@@ -170,7 +170,7 @@ impl StripedSource {
             return;
         };
         let sender = &mut self.subflows[place].sender;
-        sender.handle_input(now, ack, &mut |said| out(StripedOutput::Tcp(said)));
+        sender.handle_input(now, ack, &mut |output| out(StripedOutput::Tcp(output)));
         let wants_no_more = ack.kind == SegmentKind::LastAck && ack.window == 0;
         if wants_no_more && ack.number >= sender.total() {
             self.finished += sender.stats();
@@ -222,8 +222,8 @@ fn write(
         pacer.on_sent(now, Duration::ZERO);
         pacer.on_writable();
     }
-    let said = &mut |said| out(StripedOutput::Tcp(said));
-    subflow.sender.extend(now, 1, said);
+    let out = &mut |output| out(StripedOutput::Tcp(output));
+    subflow.sender.extend(now, 1, out);
 }
 
 impl StripedSubflow {
@@ -274,8 +274,8 @@ impl Machine for StripedSource {
                 .deadline()
                 .is_some_and(|deadline| deadline.at <= now)
             {
-                let said = &mut |said| out(StripedOutput::Tcp(said));
-                subflow.sender.handle_timeout(now, said);
+                let out = &mut |output| out(StripedOutput::Tcp(output));
+                subflow.sender.handle_timeout(now, out);
             }
             subflow.rests = None;
             self.stripe(now, place, out);

@@ -7,34 +7,34 @@ use polypath_core::time::{Duration, Time};
 
 use crate::tcp::{Receiver, Rto, RtoConfig, Segment, SegmentKind, TcpConfig};
 
-/// A receiver, and what of the stream its segments hold.
+/// A TCP receiver, and the packets of the stream in its segments.
 #[derive(Clone, Debug)]
 pub(super) struct SubflowReceiver {
     number: u32,
     ack_size: u32,
     receiver: Receiver,
-    /// The request for it, until its first segment comes.
+    /// The request for the connection, until its first segment arrives.
     request: Option<Repeated>,
-    /// How long that took, if the request was not repeated.
+    /// The time from the request to the first segment, if the request was not repeated.
     set_up: Option<Duration>,
-    /// The packets in the segments that are to come, in order.
+    /// The packets in the segments that have not arrived, in order.
     written: VecDeque<u64>,
-    /// Those that have come in order and that the application has not taken.
+    /// The packets that have arrived in order and that the application has not read.
     unread: VecDeque<u64>,
-    /// The window that is wanted where all is read, in segments; 0 once it is to end.
+    /// The wanted window when everything is read, in segments; 0 once the connection is to end.
     window: u32,
-    /// The update of a window that was shut, until something comes: one that is lost would leave both ends waiting.
+    /// The update of a window that was closed, until something arrives: a lost one would leave both ends waiting.
     update: Option<Repeated>,
-    /// How updates are repeated.
+    /// The timer of updates.
     rto: RtoConfig,
 }
 
-/// A segment that is sent again until it is answered.
+/// A segment that is repeated until it is answered.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     rto: Rto,
     expires: Time,
-    /// When it was sent, unless it was sent again (Karn).
+    /// When it was sent, unless it was repeated (Karn).
     sent: Option<Time>,
 }
 
@@ -48,7 +48,7 @@ impl Repeated {
         }
     }
 
-    /// Whether it is to be sent again now.
+    /// Whether it is to be repeated now.
     fn expires(&mut self, now: Time) -> bool {
         if self.expires > now {
             return false;
@@ -99,15 +99,15 @@ impl SubflowReceiver {
         times.into_iter().flatten().min()
     }
 
-    /// Wants a window of `window` segments; what is not read takes of it.
+    /// Sets the wanted window to `window` segments, of which unread packets take a part.
     pub(super) fn set_window(&mut self, window: u32) {
         self.window = window;
         let unread = u32::try_from(self.unread.len()).unwrap_or(u32::MAX);
         self.receiver.limit_window(window.saturating_sub(unread));
     }
 
-    /// Says so if the window was shut and is open again. The sender does not probe (RFC 9293, 3.8.6.1): the receiver
-    /// repeats what it said until something comes.
+    /// Sends an update if the window was closed and is open again. The sender does not probe (RFC 9293, 3.8.6.1): the receiver
+    /// repeats the update until something arrives.
     pub(super) fn reopen(&mut self, now: Time, out: &mut impl FnMut(Segment)) {
         if let Some(update) = self.receiver.reopen() {
             self.update = Some(Repeated::new(now, Rto::new(self.rto)));
@@ -115,7 +115,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Wants no more than it was offered.
+    /// Ends the connection with what the window has offered.
     pub(super) fn close(&mut self) {
         self.window = 0;
         self.update = None;
@@ -125,24 +125,24 @@ impl SubflowReceiver {
         }
     }
 
-    /// Whether it was to end, has brought and given all, and owes no ACK.
+    /// Whether the connection is to end, everything is read, and no ACK is owed.
     pub(super) fn is_exhausted(&self) -> bool {
         let owes = self.receiver.deadline().is_some();
         self.receiver.is_exhausted() && self.unread.is_empty() && !owes
     }
 
-    /// The first packet that is not read.
+    /// The first unread packet.
     pub(super) fn front(&self) -> Option<u64> {
         self.unread.front().copied()
     }
 
-    /// How many are not read.
+    /// The number of unread packets.
     #[cfg(test)]
     pub(super) fn unread(&self) -> usize {
         self.unread.len()
     }
 
-    /// The application has taken the first one.
+    /// Removes the first unread packet.
     pub(super) fn pop(&mut self) {
         self.unread.pop_front();
         if self.window > 0 {
@@ -150,7 +150,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Takes a segment, and says whether it is the first.
+    /// Takes a segment; returns whether it is the first.
     pub(super) fn take(&mut self, now: Time, data: Segment, out: &mut impl FnMut(Segment)) -> bool {
         let request = self.request.take();
         self.update = None;
@@ -182,7 +182,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Asks for nothing any more.
+    /// Repeats no update any more.
     pub(super) fn rest(&mut self) {
         self.update = None;
     }

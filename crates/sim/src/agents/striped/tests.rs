@@ -16,7 +16,7 @@ use polypath_core::rng::Seed;
 const MS: Duration = Duration::from_millis(1);
 const WINDOW: u32 = 4;
 
-/// A source and its receiver with pipes of 20 ms between them that lose what they are told to.
+/// A source and its receiver with pipes of 20 ms between them with losses.
 struct Ends {
     source: StripedSource,
     sink: StripedSink,
@@ -94,9 +94,9 @@ impl Ends {
 
     /// The first connection brings nothing from 2 s to 12 s.
     fn wake_source(&mut self, now: Time, wake: Wake<Segment>) {
-        let (sink, mut said) = (&mut self.sink, Vec::new());
+        let (sink, mut outputs) = (&mut self.sink, Vec::new());
         step(&mut self.source, now, wake, &mut |output| match output {
-            StripedOutput::Tcp(TcpOutput::Segment(segment)) => said.push(segment),
+            StripedOutput::Tcp(TcpOutput::Segment(segment)) => outputs.push(segment),
             StripedOutput::Tcp(TcpOutput::Event { .. }) => {}
             StripedOutput::Written {
                 connection,
@@ -104,7 +104,7 @@ impl Ends {
             } => sink.note_written(connection, sequence),
         });
         let silent = (2.0..12.0).contains(&now.as_secs_f64());
-        for segment in said {
+        for segment in outputs {
             if !(silent && segment.connection == 1) {
                 self.send(now, segment);
             }
@@ -112,13 +112,13 @@ impl Ends {
     }
 
     fn wake_sink(&mut self, now: Time, wake: Wake<Segment>) {
-        let mut said = Vec::new();
+        let mut outputs = Vec::new();
         step(&mut self.sink, now, wake, &mut |output| {
             if let StripedSinkOutput::Segment(segment) = output {
-                said.push(segment);
+                outputs.push(segment);
             }
         });
-        for segment in said {
+        for segment in outputs {
             self.shut += u32::from(segment.kind == SegmentKind::Ack && segment.window == 0);
             self.answers += 1;
             if !self.answers.is_multiple_of(3) {
@@ -129,7 +129,7 @@ impl Ends {
 }
 
 #[test]
-fn connections_wait_in_bounded_memory_for_one_that_brings_nothing() {
+fn connections_wait_in_bounded_memory_for_a_silent_one() {
     let mut ends = Ends::new(Time::ZERO + MS * 30_000);
     let mut most = 0;
     while let Some(now) = ends.next().filter(|at| at.as_secs_f64() < 300.0) {
@@ -137,7 +137,7 @@ fn connections_wait_in_bounded_memory_for_one_that_brings_nothing() {
         let unread = ends.sink.subflows.iter().map(SubflowReceiver::unread);
         most = most.max(unread.max().unwrap_or(0));
     }
-    // An ACK tells the window before its data is unread: up to a window comes after it.
+    // The window in an ACK does not count the data that it acknowledges: up to a window follows.
     assert!(most <= 2 * WINDOW as usize, "{most}");
     assert!(most >= WINDOW as usize && ends.shut > 0, "nothing waited");
     let counts = ends.sink.resequencer.counts();

@@ -10,11 +10,11 @@ use crate::tcp::{Overhead, Rto, Segment, Sender, TcpConfig, TcpOutput};
 #[derive(Clone, Debug)]
 pub struct Bulk {
     sender: Sender,
-    /// When the sender is to start; nothing once it has.
+    /// When the sender starts; `None` once it has.
     starts: Option<Time>,
-    /// From when on it sends no new data.
+    /// When it stops sending new data.
     stop: Time,
-    /// The file, if somebody wants to know how long it takes.
+    /// The file, if its duration is measured.
     file: Option<Box<Files>>,
 }
 
@@ -42,20 +42,20 @@ impl Bulk {
         }
     }
 
-    /// The source of a file, which notes how long it takes.
+    /// The source, measuring the duration of its file.
     #[must_use]
     pub fn noting_files(mut self, tcp: &TcpConfig) -> Self {
         self.file = Some(Box::new(Files::new(tcp.segment, tcp.syn)));
         self
     }
 
-    /// How long the file took, if it has been finished since this was last asked.
+    /// The duration of the file, if it was finished since the last call.
     pub fn take_finished(&mut self) -> Vec<Duration> {
         let file = self.file.as_mut();
         file.map_or_else(Vec::new, |file| file.take_finished())
     }
 
-    /// Whether the file is under way and is to be sent whole; never if nobody wants to know how long it takes.
+    /// Whether the file is being sent and has not been cut off; false if its duration is not measured.
     #[must_use]
     pub fn has_file_under_way(&self) -> bool {
         let file = self.file.as_ref();
@@ -70,7 +70,7 @@ impl Bulk {
         }
     }
 
-    /// Makes the sender say events, or no longer.
+    /// Starts or stops reporting events of the sender.
     pub fn observe(&mut self, observed: bool) {
         self.sender.observe(observed);
         if let Some(file) = &mut self.file {

@@ -1,4 +1,4 @@
-//! How long files take.
+//! The durations of files.
 
 use polypath_core::time::{Duration, Time};
 
@@ -12,9 +12,9 @@ pub(super) struct Files {
     segment: u32,
     /// Segments of a connection that carry no data: its SYN.
     without_data: u32,
-    /// When the one under way began, and one past its last segment.
+    /// The start of the current file, and one past its last segment.
     present: Option<(Time, u32)>,
-    /// How long those took that are acknowledged whole and that nobody has asked for.
+    /// The durations of the finished files that have not been taken.
     finished: Vec<Duration>,
     observed: bool,
 }
@@ -38,7 +38,7 @@ impl Files {
         self.present = Some((now, total));
     }
 
-    /// Takes note that the connection has nothing left to do. What was cut off is no file.
+    /// Ends the current file; one that was cut off does not count.
     pub(super) fn end(
         &mut self,
         now: Time,
@@ -62,7 +62,7 @@ impl Files {
         }
     }
 
-    /// Whether one is under way over `sender` that was not cut off.
+    /// Whether `sender` is sending a file that was not cut off.
     pub(super) fn is_under_way(&self, sender: &Sender) -> bool {
         self.present
             .is_some_and(|(_, total)| sender.total() >= total)

@@ -28,13 +28,13 @@ pub struct Sessions {
     config: SessionConfig,
     stream: Stream,
     opened: u32,
-    /// What the sessions before the present one have done.
+    /// The totals of the finished sessions.
     finished: SenderStats,
     /// The present session; idle without one.
     sender: Option<Sender>,
     idle_until: Time,
     stop: Time,
-    /// The files, if somebody wants to know how long they take.
+    /// The files, if their durations are measured.
     files: Option<Files>,
     observed: bool,
 }
@@ -57,14 +57,14 @@ impl Sessions {
         }
     }
 
-    /// The source, beginning no session at `stop` or later, and sending nothing new in one that is under way then.
+    /// The source with a stop: it starts no session at `stop` or later, and the current one sends nothing new.
     #[must_use]
     pub const fn until(mut self, stop: Time) -> Self {
         self.stop = stop;
         self
     }
 
-    /// The source, noting how long its files take.
+    /// The source, measuring the durations of its files.
     #[must_use]
     pub fn noting_files(mut self) -> Self {
         let tcp = &self.config.tcp;
@@ -72,20 +72,20 @@ impl Sessions {
         self
     }
 
-    /// How long the files took that were finished since this was last asked, in order.
+    /// The durations of the files that were finished since the last call, in order.
     pub fn take_finished(&mut self) -> Vec<Duration> {
         let files = self.files.as_mut();
         files.map_or_else(Vec::new, Files::take_finished)
     }
 
-    /// Whether a file is under way and is to be sent whole; never if nobody wants to know how long they take.
+    /// Whether a file is being sent and has not been cut off; false if durations are not measured.
     #[must_use]
     pub fn has_file_under_way(&self) -> bool {
         let present = self.files.as_ref().zip(self.sender.as_ref());
         present.is_some_and(|(files, sender)| files.is_under_way(sender))
     }
 
-    /// Makes the senders of this and later sessions say events, or no longer.
+    /// Starts or stops reporting events of the senders.
     pub fn observe(&mut self, observed: bool) {
         self.observed = observed;
         if let Some(files) = &mut self.files {
@@ -96,7 +96,7 @@ impl Sessions {
         }
     }
 
-    /// What it has done so far, over all its sessions.
+    /// The totals of all sessions.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         let present = self.sender.as_ref().map(Sender::stats);
@@ -109,13 +109,13 @@ impl Sessions {
         self.sender.as_ref().map(Sender::congestion_window)
     }
 
-    /// The number of the present session; nothing while there is none.
+    /// The number of the current session; `None` while idle.
     #[must_use]
     pub fn connection(&self) -> Option<u32> {
         self.sender.is_some().then_some(self.opened)
     }
 
-    /// Says the receiver window, in segments, that later sessions find.
+    /// Sets the receiver window of later sessions, in segments.
     pub fn set_receiver_window(&mut self, segments: u32) {
         self.config.tcp.receiver_window = segments;
     }
@@ -210,7 +210,7 @@ mod tests {
     use polypath_core::machine::{Wake, step};
     use polypath_core::rng::Seed;
 
-    /// Acknowledges everything at once, and says when sessions began and how long their files were.
+    /// Acknowledges everything at once; returns when sessions began and the lengths of their files.
     fn sessions(count: usize) -> Vec<(Time, u32)> {
         let config = SessionConfig {
             idle: Duration::from_millis(600),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_under_way_sends_nothing_new_after_the_stop() {
+    fn the_current_session_sends_nothing_new_after_the_stop() {
         let stop = Time(1_000_000_000);
         for overhead in [Duration::ZERO, Duration::from_millis(40)] {
             let config = SessionConfig {

@@ -74,7 +74,7 @@ impl TcpSource {
         Self::Sessions(Box::new(sessions.until(stop).noting_files()))
     }
 
-    /// What it has done so far, over all its connections.
+    /// The totals of all its connections.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         match self {
@@ -83,7 +83,7 @@ impl TcpSource {
         }
     }
 
-    /// Makes its senders say events, or no longer.
+    /// Starts or stops reporting events of its senders.
     pub fn observe(&mut self, observed: bool) {
         match self {
             Self::Bulk(bulk) => bulk.observe(observed),
@@ -91,7 +91,7 @@ impl TcpSource {
         }
     }
 
-    /// How long the files took that were finished since this was last asked; nothing of a source that does not note it.
+    /// The durations of the files that were finished since the last call; empty for a source that does not measure them.
     pub fn take_finished(&mut self) -> Vec<Duration> {
         match self {
             Self::Bulk(bulk) => bulk.take_finished(),
@@ -99,7 +99,7 @@ impl TcpSource {
         }
     }
 
-    /// Whether a file is under way that is to be sent whole; never of a source that does not note it.
+    /// Whether a file is being sent and has not been cut off; false for a source that does not measure files.
     #[must_use]
     pub fn has_file_under_way(&self) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl TcpSource {
         }
     }
 
-    /// The number of its connection; nothing while it has none.
+    /// The number of its connection; `None` without one.
     #[must_use]
     pub fn connection(&self) -> Option<u32> {
         match self {
@@ -117,14 +117,14 @@ impl TcpSource {
         }
     }
 
-    /// Says the receiver window, in segments, that later connections find.
+    /// Sets the receiver window of later connections, in segments.
     pub fn set_receiver_window(&mut self, segments: u32) {
         if let Self::Sessions(sessions) = self {
             sessions.set_receiver_window(segments);
         }
     }
 
-    /// The congestion window of its connection in segments; nothing while it has none.
+    /// The congestion window of its connection in segments; `None` without one.
     #[must_use]
     pub fn congestion_window(&self) -> Option<f64> {
         match self {

@@ -1,4 +1,4 @@
-//! What a TCP source still sends once it is to stop.
+//! A test of what a TCP source sends after its stop.
 
 use polypath_core::machine::{Machine, Wake, step};
 use polypath_core::time::{Duration, Time};

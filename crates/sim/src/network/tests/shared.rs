@@ -16,7 +16,7 @@ fn path(name: &str, inner: &str) -> String {
     )
 }
 
-/// Two paths over one first link, and over one second one where `inner` says so.
+/// Two paths over one first link, and over one second one with `inner`.
 fn sharing(inner: &str) -> Scenario {
     let head = &LOADED[..LOADED.find("[[path]]").unwrap()];
     let text = format!("{head}{}{}", path("a", inner), path("b", inner));
@@ -115,7 +115,7 @@ fn the_way_back_has_a_background_of_its_own() {
 }
 
 #[test]
-fn a_copy_goes_on_alike_and_alone() {
+fn a_copy_continues_alike_and_independently() {
     let scenario = scenario(LOADED, |_| {});
     let mut world = build::<Numbered>(&scenario, Seed(1)).unwrap();
     world.run_until(Time(5000 * MS), &mut |_| {});

@@ -1,16 +1,16 @@
-//! What a span looks at now and then.
+//! The samples of a span.
 
 use polypath_core::time::{Duration, Time};
 
 use super::{Driven, NetworkObserver};
 use crate::world::Overflow;
 
-/// How often a span looks at the congestion windows.
+/// The number of samples of congestion windows in a span.
 pub(super) const SAMPLES: u32 = 50;
-/// Every 25th time it looks at the receivers' estimates of the round-trip times, too, which change little.
+/// The receivers' estimates of the round-trip times change little: every 25th sample takes them, too.
 const RTT_SAMPLE: u32 = 25;
 
-/// What was found of the flows in a span.
+/// The samples of the flows in a span.
 pub(super) struct Sampled {
     /// Congestion windows in segments.
     pub(super) windows: Samples,
@@ -22,7 +22,7 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// Runs on from `begin` over a span of length `span`, and looks at the flows meanwhile.
+    /// Runs from `begin` over a span of length `span`, and samples the flows.
     pub(super) fn over(
         driven: &mut Driven,
         (begin, span): (Time, Duration),
@@ -56,7 +56,7 @@ impl Sampled {
     }
 }
 
-/// Of each flow the sum of what was found, and how often.
+/// The sum and the number of the samples of each flow.
 pub(super) struct Samples(Vec<(f64, u32)>);
 
 impl Samples {
@@ -74,7 +74,7 @@ impl Samples {
         }
     }
 
-    /// The mean of each flow; nothing where nothing was found.
+    /// The mean of each flow; `None` without samples.
     pub(super) fn means(&self) -> impl Iterator<Item = Option<f64>> {
         let mean = |(sum, count): &(f64, u32)| (*count > 0).then(|| sum / f64::from(*count));
         self.0.iter().map(mean)

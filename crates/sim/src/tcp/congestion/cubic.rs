@@ -115,7 +115,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Takes the ACKs of `rounds` round trips of 100 ms, evenly spread, and says each window at its end.
+    /// Takes the ACKs of `rounds` round trips of 100 ms, evenly spread; returns the window at the end of each.
     fn grow(cubic: &mut Cubic, mut cwnd: f64, rounds: u64) -> Vec<f64> {
         let mut windows = Vec::new();
         for round in 0..rounds {

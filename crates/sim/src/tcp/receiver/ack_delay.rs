@@ -21,7 +21,7 @@ impl AckDelay {
         }
     }
 
-    /// True if the ACK of the segment that arrived waits; `may_wait` says that it is in order.
+    /// True if the ACK of the segment that arrived waits; `may_wait` means that it is in order.
     #[inline]
     pub(super) fn holds_back(&mut self, now: Time, may_wait: bool) -> bool {
         let Some(interval) = self.interval else {

@@ -19,7 +19,7 @@ pub(super) struct WindowTimer {
 }
 
 impl WindowTimer {
-    /// Takes note that everything before `next` has arrived, and that its ACK says `edge`, if that is new.
+    /// Notes that everything before `next` has arrived, and the right edge `edge` of its ACK, if that is new.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, next: u32, edge: Option<u32>) {
         if let Some((since, edge)) = self.present {

@@ -1,4 +1,4 @@
-//! What came out of order, and the SACK blocks that tell of it (RFC 2018, 4).
+//! Segments received out of order, and their SACK blocks (RFC 2018, 4).
 
 use crate::tcp::ranges::{Range, RangeSet};
 use crate::tcp::segment::SackBlocks;
@@ -52,7 +52,7 @@ impl OutOfOrder {
         is_new
     }
 
-    /// Gives up what is in order now that everything before `next` has arrived, and says where that ends.
+    /// Gives up what is in order now that everything before `next` has arrived; returns where that ends.
     pub(super) fn release(&mut self, next: u32) -> u32 {
         let next = self.held.first_missing(next);
         self.held.forget_before(next);

@@ -45,7 +45,7 @@ fn acknowledges_cumulatively() {
 }
 
 #[test]
-fn what_was_there_before_is_counted_and_what_lies_beyond_the_window_is_not() {
+fn duplicates_are_counted_and_segments_beyond_the_window_are_not() {
     let spurious = |numbers: &[u32]| {
         let arrivals: Vec<(u64, u32)> = numbers.iter().map(|n| (0, *n)).collect();
         let mut receiver = Receiver::new(&config(|_| {}));
@@ -124,7 +124,7 @@ fn the_right_edge_of_the_window_never_moves_back() {
 }
 
 #[test]
-fn what_a_sender_may_take_for_granted_is_held_even_if_the_window_shrinks_meanwhile() {
+fn an_advertised_window_is_honoured_even_if_the_window_shrinks() {
     let last = |expected: bool, syn: bool| {
         let mut receiver = Receiver::new(&config(|c| c.syn = syn));
         if expected {
@@ -135,12 +135,12 @@ fn what_a_sender_may_take_for_granted_is_held_even_if_the_window_shrinks_meanwhi
         acks_of(&mut receiver, &arrivals).pop().unwrap().number
     };
     assert_eq!(last(true, false), 8);
-    assert_eq!(last(false, false), 2, "not known to be under way");
-    assert_eq!(last(true, true), 2, "the ACK of the SYN says the window");
+    assert_eq!(last(false, false), 2, "not known to be in flight");
+    assert_eq!(last(true, true), 2, "the ACK of the SYN carries the window");
 }
 
 #[test]
-fn a_mark_is_echoed_until_the_sender_says_that_it_reduced() {
+fn a_mark_is_echoed_until_the_sender_sets_cwr() {
     let mut receiver = Receiver::new(&config(|c| c.ecn = true));
     let mut echo = |number, ecn, reduced| {
         let mut segment = data(number);

@@ -3,9 +3,9 @@
 use polypath_core::time::Time;
 
 use super::Sender;
-use crate::tcp::Variant;
 use crate::tcp::event::{RecoveryKind, TcpOutput};
 use crate::tcp::segment::Segment;
+use polypath_scenario::TcpVariant as Variant;
 
 /// Duplicate ACKs that stand for a loss (RFC 5681, 3.2).
 pub(super) const LOSS_THRESHOLD: u32 = 3;

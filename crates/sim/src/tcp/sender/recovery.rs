@@ -3,9 +3,9 @@
 use polypath_core::time::Time;
 
 use super::Sender;
-use crate::tcp::Variant;
 use crate::tcp::event::{RecoveryKind, TcpEvent, TcpOutput};
 use crate::tcp::scoreboard::Scoreboard;
+use polypath_scenario::TcpVariant as Variant;
 
 /// The state of loss recovery.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// A recovery whose window was under way is over.
+    /// Ends a recovery once its window has been acknowledged.
     #[inline]
     pub(super) fn leave_recovery(&mut self, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.inflation = 0;

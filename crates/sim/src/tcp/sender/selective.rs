@@ -30,12 +30,12 @@ impl Sender {
         } else if is_duplicate {
             self.take_selective_duplicate(now, out);
         } else {
-            // What it says may be a larger receiver window.
+            // It may carry a larger receiver window.
             self.send_more(now, u32::MAX, out);
         }
     }
 
-    /// An ACK tells that something arrived beyond a hole (steps 1 to 3).
+    /// Handles an ACK of something beyond a hole (steps 1 to 3).
     fn take_selective_duplicate(&mut self, now: Time, out: &mut impl FnMut(TcpOutput)) {
         self.recovery.duplicates += 1;
         let una = self.sequence.una;

@@ -45,7 +45,7 @@ impl Trace {
         self.wake(Time(ms * MS), Wake::Input(ack))
     }
 
-    /// What may be under way.
+    /// The segments that may be in flight.
     fn window(&self) -> u32 {
         self.sender.window.whole() + self.sender.recovery.inflation
     }
@@ -100,7 +100,7 @@ fn three_duplicates_retransmit_halve_and_inflate() {
         assert_eq!(
             trace.ack(400, 9),
             NOTHING,
-            "13 segments under way, window 5 + 3 + duplicates"
+            "13 segments in flight, window 5 + 3 + duplicates"
         );
     }
     assert_eq!(trace.ack(400, 9), [22], "window 14");
@@ -155,7 +155,7 @@ fn the_timer_backs_off_and_karn_does_not_measure_retransmissions() {
     assert_eq!(
         rto,
         Time(21_300 * MS) + Duration::from_millis(300),
-        "measured anew"
+        "measured again"
     );
 }
 
@@ -167,7 +167,7 @@ fn a_syn_is_alone_and_small_and_opens_the_initial_window() {
     assert_eq!(trace.ack(200, 2), [3, 4]);
 }
 
-/// What an observed sender says of the ACK of `number` at `ms`.
+/// The events of an observed sender at the ACK of `number` at `ms`.
 fn events(sender: &mut Sender, ms: u64, number: u32) -> Vec<TcpEvent> {
     let mut ack = Segment::new(SegmentKind::Ack, 1, number, 40);
     ack.window = 20;
@@ -181,11 +181,11 @@ fn events(sender: &mut Sender, ms: u64, number: u32) -> Vec<TcpEvent> {
 }
 
 #[test]
-fn an_observed_sender_says_what_happens_to_its_window() {
+fn an_observed_sender_reports_changes_of_its_window() {
     let mut trace = Trace::new(100, |_| {});
     trace.open_to_eleven();
     let sender = &mut trace.sender;
-    assert_eq!(events(sender, 350, 9), [], "nobody looks");
+    assert_eq!(events(sender, 350, 9), [], "not observed");
     sender.observe(true);
     assert_eq!(events(sender, 350, 9), [], "limited transmit");
     let window = |cwnd, ssthresh| TcpEvent::Window { cwnd, ssthresh };
@@ -207,12 +207,12 @@ fn an_observed_sender_says_what_happens_to_its_window() {
     );
     let rtt = Duration::from_millis(100);
     let rto = Duration::from_millis(200);
-    let said = events(sender, 600, 23);
-    assert_eq!(said[0], TcpEvent::RttSample { rtt, rto });
+    let reported = events(sender, 600, 23);
+    assert_eq!(reported[0], TcpEvent::RttSample { rtt, rto });
 }
 
 #[test]
-fn a_timeout_in_fast_recovery_begins_another_and_says_no_end_of_the_first() {
+fn a_timeout_in_fast_recovery_starts_another_without_reporting_the_end() {
     let mut trace = Trace::new(100, |_| {});
     trace.open_to_eleven();
     for _ in 0..3 {
@@ -221,17 +221,23 @@ fn a_timeout_in_fast_recovery_begins_another_and_says_no_end_of_the_first() {
     assert!(trace.sender.recovery.is_fast());
     trace.sender.observe(true);
     let at = trace.sender.deadline().expect("a timer runs").at;
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     trace.sender.handle_timeout(at, &mut |output| {
         if let TcpOutput::Event { event, .. } = output {
-            said.push(event);
+            reported.push(event);
         }
     });
     let kind = RecoveryKind::Timeout;
     let entered = TcpEvent::RecoveryEntered { kind, until: 22 };
-    assert!(matches!(said[0], TcpEvent::Timeout { .. }), "{said:?}");
-    assert_eq!(said[1], entered);
-    assert!(matches!(said[2..], [TcpEvent::Window { .. }]), "{said:?}");
+    assert!(
+        matches!(reported[0], TcpEvent::Timeout { .. }),
+        "{reported:?}"
+    );
+    assert_eq!(reported[1], entered);
+    assert!(
+        matches!(reported[2..], [TcpEvent::Window { .. }]),
+        "{reported:?}"
+    );
 }
 
 #[test]

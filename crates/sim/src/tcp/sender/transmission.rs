@@ -5,9 +5,9 @@ use polypath_core::time::Time;
 
 use super::Sender;
 use super::cumulative::{LOSS_THRESHOLD, NEWRENO_BURST};
-use crate::tcp::Variant;
 use crate::tcp::event::TcpOutput;
 use crate::tcp::segment::{Segment, SegmentKind};
+use polypath_scenario::TcpVariant as Variant;
 
 impl Sender {
     /// Sends what is allowed, up to `burst` segments, now or after the overhead of the host.

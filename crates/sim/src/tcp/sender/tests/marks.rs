@@ -133,7 +133,7 @@ fn a_loss_in_a_window_that_a_mark_reduced_is_repaired_up_to_the_point_of_the_mar
         trace.take(400, 18, None, false);
         assert!(trace.sender.sequence.max > point, "{variant:?}");
         trace.sender.observe(true);
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for end in 20..=22 {
             let mut ack = Segment::new(SegmentKind::Ack, 1, 18, 40);
             ack.window = trace.receiver_window;
@@ -146,13 +146,13 @@ fn a_loss_in_a_window_that_a_mark_reduced_is_repaired_up_to_the_point_of_the_mar
                         ..
                     } = output
                     {
-                        said.push(event);
+                        reported.push(event);
                     }
                 });
         }
         let kind = RecoveryKind::Fast;
         let entered = TcpEvent::RecoveryEntered { kind, until: point };
-        assert_eq!(said, [entered], "{variant:?}");
+        assert_eq!(reported, [entered], "{variant:?}");
         assert_eq!(trace.sender.recovery.point, Some(point), "{variant:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A network of one link, and all that is said while it runs.
+//! A network of one link, and an observer that records all events.
 
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
@@ -37,11 +37,11 @@ traffic = {traffic}
     Network::parse(&text, "net.toml", &sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Keeps all that is said.
+/// Records all events.
 #[derive(Default)]
-pub(crate) struct Heard(pub(crate) Vec<(Time, NetworkEvent)>);
+pub(crate) struct Recorder(pub(crate) Vec<(Time, NetworkEvent)>);
 
-impl NetworkObserver for Heard {
+impl NetworkObserver for Recorder {
     fn on_progress(&mut self, _now: Time) {}
 
     fn detail(&self) -> Detail {
@@ -56,11 +56,11 @@ impl NetworkObserver for Heard {
     }
 }
 
-impl Heard {
+impl Recorder {
     pub(crate) fn of(network: &Network) -> (Self, NetworkOutcome) {
-        let mut heard = Self::default();
-        let outcome = run_network(network, Seed(1), &mut heard).unwrap();
-        (heard, outcome)
+        let mut recorder = Self::default();
+        let outcome = run_network(network, Seed(1), &mut recorder).unwrap();
+        (recorder, outcome)
     }
 
     /// The packets of a kind that arrived, in the order of time.
