@@ -1,4 +1,4 @@
-//! What a packet costs at a link: one wake, its queue, its wire and its counters.
+//! The cost of a packet at a link: one wake, its queue, its wire and its counters.
 
 use std::hint::black_box;
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 const RATE: Rate = Rate::from_mbits(10);
 const DELAY: Duration = Duration::from_millis(20);
 
-/// A packet that says who it is.
+/// A packet with a number.
 #[derive(Clone, Debug, PartialEq)]
 struct Numbered {
     number: usize,
@@ -27,11 +27,11 @@ impl polypath_core::frame::Payload for Numbered {
 }
 
 fn offer(link: &mut Link<Numbered>, at: Time, number: usize, size: u32) -> Output<Numbered> {
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     let input = Wake::Input(Numbered { number, size });
-    let deadline = step(link, at, input, &mut |o| said.push(o));
-    assert_eq!((deadline, said.len()), (None, 1));
-    said.remove(0)
+    let deadline = step(link, at, input, &mut |o| output.push(o));
+    assert_eq!((deadline, output.len()), (None, 1));
+    output.remove(0)
 }
 
 /// Finishing times of the accepted packets, and who was refused, with every packet held in a list.
@@ -101,7 +101,7 @@ proptest! {
                 (Output::Dropped { reason, packet: p }, None) => {
                     prop_assert_eq!((reason, p), (DropReason::QueueFull, packet));
                 }
-                (said, expected) => prop_assert!(false, "{said:?} but {expected:?}"),
+                (output, expected) => prop_assert!(false, "{output:?} but {expected:?}"),
             }
         }
         let counters = link.counters();
@@ -143,12 +143,12 @@ proptest! {
         for (number, &(at, size)) in arrivals.iter().enumerate() {
             let bytes = u64::from(size);
             offered = (offered.0 + 1, offered.1 + bytes);
-            let said = offer(&mut link, at, number, size);
-            if let Output::Deliver { .. } = said {
+            let output = offer(&mut link, at, number, size);
+            if let Output::Deliver { .. } = output {
                 delivered = (delivered.0 + 1, delivered.1 + bytes);
             }
             let refused = |r| matches!(r, DropReason::QueueFull | DropReason::Early);
-            sent += match said {
+            sent += match output {
                 Output::Dropped { reason, .. } if refused(reason) => 0,
                 _ => bytes,
             };
@@ -168,14 +168,14 @@ fn a_packet_has_its_place_up_to_the_instant_of_its_last_bit() {
         let config = LinkConfig::new(RATE, DELAY, QueueLimit::Packets(limit));
         let mut link = Link::new(&config, Seed(1), "l").unwrap();
         for n in 0..u64::from(limit) {
-            let said = offer(&mut link, Time::ZERO, 0, 1000);
-            assert!(matches!(said, Output::Deliver { .. }), "{limit}: {n}");
+            let output = offer(&mut link, Time::ZERO, 0, 1000);
+            assert!(matches!(output, Output::Deliver { .. }), "{limit}: {n}");
         }
         let last_bit = Time::ZERO + service;
-        let said = offer(&mut link, last_bit, 0, 1000);
-        assert!(matches!(said, Output::Dropped { .. }), "{limit}");
-        let said = offer(&mut link, last_bit + Duration(1), 0, 1000);
-        assert!(matches!(said, Output::Deliver { .. }), "{limit}");
+        let output = offer(&mut link, last_bit, 0, 1000);
+        assert!(matches!(output, Output::Dropped { .. }), "{limit}");
+        let output = offer(&mut link, last_bit + Duration(1), 0, 1000);
+        assert!(matches!(output, Output::Deliver { .. }), "{limit}");
     }
 }
 
@@ -186,8 +186,8 @@ fn a_source_at_the_rate_of_the_link_loses_nothing() {
     let mut link = Link::new(&config, Seed(1), "l").unwrap();
     let service = RATE.transmission_time(Bytes(1000));
     for n in 0..1000 {
-        let said = offer(&mut link, Time::ZERO + service * n, 0, 1000);
-        assert!(matches!(said, Output::Deliver { .. }), "{n}");
+        let output = offer(&mut link, Time::ZERO + service * n, 0, 1000);
+        assert!(matches!(output, Output::Deliver { .. }), "{n}");
     }
 }
 
@@ -220,7 +220,7 @@ fn poisson_arrivals_wait_as_long_as_theory_says() {
                 Output::Deliver { at, .. } => {
                     waited += at.since(now + DELAY + service).as_secs_f64();
                 }
-                said @ Output::Dropped { .. } => panic!("{said:?}"),
+                output @ Output::Dropped { .. } => panic!("{output:?}"),
             }
         }
         let theory = rho * service.as_secs_f64() / (2.0 * (1.0 - rho));

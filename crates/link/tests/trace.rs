@@ -46,7 +46,7 @@ fn opportunities(ms: &[u64]) -> impl Iterator<Item = Time> {
     (0..).flat_map(move |n| ms.iter().map(move |at| Time((n * period + at) * 1_000_000)))
 }
 
-/// As Mahimahi does it: every opportunity takes what waits, byte by byte; one that is due comes before a packet.
+/// The algorithm of Mahimahi: every opportunity sends waiting bytes one by one; a due opportunity precedes an arrival.
 fn brute_force(ms: &[u64], limit: usize, arrivals: &Arrivals) -> Vec<(usize, Fate)> {
     let mut fates = Vec::new();
     let mut queue: VecDeque<(usize, u32, bool)> = VecDeque::new();

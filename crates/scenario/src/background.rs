@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The background traffic of a scenario: none, or profiles by name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Background {
-    /// No background traffic, whatever the paths name.
+    /// No background traffic; the profiles that paths name are ignored.
     Off,
     /// The profiles that the paths name.
     Profiles(BTreeMap<String, Profile>),
@@ -31,9 +31,9 @@ pub struct Profile {
     /// The number of hosts at each inner node.
     #[schemars(range(min = 1, max = 10_000))]
     pub hosts: u32,
-    /// The link by which a host attaches to its node.
+    /// The link between a host and its node.
     pub host_link: HostLink,
-    /// How far the traffic goes.
+    /// The nodes at which its flows end.
     #[serde(default, skip_serializing_if = "Destinations::is_spread")]
     pub destinations: Destinations,
     /// The TCP session source of each host, if any.
@@ -44,17 +44,17 @@ pub struct Profile {
     pub udp: Option<UdpSource>,
 }
 
-/// Which of the flows that come to an inner node end there; as many begin, so that every link carries an equal load
-/// whichever they are.
+/// The flows that end at an inner node where flows arrive; an equal number starts there, so that every link carries an
+/// equal load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destinations {
-    /// As many from each node before, as far as that goes.
+    /// Equal numbers from each earlier node, as far as possible.
     #[default]
     Spread,
-    /// Those from the nearest nodes: one link or all of them, for the most part.
+    /// Those from the nearest nodes: most flows pass one link or all links.
     Nearest,
-    /// Those from the farthest nodes: all go about as far.
+    /// Those from the farthest nodes: all flows pass about the same number of links.
     Farthest,
 }
 
@@ -68,7 +68,7 @@ impl Destinations {
     }
 }
 
-/// The duplex link by which a background host attaches.
+/// The duplex link between a background host and its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostLink {
@@ -76,7 +76,7 @@ pub struct HostLink {
     pub rate: Rate,
     /// The propagation delay of each direction.
     pub delay: Duration,
-    /// The room of each direction's drop-tail queue.
+    /// The limit of each direction's drop-tail queue.
     pub queue: QueueLimit,
 }
 
@@ -88,7 +88,7 @@ impl HostLink {
     }
 }
 
-/// TCP sessions, one after another, each with a new connection: idle, then one file.
+/// Consecutive TCP sessions, each with a new connection: an idle time, then one file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TcpSource {

@@ -1,4 +1,4 @@
-//! What no schema can state about a scenario: names that must exist, values that must not be zero.
+//! Checks of a scenario that no schema can state: names that must exist, values that must not be zero.
 
 pub(crate) mod bounds;
 mod load;
@@ -21,18 +21,18 @@ use crate::settings::Overlay;
 use crate::tcp::Tcp;
 
 /// The greatest number of paths.
-const MOST_PATHS: usize = PathSet::CAPACITY as usize;
+const MAX_PATHS: usize = PathSet::CAPACITY as usize;
 
-/// The greatest packet: that of IPv4.
-const MOST_PACKET: Bytes = Bytes(65_535);
+/// The largest IPv4 packet (RFC 791, section 3.1).
+const MAX_PACKET: Bytes = Bytes(65_535);
 
-/// The least size difference that tells the packets of a pair apart.
-const LEAST_PAIR: Bytes = Bytes(MIN_PAIR_LEN as u64);
+/// The least size of the second packet of a pair.
+const MIN_PAIR: Bytes = Bytes(MIN_PAIR_LEN as u64);
 
-/// Headers of IPv4 and TCP without options, in bytes.
+/// The headers of IPv4 and TCP without options.
 const TCP_HEADERS: Bytes = Bytes(40);
 
-/// Reports all that is wrong with a scenario whose types are right.
+/// Reports all problems of a scenario with valid types.
 pub(crate) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_form(scenario.schema, &scenario.name, &scenario.title, problems);
     check_schemes(scenario, problems);
@@ -79,7 +79,7 @@ fn check_transfer(scenario: &Scenario, problems: &mut Problems) {
     positive("transfer.timeout", transfer.timeout, problems);
 }
 
-/// Checks what every file begins with: the version of its form, its name and its title.
+/// Checks the head of a file: the version of its format, its name and its title.
 pub(crate) fn check_form(schema: u32, name: &str, title: &str, problems: &mut Problems) {
     if schema != SCHEMA_VERSION {
         let message = format!("schema {schema} is not known");
@@ -87,12 +87,12 @@ pub(crate) fn check_form(schema: u32, name: &str, title: &str, problems: &mut Pr
     }
     check_name("name", name, problems);
     if title.chars().any(char::is_control) {
-        let message = "`title` has a control character, which a terminal would obey";
+        let message = "`title` has a control character";
         problems.report("title", message, "write it in one line of plain text");
     }
 }
 
-/// Checks the end hosts at `key`: `tcp`, or the changes of a flow.
+/// Checks the TCP configuration at `key`: `tcp`, or the changes of a flow.
 pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
     let at = |leaf| tcp_key(key, leaf, problems);
     let [segment, ack, delayed_ack] = ["segment", "ack", "delayed_ack"].map(at);
@@ -117,7 +117,7 @@ pub(crate) fn check_tcp(key: &str, tcp: &Tcp, problems: &mut Problems) {
     }
 }
 
-/// Where a value of the end hosts at `key` comes from: that key, or `tcp`, whose mistakes are not those of every flow.
+/// The key of a TCP value: below `key` if it is set there, or else below `tcp`, so that its mistakes are reported once.
 pub(crate) fn tcp_key(key: &str, leaf: &str, problems: &Problems) -> String {
     let own = format!("{key}.{leaf}");
     if problems.locator().has(&own) {
@@ -139,12 +139,12 @@ fn check_overlay(overlay: &Overlay, problems: &mut Problems) {
     }
     positive("overlay.pair_interval", overlay.pair_interval, problems);
     check_packet("overlay.pair_len", overlay.pair_len, problems);
-    if overlay.pair_len < LEAST_PAIR {
+    if overlay.pair_len < MIN_PAIR {
         let message = format!(
             "a pair of {} is too small to measure with",
             overlay.pair_len
         );
-        let remedy = format!("use {LEAST_PAIR} or more");
+        let remedy = format!("use {MIN_PAIR} or more");
         problems.report("overlay.pair_len", message, remedy);
     }
 }
@@ -176,10 +176,10 @@ fn check_paths(scenario: &Scenario, problems: &mut Problems) {
     if paths.is_empty() {
         problems.report("path", "there is no path", "add a `[[path]]`");
     }
-    if paths.len() > MOST_PATHS {
+    if paths.len() > MAX_PATHS {
         let message = format!("{} paths are too many", paths.len());
-        let remedy = format!("{MOST_PATHS} are possible");
-        problems.report(&format!("path.{MOST_PATHS}"), message, remedy);
+        let remedy = format!("{MAX_PATHS} are possible");
+        problems.report(&format!("path.{MAX_PATHS}"), message, remedy);
     }
     let mut names = BTreeMap::new();
     for (index, path) in paths.iter().enumerate() {
@@ -199,12 +199,12 @@ fn check_paths(scenario: &Scenario, problems: &mut Problems) {
 pub(crate) struct Largest {
     what: &'static str,
     size: Bytes,
-    /// Where its size comes from.
+    /// The keys that determine its size.
     keys: Vec<String>,
 }
 
 impl Largest {
-    /// A segment as it is.
+    /// A segment without overlay.
     pub(crate) fn segment(size: Bytes) -> Self {
         Largest {
             what: "segment",
@@ -213,8 +213,7 @@ impl Largest {
         }
     }
 
-    /// What the links of a path carry: frames of the overlay around segments and pairs, and datagrams of the
-    /// background.
+    /// The packets on the links of a path: frames of the overlay around segments and pairs, and datagrams of the background.
     fn on_path(scenario: &Scenario, path: &Path) -> Vec<Largest> {
         let (segment, pair) = (scenario.tcp.segment, scenario.overlay.pair_len);
         let frame = |what, size: Bytes, key: &str| Largest {
@@ -327,7 +326,7 @@ fn check_line(key: &str, link: &Link, problems: &mut Problems) {
 
 pub(crate) fn check_packet(key: &str, size: Bytes, problems: &mut Problems) {
     at_least_a_byte(key, size, problems);
-    if size > MOST_PACKET {
+    if size > MAX_PACKET {
         let message = format!("a packet of {size} does not exist");
         problems.report(key, message, "an IPv4 packet has at most 65535 B");
     }

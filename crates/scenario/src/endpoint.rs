@@ -1,4 +1,4 @@
-//! What a scheme means to the endpoints of the overlay.
+//! The configuration of the overlay's endpoints under a scheme.
 
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation as Sizes, OVER_IPV4};
@@ -10,8 +10,8 @@ use crate::settings::Encapsulation;
 impl Scenario {
     /// The endpoints' configuration under a scheme.
     ///
-    /// Frames of a scenario with `encapsulation = "wire"` measure the same under every scheme, `tcp`
-    /// included, so that the schemes differ in their paths alone. Plain TCP has no overlay that could watch its path.
+    /// Frames of a scenario with `encapsulation = "wire"` have the same size under every scheme,
+    /// including `tcp`, so that the schemes differ only in their paths. Plain TCP has no overlay that detects silent paths.
     #[must_use]
     pub fn endpoint(&self, scheme: Scheme) -> EndpointConfig {
         EndpointConfig {
@@ -26,7 +26,7 @@ impl Scenario {
         }
     }
 
-    /// What a frame adds to a packet on the wire.
+    /// The bytes that a frame adds to a packet on the wire.
     #[must_use]
     pub fn frame_overhead(&self) -> Bytes {
         Bytes(self.frame_sizes().data.into())
@@ -39,7 +39,7 @@ impl Scenario {
         }
     }
 
-    /// How the endpoints compare paths.
+    /// The path comparison of the endpoints.
     #[must_use]
     pub fn probing(&self) -> ProbingConfig {
         ProbingConfig {

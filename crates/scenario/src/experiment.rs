@@ -1,14 +1,14 @@
-//! Either kind of scenario file.
+//! A scenario file of either kind.
 
 use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::trace::{Files, no_files};
 use polypath_document::{self as document, Errors, Override};
 
-/// The keys that only a network has.
-const OF_NETWORKS: [&str; 4] = ["flow", "link", "run", "topology"];
+/// The keys at the top level that only a network has.
+const NETWORK_KEYS: [&str; 4] = ["flow", "link", "run", "topology"];
 
-/// What a scenario file describes.
+/// The content of a scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Experiment {
     /// Transfers over given paths, once per scheme.
@@ -22,11 +22,11 @@ impl Experiment {
     #[must_use]
     pub fn is_network(text: &str) -> bool {
         let keys = document::top_level_keys(text);
-        keys.iter().any(|key| OF_NETWORKS.contains(&key.as_str()))
+        keys.iter().any(|key| NETWORK_KEYS.contains(&key.as_str()))
     }
 
     /// Reads a file, with overrides (`--set`) applied; a file with `run`, `topology`, `link` or `flow` at its top
-    /// is a network.
+    /// level is a network.
     ///
     /// # Errors
     /// All problems at once, each with its line and the remedy.
@@ -34,10 +34,10 @@ impl Experiment {
         Self::parse_with(text, file_name, overrides, &mut no_files)
     }
 
-    /// Reads a file like [`Experiment::parse`], with the files that it names (`trace`) from `files`.
+    /// Reads a file like [`Experiment::parse`]; `files` returns the files that it names (`trace`).
     ///
     /// # Errors
-    /// All problems at once, those of the files, too, each with its line and the remedy.
+    /// All problems at once, including those of the files, each with its line and the remedy.
     pub fn parse_with(
         text: &str,
         file_name: &str,
@@ -70,7 +70,7 @@ impl Experiment {
         }
     }
 
-    /// Its root seed, to be changed.
+    /// Its root seed, mutable.
     pub const fn seed_mut(&mut self) -> &mut u64 {
         match self {
             Self::Transfers(scenario) => &mut scenario.seed,

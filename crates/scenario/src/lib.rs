@@ -1,7 +1,7 @@
-//! What to run, as plain validated data.
+//! Experiments as plain validated data.
 //!
-//! A [`Scenario`] names the paths between a server and a client, the traffic that loads them, the transfer
-//! that is measured and the schemes that carry it. The simulator and the lab build their parts from the same
+//! A [`Scenario`] names the paths between a server and a client, the traffic that loads them, the measured
+//! transfer and the schemes that carry it. The simulator and the lab build their parts from the same
 //! scenario. Nothing here reads a file, a clock or a random source.
 
 pub mod background;

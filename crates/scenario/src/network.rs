@@ -1,8 +1,8 @@
 //! A network of named nodes and links, and the flows over it: the general simulation.
 //!
 //! Where a [`Scenario`](crate::Scenario) compares schemes over given paths, a [`Network`] is any graph with any
-//! traffic, as a user of ns-2 would write it. Links come one by one (`[[link]]`), from a preset
-//! (`[topology]`), or both; flows take the shortest path or a stated one.
+//! traffic, as in ns-2. Links are listed (`[[link]]`), from a preset (`[topology]`), or both; flows take the
+//! shortest path or an explicit one.
 
 pub mod activity;
 mod check;
@@ -34,32 +34,32 @@ pub use traffic::striped::Striped;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// The version of the file's form: 1.
+    /// The version of the file format: 1.
     pub schema: u32,
     /// A short name, for file names: letters, digits, `-` and `_`.
     pub name: String,
-    /// One line that says what it is about.
+    /// A description in one line.
     #[serde(default)]
     pub title: String,
     /// The root seed: the same seed gives the same run.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// How long to run, and from when on to measure.
+    /// The duration of the run and of its warm-up.
     pub run: Run,
-    /// A topology by its name and measures.
+    /// A preset topology with its dimensions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// Links between named nodes, besides those of the topology.
+    /// Links between named nodes, in addition to those of the topology.
     #[serde(rename = "link", default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Edge>,
-    /// TCP of all flows, where a flow says nothing else.
+    /// The TCP configuration of all flows; a flow may change it.
     #[serde(default)]
     pub tcp: Tcp,
     /// The traffic.
     #[serde(rename = "flow")]
     pub flows: Vec<Flow>,
-    /// Parameters to be varied: every combination is a run.
+    /// Parameters to vary: every combination is a run.
     #[serde(default, skip_serializing)]
     pub sweep: Sweep,
 }
@@ -68,9 +68,9 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The end of the run, since its start.
+    /// The duration of the run.
     pub duration: Duration,
-    /// What is left out of all means: the time in which the network fills.
+    /// The time at the start that is excluded from all means, in which the network fills.
     #[serde(default)]
     pub warm_up: Duration,
     /// The number of equal spans whose means give the confidence interval of a single run (batch means).
@@ -95,10 +95,10 @@ impl Network {
         Self::parse_with(text, file_name, overrides, &mut no_files)
     }
 
-    /// Reads a network like [`Network::parse`], with the files that it names (`trace`) from `files`.
+    /// Reads a network like [`Network::parse`]; `files` returns the files that it names (`trace`).
     ///
     /// # Errors
-    /// All problems at once, those of the files, too, each with its line and the remedy.
+    /// All problems at once, including those of the files, each with its line and the remedy.
     pub fn parse_with(
         text: &str,
         file_name: &str,
@@ -128,11 +128,11 @@ impl Network {
         read_completed(text, file_name, overrides, complete).map(|(network, _)| network)
     }
 
-    /// Ends the run at `end`, whatever the file says: what the file sets for later does not come to pass. Messages blame
-    /// `argument`, such as `--seconds 5`.
+    /// Ends the run at `end` instead of the file's end; later events of the file do not happen. Messages name `argument`,
+    /// such as `--seconds 5`.
     ///
     /// # Errors
-    /// Where too little is left to measure after the warm-up, or the run is too long.
+    /// Too little time to measure after the warm-up, or a run that is too long.
     pub fn end_at(&mut self, end: Duration, argument: &str) -> Result<(), Errors> {
         let run = Run {
             duration: end,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trace::Trace;
 
-/// The name of a link that was given none.
+/// The default name of a link.
 const UNNAMED: &str = "link";
 
 /// One path from the server to the client.
@@ -39,26 +39,26 @@ pub struct Link {
     /// The name; with the number of the repetition, the links are `path1/core.0`, `path1/core.1`, ...
     #[serde(default = "default_name")]
     pub name: String,
-    /// Whether other paths have this link, too: `[[path.link]]`s of several paths with this set, of one name and with equal
-    /// parameters, are one link, with one queue in each direction (PPD paper, Fig. 7).
+    /// Whether other paths share this link: `[[path.link]]`s of several paths with this key, the same name and equal
+    /// parameters are one link, with one queue in each direction (PPD paper, Figure 7).
     #[serde(default, skip_serializing_if = "is_false")]
     pub shared: bool,
-    /// How many equal links stand in a row.
+    /// The number of equal links in a row.
     #[serde(default = "default_repeat")]
     #[schemars(range(min = 1, max = 64))]
     pub repeat: u32,
-    /// The rate of each direction, where it is constant.
+    /// The constant rate of each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// The file with the recorded rate of each direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
-    /// The file with the recorded rate of the direction back (to the server, or from `to` to `from`), if it differs.
+    /// The file with the recorded rate of the reverse direction (to the server, or from `to` to `from`), if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_back: Option<Trace>,
     /// The propagation delay of each direction.
     pub delay: Duration,
-    /// Each direction's queue: the room of a drop-tail queue, or a table with another discipline.
+    /// The queue of each direction: the limit of a drop-tail queue, or a table with another discipline.
     pub queue: QueueConfig,
     /// The probability that a packet is lost, independently of the others.
     #[serde(default)]
@@ -67,22 +67,22 @@ pub struct Link {
     /// Losses in runs of packets, by a two-state Markov chain that steps with every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gilbert_elliott: Option<GilbertElliott>,
-    /// Two-state Markov outages: everything is lost while the link is down.
+    /// Random outages, by a two-state Markov process in time: all packets are lost while the link is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onoff: Option<OnOff>,
-    /// Scheduled silences.
+    /// Scheduled outages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outage: Vec<Outage>,
 }
 
 impl Link {
-    /// Whether it was given a name.
+    /// Whether it has a name of its own.
     #[must_use]
     pub fn has_name(&self) -> bool {
         self.name != UNNAMED
     }
 
-    /// One direction of the link: the one in which the scenario lists it.
+    /// The configuration of the forward direction.
     ///
     /// # Errors
     /// A recorded rate that is not a trace.
@@ -102,7 +102,7 @@ impl Link {
         })
     }
 
-    /// The direction back as a link of its own.
+    /// The reverse direction as a link.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let mut link = self.clone();
@@ -112,7 +112,7 @@ impl Link {
 }
 
 impl Path {
-    /// The number of links, with each repetition counted.
+    /// The number of links, including repetitions.
     #[must_use]
     pub fn hops(&self) -> usize {
         self.links.iter().map(|link| link.repeat as usize).sum()
@@ -120,7 +120,7 @@ impl Path {
 
     /// Each link by its full name (`path1/core.0`, or `core.0` if it is shared), in order from server to client.
     ///
-    /// The number counts the repetitions of one `[[path.link]]`; links of one path that share a name count on.
+    /// The number counts the repetitions of one `[[path.link]]`; it continues over links of one path with the same name.
     pub fn expanded(&self) -> impl Iterator<Item = (String, &Link)> {
         let number = |index: usize| {
             let earlier = self.links[..index].iter();

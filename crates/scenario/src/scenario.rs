@@ -1,4 +1,4 @@
-//! The whole of a scenario file, and the transfer that is measured.
+//! A scenario file with its measured transfer.
 
 use polypath_core::policy::PolicyConfig;
 use polypath_core::time::Duration;
@@ -16,32 +16,31 @@ use crate::tcp::Tcp;
 use crate::trace::{Files, TraceReader, no_files};
 use polypath_document::{Document, Errors, Notation, Override, read_completed};
 
-/// The version of the scenario file's form that this program reads.
+/// The version of the scenario file format that this program reads.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One experiment: transfers from a server to a client over paths under load, once per scheme.
 ///
-/// It has more than ten fields, since each is a key or table of the file's first level, where people look for
-/// it.
+/// It has more than ten fields, since each is a key or table at the top level of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The version of the file's form: 1.
+    /// The version of the file format: 1.
     pub schema: u32,
     /// A short name, for file names: letters, digits, `-` and `_`.
     pub name: String,
-    /// One line that says what it is about.
+    /// A description in one line.
     #[serde(default)]
     pub title: String,
     /// The root seed: the same seed gives the same run.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// The schemes that are compared, each over its own copy of the network with the same background; a
-    /// node's file calls them by what they do (`single-path`, `duplicate-acks`, `duplicate-all`,
+    /// The compared schemes, each over its own copy of the network with the same background; the
+    /// file of a node names their policies (`single-path`, `duplicate-acks`, `duplicate-all`,
     /// `probe-and-switch`).
     pub schemes: Vec<Scheme>,
-    /// The transfer that is measured.
+    /// The measured transfer.
     pub transfer: Transfer,
     /// The simulated end hosts.
     #[serde(default)]
@@ -55,15 +54,15 @@ pub struct Scenario {
     /// The paths between server and client, in the order of their numbers.
     #[serde(rename = "path")]
     pub paths: Vec<Path>,
-    /// What only the lab needs.
+    /// The settings of the lab.
     #[serde(default)]
     pub lab: Lab,
-    /// Parameters to be varied: every combination is a run.
+    /// Parameters to vary: every combination is a run.
     #[serde(default, skip_serializing)]
     pub sweep: Sweep,
 }
 
-/// How the transfer is carried; the names are those of the PPD paper (section 3).
+/// The way in which the transfer is carried, with the names of the PPD paper (section 3).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -77,13 +76,13 @@ pub enum Scheme {
     /// Data and ACKs duplicated on all paths: policy `duplicate-all`.
     #[serde(rename = "ppd-tcp2")]
     PpdTcp2,
-    /// Data on the active path, ACKs duplicated, probes on the other paths, which decide the active one:
-    /// policy `probe-and-switch`.
+    /// Data on the active path, ACKs duplicated, and probes on the other paths that select the active one: policy
+    /// `probe-and-switch`.
     #[serde(rename = "ppd-tcp3")]
     PpdTcp3,
 }
 
-/// The foreground job: transfers from server to client, one after another.
+/// The measured transfers from server to client, one after another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
@@ -92,17 +91,17 @@ pub struct Transfer {
     /// The number of transfers (rounds).
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
-    /// The pause between two rounds: a round begins in all schemes at once, this long after the slowest of
-    /// them has finished the last one.
+    /// The pause between two rounds: a round starts in all schemes at once, this long after the slowest scheme has finished
+    /// the previous one.
     #[serde(default = "default_gap")]
     pub gap: Duration,
-    /// A transfer that takes longer counts as failed.
+    /// The time after which a transfer counts as failed.
     #[serde(default = "default_timeout")]
     pub timeout: Duration,
-    /// How long the background runs alone before the first transfer.
+    /// The time for which only the background runs, before the first transfer.
     #[serde(default = "default_warm_up")]
     pub warm_up: Duration,
-    /// The receiver window of the foreground in segments, where it differs from `tcp.receiver_window`.
+    /// The receiver window of the measured transfers in segments; by default `tcp.receiver_window`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: Option<u32>,
@@ -121,10 +120,10 @@ impl Scenario {
         Self::parse_with(text, file_name, overrides, &mut no_files)
     }
 
-    /// Reads a scenario like [`Scenario::parse`], with the files that it names (`trace`) from `files`.
+    /// Reads a scenario like [`Scenario::parse`]; `files` returns the files that it names (`trace`).
     ///
     /// # Errors
-    /// All problems at once, those of the files, too, each with its line and the remedy.
+    /// All problems at once, including those of the files, each with its line and the remedy.
     pub fn parse_with(
         text: &str,
         file_name: &str,
@@ -149,7 +148,7 @@ impl Scenario {
         schemars::schema_for!(Scenario).to_value()
     }
 
-    /// The background profile of a path, if the path carries background traffic.
+    /// The background profile of a path, if it carries background traffic.
     #[must_use]
     pub fn profile(&self, path: &Path) -> Option<&Profile> {
         match &self.background {
@@ -158,7 +157,7 @@ impl Scenario {
         }
     }
 
-    /// The background profile of the sources of a path that send towards the server, likewise.
+    /// The background profile of the sources of a path that send towards the server, if it carries background traffic.
     #[must_use]
     pub fn profile_back(&self, path: &Path) -> Option<&Profile> {
         match (&self.background, &path.background_back) {
@@ -196,7 +195,7 @@ impl Scheme {
         }
     }
 
-    /// The policy of both endpoints; data goes, or begins, on the first path.
+    /// The policy of both endpoints; data starts on the first path.
     #[must_use]
     pub const fn policy(self) -> PolicyConfig {
         match self {

@@ -7,14 +7,14 @@ use polypath_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which frame sizes the links see.
+/// The sizes of frames on the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
     /// Those of a deployment: outer headers, seal and frame header around each packet.
     #[default]
     Wire,
-    /// Those of the PPD paper (section 3.3): data packets as they are, probes of 40 bytes.
+    /// Those of the PPD paper (section 3.3): data packets without overhead, probes of 40 bytes.
     Paper,
 }
 
@@ -22,20 +22,20 @@ pub enum Encapsulation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overlay {
-    /// Which frame sizes the links see.
+    /// The sizes of frames on the links.
     pub encapsulation: Encapsulation,
-    /// By how many delta T the data may trail its probe before the path is left (PPD paper, 5.2).
+    /// The lag of data behind its probe, in delta T, above which the path is left (PPD paper, section 5.2).
     #[schemars(range(min = 0.0))]
     pub threshold: f64,
-    /// The time between two packet pairs on a path, which measure delta T (PPD paper, 3.3).
+    /// The time between two packet pairs on a path, which measure delta T (PPD paper, section 3.3).
     pub pair_interval: Duration,
-    /// The size of the trailing packet of a pair, that of the data packets.
+    /// The size of the second packet of a pair, equal to that of data packets.
     pub pair_len: Bytes,
-    /// How many data sequence numbers back copies are still combined.
+    /// The window of data sequence numbers in which copies are combined.
     #[schemars(range(min = 64, max = 1_048_576))]
     pub window: u32,
-    /// How paths are watched by heartbeats, so that one that goes silent is left. Without this table every path is
-    /// used always, as in the papers.
+    /// The heartbeats by which silent paths are detected and avoided. Without this table every path is always used, as in
+    /// the papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liveness: Option<LivenessConfig>,
 }
@@ -51,18 +51,18 @@ pub enum CongestionControl {
     Cubic,
 }
 
-/// What only the lab needs.
+/// The settings of the lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lab {
     /// The congestion control of the real hosts.
     pub congestion_control: CongestionControl,
-    /// 99th percentile of the emulator's own lateness above which the run is invalid.
+    /// The 99th percentile of the emulator's own lateness above which the run is invalid.
     pub lateness_bound: Duration,
 }
 
 impl CongestionControl {
-    /// The name by which the kernel knows it.
+    /// Its name in the kernel.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

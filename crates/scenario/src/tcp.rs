@@ -14,7 +14,7 @@ pub enum TcpVariant {
     /// Fast recovery that ends at the first new ACK (RFC 5681).
     #[default]
     Reno,
-    /// Fast recovery that repairs one loss a round trip (RFC 6582).
+    /// Fast recovery that repairs one loss per round trip (RFC 6582).
     #[serde(rename = "newreno")]
     NewReno,
     /// Selective acknowledgments (RFC 6675).
@@ -24,23 +24,23 @@ pub enum TcpVariant {
 }
 
 impl TcpVariant {
-    /// Whether receivers send selective acknowledgments and senders go by them.
+    /// Whether receivers send, and senders use, selective acknowledgments.
     #[must_use]
     pub const fn selective(self) -> bool {
         matches!(self, Self::Sack | Self::Cubic)
     }
 }
 
-/// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, with which the
-/// PPD paper simulated.
+/// TCP of the simulated hosts, foreground and background; the defaults are those of ns-2, which the PPD
+/// paper used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
     /// The congestion control.
     pub variant: TcpVariant,
-    /// Size of a data packet on the wire, headers included.
+    /// The size of a data packet on the wire, including headers.
     pub segment: Bytes,
-    /// Size of an ACK on the wire.
+    /// The size of an ACK on the wire.
     pub ack: Bytes,
     /// The initial congestion window, in segments.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -48,25 +48,25 @@ pub struct Tcp {
     /// The receiver window, in segments.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub receiver_window: u32,
-    /// Whether a connection begins with a SYN; without it the initial window goes at once (ns-2's `syn_`
-    /// and `delay_growth_`).
+    /// Whether a connection starts with a SYN; otherwise the initial window is sent at once (ns-2's `syn_` and
+    /// `delay_growth_`).
     pub set_up: bool,
     /// Whether the first duplicate ACKs may send new segments (RFC 3042).
     pub limited_transmit: bool,
-    /// The longest time for which an ACK waits for a second segment in order (RFC 5681); without it every
-    /// segment is acknowledged at once.
+    /// The longest delay of an ACK that waits for a second segment in order (RFC 5681); by default every segment is
+    /// acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Duration>,
-    /// Whether congestion marks take the place of losses (RFC 3168).
+    /// Whether the hosts use ECN (RFC 3168).
     pub ecn: bool,
-    /// The greatest of the random times by which a sender delays what an ACK lets it send (ns-2's
-    /// `overhead_`): it breaks the phase effects of drop-tail queues.
+    /// The greatest random delay of segments that an ACK releases (ns-2's `overhead_`): it breaks the phase effects of
+    /// drop-tail queues.
     pub overhead: Duration,
-    /// The least retransmission timeout (RFC 6298).
+    /// The minimum retransmission timeout (RFC 6298).
     pub min_rto: Duration,
     /// The retransmission timeout before the first measurement (RFC 6298).
     pub initial_rto: Duration,
-    /// The greatest retransmission timeout (RFC 6298).
+    /// The maximum retransmission timeout (RFC 6298).
     pub max_rto: Duration,
     /// The granularity of the retransmission clock (RFC 6298).
     pub tick: Duration,

@@ -1,8 +1,8 @@
-//! Recorded rates: the packet-delivery traces of Mahimahi, one time in milliseconds a line; and recorded traffic
+//! Recorded rates (the packet-delivery traces of Mahimahi, one time in milliseconds per line) and recorded traffic
 //! ([`PacketTrace`]).
 //!
-//! A scenario names the file. What it holds comes from whoever reads files ([`Files`]), so that the reading of a
-//! scenario needs no file system.
+//! A scenario names the file. The caller supplies its content ([`Files`]), so that reading a scenario needs no file
+//! system.
 
 mod named;
 mod ns2;
@@ -20,23 +20,24 @@ pub use named::{Entry, Named};
 pub use packets::TracePacket;
 use polypath_document::{FilePosition, NamedFile, Problems};
 
-/// Gives the content of a file that a scenario names, relative to the scenario, or says why it cannot.
+/// Returns the content of a file that a scenario names, relative to the scenario, or a message why it cannot be read.
 pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// A recorded rate: when 1500 bytes can be delivered, since the start of the trace, which repeats after the last.
+/// A recorded rate: the times, since the start of the trace, at which 1500 bytes can be delivered; it repeats after the
+/// last.
 pub type Trace = Named<Duration>;
 
 /// Recorded traffic: its datagrams in the order of time.
 pub type PacketTrace = Named<TracePacket>;
 
-/// The form of a file with recorded traffic.
+/// The format of a file with recorded traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
-    /// One datagram a line: the time since the start in seconds, and the size in bytes.
+    /// One datagram per line: the time since the start in seconds, and the size in bytes.
     #[default]
     Text,
-    /// The binary traces of ns-2: pairs of big-endian 32-bit words, the time since the datagram before in
+    /// The binary traces of ns-2: pairs of big-endian 32-bit words, the time since the previous datagram in
     /// microseconds, and the size in bytes.
     Ns2,
 }
@@ -44,22 +45,22 @@ pub enum TraceFormat {
 /// Reads traces, each file once.
 pub(crate) struct TraceReader<'a> {
     files: &'a mut Files<'a>,
-    rates: Known<Duration>,
-    packets: Known<TracePacket>,
-    ns2_packets: Known<TracePacket>,
+    rates: Cache<Duration>,
+    packets: Cache<TracePacket>,
+    ns2_packets: Cache<TracePacket>,
 }
 
-/// What stands in the files of one form that were read.
-type Known<T> = BTreeMap<String, Arc<[T]>>;
+/// The entries of the files of one format that were read.
+type Cache<T> = BTreeMap<String, Arc<[T]>>;
 
-/// What is wrong with a trace.
-struct Mistake {
+/// A problem of a trace.
+struct TraceProblem {
     at: FilePosition,
     message: String,
     remedy: &'static str,
 }
 
-/// The content of no file at all, for scenarios that come without.
+/// Reads no file.
 pub(crate) fn no_files(_: &str) -> Result<Vec<u8>, String> {
     Err("files cannot be read here".to_owned())
 }
@@ -68,9 +69,9 @@ impl<'a> TraceReader<'a> {
     pub(crate) fn new(files: &'a mut Files<'a>) -> Self {
         Self {
             files,
-            rates: Known::new(),
-            packets: Known::new(),
-            ns2_packets: Known::new(),
+            rates: Cache::new(),
+            packets: Cache::new(),
+            ns2_packets: Cache::new(),
         }
     }
 
@@ -121,8 +122,8 @@ impl<'a> TraceReader<'a> {
 /// Reads a file; returns nothing where a problem is reported.
 fn read<T: Clone>(
     files: &mut Files<'_>,
-    known: &mut Known<T>,
-    parse: impl Fn(&[u8]) -> Result<Vec<T>, Mistake>,
+    known: &mut Cache<T>,
+    parse: impl Fn(&[u8]) -> Result<Vec<T>, TraceProblem>,
     file: NamedFile<'_>,
     problems: &mut Problems,
 ) -> Arc<[T]> {
@@ -132,7 +133,7 @@ fn read<T: Clone>(
     let content = match files(file.name).map(|content| parse(&content)) {
         Ok(Ok(content)) => content,
         Ok(Err(mistake)) => {
-            let Mistake {
+            let TraceProblem {
                 at,
                 message,
                 remedy,
@@ -142,7 +143,7 @@ fn read<T: Clone>(
         }
         Err(reason) => {
             let message = format!("cannot read `{}`: {reason}", file.name);
-            problems.report(file.key, message, "name a file beside this one");
+            problems.report(file.key, message, "name a file relative to this one");
             Vec::new()
         }
     };
@@ -151,15 +152,15 @@ fn read<T: Clone>(
     content
 }
 
-/// A parser of files that makes of their text what `parse` does.
+/// A parser of file contents from a parser of text.
 fn of_text<T>(
-    parse: impl Fn(&str) -> Result<Vec<T>, Mistake>,
-) -> impl Fn(&[u8]) -> Result<Vec<T>, Mistake> {
+    parse: impl Fn(&str) -> Result<Vec<T>, TraceProblem>,
+) -> impl Fn(&[u8]) -> Result<Vec<T>, TraceProblem> {
     move |content| match std::str::from_utf8(content) {
         Ok(text) => parse(text),
         Err(error) => {
             let before = &content[..error.valid_up_to()];
-            Err(Mistake {
+            Err(TraceProblem {
                 at: FilePosition::Line(before.split(|byte| *byte == b'\n').count()),
                 message: "this is not text".to_owned(),
                 remedy: "a trace in ns-2's binary form is one of datagrams: `format = \"ns2\"`",
@@ -168,11 +169,11 @@ fn of_text<T>(
     }
 }
 
-/// The times in the lines of a trace.
-fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
+/// Parses the times in the lines of a trace.
+fn parse(text: &str) -> Result<Vec<Duration>, TraceProblem> {
     let mut times: Vec<Duration> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let mistake = |message, remedy| Mistake {
+        let mistake = |message, remedy| TraceProblem {
             at: FilePosition::Line(line),
             message,
             remedy,
@@ -189,7 +190,7 @@ fn parse(text: &str) -> Result<Vec<Duration>, Mistake> {
         times.push(at);
     }
     if times.last().is_none_or(|last| *last == Duration::ZERO) {
-        return Err(Mistake {
+        return Err(TraceProblem {
             at: FilePosition::Line(times.len().max(1)),
             message: "the trace lasts no time".to_owned(),
             remedy: "its last line must be more than 0",

@@ -1,4 +1,4 @@
-//! Packets, arrivals and what becomes of them, for the tests of links.
+//! Packets, arrivals and fates, for the tests of links.
 
 use polypath_core::frame::Payload;
 use polypath_core::machine::{Machine, Wake, step};
@@ -6,7 +6,7 @@ use polypath_core::packet::Ecn;
 use polypath_core::time::{Duration, Time};
 use polypath_link::{DropReason, Link, Output};
 
-/// A packet that says who it is.
+/// A packet with a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Numbered {
     pub(crate) number: usize,
@@ -29,7 +29,7 @@ impl Payload for Numbered {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fate {
     /// Its last bit arrived then.

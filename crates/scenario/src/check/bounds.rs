@@ -1,4 +1,4 @@
-//! The greatest and least values of a scenario: beyond them a run would take hours, or its numbers no sense.
+//! The limits of a scenario's values, beyond which a run takes hours or its results make no sense.
 
 use polypath_core::time::Duration;
 use polypath_core::units::{Bytes, Rate};
@@ -14,11 +14,11 @@ pub(crate) use polypath_document::at_most_a_day;
 use polypath_document::{MAX_RATE, MAX_SIZE, Problems, at_most, last_part};
 use polypath_link::QueueLimit;
 
-/// The greatest file, on average or measured; the lab holds it in memory.
+/// The greatest size of a file, on average or measured; the lab keeps it in memory.
 pub(crate) const MOST_FILE: Bytes = Bytes(1_000_000_000);
-/// The longest propagation delay: light takes less to Saturn and back at most times.
+/// The longest propagation delay.
 const MOST_DELAY: Duration = Duration::from_secs(3600);
-/// The shortest interval at which something happens by itself.
+/// The shortest interval of periodic events.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// The greatest number of links of a path, and of background hosts of all paths.
 const MOST_LINKS: usize = 256;
@@ -26,7 +26,7 @@ const MOST_HOSTS: u64 = 100_000;
 /// The least time between two packets of a UDP source.
 pub(crate) const LEAST_GAP: Duration = Duration::from_micros(1);
 
-/// Reports all that is too great or too small.
+/// Reports all values beyond the limits.
 pub(super) fn check(scenario: &Scenario, problems: &mut Problems) {
     check_transfer(&scenario.transfer, problems);
     check_tcp("tcp", &scenario.tcp, problems);
@@ -106,10 +106,10 @@ fn check_profile(key: &str, profile: &Profile, problems: &mut Problems) {
     }
 }
 
-/// Checks the time between packets of `packet` at the rate that stands under `leaf`, both below `key`.
+/// Checks the time between packets of size `packet` at the rate in `leaf`, both below `key`.
 pub(crate) fn check_gap(key: &str, leaf: &str, rate: Rate, packet: Bytes, problems: &mut Problems) {
     if rate.transmission_time(packet) < LEAST_GAP {
-        let message = format!("packets of {packet} at {rate} come less than {LEAST_GAP} apart");
+        let message = format!("packets of {packet} at {rate} are less than {LEAST_GAP} apart");
         let keys = [format!("{key}.{leaf}"), format!("{key}.packet")];
         let keys = keys.each_ref().map(String::as_str);
         let remedy = format!("lower `{leaf}`, or make `packet` larger");
@@ -165,7 +165,7 @@ fn check_queue(key: &str, queue: QueueLimit, problems: &mut Problems) {
     }
 }
 
-/// Hosts stand at every inner node of every path.
+/// Checks the number of background hosts, which are at every inner node of every path.
 fn check_hosts(scenario: &Scenario, problems: &mut Problems) {
     let hosts_of = |path: &Path| {
         let nodes = (path.hops() as u64).saturating_sub(1);

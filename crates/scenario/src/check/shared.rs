@@ -1,42 +1,42 @@
-//! Links that several paths share.
+//! Checks of links that several paths share.
 
 use std::collections::BTreeMap;
 
 use crate::path::{Link, Path};
 use polypath_document::Problems;
 
-/// A shared link as a path has it.
-struct Place<'a> {
+/// A shared link in the list of a path.
+struct SharedLink<'a> {
     path: usize,
     link: usize,
-    is: &'a Link,
+    config: &'a Link,
 }
 
-/// Checks that shared links of one name are equal, in different paths, and in two at least.
+/// Checks that shared links of one name are equal, in different paths, and in at least two.
 pub(super) fn check(paths: &[Path], problems: &mut Problems) {
-    let mut places: BTreeMap<&str, Vec<Place<'_>>> = BTreeMap::new();
+    let mut links_of_name: BTreeMap<&str, Vec<SharedLink<'_>>> = BTreeMap::new();
     for (path, at) in paths.iter().zip(0..) {
         for (link, number) in path.links.iter().zip(0..) {
             if link.shared {
-                let place = Place {
+                let shared = SharedLink {
                     path: at,
                     link: number,
-                    is: link,
+                    config: link,
                 };
-                places.entry(&link.name).or_default().push(place);
+                links_of_name.entry(&link.name).or_default().push(shared);
             }
         }
     }
-    for (name, places) in places {
-        check_name(name, &places, problems);
+    for (name, links_of_name) in links_of_name {
+        check_name(name, &links_of_name, problems);
     }
 }
 
-fn check_name(name: &str, places: &[Place<'_>], problems: &mut Problems) {
-    let Some((first, others)) = places.split_first() else {
+fn check_name(name: &str, links_of_name: &[SharedLink<'_>], problems: &mut Problems) {
+    let Some((first, others)) = links_of_name.split_first() else {
         return;
     };
-    if !first.is.has_name() {
+    if !first.config.has_name() {
         let message = "a shared link has no name";
         problems.report(
             &first.key(""),
@@ -50,7 +50,7 @@ fn check_name(name: &str, places: &[Place<'_>], problems: &mut Problems) {
         problems.report(&first.key("shared"), message, remedy);
     }
     for (place, index) in others.iter().zip(1..) {
-        if places[..index]
+        if links_of_name[..index]
             .iter()
             .any(|before| before.path == place.path)
         {
@@ -60,7 +60,7 @@ fn check_name(name: &str, places: &[Place<'_>], problems: &mut Problems) {
                 message,
                 "give one of the two another name, or use `repeat`",
             );
-        } else if let Some(leaf) = difference(first.is, place.is) {
+        } else if let Some(leaf) = difference(first.config, place.config) {
             let message =
                 format!("`{leaf}` of the shared link `{name}` is not that of the other path");
             let remedy = "give it the same value in each path, or remove `shared`";
@@ -70,7 +70,7 @@ fn check_name(name: &str, places: &[Place<'_>], problems: &mut Problems) {
     }
 }
 
-impl Place<'_> {
+impl SharedLink<'_> {
     fn key(&self, leaf: &str) -> String {
         let dot = if leaf.is_empty() { "" } else { "." };
         format!("path.{}.link.{}{dot}{leaf}", self.path, self.link)

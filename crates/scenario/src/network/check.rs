@@ -1,4 +1,4 @@
-//! What no schema can state about a network: nodes that must exist, routes, values that must not be zero.
+//! Checks of a network that no schema can state: nodes that must exist, routes, values that must not be zero.
 
 pub(super) mod admission;
 mod bounds;
@@ -17,7 +17,7 @@ use crate::check::{Largest, check_form, check_link, check_name, check_tcp, posit
 use crate::path::Link;
 use polypath_document::Problems;
 
-/// Reports all that is wrong with a network whose types are right.
+/// Reports all problems of a network with valid types.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
     check_form(network.schema, &network.name, &network.title, problems);
     check_span(network.run, problems);
@@ -43,7 +43,7 @@ pub(super) fn check(network: &Network, problems: &mut Problems) {
     bounds::check(network, problems);
 }
 
-/// Reports what is wrong with the span of a run, whatever happens in it.
+/// Reports problems of the duration of a run.
 pub(super) fn check_span(run: Run, problems: &mut Problems) {
     check_run(run, problems);
     bounds::check_run(run, problems);
@@ -116,7 +116,7 @@ fn check_flow(key: &str, network: &Network, flow: &Flow, problems: &mut Problems
     let traffic = flow.traffic.kind();
     if traffic.ways().is_some() && !flow.via.is_empty() {
         let message = "the traffic has `ways` of its own";
-        let remedy = "remove `via`, and name what each way passes in `ways`";
+        let remedy = "remove `via`, and list the nodes and links of each route in `ways`";
         problems.report(&format!("{key}.via"), message, remedy);
     }
     traffic.check(&format!("{key}.traffic"), problems);
@@ -139,7 +139,7 @@ fn check_activity(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
     }
 }
 
-/// Checks the nodes and the routes of the flows of each number, and reports the first that cannot be.
+/// Checks the nodes and routes of the flows of each number, and reports the first invalid one.
 fn check_route(
     key: &str,
     flow: &Flow,
@@ -181,14 +181,14 @@ fn check_route(
     }
 }
 
-/// Reports two ways of the flow under `key` that pass the same links: what is measured on one is then the other's.
+/// Reports two routes of the flow at `key` over the same links, whose measurements would be mixed.
 fn report_same_links(key: &str, first: usize, second: usize, problems: &mut Problems) {
     let message = format!("ways {first} and {second} pass the same links");
     let remedy = "name a link or a node of its own in each: ways = [[\"wifi\"], [\"lte\"]]";
     problems.report(&format!("{key}.traffic.ways.{second}"), message, remedy);
 }
 
-/// The stops by their numbers; nothing if one of them is unknown, or both a node and a link, which is reported.
+/// The stops by number; `None`, with a report, if one is unknown, or both a node and a link.
 fn known_stops(
     key_of: &dyn Fn(usize) -> String,
     stops: &[String],
@@ -217,7 +217,7 @@ fn known_stops(
     (known.len() == stops.len()).then_some(known)
 }
 
-/// Flows begin and end at nodes, and pass links, too.
+/// Flows start and end at nodes; they may also pass links.
 fn report_unknown_stop(
     key: &str,
     stop: &str,
@@ -248,14 +248,14 @@ fn report_route(key: &str, flow: &Flow, error: &RouteError, problems: &mut Probl
     let (leaf, remedy) = match error {
         RouteError::Unreachable { .. } => (explicit, "add a `[[link]]`"),
         RouteError::Loop(_) => (explicit, "name each node once, in the order of the way"),
-        RouteError::End(_) => (between, "name what lies between `from` and `to`"),
+        RouteError::End(_) => (between, "name nodes and links between `from` and `to`"),
         RouteError::OneWay(_) => (between, "make it duplex, or name another link"),
         RouteError::Nowhere(_) => ("to", "name another node"),
     };
     problems.report(&format!("{key}.{leaf}"), error.to_string(), remedy);
 }
 
-/// The key of a stop, of which there is a last, on one way of a flow: `from`, one between the ends, or `to`.
+/// The key of a stop on a route of a flow: `from`, one between the ends, or `to`.
 fn stop_key(key: &str, flow: &Flow, way: usize, stop: usize, last: usize) -> String {
     match (stop, flow.traffic.kind().ways()) {
         (0, _) => format!("{key}.from"),

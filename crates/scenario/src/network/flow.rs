@@ -1,4 +1,4 @@
-//! Flows: who sends to whom, when, over which way and how.
+//! Flows: their ends, activity, route and traffic.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,14 @@ use super::activity::{Activity, WindowChange};
 use super::traffic::Traffic;
 use crate::tcp::Tcp;
 
-/// Equal flows, numbered from 0; `{}` in the name of a node stands for the flow's number, `{+N}` for N more.
+/// Equal flows, numbered from 0. In the name of a node `{}` stands for the flow's number, and `{+N}` for its number plus
+/// N.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Flow {
     /// The name in reports; several are `NAME.0`, `NAME.1`, ...
     pub name: String,
-    /// How many there are.
+    /// The number of flows.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
@@ -23,25 +24,24 @@ pub struct Flow {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Nodes and links that the flow passes in this order, there and, with TCP, back; else it takes the fewest links.
-    /// A link is passed in the direction of travel.
+    /// Nodes and links that the flow passes in this order, also on the way back of its ACKs; by default it takes the fewest
+    /// links. A link is passed in the direction of travel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
-    /// When it is active.
+    /// Its start and stop.
     #[serde(flatten)]
     pub active: Activity,
-    /// What it sends.
+    /// The traffic that it sends.
     pub traffic: Traffic,
-    /// Where its TCP differs from `[tcp]`.
+    /// The keys of `[tcp]` that differ for this flow.
     #[serde(default, skip_serializing_if = "TcpChanges::is_empty")]
     pub tcp: TcpChanges,
-    /// What its receiver window becomes while the run goes on, in the order of time; at first it is
-    /// `tcp.receiver_window`.
+    /// Changes of its receiver window during the run, in the order of time; the initial one is `tcp.receiver_window`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receiver_window: Vec<WindowChange>,
 }
 
-/// Keys of `[tcp]` with other values; those that are absent stay as they are there.
+/// Keys of `[tcp]` with other values; absent keys keep their values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TcpChanges(serde_json::Map<String, serde_json::Value>);
@@ -67,7 +67,7 @@ impl Flow {
         node
     }
 
-    /// How many numbers, from 0, pass nodes of their own: the others pass those of number 0.
+    /// The number of flows, from 0, whose nodes differ; the others pass the nodes of flow 0.
     #[must_use]
     pub fn different(&self) -> u32 {
         let between = self.between().flatten();
@@ -88,7 +88,7 @@ impl Flow {
         }
     }
 
-    /// For each way of the flow of this number the names of the nodes and links that it passes, both ends included.
+    /// For each route of the flow of this number, the names of the nodes and links that it passes, including both ends.
     pub fn ways(&self, number: u32) -> impl Iterator<Item = Vec<String>> {
         let way = move |between: &[String]| {
             let stops = std::iter::once(&self.from).chain(between);
@@ -98,7 +98,7 @@ impl Flow {
         self.between().map(way)
     }
 
-    /// What each way passes between the ends.
+    /// The nodes and links of each route between the ends.
     fn between(&self) -> impl Iterator<Item = &[String]> {
         let (one, several) = match self.traffic.kind().ways() {
             Some(ways) => (None, ways),
@@ -109,13 +109,13 @@ impl Flow {
 }
 
 impl TcpChanges {
-    /// True if nothing is changed.
+    /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// `base` with the changes.
+    /// Returns `base` with the changes.
     #[must_use]
     pub fn apply(&self, base: &Tcp) -> Tcp {
         if self.0.is_empty() {
@@ -126,7 +126,7 @@ impl TcpChanges {
         };
         keys.extend(self.0.clone());
         let changed = serde_json::from_value(serde_json::Value::Object(keys));
-        // The document was inspected against the schema of `Tcp`: what is left cannot be refused.
+        // The document was inspected against the schema of `Tcp`, so this cannot fail.
         changed.unwrap_or_else(|_| base.clone())
     }
 }
@@ -141,7 +141,7 @@ impl JsonSchema for TcpChanges {
     }
 }
 
-/// What stands between the braces in the name of a node: nothing, or `+N`.
+/// The text between the braces in the name of a node: empty, or `+N`.
 fn offset(shift: &str) -> Option<u64> {
     match shift {
         "" => Some(0),

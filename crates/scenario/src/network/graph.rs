@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use super::route::Stop;
 use crate::path::Link;
 
-/// A link between two named nodes; a node exists once a link names it.
+/// A link between two named nodes; naming a node creates it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Edge {
-    /// The node from which the link leads.
+    /// The node at its start.
     pub from: String,
-    /// The node to which it leads.
+    /// The node at its end.
     pub to: String,
-    /// Whether it leads that way only; else there is an equal one back, called `NAME/back`.
+    /// Whether it has one direction only; otherwise there is an equal reverse link, called `NAME/back`.
     #[serde(default)]
     pub simplex: bool,
-    /// What it does to packets; without a name it is called `FROM-TO`.
+    /// Its parameters; the default name is `FROM-TO`.
     #[serde(flatten)]
     pub link: Link,
 }
@@ -39,16 +39,16 @@ pub struct Graph {
 pub struct GraphLink {
     /// The name.
     pub name: String,
-    /// The number of the node from which it leads.
+    /// The number of the node at its start.
     pub from: usize,
-    /// The number of the node to which it leads.
+    /// The number of the node at its end.
     pub to: usize,
-    /// What it does to packets.
+    /// Its parameters.
     pub link: Link,
 }
 
 impl Graph {
-    /// The number of the node `name`, which is added if there is none.
+    /// The number of the node `name`, which is added if it does not exist.
     pub(super) fn node(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -59,26 +59,26 @@ impl Graph {
         number
     }
 
-    /// The number of the node `name`, if there is one.
+    /// The number of the node `name`, if it exists.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.numbers.get(name).copied()
     }
 
-    /// The number of the link `name`, if there is one.
+    /// The number of the link `name`, if it exists.
     #[must_use]
     pub fn find_link(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
     }
 
-    /// The node of this name, or else the link; nothing if there is neither.
+    /// The node of this name, or else the link, if either exists.
     #[must_use]
     pub fn stop(&self, name: &str) -> Option<Stop> {
         let node = self.find(name).map(Stop::Node);
         node.or_else(|| self.find_link(name).map(Stop::Link))
     }
 
-    /// The number of the other direction of a link; nothing if it is simplex.
+    /// The number of the reverse direction of a link, unless it is simplex.
     #[must_use]
     pub fn opposite(&self, link: usize) -> Option<usize> {
         // Both directions of a link stand side by side, and their names are those of no others.
@@ -93,8 +93,8 @@ impl Graph {
         }
     }
 
-    /// Adds a link there and, unless it is simplex, one back; repeated links stand in a row, with nodes
-    /// `NAME.1`, `NAME.2`, ... between them.
+    /// Adds a link and, unless it is simplex, the reverse one; repeated links form a chain with the nodes `NAME.1`,
+    /// `NAME.2`, ... between them.
     pub(super) fn connect(&mut self, from: &str, to: &str, simplex: bool, name: &str, link: &Link) {
         let mut last = self.node(from);
         for number in 1..=link.repeat {
@@ -127,7 +127,7 @@ impl Graph {
 }
 
 impl Edge {
-    /// The name: the stated one, or `FROM-TO`.
+    /// The name: the given one, or `FROM-TO`.
     #[must_use]
     pub fn name(&self) -> String {
         if self.link.has_name() {

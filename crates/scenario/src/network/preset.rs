@@ -1,4 +1,4 @@
-//! Topologies by name.
+//! Preset topologies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::graph::Graph;
 use crate::path::Link;
 
-/// A topology of which only the measures are to be stated; all its links are duplex.
+/// A preset topology with its dimensions; all its links are duplex.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "preset", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
     /// Hosts `left0`, `left1`, ... behind `west`, hosts `right0`, ... behind `east`, one link `bottleneck` between
     /// them (`MultiTCP` paper, 5.1).
     Dumbbell {
-        /// The number of hosts on either side.
+        /// The number of hosts on each side.
         #[schemars(range(min = 1, max = 100_000))]
         pairs: u32,
         /// The link of every host, called `access-HOST`.
@@ -63,7 +63,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The measure that is too small for a host of this name, with its value; nothing where there are no such hosts.
+    /// The dimension, with its value, that is too small for a host of this name, if it is the name of a host.
     pub(super) fn measure_of(&self, host: &str) -> Option<(&'static str, u32)> {
         let is_numbered = |kind: &str| {
             let number = host.strip_prefix(kind);

@@ -4,50 +4,50 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::graph::Graph;
 
-/// Why there is no route.
+/// The reason for which no route exists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// No links lead from one to the other.
     #[error("no links lead from `{from}` to `{to}`")]
     Unreachable {
-        /// The node where the search began.
+        /// The node at which the search started.
         from: String,
-        /// The node that it did not find.
+        /// The node that was not reached.
         to: String,
     },
-    /// An explicit path comes back to where it was.
+    /// An explicit route passes a node twice.
     #[error("the path passes `{0}` twice")]
     Loop(String),
-    /// It is told to pass its own end.
+    /// An explicit route lists an end of the flow.
     #[error("`{0}` is an end of the flow")]
     End(String),
-    /// It leads over a link that has no way back.
+    /// The way back would use a simplex link.
     #[error("the link `{0}` is simplex, and nothing comes back over it")]
     OneWay(String),
-    /// It ends where it begins, and has no links.
+    /// Both ends are the same node.
     #[error("the flow leads from `{0}` to itself")]
     Nowhere(String),
 }
 
-/// What a route passes.
+/// A node or link on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// A node, by its number.
     Node(usize),
-    /// A link, by the number of either direction: that in which the route travels is taken.
+    /// A link, by the number of either direction; the route uses the direction of travel.
     Link(usize),
 }
 
-/// A route there, and the way back of its ACKs.
+/// A route and the way back of its ACKs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// The numbers of the links, in order.
     pub there: Vec<usize>,
-    /// Likewise; over the same links as far as they are stated.
+    /// The numbers of the links of the way back, over the same explicit links.
     pub back: Vec<usize>,
 }
 
-/// Finds routes by the fewest links; of equally short ones that over the links which come first in the file.
+/// Finds routes with the fewest links; of equally short ones, that over the earliest links of the file.
 #[derive(Debug)]
 pub struct Router<'a> {
     graph: &'a Graph,
@@ -77,11 +77,11 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links from the first of `stops` over the others, in order, to the last; both ends are nodes. A link is
-    /// entered at the end that is nearer.
+    /// The links from the first of `stops` over the others, in order, to the last; both ends are nodes. A link is entered at
+    /// its nearer end.
     ///
     /// # Errors
-    /// Where two stops in a row are not connected, a node comes twice, or the last is the first.
+    /// Consecutive stops that are not connected, a node that is passed twice, or equal ends.
     pub fn route(&mut self, stops: &[Stop]) -> Result<Vec<usize>, RouteError> {
         let directed = self.direct(stops)?;
         self.follow(&directed)
@@ -90,7 +90,7 @@ impl<'a> Router<'a> {
     /// The route over `stops` like [`Router::route`], and back over the same stops.
     ///
     /// # Errors
-    /// As [`Router::route`] for both ways, and where a link among the stops is simplex.
+    /// As [`Router::route`] for both directions, and a simplex link among the stops.
     pub fn round_trip(&mut self, stops: &[Stop]) -> Result<RoundTrip, RouteError> {
         let mut directed = self.direct(stops)?;
         let there = self.follow(&directed)?;
@@ -139,7 +139,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The direction of `link` that is nearer to enter from the node `at`: of equally near ones the named one.
+    /// The direction of `link` whose start is nearer to the node `at`; of equally near ones, the named one.
     fn in_direction(&mut self, at: usize, link: usize) -> usize {
         let graph = self.graph;
         let far = |router: &mut Self, link: usize| {
@@ -152,7 +152,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links over stops whose links have their directions.
+    /// The links over stops whose links have the direction of travel.
     fn follow(&mut self, stops: &[Stop]) -> Result<Vec<usize>, RouteError> {
         let mut route = Vec::new();
         for pair in stops.windows(2) {

@@ -96,7 +96,7 @@ fn what_would_take_days_or_say_nothing_is_refused_with_its_line() {
         ),
         (
             cbr("{ kind = \"poisson\", packet = \"100 B\", rate = \"10 Gbit/s\" }"),
-            "packets of 100 B at 10 Gbit/s come less than 1 us apart; lower `rate`, or make `packet` larger",
+            "packets of 100 B at 10 Gbit/s are less than 1 us apart; lower `rate`, or make `packet` larger",
         ),
         (
             cbr("{ kind = \"file\", size = \"2 GB\" }"),
@@ -264,7 +264,7 @@ fn every_number_of_a_flow_has_a_way() {
         ),
         (
             "from = \"h0\"\nto = \"h2\"\nvia = [\"h{}\"]\ncount = 2",
-            "net.toml:34:7: `h0` is an end of the flow; name what lies between",
+            "net.toml:34:7: `h0` is an end of the flow; name nodes and links between",
         ),
         (
             "from = \"h0\"\nto = \"h2\"\nvia = [\"h{+1}\"]\ncount = 1",

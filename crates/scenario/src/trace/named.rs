@@ -1,4 +1,4 @@
-//! A file that a scenario names, and what stands in it.
+//! A file that a scenario names, with its entries.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TracePacket;
 
-/// A file, and the entries that stand in it; in a scenario it is its name.
+/// A file with its entries; a scenario contains its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T> {
     /// The name of the file, relative to the scenario's.
     pub file: String,
-    /// What stands in it, in order; nothing before the file is read.
+    /// Its entries in order; empty until the file is read.
     pub entries: Arc<[T]>,
 }
 
-/// What can stand in a file that a scenario names.
+/// An entry of a file that a scenario names.
 pub trait Entry {
     /// The name of such files in the schema.
     const SCHEMA: &'static str;
-    /// What such a file is, in one line.
+    /// The description of such files, in one line.
     const DESCRIPTION: &'static str;
 }
 
@@ -34,8 +34,7 @@ impl Entry for Duration {
 
 impl Entry for TracePacket {
     const SCHEMA: &'static str = "PacketTrace";
-    const DESCRIPTION: &'static str =
-        "a file with recorded datagrams, in the form that `format` says";
+    const DESCRIPTION: &'static str = "a file with recorded datagrams, in the format of `format`";
 }
 
 impl<'de, T> Deserialize<'de> for Named<T> {

@@ -2,22 +2,23 @@
 
 use polypath_core::time::Duration;
 
-use super::Mistake;
-use super::packets::{MOST_BYTES, MOST_SECONDS, TracePacket};
+use super::TraceProblem;
+use super::packets::{MAX_BYTES, MAX_SECONDS, TracePacket};
 use polypath_document::FilePosition;
 
-/// The bytes of a word; a record is two, in network byte order: the microseconds since the one before, and its bytes.
+/// The bytes of a word. A record is two words in network byte order: the microseconds since the previous record, and the
+/// size in bytes.
 const WORD: usize = 4;
 const FORM: &str = "a record is two big-endian 32-bit words, microseconds and bytes";
 
-/// The datagrams of a trace; the first is sent its own time after the start, as in ns-2.
-pub(super) fn parse(content: &[u8]) -> Result<Vec<TracePacket>, Mistake> {
+/// Parses the datagrams of a trace; the time of the first counts from the start, as in ns-2.
+pub(super) fn parse(content: &[u8]) -> Result<Vec<TracePacket>, TraceProblem> {
     let words = content.as_chunks::<WORD>().0;
     let records = words.as_chunks::<2>().0;
     let mut at = Duration::ZERO;
     let mut packets = Vec::with_capacity(records.len());
     for (number, record) in (1..).zip(records) {
-        let packet = parse_record(at, *record).map_err(|(message, remedy)| Mistake {
+        let packet = parse_record(at, *record).map_err(|(message, remedy)| TraceProblem {
             at: FilePosition::Record(number),
             message,
             remedy,
@@ -27,7 +28,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Vec<TracePacket>, Mistake> {
     }
     let rest = content.len() % (2 * WORD);
     if rest > 0 || packets.is_empty() {
-        return Err(Mistake {
+        return Err(TraceProblem {
             at: FilePosition::Record(packets.len() + 1),
             message: format!("the file ends after {rest} of {} bytes", 2 * WORD),
             remedy: FORM,
@@ -43,10 +44,10 @@ fn parse_record(
     let pause = Duration::from_micros(u32::from_be_bytes(pause).into());
     let bytes = u32::from_be_bytes(size);
     let at = before + pause;
-    if at.as_secs_f64() > MOST_SECONDS {
+    if at.as_secs_f64() > MAX_SECONDS {
         return Err((format!("it is sent at {at}, after more than a day"), FORM));
     }
-    if !(1..=MOST_BYTES).contains(&bytes) {
+    if !(1..=MAX_BYTES).contains(&bytes) {
         let message = format!("a datagram of {bytes} B does not exist");
         return Err((message, FORM));
     }
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_pauses_and_sizes() {
+    fn records_are_gaps_and_sizes() {
         let packets = parse(&file(&[(10_000, 100), (0, 65_535), (1, 1)]))
             .ok()
             .unwrap();
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_the_number_of_its_record() {
+    fn problems_have_the_number_of_the_record() {
         let day = [(u32::MAX, 9); 21];
         for (content, record, wanted) in [
             (file(&[(1, 9), (1, 0)]), 2, "a datagram of 0 B"),

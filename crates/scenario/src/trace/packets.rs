@@ -1,14 +1,14 @@
-//! Recorded traffic: one datagram a line, its time in seconds and its size in bytes.
+//! Recorded traffic: one datagram per line, with its time in seconds and its size in bytes.
 
 use polypath_core::time::Duration;
 
-use super::Mistake;
+use super::TraceProblem;
 use polypath_document::FilePosition;
 
 /// The greatest packet in bytes: that of IPv4.
-pub(super) const MOST_BYTES: u32 = 65_535;
+pub(super) const MAX_BYTES: u32 = 65_535;
 /// The greatest time in seconds: a day.
-pub(super) const MOST_SECONDS: f64 = 86_400.0;
+pub(super) const MAX_SECONDS: f64 = 86_400.0;
 
 /// One recorded datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct TracePacket {
     pub bytes: u32,
 }
 
-/// The datagrams in the lines of a trace; `#` begins a comment.
-pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
+/// Parses the datagrams in the lines of a trace; `#` starts a comment.
+pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, TraceProblem> {
     let mut packets: Vec<TracePacket> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let mistake = |(message, remedy)| Mistake {
+        let mistake = |(message, remedy)| TraceProblem {
             at: FilePosition::Line(line),
             message,
             remedy,
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TracePacket>, Mistake> {
         packets.push(packet);
     }
     if packets.is_empty() {
-        return Err(Mistake {
+        return Err(TraceProblem {
             at: FilePosition::Line(1),
             message: "there is no datagram in the trace".to_owned(),
             remedy: "write one a line: `SECONDS BYTES`",
@@ -56,12 +56,12 @@ fn parse_line(content: &str) -> Result<TracePacket, (String, &'static str)> {
         return Err((message, "write its time and its size: `SECONDS BYTES`"));
     };
     let at = seconds.parse().ok();
-    let Some(at) = at.filter(|at| (0.0..=MOST_SECONDS).contains(at)) else {
+    let Some(at) = at.filter(|at| (0.0..=MAX_SECONDS).contains(at)) else {
         let message = format!("`{}` is not a time in seconds", seconds.escape_debug());
         return Err((message, "write a number from 0 to 86400"));
     };
     let size = bytes.parse().ok();
-    let Some(bytes) = size.filter(|size| (1..=MOST_BYTES).contains(size)) else {
+    let Some(bytes) = size.filter(|size| (1..=MAX_BYTES).contains(size)) else {
         let message = format!("`{}` is not a size in bytes", bytes.escape_debug());
         return Err((message, "write a whole number from 1 to 65535"));
     };
@@ -103,7 +103,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     }
 
     #[test]
-    fn a_recording_has_times_sizes_and_comments() {
+    fn reads_times_sizes_and_comments() {
         let network = read(NETWORK, "# s B\n0 200\n0.02 1 # small\n\n 1.5e0\t65535 \n").unwrap();
         let Traffic::Trace(Recording { file, repeat, .. }) = &network.flows[0].traffic else {
             panic!("{network:?}");
@@ -126,7 +126,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     }
 
     #[test]
-    fn a_binary_recording_may_begin_anew_with_its_last_datagram_as_in_ns2() {
+    fn a_binary_recording_may_repeat_at_the_time_of_its_last_datagram_as_in_ns2() {
         let content = [
             0, 0, 0x27, 0x10, 0, 0, 0, 100, 0, 0, 0x4e, 0x20, 0, 0, 0, 200,
         ];
@@ -151,7 +151,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     }
 
     #[test]
-    fn a_file_in_the_other_form_is_refused_with_its_place() {
+    fn a_file_in_the_other_format_is_refused_with_its_location() {
         let binary = [0, 0, 0x27, 0x10, 0, 0, 0, 0xc8];
         for (keys, content, wanted) in [
             (
@@ -176,7 +176,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
     }
 
     #[test]
-    fn what_is_wrong_has_its_file_line_and_remedy() {
+    fn problems_have_file_line_and_remedy() {
         let other_file = NETWORK.replace("voice.txt", "vioce.txt");
         for (text, voice, wanted) in [
             (
@@ -228,7 +228,7 @@ traffic = { kind = "trace", file = "voice.txt", repeat = "2 s" }
             (
                 &other_file,
                 "0 9",
-                "net.toml:14:36: cannot read `vioce.txt`: no such file; name a file beside",
+                "net.toml:14:36: cannot read `vioce.txt`: no such file; name a file relative",
             ),
         ] {
             let problems = read(text, voice).unwrap_err();

@@ -78,7 +78,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
     assert_eq!(with("0\n0"), [format!("lte.down:2:1: {no_time}")]);
     assert_eq!(
         problems(SCENARIO, &[("lte.down", "1")]),
-        ["s.toml:9:14: cannot read `lte.up`: no such file; name a file beside this one"]
+        ["s.toml:9:14: cannot read `lte.up`: no such file; name a file relative to this one"]
     );
 }
 

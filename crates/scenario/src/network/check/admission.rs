@@ -1,4 +1,4 @@
-//! Whether the queues on the way of each flow admit its packets.
+//! Checks that the queues on the route of each flow admit its packets.
 
 use polypath_core::units::Bytes;
 use polypath_link::QueueLimit;
@@ -13,8 +13,8 @@ use polypath_document::Problems;
 /// The key of a segment's size below that of a flow.
 const SEGMENT: &str = "tcp.segment";
 
-/// Whether any queue is limited in bytes; asked of the links as they are written, since building the whole graph costs
-/// as much as all other checks.
+/// Whether any queue is limited in bytes. It reads the links as written, since building the whole graph costs as much as
+/// all other checks.
 fn is_limited_in_bytes(network: &Network) -> bool {
     let presets = network
         .topology
@@ -25,8 +25,8 @@ fn is_limited_in_bytes(network: &Network) -> bool {
     links.any(|link| matches!(link.queue.limit(), QueueLimit::Bytes(_)))
 }
 
-/// Reports the flows that meet a queue, limited in bytes, that admits none of their largest packets; the recordings
-/// have been read. What is the same for all flows, `[tcp].segment`, is checked with the links.
+/// Reports the flows with a queue on their route, limited in bytes, that does not admit their largest packets; the
+/// recordings are already read. The size of all flows, `[tcp].segment`, is checked with the links.
 pub(in crate::network) fn check(network: &Network, problems: &mut Problems) {
     if !is_limited_in_bytes(network) {
         return;
@@ -57,8 +57,7 @@ fn packets_to_check(network: &Network, flow: &Flow) -> Vec<FlowPacket> {
     packets
 }
 
-/// The first link on the way whose queue admits no such packet, and its limit; ways that are none are the business of
-/// another check.
+/// The first link on the route whose queue does not admit the packet, and its limit; other checks report invalid routes.
 fn refusing_link<'a>(
     flow: &Flow,
     packet: &FlowPacket,

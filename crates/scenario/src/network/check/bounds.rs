@@ -1,4 +1,4 @@
-//! The greatest and least values of a network: beyond them a run would take days, or its numbers no sense.
+//! The limits of a network's values, beyond which a run takes days or its results make no sense.
 
 use polypath_core::time::Duration;
 
@@ -7,10 +7,10 @@ use crate::network::flow::Flow;
 use crate::network::{Network, Run};
 use polypath_document::Problems;
 
-/// The shortest span whose mean says anything.
+/// The shortest span with a meaningful mean.
 const LEAST_SPAN: Duration = Duration::from_micros(1);
 
-/// Reports all that is too great or too small.
+/// Reports all values beyond the limits.
 pub(super) fn check(network: &Network, problems: &mut Problems) {
     check_tcp("tcp", &network.tcp, problems);
     if let Some(topology) = &network.topology {

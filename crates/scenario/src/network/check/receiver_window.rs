@@ -1,4 +1,4 @@
-//! Changes of the receiver window: of TCP alone, in order, and within the run.
+//! Checks of receiver window changes: only with TCP, in order, and within the run.
 
 use polypath_core::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::check::positive;
 use crate::network::Run;
 use crate::network::flow::Flow;
 
-/// Reports what is wrong with the changes of the flow at `key`.
+/// Reports problems of the changes of the flow at `key`.
 pub(super) fn check(key: &str, flow: &Flow, run: Run, problems: &mut Problems) {
     let key = format!("{key}.receiver_window");
     if !flow.traffic.is_tcp() && !flow.receiver_window.is_empty() {

@@ -93,7 +93,7 @@ fn ways_that_cannot_be_are_refused_with_their_line() {
         ),
         (
             "[\"a\"]",
-            "net.toml:45:7: `a` is an end of the flow; name what lies between",
+            "net.toml:45:7: `a` is an end of the flow; name nodes and links between",
         ),
         (
             "[\"lte\", \"b\"]",
