@@ -287,7 +287,7 @@ fn another_order_of_paths_at_the_peer_is_logged() {
     let is_logged_by = |file: &PathBuf| {
         let log = fs::read_to_string(log_of(file)).unwrap();
         assert!(!log.contains("no answer from the peer yet"), "{log}");
-        log.contains("what comes here is for another path")
+        log.contains("datagrams for another path arrive here")
     };
     let is_logged = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
@@ -319,7 +319,7 @@ fn unauthentic_datagrams_are_not_logged_as_silence() {
         &format!("public_key = \"{}\"", key.trim()),
     );
     let (_a, _b) = (testbed.start_a(), testbed.start_b());
-    let message = "something comes here, and none of it opens as the peer's";
+    let message = "datagrams arrive here, and none is authentic from the peer";
     let log = await_log(&testbed.files.b, message, 2);
     assert!(!log.contains("no answer from the peer yet"), "{log}");
 }
@@ -384,7 +384,7 @@ fn a_node_whose_device_is_deleted_logs_it_and_writes_its_statistics() {
         let ended = a.0.wait().unwrap();
         let log = fs::read_to_string(log_of(file)).unwrap();
         assert_eq!(ended.code(), Some(1), "{log}");
-        assert!(log.contains("TUN device `pp0` is gone"), "{log}");
+        assert!(log.contains("TUN device `pp0` was deleted"), "{log}");
         let stats: serde_json::Value = serde_json::from_slice(&fs::read(stats).unwrap()).unwrap();
         assert!(stats["drive"]["inputs"].is_u64(), "{stats}");
     }
@@ -412,7 +412,7 @@ fn the_silence_of_an_uplink_and_its_return_are_logged() {
     let Some(testbed) = Testbed::new() else {
         return;
     };
-    let silent = "heartbeats are not answered here any more";
+    let silent = "heartbeats are no longer answered here";
     check_silence_is_logged(&testbed, silent, "heartbeats are answered here again");
 }
 
@@ -424,8 +424,12 @@ fn without_heartbeats_silence_is_logged_if_every_packet_uses_every_path() {
     for file in [&testbed.files.a, &testbed.files.b] {
         edit(file, "[node]", "liveness = \"off\"\n[node]");
     }
-    let silent = "nothing of the peer comes here any more";
-    check_silence_is_logged(&testbed, silent, "the peer is heard here again");
+    let silent = "no datagrams from the peer arrive here";
+    check_silence_is_logged(
+        &testbed,
+        silent,
+        "datagrams from the peer arrive here again",
+    );
 }
 
 /// Takes an uplink down and up again; both logs must contain `silent` and then `back`.
@@ -443,7 +447,7 @@ fn check_silence_is_logged(testbed: &Testbed, silent: &str, back: &str) {
     set("down");
     for file in [&testbed.files.a, &testbed.files.b] {
         let log = await_log(file, silent, 1);
-        let line = log.lines().find(|line| line.contains("any more")).unwrap();
+        let line = log.lines().find(|line| line.contains(silent)).unwrap();
         assert!(line.contains("WARN") && line.contains("uplink1"), "{line}");
     }
     set("up");

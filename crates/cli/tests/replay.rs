@@ -264,7 +264,7 @@ fn a_file_that_is_not_a_recording_is_refused_with_its_line() {
     let Replayed { code, stderr, .. } = replay("{\"version\":1}\n", &[]);
     assert_eq!(code, 2);
     assert!(
-        stderr.contains("line 1: this is no recording") && stderr.contains("--record"),
+        stderr.contains("line 1: this is not a recording") && stderr.contains("--record"),
         "{stderr}"
     );
     let no_paths = lines.join("\n").replacen("\"paths\":2", "\"paths\":0", 1);

@@ -1,13 +1,14 @@
-//! Receive buffers that are cut into packets without an allocation and a copy for each.
+//! Receive buffers that are split into packets without an allocation or a copy for each.
 
 use bytes::{Bytes, BytesMut};
 
-/// Least bytes of an allocation.
+/// The minimum size of an allocation in bytes.
 const CHUNK: usize = 64 * 1024;
-/// Least packets of full length of an allocation: with a loopback's MTU one alone would fill the least.
+/// The minimum number of packets of full length in an allocation: with the MTU of a loopback one packet
+/// would fill the minimum size.
 const PACKETS: usize = 16;
 
-/// Hands out space for one packet of up to `len` bytes at a time.
+/// Provides space for one packet of up to `len` bytes at a time.
 #[derive(Debug)]
 pub(crate) struct PacketBuffer {
     chunk: BytesMut,
@@ -30,7 +31,7 @@ impl PacketBuffer {
         &mut self.chunk[..self.len]
     }
 
-    /// The packet of which `len` bytes were written into the space.
+    /// The packet of `len` bytes that was written into the space.
     pub(crate) fn take(&mut self, len: usize) -> Bytes {
         self.chunk.split_to(len).freeze()
     }

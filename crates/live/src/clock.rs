@@ -2,7 +2,8 @@
 //!
 //! A run has an origin, a point on `CLOCK_MONOTONIC` that all its processes share, and [`Time`] counts
 //! nanoseconds from there. The wall clock is read for two things only: kernel receive timestamps, which
-//! are stamped with it, and the growing timestamp of a handshake. It may be set at any time, so that it is read anew for both.
+//! use it, and the growing timestamp of a handshake. It may be set at any time, so that it is read again for
+//! each use.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -25,7 +26,7 @@ impl Clock {
 
     /// A clock whose time zero is `origin_ns` nanoseconds on `CLOCK_MONOTONIC`.
     ///
-    /// Before an origin that is still to come, time stands still at zero; a node refuses that.
+    /// Before an origin in the future, the time is zero; a node refuses that.
     #[must_use]
     pub const fn starting_at(origin_ns: u64) -> Self {
         Self { origin_ns }
@@ -45,23 +46,23 @@ impl Clock {
 
     /// Converts a kernel receive timestamp (`SO_TIMESTAMPNS`, nanoseconds since the Unix epoch).
     ///
-    /// The conversion subtracts the packet's age from now, so that a wall clock that was set in between
-    /// can date a packet wrongly only while it waits in the socket; it is never dated into the future.
+    /// Subtracts the packet's age from now: a step of the wall clock affects only packets that wait in a
+    /// socket at that time. The result is never in the future.
     #[must_use]
     pub fn at_wall(&self, stamp_ns: u64) -> Time {
         let age = wall_ns().saturating_sub(stamp_ns);
         self.now() - Duration(age)
     }
 
-    /// What the wall clock would have shown at time zero, as it is set now, in nanoseconds since the Unix epoch.
+    /// The wall clock at time zero, by its current setting, in nanoseconds since the Unix epoch.
     #[must_use]
     pub fn wall_at_zero(&self) -> u64 {
-        // Read first: whoever is held up in between errs to the past, which is made good the next time.
+        // Read first: a delay in between gives an earlier time, which the next call corrects.
         let wall = wall_ns();
         wall.saturating_sub(self.now().0)
     }
 
-    /// `at` on `CLOCK_MONOTONIC`, as timers want it.
+    /// `at` on `CLOCK_MONOTONIC`, for timers.
     #[must_use]
     pub fn timespec(&self, at: Time) -> TimeSpec {
         let ns = self.origin_ns.saturating_add(at.0);
@@ -91,7 +92,7 @@ fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The clock in nanoseconds; zero where the kernel has none, which Linux never says of these.
+/// The clock in nanoseconds; zero if the kernel lacks it, which does not happen on Linux.
 fn read(clock: ClockId) -> u64 {
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
     clock_gettime(clock).map_or(0, |t| part(t.tv_sec()) * NS_PER_S + part(t.tv_nsec()))
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_zero_before_the_origin() {
+    fn time_is_zero_before_the_origin() {
         let clock = Clock::starting_at(monotonic_ns() + 60 * NS_PER_S);
         assert_eq!(clock.now(), Time::ZERO);
     }
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wall_clock_at_time_zero_is_the_age_of_the_run_ago() {
+    fn the_wall_clock_at_time_zero_is_earlier_by_the_age_of_the_run() {
         let clock = Clock::starting_at(monotonic_ns() - 10 * NS_PER_S);
         let ago = Duration(wall_ns() - clock.wall_at_zero());
         assert!(ago >= Duration::from_secs(10) && ago < Duration::from_millis(10_500));

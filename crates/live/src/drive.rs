@@ -1,15 +1,15 @@
-//! The drive loop: real descriptors and the real clock on one side, machines on the other.
+//! The drive loop: it connects machines with descriptors and the real clock.
 //!
 //! A [`EventHandler`] owns machines and the descriptors that feed them. The loop wakes it when a descriptor is
-//! readable and when its deadline has come, and keeps what the machines rely on: time never runs
-//! backwards, everything that is due is done before an input of the same or a later time, and no flood of
-//! input holds a deadline up for longer than one budget.
+//! readable and when its deadline has passed, and guarantees what the machines rely on: time never runs
+//! backwards, deadlines are handled before an input of the same or a later time, and a flood of input
+//! delays a deadline by at most one budget.
 //!
 //! It sleeps in `epoll` until [`SPIN`] before the deadline, by a `timerfd` with a timer slack of 1 ns, and
-//! polls the descriptors without sleeping for the rest, so that it is late by the length of a system call
-//! and not by that of a wake-up. It never polls without a deadline that near. Under a real-time priority,
-//! where the kernel answers unbroken work with a stall of 50 ms each second, it rests for a tenth of the
-//! time at least, even if one deadline follows the other within [`SPIN`].
+//! polls the descriptors without sleeping for the rest, so that its lateness is that of a system call
+//! and not of a wake-up. It polls only while a deadline is that near. Under a real-time priority, where
+//! the kernel stalls a busy thread for 50 ms each second, it rests for at least a tenth of the time, even
+//! if deadlines follow each other within [`SPIN`].
 
 mod lateness;
 mod realtime_throttle;
@@ -32,17 +32,17 @@ use realtime_throttle::RealtimeThrottle;
 use stop::StopListener;
 use timer::Timer;
 
-/// How long before a deadline the loop stops sleeping.
+/// The time before a deadline at which the loop stops sleeping.
 pub const SPIN: Duration = Duration::from_micros(30);
 
-/// How many inputs a handler takes from one descriptor before deadlines are looked at again.
+/// The number of inputs handled from one descriptor before deadlines are checked again.
 pub const BUDGET: usize = 16;
 
 const STOP: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const EVENTS: usize = 64;
 
-/// A descriptor of a handler, by the number that the handler chose for it.
+/// The number that a handler gives a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub u32);
 
@@ -60,39 +60,39 @@ impl Watcher {
     }
 }
 
-/// Machines together with the descriptors that feed them.
+/// Machines with the descriptors that feed them.
 ///
-/// An implementation touches its machines by [`polypath_core::machine::step`] alone. An error ends the
-/// drive; what concerns one packet only (a full queue, bad bytes) is counted by the handler instead.
+/// An implementation wakes its machines by [`polypath_core::machine::step`] alone. An error ends the drive;
+/// errors of a single packet (a full queue, invalid bytes) are counted by the handler instead.
 pub trait EventHandler {
-    /// When the handler next wants to be woken, if at all.
+    /// The next deadline.
     fn deadline(&self) -> Option<Deadline>;
 
-    /// Whether inputs were read that are not yet taken: the handler is then woken at once, as for a
-    /// deadline, and no lateness counts.
+    /// Whether inputs were read and are not yet handled: the handler is then woken at once, as for a deadline,
+    /// and no lateness is counted.
     fn has_backlog(&self) -> bool {
         false
     }
 
-    /// Does what is due at `now`.
+    /// Handles the deadlines up to `now`.
     fn handle_timeout(&mut self, now: Time) -> io::Result<()>;
 
-    /// Takes at most `budget` inputs from the readable descriptor `token` and says how many it took.
+    /// Handles at most `budget` inputs from the readable descriptor `token` and returns their number.
     ///
-    /// All that was due at `now` has been done.
+    /// All deadlines up to `now` have been handled.
     fn handle_readable(&mut self, token: Token, now: Time, budget: usize) -> io::Result<usize>;
 }
 
-/// What a drive was like.
+/// The counters of a drive.
 #[derive(Clone, Debug, Default)]
 pub struct DriveReport {
-    /// How late deadlines were met.
+    /// The lateness of deadlines.
     pub lateness: Lateness,
-    /// How often a deadline had not moved after it was handled; a fault of a machine.
+    /// The number of deadlines that did not advance after they were handled: a bug of a machine.
     pub stuck: u64,
-    /// Inputs taken.
+    /// The number of inputs handled.
     pub inputs: u64,
-    /// How often a loop of real-time priority had to rest, and was late by a tenth of a millisecond or more.
+    /// The number of rests of a loop with real-time priority, each 0.1 ms or longer.
     pub rests: u64,
 }
 
@@ -104,8 +104,8 @@ pub struct Driver {
     timer: Timer,
     listener: StopListener,
     stop: StopHandle,
-    /// When the drive began: what was due before could not be met, and is late from then on.
-    begun: Time,
+    /// The start of the drive, from which the lateness of earlier deadlines counts.
+    started: Time,
     report: DriveReport,
 }
 
@@ -126,7 +126,7 @@ impl Driver {
             timer,
             listener,
             stop,
-            begun: Time::ZERO,
+            started: Time::ZERO,
             report: DriveReport::default(),
         })
     }
@@ -143,23 +143,23 @@ impl Driver {
         self.stop.clone()
     }
 
-    /// Watches `fd` (non-blocking) for input; it is the handler's and must outlive the drive.
+    /// Watches `fd` (non-blocking) for input; the handler owns it, for longer than the drive.
     pub fn watch(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
         self.watcher.watch(fd, token)
     }
 
-    /// A handle by which a handler adds descriptors during the drive.
+    /// A handle with which a handler adds descriptors during the drive.
     #[must_use]
     pub fn watcher(&self) -> Watcher {
         self.watcher.clone()
     }
 
-    /// Drives `handler` until it fails or a [`StopHandle`] says so.
+    /// Drives `handler` until it fails or a [`StopHandle`] ends the drive.
     pub fn run(&mut self, handler: &mut impl EventHandler) -> io::Result<DriveReport> {
         self.run_until(handler, Time::MAX)
     }
 
-    /// Drives like [`Driver::run`]; what the drive was like is told of one that failed, too.
+    /// Drives like [`Driver::run`], and returns the counters of a drive that failed, too.
     pub fn run_to_the_end(
         &mut self,
         handler: &mut impl EventHandler,
@@ -170,7 +170,7 @@ impl Driver {
         }
     }
 
-    /// Drives `handler` until `end`, or earlier where it fails or a [`StopHandle`] says so.
+    /// Drives `handler` until `end`, or until it fails or a [`StopHandle`] ends the drive.
     pub fn run_until(
         &mut self,
         handler: &mut impl EventHandler,
@@ -180,32 +180,32 @@ impl Driver {
         nix::sys::prctl::set_timerslack(1)?;
         self.report = DriveReport::default();
         let mut events = [EpollEvent::empty(); EVENTS];
-        self.begun = self.clock.now();
-        let mut rest = RealtimeThrottle::new(self.begun);
+        self.started = self.clock.now();
+        let mut throttle = RealtimeThrottle::new(self.started);
         loop {
             let now = self.clock.now();
             if now >= end {
                 break;
             }
-            if rest.take_if_due(now, self.clock) {
+            if throttle.rest_if_due(now, self.clock) {
                 self.report.rests += 1;
                 continue;
             }
-            let progress = self.do_due(handler, now)?;
-            let timeout = self.timeout(handler, now, end, progress)?;
+            let advanced = self.handle_due(handler, now)?;
+            let timeout = self.timeout(handler, now, end, advanced)?;
             let ready = match self.watcher.epoll.wait(&mut events, timeout) {
                 Err(nix::errno::Errno::EINTR) => 0,
                 result => result?,
             };
-            if !self.do_ready(handler, &events[..ready])? {
+            if !self.handle_ready(handler, &events[..ready])? {
                 break;
             }
         }
         Ok(std::mem::take(&mut self.report))
     }
 
-    /// Wakes the handler if its deadline has come; false where it then did not move on.
-    fn do_due(&mut self, handler: &mut impl EventHandler, now: Time) -> io::Result<bool> {
+    /// Wakes the handler if its deadline has passed; returns false if the deadline then did not advance.
+    fn handle_due(&mut self, handler: &mut impl EventHandler, now: Time) -> io::Result<bool> {
         if handler.has_backlog() {
             handler.handle_timeout(now)?;
             return Ok(true);
@@ -215,31 +215,32 @@ impl Driver {
         };
         self.report
             .lateness
-            .record(now.since(due.at.max(self.begun)));
+            .record(now.since(due.at.max(self.started)));
         handler.handle_timeout(now)?;
-        // What came before the deadline comes first, and may take several turns.
-        let moved = handler.has_backlog() || handler.deadline().is_none_or(|next| next.at > due.at);
-        if !moved {
+        // Inputs from before the deadline are handled first, which may take several turns.
+        let advanced =
+            handler.has_backlog() || handler.deadline().is_none_or(|next| next.at > due.at);
+        if !advanced {
             self.report.stuck += 1;
             if self.report.stuck.is_power_of_two() {
                 let (why, at, times) = (due.why, due.at.0, self.report.stuck);
                 tracing::warn!(why, at, times, "a deadline does not advance");
             }
         }
-        Ok(moved)
+        Ok(advanced)
     }
 
-    /// How long `epoll` may sleep; arms the timer for what `epoll` cannot express.
+    /// The timeout of `epoll`; arms the timer for what `epoll` cannot express.
     fn timeout(
         &mut self,
         handler: &impl EventHandler,
         now: Time,
         end: Time,
-        progress: bool,
+        advanced: bool,
     ) -> io::Result<EpollTimeout> {
         let next = handler.deadline().map_or(Time::MAX, |d| d.at).min(end);
-        if !progress {
-            // A machine that is stuck must not turn into a busy poll, nor may a timer that has fired.
+        if !advanced {
+            // Neither a stuck machine nor a timer that has fired may cause a busy poll.
             self.timer.disarm()?;
             return Ok(EpollTimeout::from(1_u16));
         }
@@ -257,8 +258,8 @@ impl Driver {
         Ok(EpollTimeout::NONE)
     }
 
-    /// Serves the ready descriptors, each up to the budget; false when the drive is to end.
-    fn do_ready(
+    /// Handles the ready descriptors, each up to the budget; returns false if the drive is to end.
+    fn handle_ready(
         &mut self,
         handler: &mut impl EventHandler,
         events: &[EpollEvent],
@@ -272,7 +273,7 @@ impl Driver {
                 TIMER => self.timer.expired(),
                 number => {
                     let now = self.clock.now();
-                    self.do_due(handler, now)?;
+                    self.handle_due(handler, now)?;
                     let token = Token(u32::try_from(number).unwrap_or(u32::MAX));
                     let inputs = handler.handle_readable(token, now, BUDGET)?;
                     self.report.inputs += inputs as u64;

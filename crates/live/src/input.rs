@@ -1,7 +1,7 @@
-//! Files that others wrote, read whole: those of nodes, relays and scenarios, and what they name.
+//! Reads input files: those of nodes, relays and scenarios, and the files that they name.
 //!
-//! A regular file is read, or a descriptor that the process was started with (`/dev/stdin`, a shell's `<(...)`). Whatever
-//! else has a name, such as a FIFO or `/dev/zero`, may never end, or hold up whoever opens it.
+//! Accepts regular files and descriptors that the process inherited (`/dev/stdin`, a shell's `<(...)`). Other
+//! files, such as a FIFO or `/dev/zero`, may block or never end, and are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -12,26 +12,26 @@ use nix::libc::O_NONBLOCK;
 
 use crate::recording;
 
-/// No file that people write is longer, in bytes.
-const MOST_TEXT: u64 = 16 << 20;
+/// The maximum length of a text file in bytes.
+const MAX_TEXT: u64 = 16 << 20;
 
-/// The text of the file `path`; fails with the remedy where it is none, or that of something else altogether.
+/// The text of the file `path`; the error for a recording or for other content names the remedy.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    open(path)?.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+    open(path)?.take(MAX_TEXT + 1).read_to_end(&mut bytes)?;
     if recording::is_recording(&bytes) {
         let path = path.display();
         return Err(refusal(format!(
-            "this is a recording of a node; go through it with `polypath replay {path}`"
+            "this is a recording of a node; replay it with `polypath replay {path}`"
         )));
     }
-    if bytes.len() as u64 > MOST_TEXT {
-        let most = MOST_TEXT >> 20;
+    if bytes.len() as u64 > MAX_TEXT {
+        let most = MAX_TEXT >> 20;
         return Err(refusal(format!(
-            "it is longer than {most} MiB, as no file of this kind is"
+            "it is longer than {most} MiB, the limit for text files"
         )));
     }
-    String::from_utf8(bytes).map_err(|_| refusal("it is no text in UTF-8".to_owned()))
+    String::from_utf8(bytes).map_err(|_| refusal("it is not UTF-8 text".to_owned()))
 }
 
 /// The bytes of the file `path`.
@@ -41,12 +41,12 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens the file `path`, which is a regular one or was open before.
+/// Opens the file `path`, a regular file or an inherited descriptor.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if is_inherited(path) {
         return File::open(path);
     }
-    // To open a FIFO waits for whoever writes.
+    // Opening a FIFO blocks until there is a writer.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(O_NONBLOCK)
@@ -56,13 +56,13 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
-        let words = "this is no regular file; name one, or give what it says on /dev/stdin";
+        let words = "this is not a regular file; name one, or pass its content on /dev/stdin";
         return Err(refusal(words.to_owned()));
     }
     Ok(file)
 }
 
-/// Whether the process was started with it.
+/// Whether the process inherited it.
 fn is_inherited(path: &Path) -> bool {
     let directories = ["/dev/fd", "/proc/self/fd"];
     path == "/dev/stdin"
@@ -85,7 +85,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn files_and_pipes_that_were_open_before_are_read() {
+    fn files_and_inherited_pipes_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "a = 1\n").unwrap();
@@ -102,18 +102,18 @@ mod tests {
     }
 
     #[test]
-    fn what_may_never_end_is_refused_at_once() {
+    fn files_that_may_never_end_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let fifo = directory.path().join("fifo");
         mkfifo(&fifo, Mode::S_IRWXU).unwrap();
         for path in [&*fifo, "/dev/zero".as_ref()] {
             for error in [read_text(path).unwrap_err(), read(path).unwrap_err()] {
-                assert!(error.to_string().contains("no regular file"), "{error}");
+                assert!(error.to_string().contains("not a regular file"), "{error}");
             }
         }
         let error = read_text(directory.path()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
-        // As a descriptor of the process it is read, but not for ever.
+        // As an inherited descriptor it is read, up to the limit.
         let zero = File::open("/dev/zero").unwrap();
         let name = format!("/dev/fd/{}", zero.as_raw_fd());
         let error = read_text(name.as_ref()).unwrap_err();
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_called_one_however_long_it_is() {
+    fn a_recording_of_any_length_is_recognised() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.recording");
         let head = "{\"recording\":1,\"software\":\"polypath\"}\n".to_owned();
         for text in [head.clone(), head.clone() + &" ".repeat(17 << 20)] {
             fs::write(&path, text).unwrap();
-            let said = read_text(&path).unwrap_err().to_string();
-            assert!(said.contains("polypath replay "), "{said}");
+            let error = read_text(&path).unwrap_err().to_string();
+            assert!(error.contains("polypath replay "), "{error}");
         }
         fs::write(&path, format!("# {head}")).unwrap();
         assert!(read_text(&path).is_ok());

@@ -1,6 +1,6 @@
 //! Key files, and the operating system's random source.
 //!
-//! A key file holds the private key of a node, base64 on one line, and nobody but its owner may read it.
+//! A key file holds the private key of a node, base64 on one line, and is readable for its owner alone.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,8 +12,8 @@ use polypath_session::key::{ParseKeyError, PrivateKey, PublicKey};
 
 use crate::input;
 
-/// Longer than any key file.
-const MOST_BYTES: u64 = 1024;
+/// The maximum length of a key file in bytes.
+const MAX_LEN: u64 = 1024;
 
 /// The operating system's random source (`getrandom(2)`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,13 +25,13 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// Why a key could not be had.
+/// Why a key file could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file exists: a key is not overwritten, since the peer knows its public half.
+    /// The file exists: a key is not overwritten, since the peer has its public key.
     #[error("{path}: exists and is not overwritten; choose another name or remove it first", path = .0.display())]
     Exists(PathBuf),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{path}: there is no such key file; make one with `polypath key {path}`", path = .0.display())]
     Missing(PathBuf),
     /// The path names a directory.
@@ -51,12 +51,13 @@ pub enum KeyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// Makes a key, writes its private half to the new file `path` (mode 0600) and gives the public half.
+/// Generates a key pair, writes the private key to the new file `path` (mode 0600) and returns the public
+/// key.
 pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
     let error = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_owned()),
@@ -72,14 +73,14 @@ pub fn generate(path: &Path) -> Result<PublicKey, KeyError> {
     writeln!(file, "{}", key.to_base64())
         .and_then(|()| file.sync_all())
         .map_err(|source| {
-            // A key file that was cut short is worse than none.
+            // A truncated key file is worse than none.
             let _ = fs::remove_file(path);
             io_error(path, source)
         })?;
     Ok(key.public())
 }
 
-/// Reads the private key in `path`, which nobody but its owner may read.
+/// Reads the private key in `path`, which must be readable for its owner alone.
 pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
     let file = input::open(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => KeyError::Missing(path.to_owned()),
@@ -91,7 +92,7 @@ pub fn load(path: &Path) -> Result<PrivateKey, KeyError> {
         return Err(KeyError::Exposed(path.to_owned()));
     }
     let mut text = String::new();
-    file.take(MOST_BYTES)
+    file.take(MAX_LEN)
         .read_to_string(&mut text)
         .map_err(|source| io_error(path, source))?;
     text.parse()
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_key_file_is_said_with_the_remedy() {
+    fn errors_of_key_files_name_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.key");
         let missing = load(&path).unwrap_err().to_string();

@@ -6,9 +6,9 @@ use nix::libc;
 
 /// Gives the calling thread the real-time policy `SCHED_FIFO` at `priority` (1 to 99).
 ///
-/// Fails with `PermissionDenied` without `CAP_SYS_NICE` in the first user namespace; then deadlines are
-/// met less exactly, which is for the caller to say. Threads and processes that it starts later do not
-/// inherit the policy.
+/// Fails with `PermissionDenied` without `CAP_SYS_NICE` in the initial user namespace; deadlines are then
+/// handled later, which the caller should report. Threads and processes started later do not inherit the
+/// policy.
 #[expect(
     unsafe_code,
     reason = "neither the standard library nor nix has this system call"
@@ -32,7 +32,7 @@ pub fn realtime(priority: u8) -> io::Result<()> {
     reason = "neither the standard library nor nix has this system call"
 )]
 pub fn is_realtime() -> bool {
-    // SAFETY: the call takes and gives numbers alone; 0 is the calling thread.
+    // SAFETY: the call takes and returns only numbers; 0 is the calling thread.
     let policy = unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
     policy == libc::SCHED_FIFO || policy == libc::SCHED_RR
 }

@@ -1,4 +1,4 @@
-//! Privileges that a node gives up once its TUN device and its sockets are open.
+//! Drops privileges once the TUN device and the sockets are open.
 
 use std::io;
 use std::path::Path;
@@ -7,17 +7,19 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::{Uid, User, chown, setgroups, setresgid, setresuid};
 
-/// Why privileges could not be given up.
+/// Why privileges could not be dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivilegeError {
-    /// There is no such user.
-    #[error("node.user: there is no user `{0}`; make one (`useradd --system {0}`) or name another")]
+    /// The user does not exist.
+    #[error(
+        "node.user: there is no user `{0}`; create one (`useradd --system {0}`) or name another"
+    )]
     NoUser(String),
-    /// Only root becomes somebody else.
+    /// Only root can change its user.
     #[error("node.user: only root can become `{0}`; start the node as root, or leave `user` out")]
     NotRoot(String),
     /// The system refused.
-    #[error("node.user: privileges cannot be given up: {0}")]
+    #[error("node.user: privileges cannot be dropped: {0}")]
     Refused(#[from] io::Error),
 }
 
@@ -27,11 +29,9 @@ impl From<Errno> for PrivilegeError {
     }
 }
 
-/// Becomes `user`, if one is named, for the whole process; whoever is not root then has no capability left in the
-/// calling thread and in those that it starts.
-///
-/// Where nobody is named, root stays what it is.
-pub fn give_up(user: Option<&str>) -> Result<(), PrivilegeError> {
+/// Changes the user of the process to `user`, if given, and drops the capabilities of the calling thread, and
+/// of threads that it starts later, unless the user is then root.
+pub fn drop_privileges(user: Option<&str>) -> Result<(), PrivilegeError> {
     if let Some(name) = user {
         become_user(name)?;
     }
@@ -41,7 +41,7 @@ pub fn give_up(user: Option<&str>) -> Result<(), PrivilegeError> {
     Ok(())
 }
 
-/// Makes `user` and its group the owners of the file `path`, where the process may.
+/// Makes `user` and its group the owners of the file `path`, if the process may.
 pub(crate) fn hand_to(user: &str, path: &Path) -> Result<(), PrivilegeError> {
     let user = find(user)?;
     if Uid::effective().is_root() {
@@ -50,8 +50,8 @@ pub(crate) fn hand_to(user: &str, path: &Path) -> Result<(), PrivilegeError> {
     Ok(())
 }
 
-/// Leaves the calling thread without any capability, where it is one of a process that is not root.
-pub(crate) fn forget() {
+/// Drops the capabilities of the calling thread, unless the process is root.
+pub(crate) fn drop_thread_capabilities() {
     if !Uid::effective().is_root()
         && let Err(error) = drop_capabilities()
     {
@@ -59,7 +59,7 @@ pub(crate) fn forget() {
     }
 }
 
-/// Whether this machine has no such user, as far as that can be seen.
+/// Whether the user database lacks this user; false if it cannot be read.
 pub(crate) fn is_missing(name: &str) -> bool {
     matches!(User::from_name(name), Ok(None))
 }
@@ -86,7 +86,7 @@ const VERSION: u32 = 0x2008_0522;
 
 /// `struct __user_cap_header_struct` of capset(2).
 #[repr(C)]
-struct Header {
+struct CapabilityHeader {
     version: u32,
     pid: libc::c_int,
 }
@@ -105,12 +105,12 @@ struct Capabilities {
     reason = "neither the standard library nor nix has this system call"
 )]
 fn drop_capabilities() -> io::Result<()> {
-    let header = Header {
+    let header = CapabilityHeader {
         version: VERSION,
         pid: 0,
     };
     let none = [Capabilities::default(); 2];
-    // SAFETY: both structures are as the call wants them, outlive it, and the kernel keeps no pointer.
+    // SAFETY: both structures have the layout of the call and outlive it, and the kernel keeps no pointer.
     let done = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
     if done == 0 {
         return Ok(());
@@ -123,8 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_that_there_is_not_is_named() {
-        let error = give_up(Some("no-such-user")).unwrap_err().to_string();
+    fn an_unknown_user_is_named_in_the_error() {
+        let error = drop_privileges(Some("no-such-user"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`no-such-user`"), "{error}");
     }
 

@@ -65,7 +65,7 @@ pub struct RelayServer {
 /// each second.
 pub fn run(file: &RelayFile, stats: Option<&Path>) -> Result<Stats, RelayError> {
     let mut relay = RelayServer::open(file, stats)?;
-    privilege::give_up(None)?;
+    privilege::drop_privileges(None)?;
     relay.report_to(Notifier::from_env());
     let stop = relay.stop_handle();
     // `SIGHUP`, which reloads a node, does not end a relay.

@@ -1,4 +1,4 @@
-//! A thread that writes to a disk beside one that must not wait for it, but at its end, and then not for ever.
+//! A thread that writes files, so that a busy disk does not delay the packet thread.
 
 use std::convert::Infallible;
 use std::io;
@@ -8,30 +8,30 @@ use std::time::Duration;
 
 use crate::privilege;
 
-/// How long the end waits for what is to be written last: a disk that takes nothing must not hold it up for ever.
+/// The time for which the end of a run waits for the last writes: a stuck disk must not delay it forever.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Work on a thread of its own, without any privilege: its file is open.
+/// A thread without privileges, started with its file open.
 #[derive(Debug)]
 pub(crate) struct WriterThread {
-    /// Closed by the end of the work, by a panic as well.
+    /// Closed when the work ends, also by a panic.
     done: Receiver<Infallible>,
 }
 
 impl WriterThread {
-    /// Begins `work` on a thread of this name.
+    /// Starts `work` on a thread of this name.
     pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<Self> {
         let (running, done) = mpsc::channel();
-        let begin = move || {
+        let run = move || {
             let _running = running;
-            privilege::forget();
+            privilege::drop_thread_capabilities();
             work();
         };
-        thread::Builder::new().name(name.to_owned()).spawn(begin)?;
+        thread::Builder::new().name(name.to_owned()).spawn(run)?;
         Ok(Self { done })
     }
 
-    /// Waits for [`PATIENCE`] until the work is done, and says whether it is.
+    /// Waits at most [`PATIENCE`] for the end of the work; returns whether it ended.
     pub(crate) fn await_end(&self) -> bool {
         self.done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout)
     }

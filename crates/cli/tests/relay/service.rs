@@ -37,12 +37,12 @@ fn the_service_manager_is_notified_and_a_hangup_changes_nothing() {
     };
     assert_eq!(next(), "READY=1");
     let messages: Vec<String> = (0..2).map(|_| next()).collect();
-    assert_eq!(messages, ["WATCHDOG=1", "STATUS=0 of 2 nodes here"]);
+    assert_eq!(messages, ["WATCHDOG=1", "STATUS=0 of 2 nodes connected"]);
     send(&relay, Signal::SIGHUP);
     // At half the watchdog interval, for longer than a second: an unchanged status is not repeated.
     let watchdogs = (0..20).filter(|_| next() == "WATCHDOG=1").count();
     assert_eq!(watchdogs, 20);
-    files.await_log("SIGHUP: a relay goes on with the file that it has read");
+    files.await_log("SIGHUP: a relay does not reload its file");
     send(&relay, Signal::SIGTERM);
     assert!((0..100).any(|_| next() == "STOPPING=1"));
     assert!(relay.wait().unwrap().success());

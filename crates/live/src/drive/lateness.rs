@@ -1,9 +1,9 @@
-//! How late deadlines are met.
+//! The lateness of deadlines.
 
 use hdrhistogram::Histogram;
 use polypath_core::time::Duration;
 
-/// The greatest lateness that is told apart, an hour in nanoseconds; what is later counts as this late.
+/// The greatest lateness that is recorded, one hour in nanoseconds; later ones count as this.
 const LIMIT: u64 = 3_600_000_000_000;
 
 /// A distribution of lateness, with three significant digits.
@@ -20,7 +20,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Counts a deadline that was met `by` after its time.
+    /// Records a deadline that was handled `by` after its time.
     pub fn record(&mut self, by: Duration) {
         self.histogram.saturating_record(by.as_nanos());
     }
@@ -43,7 +43,7 @@ impl Lateness {
         self.histogram.len()
     }
 
-    /// Adds what `other` counted.
+    /// Adds the records of `other`.
     #[expect(clippy::missing_panics_doc, reason = "all have the same bounds")]
     pub fn merge(&mut self, other: &Self) {
         self.histogram
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_and_maximum_are_those_of_what_was_recorded() {
+    fn quantiles_and_maximum_are_those_of_the_records() {
         let mut lateness = Lateness::default();
         for us in 1..=1000 {
             lateness.record(Duration::from_micros(us));

@@ -11,12 +11,12 @@ use polypath_core::time::{Duration, Time};
 use crate::clock::{Clock, processor_time};
 use crate::priority;
 
-/// How often the loop looks at what it has used.
-const LOOK: Duration = Duration::from_millis(1);
-/// A tenth of the time is free, or is slept: with the time awake before, at most 91 % is used.
-const FREE: u64 = 10;
+/// The interval at which the processor time is checked.
+const INTERVAL: Duration = Duration::from_millis(1);
+/// One part in this number is idle or slept: at most 91 % of the processor is used.
+const IDLE_SHARE: u64 = 10;
 
-/// What a thread has used of its processor.
+/// The processor time of a thread.
 #[derive(Debug)]
 pub(super) struct RealtimeThrottle {
     realtime: bool,
@@ -25,7 +25,7 @@ pub(super) struct RealtimeThrottle {
 }
 
 impl RealtimeThrottle {
-    /// For the calling thread, from `now` on.
+    /// Throttles the calling thread from `now` on.
     pub(super) fn new(now: Time) -> Self {
         Self {
             realtime: priority::is_realtime(),
@@ -34,17 +34,17 @@ impl RealtimeThrottle {
         }
     }
 
-    /// Sleeps where the thread has a real-time priority and was hardly ever idle; true if so.
-    pub(super) fn take_if_due(&mut self, now: Time, clock: Clock) -> bool {
+    /// Sleeps if the thread has a real-time priority and was hardly idle; returns whether it slept.
+    pub(super) fn rest_if_due(&mut self, now: Time, clock: Clock) -> bool {
         let elapsed = now.since(self.since);
-        if !self.realtime || elapsed < LOOK {
+        if !self.realtime || elapsed < INTERVAL {
             return false;
         }
         let used = processor_time();
         let idle = Duration(elapsed.0.saturating_sub(used.0 - self.used.0));
-        let due = idle.0 < elapsed.0 / FREE;
+        let due = idle.0 < elapsed.0 / IDLE_SHARE;
         if due {
-            sleep(std::time::Duration::from_nanos(elapsed.0 / FREE));
+            sleep(std::time::Duration::from_nanos(elapsed.0 / IDLE_SHARE));
         }
         self.since = if due { clock.now() } else { now };
         self.used = used;
@@ -56,8 +56,7 @@ impl RealtimeThrottle {
 mod tests {
     use super::*;
 
-    /// Does nothing for 30 ms but look at the time; the share of the processor that this took, and how
-    /// often it rested.
+    /// Spins for 30 ms; returns the share of the processor that this took, and the number of rests.
     fn spin(realtime: bool) -> (f64, u32) {
         let clock = Clock::starting_now();
         let mut rest = RealtimeThrottle::new(clock.now());
@@ -65,7 +64,7 @@ mod tests {
         let (used, mut rests) = (processor_time(), 0);
         let mut now = clock.now();
         while now < Time::ZERO + Duration::from_millis(30) {
-            rests += u32::from(rest.take_if_due(now, clock));
+            rests += u32::from(rest.rest_if_due(now, clock));
             now = clock.now();
         }
         let used = processor_time().0 - used.0;
@@ -73,12 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn a_realtime_thread_leaves_the_kernel_its_share() {
+    fn a_realtime_thread_stays_below_the_limit_of_the_kernel() {
         let _quiet = crate::test_lock::exclusive();
         let (share, rests) = spin(true);
         assert!(share < 0.95, "{share} with {rests} rests");
-        // Where others took a tenth of the time, no rest was due.
+        // If other threads took a tenth of the time, no rest was due.
         assert!(rests > 0 || share < 0.9, "{share}");
-        assert_eq!(spin(false).1, 0, "others may use what they get");
+        assert_eq!(spin(false).1, 0, "normal threads do not rest");
     }
 }

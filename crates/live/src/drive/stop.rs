@@ -12,9 +12,9 @@ pub struct StopHandle {
 }
 
 impl StopHandle {
-    /// Ends the drive; the next one, where it has not begun yet.
+    /// Ends the drive, or the next one if none is running.
     pub fn stop(&self) {
-        // A full socket buffer means that the drive has been told often enough.
+        // A full socket buffer means that requests are pending already.
         let _ = (&*self.stream).write(&[1]);
     }
 
@@ -26,14 +26,14 @@ impl StopHandle {
     }
 }
 
-/// The end of a [`StopHandle`] that the drive listens to.
+/// The receiving end of a [`StopHandle`].
 #[derive(Debug)]
 pub(super) struct StopListener {
     stream: UnixStream,
 }
 
 impl StopListener {
-    /// Forgets what was said, so that another drive can follow.
+    /// Discards pending requests, so that another drive can follow.
     pub(super) fn drain(&mut self) -> io::Result<()> {
         let mut bytes = [0; 64];
         loop {
@@ -54,7 +54,7 @@ impl AsFd for StopListener {
     }
 }
 
-/// A handle and the end that a drive listens to.
+/// A handle and its receiving end.
 pub(super) fn channel() -> io::Result<(StopHandle, StopListener)> {
     let (writer, reader) = UnixStream::pair()?;
     writer.set_nonblocking(true)?;

@@ -8,10 +8,9 @@ use polypath_core::time::Time;
 
 use crate::clock::Clock;
 
-/// A `timerfd` on the run's clock, of which little is asked: it may fire too early, never too late.
+/// A `timerfd` on the run's clock, which may fire too early, but never too late.
 ///
-/// A deadline that moves away with each packet thus costs a wake-up when the first one would have come,
-/// and no system call a packet.
+/// A deadline that each packet postpones thus costs one early wake-up, and no system call per packet.
 #[derive(Debug)]
 pub(super) struct Timer {
     clock: Clock,
@@ -38,7 +37,8 @@ impl Timer {
         })
     }
 
-    /// Becomes readable at `at` or at an earlier time for which it was armed; true if the kernel was told.
+    /// Becomes readable at `at`, or at an earlier time for which it was armed; returns whether that took a
+    /// system call.
     pub(super) fn arm(&mut self, at: Time) -> io::Result<bool> {
         if matches!(self.state, State::Armed(armed) if armed <= at) {
             return Ok(false);
@@ -50,7 +50,7 @@ impl Timer {
         Ok(true)
     }
 
-    /// Never becomes readable until armed again; true if the kernel was told.
+    /// Does not become readable until armed again; returns whether that took a system call.
     pub(super) fn disarm(&mut self) -> io::Result<bool> {
         if self.state == State::Off {
             return Ok(false);
@@ -60,7 +60,7 @@ impl Timer {
         Ok(true)
     }
 
-    /// Notes that the timer has fired.
+    /// Records that the timer has fired.
     pub(super) fn expired(&mut self) {
         self.state = State::Fired;
     }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_is_told_only_what_it_must_know() {
+    fn system_calls_are_made_only_if_needed() {
         let clock = Clock::starting_now();
         let mut timer = Timer::new(clock).unwrap();
         let second = |n| Time::ZERO + Duration::from_secs(n);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_has_fired_is_silent_once_armed_or_disarmed() {
+    fn a_fired_timer_is_cleared_by_arming_and_disarming() {
         let clock = Clock::starting_now();
         let mut timer = Timer::new(clock).unwrap();
         for again in [Time::ZERO + Duration::from_secs(100), Time::ZERO] {
@@ -106,11 +106,11 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(5));
             assert!(is_readable(&timer));
             timer.expired();
-            let told = match again {
+            let called = match again {
                 Time::ZERO => timer.disarm(),
                 at => timer.arm(at),
             };
-            assert!(told.unwrap() && !is_readable(&timer));
+            assert!(called.unwrap() && !is_readable(&timer));
         }
     }
 }

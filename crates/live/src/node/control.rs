@@ -40,7 +40,7 @@ pub(super) fn start(
     if let (Some(user), Some(control)) = (&config.node.user, &listeners.control) {
         privilege::hand_to(user, control.path())?;
     }
-    privilege::give_up(config.node.user.as_deref())?;
+    privilege::drop_privileges(config.node.user.as_deref())?;
     // Started last: its threads inherit the reduced privileges.
     let thread = ControlThread::start(listeners, handle, reloader, monitor, notifier.clone())?;
     Ok(thread)

@@ -1,4 +1,4 @@
-//! Reading a recording, which may come from anywhere.
+//! Reads recordings, which are untrusted input.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 use super::{End, Line, RecordingHeader, SOFTWARE, VERSION};
 use crate::input;
 
-/// No line is longer, in bytes.
-const LONGEST: u64 = 1 << 24;
-/// No node remembers more packets; a window is memory before anything has come.
-const LARGEST_WINDOW: u32 = 1 << 20;
+/// The maximum length of a line in bytes.
+const MAX_LINE: u64 = 1 << 24;
+/// The largest combining window that is accepted: it is allocated before the first input.
+const MAX_WINDOW: u32 = 1 << 20;
 
-/// A recording that is being read.
+/// Reads a recording line by line.
 #[derive(Debug)]
 pub struct Reader<R> {
     file: R,
@@ -30,31 +30,33 @@ pub enum RecordingError {
     /// The file.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It does not begin as recordings do.
-    #[error("line 1: this is no recording ({0}); name a file that `polypath node --record` wrote")]
+    /// The file is not a recording.
+    #[error(
+        "line 1: this is not a recording ({0}); name a file that `polypath node --record` wrote"
+    )]
     Foreign(String),
-    /// It has another form.
+    /// The recording has another version.
     #[error(
         "line 1: a recording of version {version} by {software}; this is {SOFTWARE}, which reads version {VERSION}: \
-         replay it with the polypath that made it"
+         replay it with that version of polypath"
     )]
     Version {
         /// Its version.
         version: u32,
-        /// What made it.
+        /// The software that wrote it.
         software: String,
     },
-    /// A line is no entry.
-    #[error("line {line}: {reason}; what stands before it can be replayed: head -n {before}", before = line - 1)]
+    /// A line is invalid.
+    #[error("line {line}: {reason}; the lines before it can be replayed: head -n {before}", before = line - 1)]
     Broken {
         /// The line.
         line: u64,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
 }
 
-/// What recordings of all versions have in their first line.
+/// The part of the first line that all versions have.
 #[derive(serde::Deserialize)]
 struct Origin {
     recording: u32,
@@ -69,7 +71,7 @@ impl Reader<BufReader<File>> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the header of what `file` gives.
+    /// Reads the header of `file`.
     pub fn new(file: R) -> Result<(RecordingHeader, Self), RecordingError> {
         let mut reader = Self {
             file,
@@ -85,13 +87,13 @@ impl<R: BufRead> Reader<R> {
             return Err(RecordingError::Version { version, software });
         }
         let header: RecordingHeader = parse(&bytes).map_err(|e| foreign(&e))?;
-        if header.endpoint.window > LARGEST_WINDOW {
-            return Err(foreign(&"no node has such a window"));
+        if header.endpoint.window > MAX_WINDOW {
+            return Err(foreign(&"its combining window is too large"));
         }
         Ok((header, reader))
     }
 
-    /// Whether its end is missing, or cut off, as known where no line is left.
+    /// Whether the end of the recording is missing; known once all lines are read.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
@@ -103,7 +105,7 @@ impl<R: BufRead> Reader<R> {
             return Ok(None);
         };
         if self.ended {
-            return Err(self.broken("it stands behind the end of the recording".to_owned()));
+            return Err(self.broken("it follows the end of the recording".to_owned()));
         }
         if bytes.starts_with(b"{\"end\"")
             && let Ok(End { end }) = parse(&bytes)
@@ -122,13 +124,13 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// A line that is missing, or stands elsewhere, shows by the number of the next.
+    /// Detects lines that are missing or moved by their numbers.
     fn check_number(&self, number: u64) -> Result<(), RecordingError> {
         if number == self.line {
             return Ok(());
         }
         Err(self.broken(format!(
-            "it was line {number}: lines were taken out, put in or moved"
+            "it was line {number}: lines were removed, inserted or moved"
         )))
     }
 
@@ -140,11 +142,11 @@ impl<R: BufRead> Reader<R> {
     fn read_line(&mut self) -> Result<Option<Vec<u8>>, RecordingError> {
         let mut bytes = Vec::new();
         let len = (&mut self.file)
-            .take(LONGEST)
+            .take(MAX_LINE)
             .read_until(b'\n', &mut bytes)?;
         self.line += 1;
-        if len as u64 == LONGEST && !bytes.ends_with(b"\n") {
-            let reason = format!("it is longer than {LONGEST} bytes");
+        if len as u64 == MAX_LINE && !bytes.ends_with(b"\n") {
+            let reason = format!("it is longer than {MAX_LINE} bytes");
             return Err(match self.line {
                 1 => RecordingError::Foreign(reason),
                 line => RecordingError::Broken { line, reason },
@@ -162,7 +164,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// What stands in a line, or what is wrong with it; the parser counts lines in the line alone.
+/// Parses a line; errors name the column alone, since the parser sees only this line.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| {
         let words = error.to_string();

@@ -145,7 +145,7 @@ fn a_broken_line_is_named_and_so_is_a_foreign_file() {
         assert!(
             error
                 .to_string()
-                .starts_with("line 1: this is no recording")
+                .starts_with("line 1: this is not a recording")
         );
     }
 }
@@ -178,10 +178,7 @@ fn a_line_that_is_missing_or_moved_is_noticed_wherever_it_was() {
     }
     let more = [&lines[..], &lines[6..]].concat();
     let error = read_lines(&more).unwrap_err().to_string();
-    assert!(
-        error.starts_with("line 8: it stands behind the end"),
-        "{error}"
-    );
+    assert!(error.starts_with("line 8: it follows the end"), "{error}");
 }
 
 #[test]

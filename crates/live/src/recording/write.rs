@@ -1,6 +1,4 @@
-//! Writing a recording beside a node that must not wait for it.
-//!
-//! A thread of its own writes: a disk that others keep busy holds it up for long, and a node would be late by as much.
+//! Writes recordings on a thread of its own: a busy disk must not delay the node.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -18,18 +16,18 @@ use crate::clock::Clock;
 use crate::stats::{Kind, kind_of};
 use crate::writer_thread::{PATIENCE, WriterThread};
 
-/// Entries that wait to be written: a second and more of a busy node.
-const WAITING: usize = 1 << 16;
-/// How often what was written is given to the system.
+/// The length of the queue in entries: more than a second of a busy node.
+const QUEUE: usize = 1 << 16;
+/// The interval at which buffered lines are written to the file.
 const FLUSH: Duration = Duration::from_secs(1);
-/// Readable for its owner alone: it tells when who sent how much.
+/// Readable for its owner alone: a recording has the times and lengths of all packets.
 const MODE: u32 = 0o600;
 
-/// A recorder into the file `path`, which is replaced; fails where it cannot be written.
+/// A recorder to the file `path`, which is replaced; fails if it cannot be written.
 ///
-/// Where it cannot be written later, or not fast enough, that is told once and ends the recording, since one with a gap
-/// would be of no use; the node goes on. What was recorded is complete in the file once the recorder is dropped,
-/// unless the file takes nothing for long then ([`PATIENCE`]).
+/// A later error, or a file that is too slow, is logged once and ends the recording, since one with a gap is
+/// useless; the node continues. Dropping the recorder waits until all entries are written, at most
+/// [`PATIENCE`].
 pub(crate) fn start(path: &Path, header: &RecordingHeader) -> io::Result<Recorder> {
     let mut file = BufWriter::new(open(path)?);
     line(&mut file, header)?;
@@ -44,7 +42,7 @@ fn open(path: &Path) -> io::Result<File> {
     match kind_of(path)? {
         Kind::File => {
             let file = options.create(true).mode(MODE).open(path)?;
-            // One that was there may have been open to others, and is not any more before anything is in it.
+            // An existing file may be readable for others; that ends before the first line.
             file.set_permissions(Permissions::from_mode(MODE))?;
             file.set_len(0)?;
             Ok(file)
@@ -52,7 +50,7 @@ fn open(path: &Path) -> io::Result<File> {
         Kind::Device => options.open(path),
         Kind::Fifo => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "this is a FIFO, whose reader could hold the node up",
+            "this is a FIFO, whose reader could delay the node",
         )),
     }
 }
@@ -62,23 +60,25 @@ fn line(file: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> 
     file.write_all(b"\n")
 }
 
-/// The end of a recording at which entries come in.
+/// The queue of entries to the writer.
 pub(super) struct Recording {
     entries: Option<SyncSender<Entry>>,
-    /// Whether an entry is missing, so that what is written has no end.
+    /// Whether an entry was dropped, so that the file gets no end.
     cut: Arc<AtomicBool>,
     thread: WriterThread,
 }
 
 impl Recording {
-    /// Writes to `file` from now on.
+    /// Starts a thread that writes to `file`.
     pub(super) fn start(file: impl Write + Send + 'static) -> io::Result<Self> {
-        let (entries, waiting) = sync_channel(WAITING);
+        let (entries, waiting) = sync_channel(QUEUE);
         let cut = Arc::<AtomicBool>::default();
         let is_cut = cut.clone();
         let work = move || {
             if let Err(error) = write(file, &waiting, &is_cut) {
-                tracing::warn!("--record: {error}; the recording ends here, and the node goes on");
+                tracing::warn!(
+                    "--record: {error}; the recording ends here, and the node continues"
+                );
             }
         };
         Ok(Self {
@@ -88,7 +88,7 @@ impl Recording {
         })
     }
 
-    /// Never waits.
+    /// Queues an entry without blocking.
     pub(super) fn take(&mut self, entry: Entry) {
         let Some(entries) = &self.entries else { return };
         match entries.try_send(entry) {
@@ -96,11 +96,10 @@ impl Recording {
             Err(std::sync::mpsc::TrySendError::Full(_)) => {
                 self.cut.store(true, Ordering::Release);
                 tracing::warn!(
-                    "--record: the file takes what is recorded too slowly; the recording ends here, and the node \
-                     goes on"
+                    "--record: the file is too slow; the recording ends here, and the node continues"
                 );
             }
-            // Whoever wrote has told why it does not any more.
+            // The writer has logged its error.
             Err(std::sync::mpsc::TrySendError::Disconnected(_)) => {}
         }
         self.entries = None;
@@ -113,14 +112,13 @@ impl Drop for Recording {
         if !self.thread.await_end() {
             let seconds = PATIENCE.as_secs();
             tracing::warn!(
-                "--record: what was recorded last is not in the file after {seconds} s; it is given up, and the \
-                 recording has no end"
+                "--record: the last entries are not written after {seconds} s; the recording has no end"
             );
         }
     }
 }
 
-/// Writes entries as they come until no more can; fails where the file does.
+/// Writes the entries of the queue until it is closed; returns the first error of the file.
 fn write(file: impl Write, waiting: &Receiver<Entry>, cut: &AtomicBool) -> io::Result<()> {
     let clock = Clock::starting_now();
     let mut file = BufWriter::new(file);
