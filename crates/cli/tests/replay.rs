@@ -11,6 +11,7 @@ use polypath_core::frame::{Body, Encapsulation, Frame, PathId};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::{Wake, step};
 use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_live::recording::{End, Line, RecordingHeader, SOFTWARE, VERSION};
 use polypath_session::record::{Entry, Shape};
@@ -25,6 +26,7 @@ fn recording() -> Vec<String> {
         encapsulation: Encapsulation::deployed(28),
         window: 64,
         first_sequence: 1,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: Some(LivenessConfig::default()),

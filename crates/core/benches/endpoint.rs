@@ -7,6 +7,7 @@ use polypath_core::frame::{Encapsulation, Frame, Payload};
 use polypath_core::machine::{Wake, step};
 use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
 #[derive(Clone, Copy)]
@@ -32,6 +33,7 @@ impl Pair {
             encapsulation: Encapsulation::PAPER,
             window: 4096,
             first_sequence: 0,
+            seed: Seed::default(),
             probing: ProbingConfig::default(),
             detector: None,
             liveness: None,

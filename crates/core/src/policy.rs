@@ -1,143 +1,36 @@
-//! Which paths carry a packet, as a full copy or as a probe.
+//! Policies: which paths carry a packet, as a full copy or as a probe.
 //!
-//! A policy sees what a packet is ([`PacketMeta`]), never its content, and answers with a [`Plan`]. A
-//! policy that decides over time names deadlines and answers feedback with [`Action`]s. All policies are
+//! A policy sees the kind of a packet ([`PacketMeta`](crate::packet::PacketMeta)), never its content, and answers with
+//! a [`Plan`]. A policy that acts over time has a deadline, and answers feedback with [`Action`]s. All policies are
 //! written for n paths; the papers use two.
+//!
+//! A new policy is a file in this folder and a variant of [`PolicyConfig`]: files and statistics use its name from
+//! there, and other code asks for its [`PolicyProperties`].
 
+mod context;
 pub mod delay_centric;
 mod duplicate;
+mod path_policy;
 mod path_set;
 mod probe_and_switch;
 mod single_path;
 
-pub use delay_centric::{DelayCentric, DelayCentricConfig};
+pub use context::{CopiedPackets, PolicyContext, PolicyProperties};
+pub use delay_centric::{DelayCentric, DelayCentricConfig, PredictiveConfig, ReactiveConfig};
 pub use duplicate::{DuplicateAcks, DuplicateAll};
+pub use path_policy::{Action, Feedback, PathPolicy, Paths, Plan};
 pub use path_set::{Members, PathSet};
 pub use probe_and_switch::ProbeAndSwitch;
 pub use single_path::SinglePath;
 
 use alloc::boxed::Box;
 
-use crate::frame::{Epoch, PathId};
-use crate::machine::Deadline;
-use crate::packet::{Kind, PacketMeta};
-use crate::time::{Duration, Time};
+use crate::frame::PathId;
+use crate::packet::Kind;
+use delay_centric::DelayCentricError;
 
-/// What becomes of one packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The paths that carry a full copy.
-    pub copies: PathSet,
-    /// The paths that carry a probe in its stead.
-    pub probes: PathSet,
-}
-
-/// The paths as a policy sees them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Paths {
-    /// Those that carry the packet: all that are alive but for those too narrow for it ([`crate::pmtu`]).
-    pub usable: PathSet,
-    /// Those that carry copies of what goes on all: the usable ones, and those that answer again but are not yet trusted
-    /// with what goes on one alone ([`crate::liveness`]).
-    pub copies: PathSet,
-    /// Those that can be sent on, whatever the length of this packet: a path is to be left where it is not among them.
-    pub alive: PathSet,
-}
-
-impl Paths {
-    /// Paths all of which are trusted.
-    #[must_use]
-    pub const fn trusted(usable: PathSet) -> Self {
-        Self {
-            usable,
-            copies: usable,
-            alive: usable,
-        }
-    }
-}
-
-/// What a policy learns from the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feedback {
-    /// The receiver asks for data on path `to`, opening `epoch`.
-    Switch {
-        /// The path to become active.
-        to: PathId,
-        /// The epoch that the switch opens.
-        epoch: Epoch,
-    },
-    /// The other end acknowledged a data packet.
-    Acknowledged {
-        /// The path that carried it.
-        path: PathId,
-        /// From its sending to the arrival of its ACK.
-        rtt: Duration,
-    },
-    /// The other end answered a heartbeat.
-    HeartbeatReply {
-        /// The path that carried it.
-        path: PathId,
-        /// Its number, as [`Action::Heartbeat`] said it.
-        id: u64,
-    },
-}
-
-/// What a policy wants done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Send a packet pair on this path, to measure delta T.
-    SendPair(PathId),
-    /// Send a heartbeat on this path, which the other end answers, to measure the round-trip time.
-    Heartbeat {
-        /// The path.
-        path: PathId,
-        /// Its number on the path, which the answer repeats.
-        id: u64,
-    },
-    /// The active path changed; for the record.
-    Switched {
-        /// The path that was active.
-        from: PathId,
-        /// The path that is active now.
-        to: PathId,
-    },
-}
-
-/// Chooses the paths of each packet.
-pub trait PathPolicy: core::fmt::Debug + Send {
-    /// Which paths carry the packet; at a session's start also what else is to be sent.
-    fn route(
-        &mut self,
-        now: Time,
-        meta: &PacketMeta,
-        paths: &Paths,
-        act: &mut dyn FnMut(Action),
-    ) -> Plan;
-
-    /// Takes what the other end says.
-    fn handle_feedback(&mut self, _: Time, _: Feedback, _: &mut dyn FnMut(Action)) {}
-
-    /// When the policy next wants to act on its own.
-    fn deadline(&self) -> Option<Deadline> {
-        None
-    }
-
-    /// Acts on a deadline that has come.
-    fn handle_timeout(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
-
-    /// The path that carries data as long as it can be used, where one does.
-    fn active(&self) -> Option<PathId> {
-        None
-    }
-
-    /// The number of switches so far, which every frame carries.
-    fn epoch(&self) -> Epoch {
-        Epoch::default()
-    }
-}
-
-/// The policies by name, with their parameters, as scenario and node files have them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The policies with their parameters, as in scenario and node files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
@@ -149,13 +42,13 @@ pub trait PathPolicy: core::fmt::Debug + Send {
 pub enum PolicyConfig {
     /// Everything on one path: plain tunnelling, the papers' baseline.
     SinglePath {
-        /// The path, by its position in the file, from 0.
+        /// The position of the path in the file, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
     },
     /// Pure ACKs and control segments on all paths, data on one (PPD-TCP1, PPD paper 3.1).
     DuplicateAcks {
-        /// The path of the data, by its position in the file, from 0.
+        /// The position in the file of the path that carries data, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
     },
@@ -164,87 +57,128 @@ pub enum PolicyConfig {
     /// Pure ACKs and control segments on all paths, data on the active path, probes on the others, and
     /// a switch where a probe wins (PPD-TCP3, PPD paper 3.3).
     ProbeAndSwitch {
-        /// The path that is active first, by its position in the file, from 0.
+        /// The position in the file of the path that is active first, from 0.
         #[cfg_attr(feature = "serde", serde(default))]
         path: u8,
     },
+    /// All data on the path with the lower smoothed round-trip time (delay-centric paper, II.B).
+    DelayCentric(ReactiveConfig),
+    /// All data on the path with the lower short-term average, if the trends agree (delay-centric paper, II.C).
+    PredictiveDelayCentric(PredictiveConfig),
+}
+
+/// Why a policy cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// A parameter of a delay-centric policy is out of range.
+    #[error(transparent)]
+    DelayCentric(#[from] DelayCentricError),
 }
 
 impl PolicyConfig {
-    /// The policy, with a packet pair every `pair_interval` where it sends any.
+    /// Builds the policy.
     #[must_use]
-    pub fn build(self, pair_interval: Duration) -> Box<dyn PathPolicy> {
-        self.build_in(Epoch::default(), pair_interval)
-    }
-
-    /// The same, in an epoch that another policy left it.
-    pub(crate) fn build_in(self, epoch: Epoch, pair_interval: Duration) -> Box<dyn PathPolicy> {
+    pub fn build(self, context: PolicyContext) -> Box<dyn PathPolicy> {
         match self {
-            Self::SinglePath { path } => Box::new(SinglePath::new(PathId(path))),
-            Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(PathId(path))),
+            Self::SinglePath { path } => Box::new(SinglePath::new(path, &context)),
+            Self::DuplicateAcks { path } => Box::new(DuplicateAcks::new(path, &context)),
             Self::DuplicateAll {} => Box::new(DuplicateAll),
-            Self::ProbeAndSwitch { path } => {
-                Box::new(ProbeAndSwitch::new(PathId(path), pair_interval).in_epoch(epoch))
+            Self::ProbeAndSwitch { path } => Box::new(ProbeAndSwitch::new(path, &context)),
+            Self::DelayCentric(config) => {
+                Box::new(DelayCentricConfig::DelayCentric(config).build(context))
+            }
+            Self::PredictiveDelayCentric(config) => {
+                Box::new(DelayCentricConfig::PredictiveDelayCentric(config).build(context))
             }
         }
     }
 
-    /// The name by which files and statistics know it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn check(self) -> Result<(), PolicyError> {
         match self {
-            Self::SinglePath { .. } => "single-path",
-            Self::DuplicateAcks { .. } => "duplicate-acks",
-            Self::DuplicateAll {} => "duplicate-all",
-            Self::ProbeAndSwitch { .. } => "probe-and-switch",
+            Self::DelayCentric(config) => DelayCentricConfig::DelayCentric(config).check()?,
+            Self::PredictiveDelayCentric(config) => {
+                DelayCentricConfig::PredictiveDelayCentric(config).check()?;
+            }
+            Self::SinglePath { .. }
+            | Self::DuplicateAcks { .. }
+            | Self::DuplicateAll {}
+            | Self::ProbeAndSwitch { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The properties of the policy.
+    #[must_use]
+    pub const fn properties(self) -> PolicyProperties {
+        match self {
+            Self::SinglePath { .. } => SinglePath::PROPERTIES,
+            Self::DuplicateAcks { .. } => DuplicateAcks::PROPERTIES,
+            Self::DuplicateAll {} => DuplicateAll::PROPERTIES,
+            Self::ProbeAndSwitch { .. } => ProbeAndSwitch::PROPERTIES,
+            Self::DelayCentric(_) => DelayCentric::PROPERTIES,
+            Self::PredictiveDelayCentric(_) => DelayCentric::PREDICTIVE_PROPERTIES,
         }
     }
 
-    /// The same, with data on `first` to begin with where it names a path.
+    /// The path that the configuration names.
     #[must_use]
-    pub(crate) const fn beginning_on(self, first: PathId) -> Self {
-        let path = first.0;
-        match self {
-            Self::SinglePath { .. } => Self::SinglePath { path },
-            Self::DuplicateAcks { .. } => Self::DuplicateAcks { path },
-            Self::DuplicateAll {} => Self::DuplicateAll {},
-            Self::ProbeAndSwitch { .. } => Self::ProbeAndSwitch { path },
-        }
-    }
-
-    /// Whether it sends every packet on every path.
-    #[must_use]
-    pub const fn copies_all(self) -> bool {
-        matches!(self, Self::DuplicateAll {})
-    }
-
-    /// Whether it sends pure ACKs and control segments on every path.
-    #[must_use]
-    pub const fn copies_control(self) -> bool {
-        !matches!(self, Self::SinglePath { .. })
-    }
-
-    /// Whether it compares when copies and probes arrive: each then needs a time of its own.
-    #[must_use]
-    pub const fn probes(self) -> bool {
-        matches!(self, Self::ProbeAndSwitch { .. })
-    }
-
-    /// The path that it names, if it names one.
-    #[must_use]
-    pub fn named_path(self) -> Option<PathId> {
+    pub const fn named_path(self) -> Option<PathId> {
         match self {
             Self::SinglePath { path }
             | Self::DuplicateAcks { path }
             | Self::ProbeAndSwitch { path } => Some(PathId(path)),
-            Self::DuplicateAll {} => None,
+            Self::DuplicateAll {} | Self::DelayCentric(_) | Self::PredictiveDelayCentric(_) => None,
         }
     }
-}
 
-/// Whether all wait for this packet while it costs next to nothing: then every path carries it.
-fn is_small_and_vital(meta: &PacketMeta) -> bool {
-    matches!(meta.kind, Kind::PureAck | Kind::Control)
+    /// The name in files and statistics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    /// Whether every path carries every packet.
+    #[must_use]
+    pub const fn copies_all(self) -> bool {
+        self.copies(Kind::Data)
+    }
+
+    /// Whether every path carries packets of this kind.
+    #[must_use]
+    pub const fn copies(self, kind: Kind) -> bool {
+        self.properties().copies.includes(kind)
+    }
+
+    /// Whether the policy sends probes and compares arrival times: each packet then needs its own time.
+    #[must_use]
+    pub const fn probes(self) -> bool {
+        self.properties().probes
+    }
+
+    /// Whether every packet puts a frame on every path: a copy or a probe.
+    #[must_use]
+    pub const fn uses_all_paths(self) -> bool {
+        self.copies_all() || self.probes()
+    }
+
+    /// The path that carries all data while it is usable; `None` if the policy may choose another.
+    #[must_use]
+    pub const fn fixed_path(self) -> Option<PathId> {
+        if self.properties().switches {
+            return None;
+        }
+        self.named_path()
+    }
+
+    /// Whether nodes offer the policy.
+    #[must_use]
+    pub const fn is_available_in_nodes(self) -> bool {
+        self.properties().available_in_nodes
+    }
 }
 
 #[cfg(test)]

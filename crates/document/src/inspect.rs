@@ -82,6 +82,9 @@ impl<'a> Inspector<'a> {
             return check_word(name, &words, node);
         }
         if let Some(alternatives) = Schemas::alternatives(schema) {
+            if let Some(words) = self.words_among(&alternatives, node) {
+                return check_word(name, &words, node);
+            }
             let chosen = self.choose(name, schema, &alternatives, node)?;
             return self.examine(name, chosen, node);
         }
@@ -105,6 +108,16 @@ impl<'a> Inspector<'a> {
             format!("`{name}` is {found}, where {wanted} is wanted"),
             description(inner),
         )
+    }
+
+    /// The words of the alternatives for a text, if they are all words.
+    fn words_among(&self, alternatives: &[&'a Json], node: &Node) -> Option<Vec<&'a str>> {
+        let admitting = |each: &&&'a Json| self.schemas.admits(each, &node.value);
+        let fitting = alternatives.iter().filter(admitting);
+        let words: Option<Vec<_>> = fitting.map(|each| self.schemas.words(each)).collect();
+        words
+            .map(|words| words.concat())
+            .filter(|words| !words.is_empty())
     }
 
     /// Selects the intended alternative by the node's type, then its tag, then its required keys.

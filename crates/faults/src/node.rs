@@ -200,6 +200,7 @@ fn endpoint(schedule: &Schedule, start: &Start, mutant: Mutant) -> EndpointConfi
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: schedule.nodes.window,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: mutant.liveness(start.settings.liveness),

@@ -11,6 +11,7 @@ use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation, OVER_IPV4, OVER_IPV6};
 use polypath_core::liveness::LivenessConfig;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
 use polypath_document::{self as document, Document, Errors, Problems};
 use polypath_session::key::PublicKey;
 use schemars::JsonSchema;
@@ -329,6 +330,7 @@ impl NodeConfig {
             encapsulation: Encapsulation::deployed(outer),
             window: COMBINING_WINDOW,
             first_sequence: 0,
+            seed: Seed::default(),
             probing: self.probing,
             detector: None,
             liveness: self.liveness.config(),

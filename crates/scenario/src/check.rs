@@ -66,9 +66,25 @@ fn check_schemes(scenario: &Scenario, problems: &mut Problems) {
     }
     let mut seen = BTreeSet::new();
     for (index, scheme) in scenario.schemes.iter().enumerate() {
-        if !seen.insert(scheme) {
+        let key = format!("schemes.{index}");
+        if !seen.insert(scheme.name()) {
             let message = format!("scheme `{scheme}` is named twice");
-            problems.report(&format!("schemes.{index}"), message, "remove one");
+            problems.report(&key, message, "remove one");
+        }
+        let policy = scheme.policy();
+        if let Err(error) = policy.check() {
+            problems.report(&key, format!("scheme `{scheme}`: {error}"), "");
+        }
+        let count = scenario.paths.len();
+        if let Some(path) = policy.named_path()
+            && path.index() >= count.max(1)
+        {
+            let message = format!(
+                "scheme `{scheme}` names path {}, which does not exist",
+                path.0
+            );
+            let remedy = format!("paths are 0 to {}", count.saturating_sub(1));
+            problems.report(&format!("{key}.path"), message, remedy);
         }
     }
 }

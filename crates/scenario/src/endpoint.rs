@@ -2,6 +2,7 @@
 
 use polypath_core::endpoint::{EndpointConfig, ProbingConfig};
 use polypath_core::frame::{Encapsulation as Sizes, OVER_IPV4};
+use polypath_core::rng::Seed;
 use polypath_core::units::Bytes;
 
 use crate::scenario::{Scenario, Scheme};
@@ -20,6 +21,7 @@ impl Scenario {
             encapsulation: self.frame_sizes(),
             window: self.overlay.window,
             first_sequence: 0,
+            seed: Seed::default(),
             probing: self.probing(),
             detector: None,
             liveness: self.overlay.liveness.filter(|_| scheme != Scheme::Tcp),

@@ -80,6 +80,9 @@ pub enum Scheme {
     /// `probe-and-switch`.
     #[serde(rename = "ppd-tcp3")]
     PpdTcp3,
+    /// Any policy, with the table that a node's file has under `policy`.
+    #[serde(untagged)]
+    Policy(PolicyConfig),
 }
 
 /// The measured transfers from server to client, one after another.
@@ -176,7 +179,7 @@ impl Scenario {
 }
 
 impl Scheme {
-    /// All schemes, in the order of the paper.
+    /// The schemes of the paper, in its order.
     pub const ALL: [Scheme; 4] = [
         Scheme::Tcp,
         Scheme::PpdTcp1,
@@ -192,6 +195,7 @@ impl Scheme {
             Scheme::PpdTcp1 => "ppd-tcp1",
             Scheme::PpdTcp2 => "ppd-tcp2",
             Scheme::PpdTcp3 => "ppd-tcp3",
+            Scheme::Policy(policy) => policy.name(),
         }
     }
 
@@ -203,6 +207,7 @@ impl Scheme {
             Scheme::PpdTcp1 => PolicyConfig::DuplicateAcks { path: 0 },
             Scheme::PpdTcp2 => PolicyConfig::DuplicateAll {},
             Scheme::PpdTcp3 => PolicyConfig::ProbeAndSwitch { path: 0 },
+            Scheme::Policy(policy) => policy,
         }
     }
 }

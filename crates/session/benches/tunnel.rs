@@ -24,6 +24,7 @@ fn tunnel(own: &str, peer: &str) -> Tunnel {
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 8192,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

@@ -76,6 +76,7 @@ pub fn run_concurrent_downloads(
     }
     let endpoint = EndpointConfig {
         detector: downloads.detector,
+        seed: seed.child("overlay"),
         ..scenario.endpoint(downloads.scheme)
     };
     let mut pairs = HostPairs::new(build(scenario, seed)?, &endpoint);

@@ -146,9 +146,13 @@ impl HostPairs {
         endpoint: &EndpointConfig,
     ) -> Result<(), RunError> {
         let number = u32::try_from(self.pairs.len()).expect("fewer than 2^32 pairs");
+        let of = |side: &str| EndpointConfig {
+            seed: endpoint.seed.child(&format!("{number}/{side}")),
+            ..*endpoint
+        };
         self.pairs.push(Pair {
-            server: Host::new(server, endpoint)?,
-            client: Host::new(client, endpoint)?,
+            server: Host::new(server, &of("server"))?,
+            client: Host::new(client, &of("client"))?,
         });
         self.deadlines.known.push([None; 2]);
         self.note_deadline((number, Side::Server));

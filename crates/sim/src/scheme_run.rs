@@ -1,5 +1,6 @@
 //! One scheme's simulation: a network of its own, a server and a client, each behind an endpoint.
 
+use polypath_core::endpoint::EndpointConfig;
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_scenario::{Scenario, Scheme};
@@ -73,7 +74,10 @@ impl Listener for ProgressListener<'_, '_> {
 impl SchemeRun {
     pub(crate) fn new(scenario: &Scenario, scheme: Scheme, seed: Seed) -> Result<Self, RunError> {
         let tcp = foreground_tcp(scenario);
-        let endpoint = scenario.endpoint(scheme);
+        let endpoint = EndpointConfig {
+            seed: seed.child("overlay"),
+            ..scenario.endpoint(scheme)
+        };
         let file = File {
             bytes: scenario.transfer.size.0,
             segments: tcp.segments(scenario.transfer.size.0),

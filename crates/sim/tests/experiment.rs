@@ -3,10 +3,11 @@
 use polypath_core::event::Event;
 use polypath_core::frame::{FrameKind, PathId};
 use polypath_core::liveness::LivenessConfig;
+use polypath_core::policy::{PolicyConfig, ReactiveConfig};
 use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_link::Outage;
-use polypath_scenario::{Background, Scenario};
+use polypath_scenario::{Background, Scenario, Scheme};
 use polypath_sim::{Outcome, Side, SimEvent, run};
 
 const TWO_PATHS: &str = r#"
@@ -56,6 +57,39 @@ fn logged(scenario: &Scenario, seed: u64) -> (Outcome, Log) {
     };
     let outcome = run(scenario, Seed(seed), observer).unwrap();
     (outcome, log)
+}
+
+/// The first path turns slow while data flows: data leaves it, with heartbeats as the only measure.
+#[test]
+fn a_delay_centric_scheme_moves_data_to_the_faster_path() {
+    let slow = scenario(|s| {
+        let policy = PolicyConfig::DelayCentric(ReactiveConfig::default());
+        s.schemes = vec![Scheme::Policy(policy)];
+        s.background = Background::Off;
+        for path in &mut s.paths {
+            path.background = None;
+        }
+        s.paths[0].links[0].delay = Duration::from_millis(60);
+    });
+    let (outcome, log) = logged(&slow, 3);
+    let transfers = &outcome.schemes[0].transfers;
+    assert!(transfers.iter().all(Option::is_some), "{transfers:?}");
+    let switches: Vec<_> = log
+        .iter()
+        .filter_map(|(_, _, event)| match event {
+            SimEvent::Overlay {
+                event: Event::Switched { to, .. },
+                ..
+            } => Some(*to),
+            _ => None,
+        })
+        .collect();
+    assert!(switches.contains(&PathId(1)), "{switches:?}");
+    assert_eq!(
+        logged(&slow, 3),
+        (outcome, log),
+        "the same seed repeats the run"
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::combine::{DetectorConfig, DetectorError};
 use crate::frame::{Encapsulation, PathId};
 use crate::liveness::{LivenessConfig, LivenessError};
-use crate::policy::{PathSet, PolicyConfig};
+use crate::policy::{PathSet, PolicyConfig, PolicyError};
+use crate::rng::Seed;
 use crate::time::Duration;
 
 /// How an endpoint is set up; both ends of an overlay agree on all but the policy.
@@ -23,6 +24,9 @@ pub struct EndpointConfig {
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,
+    /// The seed of the random streams of a policy that draws.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub seed: Seed,
     /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where both
     /// ends send every packet on every path.
     pub detector: Option<DetectorConfig>,
@@ -102,6 +106,9 @@ pub enum ConfigError {
         /// The last path that there is.
         last: u8,
     },
+    /// A parameter of the policy is out of range.
+    #[error("policy: {0}")]
+    Policy(#[from] PolicyError),
     /// The threshold is not a number of at least 0.
     #[error("the threshold must be a finite number of at least 0")]
     Threshold,
@@ -131,6 +138,7 @@ impl EndpointConfig {
                 last: self.paths - 1,
             });
         }
+        self.policy.check()?;
         let threshold = self.probing.threshold;
         if !threshold.is_finite() || threshold < 0.0 {
             return Err(ConfigError::Threshold);

@@ -15,7 +15,7 @@ use crate::pmtu::{Discovery, PathMtu, TooLong};
 use crate::policy::{Action, Feedback, PathSet, Paths, PolicyConfig};
 use crate::time::Time;
 use outgoing::Outgoing;
-use policy_state::PolicyState;
+use policy_state::{PathSwitch, PolicyState};
 
 mod outgoing;
 mod policy_state;
@@ -40,14 +40,14 @@ pub(super) struct Sender {
 struct PolicyRequests {
     pairs: PathSet,
     heartbeats: Vec<(PathId, u64)>,
-    switched: Option<(PathId, PathId)>,
+    switched: Option<PathSwitch>,
 }
 
 impl Sender {
     /// A sender for a checked configuration.
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
-            policy: PolicyState::new(config.policy, config.probing.pair_interval),
+            policy: PolicyState::new(config),
             link: Outgoing {
                 paths: Paths::trusted(PathSet::first(config.paths)),
                 encapsulation: config.encapsulation,
@@ -341,7 +341,7 @@ impl Sender {
         requests: PolicyRequests,
         out: &mut impl FnMut(Output<P>),
     ) {
-        if let Some((from, to)) = requests.switched {
+        if let Some(PathSwitch { from, to }) = requests.switched {
             let epoch = self.policy.epoch();
             self.policy.switches += 1;
             out(Output::Event(Event::Switched { from, to, epoch }));
@@ -397,7 +397,7 @@ impl PolicyRequests {
         match action {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),
             Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),
-            Action::Switched { from, to } => self.switched = Some((from, to)),
+            Action::Switched { from, to } => self.switched = Some(PathSwitch { from, to }),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::frame::{Epoch, FrameKind};
 use crate::machine::{Wake, step};
 use crate::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 use crate::policy::PolicyConfig;
+use crate::rng::Seed;
 use crate::time::Duration;
 
 mod adjust;
@@ -45,6 +46,7 @@ fn config(policy: PolicyConfig) -> EndpointConfig {
         encapsulation: Encapsulation::PAPER,
         window: 1024,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

@@ -37,12 +37,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 pub use config::{
-    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, MIN_INTERVAL, TrendRule,
+    DelayCentricConfig, DelayCentricError, Guard, GuardKind, Heartbeats, MIN_INTERVAL,
+    PredictiveConfig, ReactiveConfig, TrendRule,
 };
 use guard_time::GuardTime;
 use path::{Estimates, Monitored};
 
-use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan};
+use super::{
+    Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
+    PolicyProperties,
+};
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
@@ -59,22 +63,40 @@ pub struct DelayCentric {
     current: PathId,
     guard_time: Option<GuardTime>,
     epoch: Epoch,
+    /// Whether acknowledgements measure the current path while it carries data.
+    acknowledges: bool,
     stream: Stream,
 }
 
 impl DelayCentric {
-    /// The policy over the first `paths` paths, with data on `first` to begin with.
+    /// The properties of the reactive policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "delay-centric",
+        copies: CopiedPackets::None,
+        probes: false,
+        switches: true,
+        available_in_nodes: false,
+    };
+
+    /// The properties of the predictive policy.
+    pub(super) const PREDICTIVE_PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "predictive-delay-centric",
+        ..Self::PROPERTIES
+    };
+
+    /// Data starts on the first path unless the context names another.
     #[must_use]
-    pub fn new(config: DelayCentricConfig, paths: u8, first: PathId, stream: Stream) -> Self {
-        let paths = paths.clamp(1, PathSet::CAPACITY);
+    pub fn new(config: DelayCentricConfig, context: PolicyContext) -> Self {
+        let paths = context.paths.clamp(1, PathSet::CAPACITY);
         Self {
             config,
             paths: vec![Monitored::new(); usize::from(paths)],
             alive: PathSet::first(paths),
-            current: PathId(first.0.min(paths - 1)),
+            current: PathId(context.start_on(0).0.min(paths - 1)),
             guard_time: None,
-            epoch: Epoch::default(),
-            stream,
+            epoch: context.epoch,
+            acknowledges: context.acknowledges,
+            stream: context.stream,
         }
     }
 
@@ -241,7 +263,9 @@ impl DelayCentric {
             } else {
                 now + heartbeats.draw(&mut self.stream)
             };
-            let is_measured = number == self.current && path.carries_data(now, heartbeats.least);
+            let is_measured = self.acknowledges
+                && number == self.current
+                && path.carries_data(now, heartbeats.least);
             if !is_measured && self.alive.contains(number) {
                 let id = path.send_heartbeat(now);
                 act(Action::Heartbeat { path: number, id });
@@ -269,7 +293,7 @@ impl PathPolicy for DelayCentric {
         }
         let copies = self.carrier(paths.usable);
         for path in copies {
-            self.paths[path.index()].send_data(now);
+            self.paths[path.index()].send_data(now, self.acknowledges);
         }
         Plan {
             copies,

@@ -1,21 +1,34 @@
 //! Copies on every path: of ACKs and control segments (PPD-TCP1), or of everything (PPD-TCP2).
 
-use super::{Action, PathPolicy, PathSet, Paths, Plan, is_small_and_vital};
+use super::{
+    Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
+};
 use crate::frame::PathId;
 use crate::packet::PacketMeta;
 use crate::time::Time;
 
-/// PPD-TCP1: pure ACKs and control segments on all paths, all else on one (PPD paper, 3.1).
+/// PPD-TCP1: pure ACKs and control segments on all paths, all other packets on one (PPD paper, 3.1).
 #[derive(Clone, Debug)]
 pub struct DuplicateAcks {
     data_path: PathId,
 }
 
 impl DuplicateAcks {
-    /// Data travels on `data_path`, or on another while that one cannot be used.
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "duplicate-acks",
+        copies: CopiedPackets::Control,
+        probes: false,
+        switches: false,
+        available_in_nodes: true,
+    };
+
+    /// Data travels on path `path`, or on the lowest usable path while `path` is not usable.
     #[must_use]
-    pub fn new(data_path: PathId) -> Self {
-        Self { data_path }
+    pub fn new(path: u8, context: &PolicyContext) -> Self {
+        Self {
+            data_path: context.start_on(path),
+        }
     }
 }
 
@@ -27,7 +40,7 @@ impl PathPolicy for DuplicateAcks {
         paths: &Paths,
         _: &mut dyn FnMut(Action),
     ) -> Plan {
-        let copies = if is_small_and_vital(meta) {
+        let copies = if Self::PROPERTIES.copies.includes(meta.kind) {
             paths.copies
         } else {
             paths.usable.one(self.data_path)
@@ -43,9 +56,20 @@ impl PathPolicy for DuplicateAcks {
     }
 }
 
-/// PPD-TCP2: everything on all paths, the upper bound of what path diversity gains (PPD paper, 3.2).
+/// PPD-TCP2: every packet on all paths, the upper bound of the gain of path diversity (PPD paper, 3.2).
 #[derive(Clone, Debug)]
 pub struct DuplicateAll;
+
+impl DuplicateAll {
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "duplicate-all",
+        copies: CopiedPackets::All,
+        probes: false,
+        switches: false,
+        available_in_nodes: true,
+    };
+}
 
 impl PathPolicy for DuplicateAll {
     fn route(&mut self, _: Time, _: &PacketMeta, paths: &Paths, _: &mut dyn FnMut(Action)) -> Plan {

@@ -1,18 +1,21 @@
 //! PPD-TCP3: duplicate ACKs, data on the active path, probes on the others (PPD paper, 3.3 and 5.2).
 //!
-//! The receiver compares the arrival of each data packet with that of its probes, waiting delta T for
-//! what a data packet would take longer than a probe, and asks for a switch where a probe wins. Delta T
-//! is measured with packet pairs: on all paths when data begins to flow, so that a path has an estimate
-//! before it is first left, and on the inactive ones at an interval for as long as it flows.
+//! The receiver compares the arrival of each data packet with the arrivals of its probes, allows for delta T (the extra
+//! time that a data packet takes compared with a probe), and requests a switch if a probe wins. Packet pairs measure
+//! delta T: on all paths when data starts to flow, so that the first active path has an estimate before the policy
+//! leaves it, and on the inactive paths at an interval while data flows.
 //!
-//! An active path that cannot be used is left without a request, as soon as there is a packet to send. One that lives and
-//! is too narrow for this packet stays active: the packet alone takes the first path that carries it, and without probes,
-//! since the comparison is with the active path, and the winner among the others may be worse than that.
+//! The policy leaves an unusable active path without a request when the next packet is sent. A live active path that is
+//! too narrow for a packet stays active: only that packet takes the first path that is wide enough, and without probes,
+//! because probes compare with the active path, and the best of the other paths may be worse.
 //!
-//! A switch opens an epoch, which every frame carries; a request for an epoch that is not newer changes
-//! nothing, so that a request may be repeated and may overtake another.
+//! A switch opens an epoch, which every frame carries. A request whose epoch is not newer has no effect, so requests may
+//! be repeated and reordered.
 
-use super::{Action, Feedback, PathPolicy, PathSet, Paths, Plan, is_small_and_vital};
+use super::{
+    Action, CopiedPackets, Feedback, PathPolicy, PathSet, Paths, Plan, PolicyContext,
+    PolicyProperties,
+};
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::packet::PacketMeta;
@@ -24,29 +27,32 @@ pub struct ProbeAndSwitch {
     active: PathId,
     epoch: Epoch,
     pair_interval: Duration,
-    /// When pairs are due; `None` while no data flows.
+    /// The time of the next pairs; `None` while no data flows.
     next_pairs: Option<Time>,
-    /// Whether data came since the last pairs.
+    /// Whether data has been sent since the last pairs.
     busy: bool,
 }
 
 impl ProbeAndSwitch {
-    /// Data travels on `first` to begin with; pairs repeat at `pair_interval` while data flows.
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "probe-and-switch",
+        copies: CopiedPackets::Control,
+        probes: true,
+        switches: true,
+        available_in_nodes: true,
+    };
+
+    /// Path `path` is active first; pairs repeat while data flows, at least 1 ms apart.
     #[must_use]
-    pub fn new(first: PathId, pair_interval: Duration) -> Self {
-        let pair_interval = pair_interval.max(Duration::from_millis(1));
+    pub fn new(path: u8, context: &PolicyContext) -> Self {
         Self {
-            active: first,
-            epoch: Epoch::default(),
-            pair_interval,
+            active: context.start_on(path),
+            epoch: context.epoch,
+            pair_interval: context.pair_interval.max(Duration::from_millis(1)),
             next_pairs: None,
             busy: false,
         }
-    }
-
-    /// The same, where other switches went before.
-    pub(super) fn in_epoch(self, epoch: Epoch) -> Self {
-        Self { epoch, ..self }
     }
 
     fn leave_unusable(&mut self, paths: Paths, act: &mut dyn FnMut(Action)) {
@@ -60,7 +66,7 @@ impl ProbeAndSwitch {
         }
     }
 
-    fn begin_session(&mut self, now: Time, paths: Paths, act: &mut dyn FnMut(Action)) {
+    fn start_session(&mut self, now: Time, paths: Paths, act: &mut dyn FnMut(Action)) {
         if self.next_pairs.is_none() {
             paths.alive.into_iter().map(Action::SendPair).for_each(act);
             self.next_pairs = Some(now + self.pair_interval);
@@ -76,14 +82,14 @@ impl PathPolicy for ProbeAndSwitch {
         paths: &Paths,
         act: &mut dyn FnMut(Action),
     ) -> Plan {
-        if is_small_and_vital(meta) {
+        if Self::PROPERTIES.copies.includes(meta.kind) {
             return Plan {
                 copies: paths.copies,
                 probes: PathSet::EMPTY,
             };
         }
         self.leave_unusable(*paths, act);
-        self.begin_session(now, *paths, act);
+        self.start_session(now, *paths, act);
         self.busy = true;
         let probes = if paths.usable.contains(self.active) {
             paths.usable.without(PathSet::only(self.active))

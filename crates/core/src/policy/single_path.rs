@@ -1,21 +1,34 @@
-//! Everything on one path, or on another while that one cannot be used.
+//! All packets on one path, or on another while it is not usable.
 
-use super::{Action, PathPolicy, PathSet, Paths, Plan};
+use super::{
+    Action, CopiedPackets, PathPolicy, PathSet, Paths, Plan, PolicyContext, PolicyProperties,
+};
 use crate::frame::PathId;
 use crate::packet::PacketMeta;
 use crate::time::Time;
 
-/// Everything on one path: what the other policies are compared with.
+/// All packets on one path: the baseline of the other policies.
 #[derive(Clone, Debug)]
 pub struct SinglePath {
     path: PathId,
 }
 
 impl SinglePath {
-    /// Everything on `path`.
+    /// The properties of the policy.
+    pub(super) const PROPERTIES: PolicyProperties = PolicyProperties {
+        name: "single-path",
+        copies: CopiedPackets::None,
+        probes: false,
+        switches: false,
+        available_in_nodes: true,
+    };
+
+    /// All packets travel on path `path`, or on the lowest usable path while `path` is not usable.
     #[must_use]
-    pub fn new(path: PathId) -> Self {
-        Self { path }
+    pub fn new(path: u8, context: &PolicyContext) -> Self {
+        Self {
+            path: context.start_on(path),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use polypath_core::frame::{OVER_IPV4, PathId};
 use polypath_core::liveness::{LivenessConfig, MAX_MISSES};
+use polypath_core::packet::Kind;
 use polypath_core::pmtu;
 use polypath_core::time::{Duration, Time};
 use polypath_session::session::{MAX_RETRY_INTERVAL, SILENCE_TIMEOUT};
@@ -136,18 +137,23 @@ impl Schedule {
         let Settings { policy, liveness } = self.settings(from, at);
         let expectation = |path| self.expectation(path, at, len, liveness);
         let delivers = |path| expectation(path) == Expectation::Delivers;
-        let is_on_all = policy.copies_all() || (len == packet::MIN_LEN && policy.copies_control());
+        // The shortest packets are pure ACKs, the others data.
+        let kind = if len == packet::MIN_LEN {
+            Kind::PureAck
+        } else {
+            Kind::Data
+        };
         let mut paths = self.path_ids();
-        if is_on_all {
+        if policy.copies(kind) {
             return paths.any(delivers);
         }
         if liveness.is_some() {
             return self.path_ids().any(delivers)
                 && paths.all(|path| expectation(path) != Expectation::Unknown);
         }
-        match policy.named_path() {
-            Some(path) if !policy.probes() => delivers(path),
-            _ => paths.all(delivers),
+        match policy.fixed_path() {
+            Some(path) => delivers(path),
+            None => paths.all(delivers),
         }
     }
 

@@ -32,13 +32,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
     auto::check(config, problems);
     check_relays(config, problems);
     control::check(config, problems);
-    if let Some(path) = config.policy.named_path()
-        && path.index() >= config.paths.len().max(1)
-    {
-        let last = config.paths.len().saturating_sub(1);
-        let message = format!("the policy names path {}, which does not exist", path.0);
-        problems.report("policy.path", message, format!("paths are 0 to {last}"));
-    }
+    check_policy(config, problems);
 }
 
 /// Checks that neither the peer nor a relay has this node's own key, in the file `own`. A key file that cannot be read is
@@ -128,6 +122,25 @@ fn check_offload(config: &NodeConfig, problems: &mut Problems) {
             message,
             "omit it, or choose another policy",
         );
+    }
+}
+
+fn check_policy(config: &NodeConfig, problems: &mut Problems) {
+    let policy = config.policy;
+    if !policy.is_available_in_nodes() {
+        let message = format!(
+            "the policy `{}` is not available in nodes yet",
+            policy.name()
+        );
+        let remedy = "use another policy here; `polypath sim` simulates this one";
+        problems.report("policy.kind", message, remedy);
+    }
+    if let Some(path) = policy.named_path()
+        && path.index() >= config.paths.len().max(1)
+    {
+        let last = config.paths.len().saturating_sub(1);
+        let message = format!("the policy names path {}, which does not exist", path.0);
+        problems.report("policy.path", message, format!("paths are 0 to {last}"));
     }
 }
 

@@ -111,6 +111,13 @@ fn invalid_values_are_refused_with_their_line() {
 }
 
 #[test]
+fn a_policy_that_nodes_do_not_offer_is_refused_by_name() {
+    let message = error_of("\"probe-and-switch\"", "\"delay-centric\"");
+    let expected = "the policy `delay-centric` is not available in nodes yet";
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
 fn an_invalid_address_is_named_with_a_remedy() {
     for (old, new) in [
         ("10.1.1.2:7001", "10.1.1.2"),

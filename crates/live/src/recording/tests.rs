@@ -11,6 +11,7 @@ use polypath_core::liveness::LivenessConfig;
 use polypath_core::machine::Wake;
 use polypath_core::packet::Ecn;
 use polypath_core::policy::PolicyConfig;
+use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_session::record::Shape;
 
@@ -24,6 +25,7 @@ fn header() -> RecordingHeader {
         encapsulation: Encapsulation::deployed(28),
         window: 8192,
         first_sequence: u64::MAX - 5,
+        seed: Seed::default(),
         probing: ProbingConfig {
             // The nearest number to it has 17 digits.
             threshold: 0.1 + 0.2,

@@ -34,6 +34,40 @@ fn the_demo_is_valid_and_says_what_it_means() {
 }
 
 #[test]
+fn a_scheme_can_be_the_table_of_any_policy() {
+    let with = |schemes: &str| {
+        let line = DEMO
+            .lines()
+            .find(|line| line.starts_with("schemes"))
+            .unwrap();
+        Scenario::parse(&DEMO.replace(line, schemes), "demo.toml", &[])
+    };
+    let parsed =
+        with(r#"schemes = ["tcp", { kind = "delay-centric", hysteresis = "20 ms" }]"#).unwrap();
+    assert_eq!(parsed.schemes[1].name(), "delay-centric");
+    let text = toml::to_string(&parsed).unwrap();
+    assert_eq!(Scenario::parse(&text, "again.toml", &[]).unwrap(), parsed);
+    for (schemes, expected) in [
+        (
+            r#"schemes = [{ kind = "delay-centrik" }]"#,
+            "`delay-centric`",
+        ),
+        (
+            r#"schemes = [{ kind = "single-path", path = 7 }]"#,
+            "paths are 0 to 1",
+        ),
+        (
+            r#"schemes = [{ kind = "delay-centric", heartbeats = { timeout = "0 s" } }]"#,
+            "`heartbeats.timeout`",
+        ),
+        (r#"schemes = ["ppd-tcp4"]"#, "`ppd-tcp1`"),
+    ] {
+        let errors = with(schemes).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{schemes}: {errors}");
+    }
+}
+
+#[test]
 fn overrides_change_the_load_and_the_job() {
     let off = demo(&["background=off", "transfer.count=5"]).unwrap();
     assert_eq!(off.background, Background::Off);

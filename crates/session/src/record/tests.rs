@@ -27,6 +27,7 @@ fn config(policy: PolicyConfig, liveness: bool) -> EndpointConfig {
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 64,
         first_sequence: 7,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: liveness.then(LivenessConfig::default),

@@ -83,6 +83,7 @@ fn node_with(
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness,

@@ -1,31 +1,53 @@
-//! The policy in force, and what outlasts it.
+//! The policy of a sender, and the state that outlives it.
 
 use alloc::boxed::Box;
+use alloc::format;
 
+use super::super::config::EndpointConfig;
 use crate::frame::{Epoch, PathId};
-use crate::policy::{PathPolicy, PolicyConfig};
+use crate::policy::{PathPolicy, PolicyConfig, PolicyContext};
+use crate::rng::Seed;
 use crate::time::Duration;
 
-/// A policy with what it was made from.
+/// A policy with its configuration.
 #[derive(Debug)]
 pub(super) struct PolicyState {
     pub(super) current: Box<dyn PathPolicy>,
-    /// How often data went to another path.
+    /// The number of times that data moved to another path.
     pub(super) switches: u64,
     config: PolicyConfig,
     pair_interval: Duration,
-    /// The epoch in which the policy began: those of one policy go on where those of the other ended.
-    begun: Epoch,
+    paths: u8,
+    seed: Seed,
+    /// The epoch in which the current policy started: its epochs continue those of the policy before it.
+    start_epoch: Epoch,
+}
+
+/// A change of the path that carries data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathSwitch {
+    pub(super) from: PathId,
+    pub(super) to: PathId,
 }
 
 impl PolicyState {
-    pub(super) fn new(config: PolicyConfig, pair_interval: Duration) -> Self {
+    pub(super) fn new(config: &EndpointConfig) -> Self {
+        let start = Epoch::default();
+        let context = context(
+            config.paths,
+            None,
+            config.probing.pair_interval,
+            start,
+            config.seed,
+        );
         Self {
-            current: config.build(pair_interval),
+            current: config.policy.build(context),
             switches: 0,
-            config,
-            pair_interval,
-            begun: Epoch::default(),
+            config: config.policy,
+            pair_interval: config.probing.pair_interval,
+            paths: config.paths,
+            seed: config.seed,
+            start_epoch: start,
         }
     }
 
@@ -34,36 +56,58 @@ impl PolicyState {
     }
 
     pub(super) fn epoch(&self) -> Epoch {
-        self.current.epoch().max(self.begun)
+        self.current.epoch().max(self.start_epoch)
     }
 
-    /// Chooses by `config` from now on; from where and to where that takes data, if it does.
+    /// Replaces the policy, and returns the switch of the data path that this causes, if any.
     ///
-    /// Another policy opens an epoch, so that no request for a switch of the one before it comes into force. The same
-    /// one goes on where it is.
+    /// A different policy opens an epoch, so that switch requests for the policy before it have no effect. The same
+    /// policy with another pair interval continues on its active path.
     pub(super) fn adjust(
         &mut self,
         config: PolicyConfig,
         pair_interval: Duration,
-    ) -> Option<(PathId, PathId)> {
+    ) -> Option<PathSwitch> {
         let same = config == self.config;
         if same && pair_interval == self.pair_interval {
             return None;
         }
         let from = self.current.active();
-        let begins = match from {
-            Some(active) if same => config.beginning_on(active),
-            _ => config,
-        };
-        self.begun = if same {
+        let start = from.filter(|_| same);
+        self.start_epoch = if same {
             self.epoch()
         } else {
             self.epoch().next()
         };
-        self.current = begins.build_in(self.begun, pair_interval);
+        let context = context(
+            self.paths,
+            start,
+            pair_interval,
+            self.start_epoch,
+            self.seed,
+        );
+        self.current = config.build(context);
         self.config = config;
         self.pair_interval = pair_interval;
         let (from, to) = (from?, self.current.active()?);
-        (from != to).then_some((from, to))
+        (from != to).then_some(PathSwitch { from, to })
+    }
+}
+
+/// An endpoint does not acknowledge data, so that only heartbeats measure its paths.
+fn context(
+    paths: u8,
+    start: Option<PathId>,
+    pair_interval: Duration,
+    epoch: Epoch,
+    seed: Seed,
+) -> PolicyContext {
+    PolicyContext {
+        paths,
+        start,
+        pair_interval,
+        epoch,
+        acknowledges: false,
+        stream: seed.stream(&format!("policy/{}", epoch.0)),
     }
 }

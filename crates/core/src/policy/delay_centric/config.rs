@@ -1,119 +1,148 @@
-//! What a delay-centric policy is made of.
+//! The configuration of a delay-centric policy.
 
+use super::super::PolicyContext;
 use super::DelayCentric;
-use crate::frame::PathId;
 use crate::rng::Stream;
 use crate::time::Duration;
 
-/// The kinds of delay-centric path choice, with their parameters, as scenario files have them.
+/// The delay-centric policies with their parameters, as in scenario files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
 )]
-#[cfg_attr(
-    feature = "serde",
-    serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)
-)]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "kebab-case"))]
 pub enum DelayCentricConfig {
-    /// To the path with the lower smoothed round-trip time (delay-centric paper, II.B).
-    DelayCentric {
-        /// By how much it has to be lower; the paper's experiments have 10 ms.
-        #[cfg_attr(feature = "serde", serde(default = "default_hysteresis"))]
-        hysteresis: Duration,
-        /// What passes between the wish to switch and the switch.
-        #[cfg_attr(feature = "serde", serde(default))]
-        guard: Guard,
-        /// How the paths without data are measured.
-        #[cfg_attr(feature = "serde", serde(default))]
-        heartbeats: Heartbeats,
-    },
-    /// To the path with the lower short-term average where the trends say so, too (delay-centric paper, II.C).
-    PredictiveDelayCentric {
-        /// A path is left only where its short-term average is more; 150 ms in the paper's text, 70 ms in its
-        /// experiments.
-        #[cfg_attr(feature = "serde", serde(default = "default_threshold"))]
-        threshold: Duration,
-        /// What the trends have to say.
-        #[cfg_attr(feature = "serde", serde(default))]
-        trend: TrendRule,
-        /// What passes between the wish to switch and the switch.
-        #[cfg_attr(feature = "serde", serde(default))]
-        guard: Guard,
-        /// How the paths without data are measured.
-        #[cfg_attr(feature = "serde", serde(default))]
-        heartbeats: Heartbeats,
-    },
+    /// All data on the path with the lower smoothed round-trip time (delay-centric paper, II.B).
+    DelayCentric(ReactiveConfig),
+    /// All data on the path with the lower short-term average, if the trends agree (delay-centric paper, II.C).
+    PredictiveDelayCentric(PredictiveConfig),
 }
 
-/// Condition (ii) of the predictive kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The parameters of the policy that compares smoothed round-trip times (delay-centric paper, II.B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct ReactiveConfig {
+    /// A path is better if its round-trip time is lower by more than this; 10 ms in the paper's experiments.
+    pub hysteresis: Duration,
+    /// The time between the decision to switch and the switch.
+    pub guard: Guard,
+    /// How paths without data are measured.
+    pub heartbeats: Heartbeats,
+}
+
+/// The parameters of the policy that compares averages and trends (delay-centric paper, II.C).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct PredictiveConfig {
+    /// The policy leaves a path only if its short-term average is above this; 150 ms in the paper's text, 70 ms in its
+    /// experiments.
+    pub threshold: Duration,
+    /// The condition on the trends.
+    pub trend: TrendRule,
+    /// The time between the decision to switch and the switch.
+    pub guard: Guard,
+    /// How paths without data are measured.
+    pub heartbeats: Heartbeats,
+}
+
+impl Default for ReactiveConfig {
+    fn default() -> Self {
+        Self {
+            hysteresis: Duration::from_millis(10),
+            guard: Guard::default(),
+            heartbeats: Heartbeats::default(),
+        }
+    }
+}
+
+impl Default for PredictiveConfig {
+    fn default() -> Self {
+        Self {
+            threshold: Duration::from_millis(150),
+            trend: TrendRule::default(),
+            guard: Guard::default(),
+            heartbeats: Heartbeats::default(),
+        }
+    }
+}
+
+/// Condition (ii) of the predictive policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
 )]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum TrendRule {
-    /// The current path's time rises (the original method).
+    /// The round-trip time of the current path rises (the original method).
     Original,
     /// The current path's trend is greater than the other's (the paper's modification).
     #[default]
     Modified,
 }
 
-/// The guard time: uniform in `[least, most]`, drawn each time; none where both are 0, fixed where they are equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The guard time, drawn uniformly from `[least, most]` each time; none if both are 0, fixed if they are equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
 )]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Guard {
-    /// The shortest; the paper's experiments have 1 s.
+    /// The minimum; 1 s in the paper's experiments.
     pub least: Duration,
-    /// The longest; the paper's experiments have 4 s.
+    /// The maximum; 4 s in the paper's experiments.
     pub most: Duration,
-    /// Which switches it keeps back.
+    /// The switches that it delays.
     #[cfg_attr(feature = "serde", serde(default))]
     pub kind: GuardKind,
 }
 
-/// What a guard time keeps back, from when on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The switches that a guard time delays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
 )]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum GuardKind {
-    /// Every switch, from the wish on: at its end the rule confirms or cancels it (delay-centric paper, II.B).
+    /// Every switch: the rule confirms or cancels it at the end of the guard time (delay-centric paper, II.B).
     #[default]
     Confirm,
-    /// The next switch, from the last one on: the rule is not asked again before its end. Not in the paper's text.
+    /// The switch after this one: the rule is not evaluated before the end of the guard time. Not in the paper's text.
     Hold,
 }
 
 /// How paths that carry no data are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Heartbeats {
-    /// The shortest time from one to the next on a path: uniform in `[least, most]`, drawn each time.
+    /// The minimum interval between heartbeats on a path, drawn uniformly from `[least, most]` each time.
     pub least: Duration,
-    /// The longest.
+    /// The maximum interval.
     pub most: Duration,
-    /// The time from one to the next in guard time: on the path to which it leads, or, where it follows a switch, on all
+    /// The interval during a guard time: on the path that the pending switch leads to, or, after a switch, on all paths
     /// without data.
     pub in_guard: Duration,
-    /// A path that answers nothing for so long has no estimate any more, and is left.
+    /// After this time without an answer the estimate of a path is discarded, and the policy leaves the path.
     pub timeout: Duration,
 }
 
 impl Default for Heartbeats {
-    /// The paper's experiments (III); the time-out is SCTP's least one (`RTO.Min`, RFC 9260, 16).
+    /// The paper's experiments (III); the timeout is the minimum of SCTP (`RTO.Min`, RFC 9260, section 16).
     fn default() -> Self {
         Self {
             least: Duration::from_millis(500),
@@ -124,59 +153,59 @@ impl Default for Heartbeats {
     }
 }
 
-/// No interval and no time-out is shorter: time goes on.
+/// The minimum of intervals and timeouts, so that time advances.
 pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Guard {
-    /// Whether there is any.
+    /// Whether there is a guard time.
     #[must_use]
     pub fn is_some(self) -> bool {
         self.most > Duration::ZERO
     }
 
-    /// Whether there is any, of this kind.
+    /// Whether there is a guard time of this kind.
     pub(super) fn is_of(self, kind: GuardKind) -> bool {
         self.is_some() && self.kind == kind
     }
 
-    /// A drawn guard time.
+    /// Draws a guard time.
     pub(super) fn draw(self, stream: &mut Stream) -> Duration {
         uniform(self.least, self.most, stream).max(MIN_INTERVAL)
     }
 }
 
 impl Heartbeats {
-    /// A drawn interval.
+    /// Draws an interval.
     pub(super) fn draw(self, stream: &mut Stream) -> Duration {
         uniform(self.least, self.most, stream).max(MIN_INTERVAL)
     }
 }
 
-/// Why there is no such policy.
+/// Why the parameters of a delay-centric policy are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DelayCentricError {
-    /// Time would not go on.
+    /// Time would not advance.
     #[error("`{key}` is {span}, but must be at least {MIN_INTERVAL}")]
     Short {
-        /// The parameter, as scenario files have it.
+        /// The key of the parameter.
         key: &'static str,
-        /// What it is.
+        /// Its value.
         span: Duration,
     },
-    /// What is drawn from has no values.
+    /// The range to draw from is empty.
     #[error("`least` is {least}, and `most` is {most}")]
     Order {
-        /// What they are parts of, as scenario files have it.
+        /// The key of the table that holds both.
         part: &'static str,
-        /// The shortest.
+        /// The minimum.
         least: Duration,
-        /// The longest.
+        /// The maximum.
         most: Duration,
     },
 }
 
 impl DelayCentricConfig {
-    /// Whether there is such a policy.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The first of [`Self::errors`].
@@ -184,7 +213,7 @@ impl DelayCentricConfig {
         self.errors().next().map_or(Ok(()), Err)
     }
 
-    /// All that speaks against it.
+    /// All errors in the parameters.
     pub fn errors(self) -> impl Iterator<Item = DelayCentricError> {
         let (heartbeats, guard) = (self.heartbeats(), self.guard());
         let spans = [
@@ -206,26 +235,27 @@ impl DelayCentricConfig {
         }))
     }
 
-    /// The policy over the first `paths` paths, with data on `first` to begin with; it draws from `stream`.
+    /// Builds the policy; data starts on the first path unless the context names another.
     #[must_use]
-    pub fn build(self, paths: u8, first: PathId, stream: Stream) -> DelayCentric {
-        DelayCentric::new(self, paths, first, stream)
+    pub fn build(self, context: PolicyContext) -> DelayCentric {
+        DelayCentric::new(self, context)
     }
 
-    /// Its guard time.
+    /// The guard time.
     #[must_use]
     pub const fn guard(self) -> Guard {
         match self {
-            Self::DelayCentric { guard, .. } | Self::PredictiveDelayCentric { guard, .. } => guard,
+            Self::DelayCentric(config) => config.guard,
+            Self::PredictiveDelayCentric(config) => config.guard,
         }
     }
 
-    /// Its heartbeats.
+    /// The heartbeats.
     #[must_use]
     pub const fn heartbeats(self) -> Heartbeats {
         match self {
-            Self::DelayCentric { heartbeats, .. }
-            | Self::PredictiveDelayCentric { heartbeats, .. } => heartbeats,
+            Self::DelayCentric(config) => config.heartbeats,
+            Self::PredictiveDelayCentric(config) => config.heartbeats,
         }
     }
 }
@@ -233,14 +263,4 @@ impl DelayCentricConfig {
 fn uniform(least: Duration, most: Duration, stream: &mut Stream) -> Duration {
     let width = most.0.saturating_sub(least.0);
     least + Duration(stream.below(width.saturating_add(1)))
-}
-
-#[cfg(feature = "serde")]
-fn default_hysteresis() -> Duration {
-    Duration::from_millis(10)
-}
-
-#[cfg(feature = "serde")]
-fn default_threshold() -> Duration {
-    Duration::from_millis(150)
 }

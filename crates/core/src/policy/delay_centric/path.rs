@@ -68,9 +68,12 @@ impl Monitored {
             .is_some_and(|sent| now.since(sent) < span || sent > now)
     }
 
-    pub(super) fn send_data(&mut self, now: Time) {
+    /// Notes a data packet; if data is acknowledged, an answer is expected.
+    pub(super) fn send_data(&mut self, now: Time, acknowledges: bool) {
         self.last_data = Some(now);
-        self.unanswered.get_or_insert(now);
+        if acknowledges {
+            self.unanswered.get_or_insert(now);
+        }
     }
 
     /// The number of a heartbeat that is sent now.

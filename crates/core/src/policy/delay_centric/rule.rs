@@ -1,4 +1,4 @@
-//! Which path is better than the current one.
+//! The rule by which a path is better than the current one.
 
 use super::config::{DelayCentricConfig, TrendRule};
 use super::path::Estimates;
@@ -6,34 +6,32 @@ use crate::frame::PathId;
 use crate::time::Duration;
 
 impl DelayCentricConfig {
-    /// The time by which paths compare.
+    /// The delay by which paths are compared.
     pub(super) fn delay(self, of: &Estimates) -> Duration {
         match self {
-            Self::DelayCentric { .. } => of.srtt.value(),
-            Self::PredictiveDelayCentric { .. } => of.macd.short(),
+            Self::DelayCentric(_) => of.srtt.value(),
+            Self::PredictiveDelayCentric(_) => of.macd.short(),
         }
     }
 
-    /// Whether the rule says to leave `current` for `other`.
+    /// Whether the rule prefers `other` to `current`.
     fn prefers(self, other: &Estimates, current: &Estimates) -> bool {
         match self {
-            Self::DelayCentric { hysteresis, .. } => {
-                other.srtt.value() + hysteresis < current.srtt.value()
+            Self::DelayCentric(config) => {
+                other.srtt.value() + config.hysteresis < current.srtt.value()
             }
-            Self::PredictiveDelayCentric {
-                threshold, trend, ..
-            } => {
-                let is_rising = match trend {
+            Self::PredictiveDelayCentric(config) => {
+                let is_rising = match config.trend {
                     TrendRule::Original => current.macd.trend() > 0,
                     TrendRule::Modified => current.macd.trend() > other.macd.trend(),
                 };
                 let short = current.macd.short();
-                other.macd.short() < short && is_rising && short > threshold
+                other.macd.short() < short && is_rising && short > config.threshold
             }
         }
     }
 
-    /// The best of those that the rule prefers to `current`; of equal ones the first.
+    /// The best path of those that the rule prefers to `current`; the first of equal ones.
     pub(super) fn better<'a>(
         self,
         current: &Estimates,

@@ -20,11 +20,11 @@ const MS: Duration = Duration::from_millis(1);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 fn pure(hysteresis: u64) -> DelayCentricConfig {
-    DelayCentricConfig::DelayCentric {
+    DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis: MS * hysteresis,
         guard: Guard::default(),
         heartbeats: Heartbeats::default(),
-    }
+    })
 }
 
 fn guarded(least: u64, most: u64) -> DelayCentricConfig {
@@ -41,24 +41,35 @@ fn with_guard(kind: GuardKind, least: u64, most: u64) -> DelayCentricConfig {
         most: MS * most,
         kind,
     };
-    DelayCentricConfig::DelayCentric {
+    DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis: MS * 10,
         guard,
         heartbeats: Heartbeats::default(),
-    }
+    })
 }
 
 fn predictive(trend: TrendRule) -> DelayCentricConfig {
-    DelayCentricConfig::PredictiveDelayCentric {
+    DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
         threshold: MS * 70,
         trend,
         guard: Guard::default(),
         heartbeats: Heartbeats::default(),
-    }
+    })
 }
 
 fn policy(config: DelayCentricConfig, paths: u8) -> DelayCentric {
-    config.build(paths, PathId(0), Seed(1).stream("delay-centric"))
+    config.build(context(paths, 1))
+}
+
+fn context(paths: u8, seed: u64) -> PolicyContext {
+    PolicyContext {
+        paths,
+        start: None,
+        pair_interval: Duration::from_secs(1),
+        epoch: Epoch::default(),
+        acknowledges: true,
+        stream: Seed(seed).stream("delay-centric"),
+    }
 }
 
 fn at(ms: u64) -> Time {
@@ -282,11 +293,11 @@ fn intervals_have_a_length_and_an_order() {
     let with = |change: fn(&mut Heartbeats, Duration)| {
         let mut heartbeats = Heartbeats::default();
         change(&mut heartbeats, short);
-        let config = DelayCentricConfig::DelayCentric {
+        let config = DelayCentricConfig::DelayCentric(ReactiveConfig {
             hysteresis: MS,
             guard: Guard::default(),
             heartbeats,
-        };
+        });
         config.errors().collect::<Vec<_>>()
     };
     let too_short = |key| DelayCentricError::Short { key, span: short };

@@ -218,6 +218,7 @@ fn lonely() -> Tunnel {
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

@@ -65,11 +65,7 @@ impl SilenceDetector {
 
     /// Changes the policy and the liveness settings.
     pub(super) fn adjust(&mut self, policy: PolicyConfig, watch: Watch) {
-        let uses_all = match policy {
-            PolicyConfig::DuplicateAll {} | PolicyConfig::ProbeAndSwitch { .. } => true,
-            PolicyConfig::SinglePath { .. } | PolicyConfig::DuplicateAcks { .. } => false,
-        };
-        self.is_enabled = uses_all && watch.config().is_none();
+        self.is_enabled = policy.uses_all_paths() && watch.config().is_none();
         for path in &mut self.paths {
             (path.missed, path.is_silent) = (0, false);
         }

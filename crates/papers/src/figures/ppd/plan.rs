@@ -174,10 +174,16 @@ impl Row {
 
 /// The name of a scheme in the ledger's rules.
 pub(super) fn name(scheme: Scheme) -> &'static str {
-    NAMES[scheme as usize]
+    NAMES[position(scheme)]
 }
 
 /// The name of a scheme in the paper.
 pub(super) fn title(scheme: Scheme) -> &'static str {
-    TITLES[scheme as usize]
+    TITLES[position(scheme)]
+}
+
+/// The position of a scheme of the paper in [`Scheme::ALL`].
+fn position(scheme: Scheme) -> usize {
+    let position = Scheme::ALL.iter().position(|other| *other == scheme);
+    position.expect("the paper compares four schemes")
 }

@@ -261,7 +261,7 @@ mod tests {
                 panic!("{:?}", network.flows[0])
             };
             assert_eq!(multihomed.policy.guard().is_some(), mechanism.guard);
-            let is_reactive = matches!(multihomed.policy, DelayCentricConfig::DelayCentric { .. });
+            let is_reactive = matches!(multihomed.policy, DelayCentricConfig::DelayCentric(_));
             assert_eq!(is_reactive, mechanism.rule == Rule::Reactive);
             assert_eq!(
                 multihomed.policy.heartbeats().in_guard,

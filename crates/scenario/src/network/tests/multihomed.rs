@@ -1,7 +1,7 @@
 //! Datagrams over several ways in files: what is read, and what is refused.
 
-use polypath_core::policy::DelayCentricConfig;
 use polypath_core::policy::delay_centric::{Guard, Heartbeats, TrendRule};
+use polypath_core::policy::{DelayCentricConfig, PredictiveConfig, ReactiveConfig};
 use polypath_core::time::Duration;
 use polypath_core::units::Bytes;
 
@@ -51,11 +51,11 @@ fn the_defaults_are_those_of_the_paper() {
     assert_eq!(multihomed.ack, Bytes(52));
     assert_eq!(multihomed.first, FirstWay::Listed);
     assert_eq!(multihomed.packets, None);
-    let DelayCentricConfig::DelayCentric {
+    let DelayCentricConfig::DelayCentric(ReactiveConfig {
         hysteresis,
         guard,
         heartbeats,
-    } = multihomed.policy
+    }) = multihomed.policy
     else {
         panic!("{:?}", multihomed.policy)
     };
@@ -67,9 +67,9 @@ fn the_defaults_are_those_of_the_paper() {
     let Traffic::Multihomed(multihomed) = &network.flows[0].traffic else {
         panic!("{:?}", network.flows[0].traffic)
     };
-    let DelayCentricConfig::PredictiveDelayCentric {
+    let DelayCentricConfig::PredictiveDelayCentric(PredictiveConfig {
         threshold, trend, ..
-    } = multihomed.policy
+    }) = multihomed.policy
     else {
         panic!("{:?}", multihomed.policy)
     };

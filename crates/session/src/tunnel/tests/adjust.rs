@@ -23,6 +23,7 @@ fn the_session_continues_under_another_policy() {
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence: 0,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

@@ -27,6 +27,7 @@ fn config(first_sequence: u64) -> EndpointConfig {
         encapsulation: Encapsulation::deployed(OVER_IPV4),
         window: 1024,
         first_sequence,
+        seed: Seed::default(),
         probing: ProbingConfig::default(),
         detector: None,
         liveness: None,

@@ -1,10 +1,12 @@
 //! A source of datagrams over several paths: a source of even intervals whose every datagram a path policy routes.
 
-use polypath_core::frame::PathId;
+use polypath_core::frame::{Epoch, PathId};
 use polypath_core::machine::{Deadline, Machine};
 use polypath_core::packet::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
-use polypath_core::policy::{Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths};
-use polypath_core::time::Time;
+use polypath_core::policy::{
+    Action, DelayCentric, Feedback, PathPolicy, PathSet, Paths, PolicyContext,
+};
+use polypath_core::time::{Duration, Time};
 
 use polypath_scenario::network::Multihomed;
 use polypath_scenario::network::traffic::multihomed::FirstWay;
@@ -83,7 +85,14 @@ impl MultihomedSource {
             FirstWay::Random => setup.stream("first-way").below(u64::from(paths)),
         };
         let first = PathId(u8::try_from(first).unwrap_or(0));
-        let policy = config.policy.build(paths, first, setup.stream("policy"));
+        let policy = config.policy.build(PolicyContext {
+            paths,
+            start: Some(first),
+            pair_interval: Duration::from_secs(1),
+            epoch: Epoch::default(),
+            acknowledges: true,
+            stream: setup.stream("policy"),
+        });
         let packets = config.packets.unwrap_or(u64::MAX);
         Self::new(datagrams, packets, policy, paths, stop)
     }

@@ -23,7 +23,7 @@ fn courses() -> impl Strategy<Value = Vec<Vec<u64>>> {
 
 fn drive(config: DelayCentricConfig, course: &[Vec<u64>], seed: u64) -> Network {
     let paths = u8::try_from(course[0].len()).unwrap();
-    let policy = config.build(paths, PathId(0), Seed(seed).stream("delay-centric"));
+    let policy = config.build(context(paths, seed));
     let mut network = Network::new(policy, &course[0]);
     for times in course {
         let alive = |&ms: &u64| (ms > 0).then(|| MS * ms);

@@ -1,0 +1,121 @@
+//! The interface of a policy.
+
+use super::PathSet;
+use crate::frame::{Epoch, PathId};
+use crate::machine::Deadline;
+use crate::packet::PacketMeta;
+use crate::time::{Duration, Time};
+
+/// The paths that carry one packet, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The paths that carry a full copy.
+    pub copies: PathSet,
+    /// The paths that carry a probe instead of the packet.
+    pub probes: PathSet,
+}
+
+/// The paths as a policy sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The live paths that are wide enough for the packet ([`crate::pmtu`]).
+    pub usable: PathSet,
+    /// The paths that carry copies of a packet that goes on all paths: the usable paths, and those that answer again
+    /// but may not yet carry a packet alone ([`crate::liveness`]).
+    pub copies: PathSet,
+    /// The paths that can be sent on, whatever the length of this packet. A policy leaves an active path that is not
+    /// among them.
+    pub alive: PathSet,
+}
+
+impl Paths {
+    /// Paths that all carry every packet.
+    #[must_use]
+    pub const fn trusted(usable: PathSet) -> Self {
+        Self {
+            usable,
+            copies: usable,
+            alive: usable,
+        }
+    }
+}
+
+/// Feedback of the peer to a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// The receiver asks for data on path `to`, opening `epoch`.
+    Switch {
+        /// The path to become active.
+        to: PathId,
+        /// The epoch that the switch opens.
+        epoch: Epoch,
+    },
+    /// The peer acknowledged a data packet.
+    Acknowledged {
+        /// The path that carried it.
+        path: PathId,
+        /// The time from its transmission to the arrival of its ACK.
+        rtt: Duration,
+    },
+    /// The peer answered a heartbeat.
+    HeartbeatReply {
+        /// The path that carried it.
+        path: PathId,
+        /// Its number, from [`Action::Heartbeat`].
+        id: u64,
+    },
+}
+
+/// What a policy asks its endpoint to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a packet pair on this path, to measure delta T.
+    SendPair(PathId),
+    /// Send a heartbeat on this path, which the peer answers, to measure the round-trip time.
+    Heartbeat {
+        /// The path.
+        path: PathId,
+        /// Its number on the path, which the answer repeats.
+        id: u64,
+    },
+    /// The active path has changed: report it.
+    Switched {
+        /// The path that was active.
+        from: PathId,
+        /// The path that is active now.
+        to: PathId,
+    },
+}
+
+/// Selects the paths of each packet.
+pub trait PathPolicy: core::fmt::Debug + Send {
+    /// Returns the paths that carry the packet. The first packet of a session may also cause actions.
+    fn route(
+        &mut self,
+        now: Time,
+        meta: &PacketMeta,
+        paths: &Paths,
+        act: &mut dyn FnMut(Action),
+    ) -> Plan;
+
+    /// Handles feedback of the peer.
+    fn handle_feedback(&mut self, _: Time, _: Feedback, _: &mut dyn FnMut(Action)) {}
+
+    /// Performs the work that is due at `now`.
+    fn handle_timeout(&mut self, _: Time, _: &Paths, _: &mut dyn FnMut(Action)) {}
+
+    /// The next time at which the policy acts on its own.
+    fn deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    /// The path that carries data while it is usable; `None` if several do, or if it differs from packet to packet.
+    fn active(&self) -> Option<PathId> {
+        None
+    }
+
+    /// The number of switches so far, which every frame carries.
+    fn epoch(&self) -> Epoch {
+        Epoch::default()
+    }
+}
