@@ -33,7 +33,7 @@ use crate::fabric::Fabric;
 use crate::flow::{BackgroundBytes, FlowKind};
 use crate::packet::Packet;
 use crate::percentiles::{DelayHistograms, DelayPercentiles, NO_GROUP};
-use crate::route::FlowEnd;
+use crate::route::AgentEnd;
 use agent::{Agent, Context};
 use datagrams::{Cbr, DatagramFlows, DatagramSource, OnOff, Pattern, Playback, Poisson};
 use event::Report;
@@ -145,12 +145,11 @@ impl Agents {
     pub(crate) fn wake_agent<const WATCHED: bool>(
         &mut self,
         at: Time,
-        end: FlowEnd,
-        number: u32,
+        end: AgentEnd,
         fabric: &mut Fabric,
     ) {
-        let (agent, mut context) = self.context::<WATCHED>(at, number, fabric);
-        agent.wake(end, &mut context);
+        let (agent, mut context) = self.context::<WATCHED>(at, end.agent(), fabric);
+        agent.wake(end.end(), &mut context);
     }
 
     /// Hands a packet to one end of an agent.
@@ -158,13 +157,12 @@ impl Agents {
     pub(crate) fn receive<const WATCHED: bool>(
         &mut self,
         at: Time,
-        end: FlowEnd,
-        number: u32,
+        end: AgentEnd,
         packet: &Packet,
         fabric: &mut Fabric,
     ) {
-        let (agent, mut context) = self.context::<WATCHED>(at, number, fabric);
-        agent.receive(end, packet, &mut context);
+        let (agent, mut context) = self.context::<WATCHED>(at, end.agent(), fabric);
+        agent.receive(end.end(), packet, &mut context);
     }
 
     /// Forgets the payload of a packet of an agent that a link dropped.

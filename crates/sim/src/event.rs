@@ -1,6 +1,6 @@
 //! Events of the calendar.
 
-use crate::route::FlowEnd;
+use crate::route::AgentEnd;
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Event {
     /// A background UDP source wants to be woken.
     Datagrams(u32),
     /// A timer of one end of an agent expires.
-    Agent(FlowEnd, u32),
+    Agent(AgentEnd),
     /// An application changes the receiver window of a TCP sink.
     ReceiverWindow(u32),
 }

@@ -9,6 +9,30 @@ pub(crate) enum FlowEnd {
     Receiver,
 }
 
+/// One end of an agent, in a single word: events and ends of routes stay in two registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AgentEnd(u32);
+
+impl AgentEnd {
+    /// An end of the agent of this number.
+    pub(crate) const fn new(agent: u32, end: FlowEnd) -> Self {
+        Self(agent << 1 | end as u32)
+    }
+
+    /// The number of the agent.
+    pub(crate) const fn agent(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// The end.
+    pub(crate) const fn end(self) -> FlowEnd {
+        match self.0 & 1 {
+            0 => FlowEnd::Sender,
+            _ => FlowEnd::Receiver,
+        }
+    }
+}
+
 /// Where a route ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
@@ -19,7 +43,7 @@ pub(crate) enum Terminal {
     /// The sink of a background UDP flow takes a datagram.
     DatagramSink(u32),
     /// One end of an agent.
-    Agent(FlowEnd, u32),
+    Agent(AgentEnd),
     /// The packet leaves the network at a port.
     Port(u32),
 }

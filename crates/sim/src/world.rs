@@ -186,7 +186,7 @@ impl<X: Payload> World<X> {
             Event::Source(source) => agents.tcp.wake_source::<WATCHED>(at, source, fabric),
             Event::Sink(sink) => agents.tcp.wake_sink(at, sink, fabric),
             Event::Datagrams(source) => agents.datagrams.wake(at, source, fabric),
-            Event::Agent(end, number) => agents.wake_agent::<WATCHED>(at, end, number, fabric),
+            Event::Agent(end) => agents.wake_agent::<WATCHED>(at, end, fabric),
             Event::ReceiverWindow(change) => agents.tcp.change_window::<WATCHED>(change),
         }
     }
@@ -215,8 +215,8 @@ impl<X: Payload> World<X> {
                 let delays = &mut agents.delays;
                 agents.datagrams.receive(at, sink, &packet, delays);
             }
-            (Terminal::Agent(end, number), _) => {
-                agents.receive::<WATCHED>(at, end, number, &packet, fabric);
+            (Terminal::Agent(end), _) => {
+                agents.receive::<WATCHED>(at, end, &packet, fabric);
             }
             (Terminal::Port(port), PacketKind::External(number, ecn)) => {
                 let port = self.ports[port as usize].id;
@@ -249,9 +249,9 @@ impl<X: Payload> World<X> {
             });
         }
         if let PacketKind::Agent(payload) = lost.packet.kind
-            && let Terminal::Agent(_, number) = self.fabric.routes.end(lost.packet.cursor)
+            && let Terminal::Agent(end) = self.fabric.routes.end(lost.packet.cursor)
         {
-            self.agents.forget(number, payload);
+            self.agents.forget(end.agent(), payload);
         }
         if let PacketKind::External(number, _) = lost.packet.kind
             && let Some(payload) = self.take_external(number)

@@ -13,7 +13,7 @@ use crate::fabric::Fabric;
 use crate::flow::FlowCounters;
 use crate::packet::{Packet, PacketKind};
 use crate::percentiles::DelayHistograms;
-use crate::route::{Cursor, FlowEnd};
+use crate::route::{AgentEnd, Cursor, FlowEnd};
 use crate::tcp::{Segment, TcpEvent};
 use crate::timer::Timer;
 
@@ -129,7 +129,7 @@ impl Context<'_> {
 
     /// Sets a timer of `end`.
     pub(super) fn arm(&mut self, end: FlowEnd, timer: &mut Timer, deadline: Option<Deadline>) {
-        let event = Event::Agent(end, self.number);
+        let event = Event::Agent(AgentEnd::new(self.number, end));
         timer.arm(deadline, &mut self.fabric.calendar, event);
     }
 

@@ -6,7 +6,7 @@ use polypath_core::units::Bytes;
 use polypath_scenario::Tcp;
 use polypath_scenario::network::{Flow, Graph, RoundTrip};
 
-use crate::route::{Cursor, FlowEnd, Routes, Terminal};
+use crate::route::{AgentEnd, Cursor, FlowEnd, Routes, Terminal};
 
 /// When a flow starts and stops.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl FlowSetup<'_> {
 
     /// Adds the routes of all ways between the ends of the agent.
     pub(super) fn add_routes(&mut self) -> Vec<RoutePair> {
-        let end = |end| Terminal::Agent(end, self.number);
+        let end = |end| Terminal::Agent(AgentEnd::new(self.number, end));
         let add = |way: &RoundTrip| RoutePair {
             there: self
                 .routes

@@ -110,7 +110,7 @@ impl Watch {
         let known = match end {
             Terminal::Source(number) | Terminal::Sink(number) => self.tcp.get(number as usize),
             Terminal::DatagramSink(number) => self.datagrams.get(number as usize),
-            Terminal::Agent(_, number) => self.agents.get(number as usize),
+            Terminal::Agent(end) => self.agents.get(end.agent() as usize),
             Terminal::Port(_) => None,
         };
         known.copied()
@@ -223,8 +223,9 @@ impl<X: Payload> World<X> {
             PacketKind::Segment(segment) => (segment.number, Some(segment)),
             PacketKind::Datagram(number) => (number, None),
             PacketKind::Agent(payload) => match end {
-                Terminal::Agent(_, agent) => {
-                    (self.agents.agent(agent).datagram_number(payload), None)
+                Terminal::Agent(end) => {
+                    let agent = self.agents.agent(end.agent());
+                    (agent.datagram_number(payload), None)
                 }
                 _ => return None,
             },
@@ -236,10 +237,11 @@ impl<X: Payload> World<X> {
             sent: packet.sent,
             number,
             segment,
-            back: matches!(
-                end,
-                Terminal::Source(_) | Terminal::Agent(FlowEnd::Sender, _)
-            ),
+            back: match end {
+                Terminal::Source(_) => true,
+                Terminal::Agent(end) => end.end() == FlowEnd::Sender,
+                _ => false,
+            },
         })
     }
 }
