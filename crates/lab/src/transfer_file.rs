@@ -127,7 +127,7 @@ mod tests {
             || TransferFile::prepare(Some(&missing), Bytes(10), Seed(1), directory.path());
         let refused = |part: &str| match prepare() {
             Err(LabError::TransferFile(error)) => {
-                assert!(error.to_string().contains(part), "{error}")
+                assert!(error.to_string().contains(part), "{error}");
             }
             other => panic!("{other:?}"),
         };

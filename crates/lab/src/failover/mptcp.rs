@@ -108,7 +108,8 @@ impl Mptcp {
     }
 }
 
-/// A counter of the MPTcpExt section of /proc/net/netstat: a line of names and a line of values.
+/// A counter of the `MPTcpExt` section of `/proc/net/netstat`: a line of names and a line of
+/// values.
 fn counter(table: &str, name: &str) -> Option<u64> {
     let mut lines = table.lines().filter(|line| line.starts_with("MPTcpExt:"));
     let (names, values) = (lines.next()?, lines.next()?);

@@ -105,8 +105,8 @@ fn states(files: &NodeFiles) -> io::Result<Vec<String>> {
     };
     let stats: serde_json::Value = serde_json::from_slice(&bytes)?;
     let paths = stats["paths"].as_array().into_iter().flatten();
-    let states = paths.filter_map(|path| path["liveness"]["state"].as_str());
-    Ok(states.map(str::to_owned).collect())
+    let names = paths.filter_map(|path| path["liveness"]["state"].as_str());
+    Ok(names.map(str::to_owned).collect())
 }
 
 fn is_usable(state: &str) -> bool {

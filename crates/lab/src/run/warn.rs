@@ -16,7 +16,7 @@ pub(super) fn about_devices(programs: &[SchemePrograms], scenario: &Scenario) {
                 tracing::warn!(%scheme, dropped, "packets were lost at the device queues, before the emulated network");
             }
             Err(error) => {
-                tracing::warn!(%scheme, %error, "cannot read the drop counters of the devices")
+                tracing::warn!(%scheme, %error, "cannot read the drop counters of the devices");
             }
         }
     }
