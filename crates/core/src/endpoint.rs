@@ -1,12 +1,11 @@
-//! One end of the overlay: a [`Sender`] and a [`Receiver`] as one machine.
+//! An endpoint of the overlay: a [`Sender`] and a [`Receiver`] as one machine.
 //!
-//! The simulator and the live node drive this same machine. An application's packet goes in with what
-//! the policy may know of it, frames come out for the paths; frames of the other end go in, the packets
-//! of its application come out, each once.
+//! The simulator and the live node drive the same machine. Packets of an application go in with the metadata that the
+//! policy may use, and frames for the paths come out; frames of the peer go in, and the packets of its application come
+//! out, each once.
 //!
-//! Packets that are not TCP, fragments and TCP segments that cannot be read count as data
-//! ([`crate::packet::Kind::Opaque`]); what is not IP at all never comes here, since
-//! [`crate::packet::parse`] refuses it.
+//! Packets that are not TCP, fragments and malformed TCP segments count as data ([`crate::packet::Kind::Opaque`]).
+//! Packets that are not IP never get here, because [`crate::packet::parse`] refuses them.
 
 use crate::combine::{MAX_TIMERS, MAX_WINDOWS};
 use crate::event::{DropReason, Event};
@@ -26,11 +25,10 @@ mod io;
 mod receiver;
 mod sender;
 
-/// Most of what an endpoint holds at once beside what its configuration says and what it has sent itself, whatever comes:
-/// timers of probes, and windows of packets.
+/// The maximum number of probe timers and packet windows that an endpoint holds, whatever it receives.
 pub const CAPACITY: usize = MAX_TIMERS + MAX_WINDOWS + 1;
 
-/// One end of the overlay.
+/// An endpoint of the overlay.
 #[derive(Debug)]
 pub struct Endpoint<P> {
     sender: Sender,
@@ -41,10 +39,10 @@ pub struct Endpoint<P> {
 }
 
 impl<P: Payload> Endpoint<P> {
-    /// An endpoint at rest.
+    /// An endpoint that has sent and received nothing.
     ///
     /// # Errors
-    /// Where the configuration contradicts itself.
+    /// If the configuration is invalid.
     pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -56,26 +54,27 @@ impl<P: Payload> Endpoint<P> {
         })
     }
 
-    /// How much is held of what comes and goes: at most [`capacity`](Self::capacity). Packets are never held.
+    /// The number of timers, windows and unanswered heartbeats, at most [`capacity`](Self::capacity). Packets are never
+    /// buffered.
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.receiver.buffered() + self.sender.buffered()
     }
 
-    /// The most that [`buffered`](Self::buffered) can be: [`CAPACITY`], and the heartbeats that are remembered of each path where
-    /// paths are watched.
+    /// The maximum of [`buffered`](Self::buffered): [`CAPACITY`], plus the heartbeats that are stored for each path if
+    /// paths are monitored.
     #[must_use]
     pub fn capacity(&self) -> usize {
         CAPACITY + self.sender.capacity()
     }
 
-    /// What was observed of `path`; nothing where paths are not watched.
+    /// The health of `path`; `None` if paths are not monitored.
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.sender.health(path)
     }
 
-    /// How long a packet `path` carries whole; nothing where that is not found out.
+    /// The path MTU of `path`; `None` without path MTU discovery.
     #[must_use]
     pub fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
         self.sender.path_mtu(path)
@@ -87,13 +86,13 @@ impl<P: Payload> Endpoint<P> {
         self.sender.policy()
     }
 
-    /// The path that carries data now; none where several do, or where each packet has its own.
+    /// The path that carries data now; `None` if several do, or if it differs from packet to packet.
     #[must_use]
     pub fn active(&self) -> Option<PathId> {
         self.sender.active()
     }
 
-    /// How often data went to another path because the policy said so.
+    /// The number of times that the policy moved data to another path.
     #[must_use]
     pub fn switches(&self) -> u64 {
         self.sender.switches()

@@ -1,4 +1,4 @@
-//! What happens in an endpoint, as data, for reports, logs and recordings.
+//! The events of an endpoint, for reports, logs and recordings.
 //!
 //! The simulator's observer and the event stream of a node carry the same type, so that one report reads
 //! both. The stream's form is versioned: [`VERSION`].
@@ -8,42 +8,42 @@ use crate::packet::Kind;
 use crate::pmtu::state::MtuState;
 use crate::time::{Duration, Time};
 
-/// Version of the event stream; it changes when a field changes its meaning, not when an event or a kind of
-/// frame is added.
+/// The version of the event stream. It changes when the meaning of a field changes, not when an event or a kind of frame
+/// is added.
 pub const VERSION: u32 = 1;
 
-/// Why an arriving frame, or a packet of an application, goes no further.
+/// Why a received frame or a packet of an application was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum DropReason {
     /// A copy of it was delivered before.
     Duplicate,
-    /// So old that whether it was delivered is no longer known.
+    /// So old that it is unknown whether it was delivered.
     BehindWindow,
     /// It names a path that this endpoint does not have.
     UnknownPath,
     /// The application's packet is not IP.
     NotIp,
-    /// The policy found no path for it.
+    /// The policy selected no path.
     NoPath,
-    /// Longer than what a path carries whole ([`crate::pmtu`]).
+    /// Longer than the path MTU ([`crate::pmtu`]).
     TooLong,
 }
 
-/// What happened.
+/// An event of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "event", rename_all = "kebab-case"))]
 pub enum Event {
-    /// An application's packet came to the sender.
+    /// The sender received a packet of an application.
     PacketIn {
         /// What it is.
         kind: Kind,
         /// Its length in bytes.
         len: u32,
     },
-    /// A frame left on a path.
+    /// A frame was sent on a path.
     FrameOut {
         /// The path.
         path: PathId,
@@ -52,7 +52,7 @@ pub enum Event {
         /// Bytes on the wire, with all headers.
         len: u32,
     },
-    /// A frame arrived on a path.
+    /// A frame was received on a path.
     FrameIn {
         /// The path.
         path: PathId,
@@ -60,18 +60,18 @@ pub enum Event {
         kind: FrameKind,
         /// Bytes on the wire, with all headers.
         len: u32,
-        /// One-way delay; in nanoseconds, and only as good as the clocks of both ends agree.
+        /// The one-way delay in nanoseconds; its error is the difference of the two clocks.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         delay: Duration,
     },
-    /// The first copy of a packet was handed to the application.
+    /// The first copy of a packet was delivered to the application.
     Delivered {
-        /// The path that brought it.
+        /// The path that it arrived on.
         path: PathId,
         /// Its length in bytes.
         len: u32,
     },
-    /// Something went no further.
+    /// A frame or packet was dropped.
     Dropped {
         /// Why.
         reason: DropReason,
@@ -88,45 +88,45 @@ pub enum Event {
         /// Difference of their sizes, in bytes.
         bytes: u32,
     },
-    /// The receiver asks the other end to switch its active path.
+    /// The receiver requests that the peer switches its active path.
     SwitchWanted {
         /// The path to become active.
         to: PathId,
         /// The epoch that the switch opens.
         epoch: Epoch,
     },
-    /// Heartbeats of this end are not answered on a path any more.
+    /// Heartbeats on a path are no longer answered.
     PathSilent {
         /// The path.
         path: PathId,
-        /// How long ago the last answer came; nanoseconds.
+        /// The time since the last answer, in nanoseconds.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         silence: Duration,
-        /// The smoothed round-trip time until then; nanoseconds.
+        /// The smoothed round-trip time before, in nanoseconds.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         rtt: Duration,
     },
-    /// A path that was silent has answered for long enough to be used again.
+    /// A silent path has answered for long enough to be used again.
     PathBack {
         /// The path.
         path: PathId,
-        /// From the last answer before the silence until now; nanoseconds.
+        /// The time since the last answer before the silence, in nanoseconds.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         outage: Duration,
         /// The smoothed round-trip time; nanoseconds.
         #[cfg_attr(feature = "serde", serde(with = "nanoseconds"))]
         rtt: Duration,
     },
-    /// What is known of how long a packet a path carries whole has changed ([`crate::pmtu`]).
+    /// The path MTU or the state of its discovery has changed ([`crate::pmtu`]).
     PathMtu {
         /// The path.
         path: PathId,
-        /// How far the discovery is; a search that begins with a small size is one, too.
+        /// The state of the discovery; `base` is reported as `search`.
         state: MtuState,
-        /// The longest packet in bytes, as soon as the discovery is complete, and while more is tried later on.
+        /// The path MTU in bytes once the discovery is complete, also while larger sizes are tried later.
         packet: Option<u16>,
-        /// The longest packet in bytes that is relied on to cross whole for now; none where no size has failed, and all may
-        /// that the interface lets through, or where nothing can be found out.
+        /// The longest packet in bytes that is sent for now; `None` if only the interface limits it, because no size has
+        /// failed or discovery is impossible.
         #[cfg_attr(feature = "serde", serde(default))]
         limit: Option<u16>,
     },
@@ -141,13 +141,13 @@ pub enum Event {
     },
 }
 
-/// An event with its time, as a line of the event stream has it.
+/// An event with its time: a line of the event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stamped {
-    /// When it happened, in nanoseconds since the start of the run.
+    /// The time of the event, in nanoseconds since the start of the run.
     pub at: Time,
-    /// What happened.
+    /// The event.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub event: Event,
 }

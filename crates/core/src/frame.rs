@@ -1,7 +1,7 @@
-//! What two endpoints say to each other inside the seal.
+//! The frames that two endpoints exchange inside the seal.
 //!
 //! The types are generic over the payload: a compact simulated segment, or the bytes of an IP packet.
-//! [`crate::wire`] gives their form on the wire.
+//! [`crate::wire`] defines their wire format.
 
 use crate::packet::{self, Ecn, FlowId};
 use crate::time::Time;
@@ -15,19 +15,19 @@ pub trait Payload: Clone {
     /// The length in bytes.
     fn len(&self) -> usize;
 
-    /// The ECN field of its IP header (RFC 3168); what has none is not ECN-capable.
+    /// The ECN field of its IP header (RFC 3168); a payload without one is not ECN-capable.
     #[inline]
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
     }
 
-    /// The flow to which it belongs: marks tell each flow's sender by itself. What cannot tell is of one flow.
+    /// The flow that it belongs to: each flow is marked separately. The default is one flow for all.
     #[inline]
     fn flow(&self) -> FlowId {
         FlowId::default()
     }
 
-    /// Sets the ECN field to CE, as a queue does in place of a drop; what is not ECN-capable stays as it is.
+    /// Sets the ECN field to CE, as a queue does instead of a drop; a payload that is not ECN-capable does not change.
     #[inline]
     fn mark_ce(&mut self) {}
 }
@@ -57,7 +57,7 @@ impl Payload for bytes::Bytes {
     }
 
     fn mark_ce(&mut self) {
-        // Copied only where somebody else holds the same bytes.
+        // Copied only if the bytes are shared.
         let mut bytes = bytes::BytesMut::from(core::mem::take(self));
         packet::mark_ce(&mut bytes);
         *self = bytes.freeze();
@@ -77,7 +77,7 @@ impl PathId {
     }
 }
 
-/// The number of path switches that a direction has seen; pairs of older epochs do not vote.
+/// The number of path switches of a direction; comparisons of older epochs do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch(pub u32);
@@ -106,7 +106,7 @@ pub const SWITCH_LEN: u16 = PROBE_LEN;
 /// Length of the body of a heartbeat and of its answer in bytes, unless it is padded: that of a probe, which sizes all
 /// three.
 pub const HEARTBEAT_LEN: u16 = PROBE_LEN;
-/// Least length of a pair's body in bytes: the byte that tells the leading packet from the trailing one.
+/// The minimum length of a pair's body in bytes: the byte that distinguishes the leading packet from the trailing one.
 pub const PAIR_MIN: u16 = 1;
 
 /// The kinds of frame.
@@ -122,22 +122,22 @@ pub enum FrameKind {
     Pair,
     /// A request to switch the active path.
     Switch,
-    /// Asks for an answer on the same path.
+    /// Requests an answer on the same path.
     Heartbeat,
     /// The answer to a heartbeat.
     HeartbeatReply,
 }
 
-/// What a heartbeat is for: each purpose counts its own.
+/// The purpose of a heartbeat; each purpose numbers its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Purpose {
-    /// To know whether the path lives ([`crate::liveness`]).
+    /// To detect whether the path is live ([`crate::liveness`]).
     Liveness,
-    /// To measure the path for the policy's choice ([`crate::policy::Action::Heartbeat`]).
+    /// To measure the path for the policy ([`crate::policy::Action::Heartbeat`]).
     Policy,
-    /// To know how long a packet the path carries whole ([`crate::pmtu`]).
+    /// To discover the path MTU ([`crate::pmtu`]).
     Size {
         /// Length of the body in bytes, at least [`HEARTBEAT_LEN`]; the rest is padding.
         len: u16,
@@ -145,7 +145,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Length of the body of a heartbeat for this in bytes.
+    /// The length of the body of such a heartbeat in bytes.
     #[must_use]
     pub const fn body_len(self) -> u16 {
         match self {
@@ -154,7 +154,7 @@ impl Purpose {
         }
     }
 
-    /// That of the answer, which is never padded: it must come back where the way back is narrower.
+    /// The purpose in the answer, which is never padded: it must also cross a narrower return path.
     #[must_use]
     pub const fn answered(self) -> Self {
         match self {
@@ -164,8 +164,8 @@ impl Purpose {
     }
 }
 
-/// What an endpoint's frames measure on the wire, link by link: the packet sizes of a simulation, or the
-/// outer headers, seal and frame header of a deployment.
+/// The sizes of frames on the wire: the packet sizes of a simulation, or those with the outer headers, seal and frame
+/// header of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Encapsulation {
@@ -226,7 +226,7 @@ pub struct Frame<P> {
     pub sequence: u64,
     /// When the sender sent it, by the sender's clock.
     pub sent: Time,
-    /// What it carries.
+    /// The body.
     pub body: Body<P>,
 }
 
@@ -244,7 +244,7 @@ impl<P> Frame<P> {
     }
 }
 
-/// What a frame carries.
+/// The body of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -263,19 +263,19 @@ pub enum Body<P> {
         /// Length of the body in bytes, that of the packet it imitates; at least [`PAIR_MIN`].
         len: u16,
     },
-    /// Asks the other end to send its data on path `to` from now on.
+    /// Requests that the peer sends its data on path `to` from now on.
     Switch {
         /// The path to become active.
         to: PathId,
     },
-    /// Asks the other end for an answer on the same path, at once.
+    /// Requests an immediate answer on the same path.
     Heartbeat(Purpose),
     /// The answer to a heartbeat.
     HeartbeatReply(Purpose),
 }
 
 impl<P: Payload> Body<P> {
-    /// Bytes behind the frame header: the IP packet, the probe's length field, the padding.
+    /// The number of bytes after the frame header.
     #[must_use]
     #[expect(
         clippy::len_without_is_empty,
@@ -291,7 +291,7 @@ impl<P: Payload> Body<P> {
         }
     }
 
-    /// The kind, without what is carried.
+    /// The kind of the body.
     #[must_use]
     pub const fn kind(&self) -> FrameKind {
         match self {

@@ -1,8 +1,7 @@
 //! The multipath mechanisms of polypath as machines: no I/O, no clock, no entropy.
 //!
-//! Each mechanism of the papers stands here once. The simulator, the lab and the live runtime drive the
-//! same code through [`machine::step`], so that a result of the simulator is a statement about the code
-//! that is deployed.
+//! Each mechanism of the papers is implemented once. The simulator, the lab and the live runtime drive the same machines
+//! ([`machine`]), so that a simulation result describes the deployed code.
 
 #![no_std]
 

@@ -1,35 +1,33 @@
-//! Which paths live: a path that goes silent is left, one that returns is tried and used again, without
-//! flapping.
+//! The liveness of paths: a silent path is no longer used, and a path that answers again is used again without flapping.
 //!
-//! Each end sends numbered heartbeats on every path and the other end answers each at once, on the path
-//! where it came; so an answer proves both directions. Nothing else counts as a sign of life, since a path may
-//! carry in one direction only.
+//! Each endpoint sends numbered heartbeats on every path, and the peer answers each at once on the path that it arrived
+//! on, so an answer proves both directions. No other frame counts as a sign of life, because a path may work in one
+//! direction only.
 //!
-//! **States.** A path is *unproven* until its first answer, and then *live*. It is *silent* when so many
-//! heartbeats in a row are overdue that its own losses hardly explain them, and never fewer than
-//! [`LivenessConfig::misses`]. An answer on a silent path makes it *returning*: not used until it has
-//! answered some in a row and its hold is over. The hold doubles with each return that does not last,
-//! so that a path that comes and goes is used ever less often.
+//! **States.** A path is *unproven* until its first answer, then *live*. It is *silent* when so many consecutive
+//! heartbeats are overdue that its losses hardly explain them, at least [`LivenessConfig::misses`]. An answer on a silent
+//! path makes it *returning*: it is not used until it has answered several consecutive heartbeats and its hold is over.
+//! The hold doubles with each return that does not last, so that an unstable path is used less and less often.
 //!
-//! **Overdue** is an answer after SRTT + 4 RTTVAR (RFC 6298), the second term at least
-//! [`LivenessConfig::margin`]. Two bounds follow, with `k` the misses that are needed:
+//! **Overdue** is an answer after SRTT + 4 RTTVAR (RFC 6298), the second term at least [`LivenessConfig::margin`]. Two
+//! bounds follow, where `k` is the required number of misses:
 //!
-//! * A path that answers everything is never left while round-trip times stay within less than
-//!   `margin + (k - 1) interval` above the least: the oldest answer is there before the k-th is overdue.
-//! * A path that carries packets and answers nothing from some time on is left within
-//!   `k interval + SRTT + max(margin, 4 RTTVAR)`. One that carries none, within
-//!   `standby + (k - 1) interval + 2 (SRTT + max(margin, 4 RTTVAR))`, since a first heartbeat that is overdue
-//!   brings the others forward.
+//! * A path that answers every heartbeat stays live while its round-trip times are less than
+//!   `margin + (k - 1) interval` above the minimum: the oldest answer arrives before the k-th is overdue.
+//! * A path that carries packets and stops answering is silent within `k interval + SRTT + max(margin, 4 RTTVAR)`. An
+//!   idle path is silent within `standby + (k - 1) interval + 2 (SRTT + max(margin, 4 RTTVAR))`, because the first
+//!   overdue heartbeat starts the faster schedule.
 //!
-//! **Use.** Live paths are used. Where none lives, or none that lives carries a packet whole ([`crate::pmtu`]), those that return; where none returns, every path: a packet
-//! is rather tried on a path of which nothing is known than dropped. Copies of what goes on all paths go on those that
-//! return, too: where a hold keeps one path back, the others must not be the only ones when they fall silent.
+//! **Use.** Live paths carry packets. If no path is live, or no live path is wide enough for a packet ([`crate::pmtu`]),
+//! the returning paths do; if no path returns, every path does, since an attempt on an unknown path is better than a
+//! drop. Copies that go on all paths also go on returning paths: otherwise no copy would arrive if the live paths fall
+//! silent during the hold.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 pub use config::{LivenessConfig, LivenessError};
-use outstanding::REMEMBERED;
+use outstanding::CAPACITY;
 use path::{Change, Path};
 
 use crate::event::Event;
@@ -43,25 +41,25 @@ mod losses;
 mod outstanding;
 mod path;
 
-/// So many misses in a row are a silence, whatever a path's losses.
+/// The number of consecutive misses that make a path silent, whatever its losses.
 pub const MAX_MISSES: u32 = 20;
-/// So many answers in a row a returning path must give.
+/// The number of consecutive answers after which a returning path may be used.
 pub const ANSWERS: u32 = 3;
-/// An answer is overdue after this as long as no round trip was measured (RFC 6298, 2.1).
+/// The timeout of an answer until a round trip is measured (RFC 6298, section 2.1).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The paths of an endpoint under watch.
+/// The liveness monitor of the paths of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     config: LivenessConfig,
     paths: Vec<Path>,
-    /// The latest time that was told; what is due earlier is due then.
+    /// The time of the last call; earlier deadlines are reported as due then.
     now: Time,
-    /// No heartbeat leaves before.
+    /// The earliest time at which a heartbeat may be sent.
     present: Time,
 }
 
-/// What is known of a path's life.
+/// The liveness of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -72,26 +70,26 @@ pub enum PathState {
     /// It has never answered.
     #[default]
     Unproven,
-    /// It answers.
+    /// It answers heartbeats.
     Live,
-    /// It does not answer any more.
+    /// It no longer answers.
     Silent,
-    /// It answers again, and is not yet trusted.
+    /// It answers again, but is not yet used.
     Returning,
 }
 
-/// What was observed of a path.
+/// The measured state of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathHealth {
-    /// Whether it lives.
+    /// Its liveness.
     pub state: PathState,
     /// Its smoothed round-trip time.
     pub rtt: Option<Duration>,
     /// The mean deviation of its round-trip time: RTTVAR of RFC 6298.
     pub rttvar: Option<Duration>,
-    /// The share of heartbeats that got lost while it lived, 0 to 1; none before one was counted.
+    /// The fraction of heartbeats lost while it was live, 0 to 1; `None` before the first was counted.
     pub loss: Option<f64>,
-    /// How often it fell silent.
+    /// The number of times that it became silent.
     pub silences: u64,
     /// Heartbeats sent.
     pub sent: u64,
@@ -114,24 +112,24 @@ pub(crate) struct LivenessSnapshot {
     pub(crate) answered: Option<Time>,
 }
 
-/// What the watch wants done.
+/// The outputs of the liveness monitor and of path MTU discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LivenessOutput {
     /// Send the heartbeat of this number on this path.
     Heartbeat {
         /// The path.
         path: PathId,
-        /// Its number among those of its path and purpose, which the answer repeats.
+        /// Its number on the path for this purpose, which the answer repeats.
         id: u64,
-        /// What it is for.
+        /// Its purpose.
         purpose: Purpose,
     },
-    /// Tell this.
+    /// Report this event.
     Event(Event),
 }
 
 impl Liveness {
-    /// A watch over `paths` paths, for a checked configuration; the first heartbeats are due at once.
+    /// A monitor of `paths` paths with a checked configuration; the first heartbeats are due at once.
     pub(crate) fn new(config: &LivenessConfig, paths: u8) -> Self {
         Self {
             config: *config,
@@ -141,7 +139,7 @@ impl Liveness {
         }
     }
 
-    /// Watches by the checked `config` from now on; what was learnt of the paths stays.
+    /// Applies another checked configuration and keeps the state of the paths.
     pub(crate) fn adjust(&mut self, now: Time, config: &LivenessConfig) {
         self.now = now;
         self.config = *config;
@@ -150,11 +148,11 @@ impl Liveness {
         }
     }
 
-    /// The paths to be used; there is always one.
+    /// The paths to use, at least one.
     #[must_use]
     pub fn paths(&self) -> Paths {
-        let live = self.those(PathState::Live);
-        let returning = self.those(PathState::Returning);
+        let live = self.in_state(PathState::Live);
+        let returning = self.in_state(PathState::Returning);
         match (live.is_empty(), returning.is_empty()) {
             (false, _) => Paths {
                 usable: live,
@@ -169,42 +167,42 @@ impl Liveness {
         }
     }
 
-    /// What was observed of `path`; nothing of one that there is not.
+    /// The health of `path`; `None` if there is no such path.
     #[must_use]
     pub fn health(&self, path: PathId) -> Option<PathHealth> {
         self.paths.get(path.index()).map(Path::health)
     }
 
-    /// How many heartbeats are remembered.
+    /// The number of stored heartbeats.
     pub(crate) fn buffered(&self) -> usize {
-        self.paths.iter().map(Path::remembered).sum()
+        self.paths.iter().map(Path::buffered).sum()
     }
 
-    /// The most that can be.
+    /// The maximum number of stored heartbeats.
     pub(crate) fn capacity(&self) -> usize {
-        self.paths.len() * REMEMBERED
+        self.paths.len() * CAPACITY
     }
 
-    /// What a discovery of the size of `path` rests on.
+    /// The liveness of `path` for path MTU discovery.
     pub(crate) fn snapshot(&self, path: PathId, now: Time) -> Option<LivenessSnapshot> {
         let path = self.paths.get(path.index())?;
         Some(path.snapshot(now, &self.config))
     }
 
-    /// Notes that `paths` carry a packet, and says whether one of them had been at rest.
+    /// Notes that `paths` carry a packet, and returns whether one of them was idle.
     pub fn on_carried(&mut self, now: Time, paths: PathSet) -> bool {
         self.now = now;
-        let mut rested = false;
+        let mut was_idle = false;
         for path in paths {
             if let Some(path) = self.paths.get_mut(path.index()) {
-                rested |= path.carry(now, &self.config);
+                was_idle |= path.carry(now, &self.config);
             }
         }
-        rested
+        was_idle
     }
 
-    /// Notes that what is sent on `paths` from now on can reach the other end, as after a handshake: those that do
-    /// not live are tried at once.
+    /// Notes that frames on `paths` can reach the peer from now on, as after a handshake: those that are not live are
+    /// probed at once.
     pub fn on_reachable(&mut self, now: Time, paths: PathSet) {
         self.now = now;
         for path in paths {
@@ -214,36 +212,36 @@ impl Liveness {
         }
     }
 
-    /// Notes that whoever drives this is behind and does by and by what was due until `present`. A heartbeat that
-    /// is due meanwhile leaves at `present` at the earliest, and must not count as sent before.
+    /// Notes that the driver is behind and catches up to `present`. A heartbeat that is due before is sent at `present`
+    /// at the earliest, and must not count as sent earlier.
     pub fn on_driver_behind(&mut self, present: Time) {
         self.present = present;
     }
 
-    /// Takes the answer to the heartbeat `id` of `path`, and gives what is to be told.
+    /// Handles the answer to heartbeat `id` of `path`, and returns the event that follows, if any.
     pub fn on_reply(&mut self, now: Time, path: PathId, id: u64) -> Option<Event> {
         self.now = now;
-        let watched = self.paths.get_mut(path.index())?;
-        let change = watched.answer(now, id, &self.config)?;
-        Some(event(path, watched, change))
+        let monitored = self.paths.get_mut(path.index())?;
+        let change = monitored.answer(now, id, &self.config)?;
+        Some(event(path, monitored, change))
     }
 
-    /// Does what is due.
-    pub fn handle_timeout(&mut self, now: Time, mut want: impl FnMut(LivenessOutput)) {
+    /// Performs the work that is due.
+    pub fn handle_timeout(&mut self, now: Time, mut out: impl FnMut(LivenessOutput)) {
         self.now = now;
-        for (path, watched) in (0..).map(PathId).zip(&mut self.paths) {
-            if let Some(change) = watched.expire(now, &self.config) {
-                want(LivenessOutput::Event(event(path, watched, change)));
+        for (path, monitored) in (0..).map(PathId).zip(&mut self.paths) {
+            if let Some(change) = monitored.expire(now, &self.config) {
+                out(LivenessOutput::Event(event(path, monitored, change)));
             }
-            let beat = || watched.beat(now, &self.config);
+            let beat = || monitored.send_heartbeat(now, &self.config);
             if let Some(id) = (now >= self.present).then(beat).flatten() {
                 let purpose = Purpose::Liveness;
-                want(LivenessOutput::Heartbeat { path, id, purpose });
+                out(LivenessOutput::Heartbeat { path, id, purpose });
             }
         }
     }
 
-    /// When the next heartbeat leaves or the next path falls silent.
+    /// The time at which the next heartbeat is due or the next path becomes silent.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         let due = self
@@ -255,7 +253,7 @@ impl Liveness {
         Some(Deadline { at, ..next })
     }
 
-    fn those(&self, state: PathState) -> PathSet {
+    fn in_state(&self, state: PathState) -> PathSet {
         let paths = (0..).map(PathId).zip(&self.paths);
         paths
             .filter(|(_, path)| path.state() == state)
@@ -263,8 +261,8 @@ impl Liveness {
     }
 }
 
-fn event(path: PathId, watched: &Path, change: Change) -> Event {
-    let rtt = watched.rtt().unwrap_or_default();
+fn event(path: PathId, monitored: &Path, change: Change) -> Event {
+    let rtt = monitored.rtt().unwrap_or_default();
     match change {
         Change::Silent(silence) => Event::PathSilent { path, silence, rtt },
         Change::Back(outage) => Event::PathBack { path, outage, rtt },

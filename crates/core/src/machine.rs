@@ -1,18 +1,18 @@
-//! The seam between mechanisms and whatever drives them.
+//! The interface between mechanisms and their drivers.
 //!
-//! A [`Machine`] has no I/O, clock or entropy. It is woken with an input or because its deadline has
-//! come, says what follows into a closure, and names the next point in time at which it wants to be
-//! woken. The simulator's calendar, the live drive loop and the replay of a recorded run all use
-//! [`step`], and nothing else.
+//! A [`Machine`] has no I/O, clock or entropy. A driver wakes it with an input or at its deadline, passes a closure that
+//! receives the outputs, and reads the next deadline. The event loop of a node and the replay of a recorded run do all
+//! three with [`step`]. A machine that is composed of others, such as an endpoint or the simulated network, calls the
+//! methods of its parts itself.
 
 use crate::time::Time;
 
-/// When a machine wants to be woken, and what for.
+/// The time at which a machine has to be woken, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
     /// The point in time.
     pub at: Time,
-    /// What falls due then, for logs and for the panic message of a machine that does not advance.
+    /// The work that is due then, for logs and for the panic message of a machine that does not advance.
     pub why: &'static str,
 }
 
@@ -33,30 +33,30 @@ impl Deadline {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Wake<I> {
-    /// Something arrived.
+    /// An input arrived.
     Input(I),
-    /// The machine's deadline has come.
+    /// The machine's deadline has passed.
     Timeout,
 }
 
 /// A mechanism, or a composition of mechanisms, without I/O, clock or entropy.
 pub trait Machine {
-    /// What arrives at the machine.
+    /// The inputs of the machine.
     type Input;
-    /// What the machine says.
+    /// The outputs of the machine.
     type Output;
 
-    /// Takes one input at `now` and says what follows from it.
+    /// Handles one input at `now` and emits the outputs that follow.
     fn handle_input(&mut self, now: Time, input: Self::Input, out: &mut impl FnMut(Self::Output));
 
-    /// Does all that is due at `now`, up to a catch-up bound; the next deadline is then later than `now`.
+    /// Performs all work that is due at `now`, up to a catch-up bound; the next deadline is then later than `now`.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(Self::Output));
 
-    /// When the machine next wants to be woken, if at all.
+    /// The next time at which the machine has to be woken, if any.
     fn deadline(&self) -> Option<Deadline>;
 }
 
-/// Wakes a machine once and reads its next deadline: the only way in which a driver touches it.
+/// Wakes a machine once and returns its next deadline.
 #[inline]
 pub fn step<M: Machine>(
     machine: &mut M,

@@ -1,15 +1,15 @@
-//! The form of a frame inside the seal.
+//! The wire format of a frame inside the seal.
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 its answer |
+//! | 1 | kind: 0 data, 1 probe, 2 pair, 3 switch, 4 heartbeat, 5 heartbeat reply |
 //! | 1 | path |
 //! | 4 | epoch |
 //! | 8 | sequence |
 //! | 8 | send time, nanoseconds by the sender's clock |
-//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 choice or 2 size; for size then padding |
+//! | rest | data: the IP packet; probe: 2 bytes, length of the packet it stands for; pair: 1 byte, 0 leading or 1 trailing, then padding; switch: 2 bytes, 0 and the path to become active; heartbeat and answer: 2 bytes, 0 and the purpose, 0 liveness, 1 policy or 2 size; for size then padding |
 //!
-//! Numbers are big-endian. A frame of any other form is refused whole.
+//! Numbers are big-endian. A frame in any other format is rejected.
 
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ use crate::time::Time;
 /// Length of the frame header in bytes.
 pub const HEADER_LEN: usize = frame::HEADER_LEN as usize;
 
-/// Why bytes are no frame.
+/// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// Shorter than a header, or than its kind demands.
@@ -31,8 +31,8 @@ pub enum WireError {
     /// No frame kind has this number.
     #[error("no frame is of kind {0}")]
     Kind(u8),
-    /// A field has a value that means nothing.
-    #[error("a byte of the body is {0}, which means nothing there")]
+    /// A field has an undefined value.
+    #[error("a byte of the body is {0}, which is undefined there")]
     Field(u8),
 }
 
@@ -70,7 +70,7 @@ pub fn encode(frame: &Frame<impl AsRef<[u8]>>, to: &mut Vec<u8>) {
     }
 }
 
-/// Reads a frame; its packet, if it has one, stays where it is.
+/// Decodes a frame; its packet, if any, borrows from `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<Frame<&[u8]>, WireError> {
     let short = || WireError::Short(bytes.len());
     let (header, rest) = bytes.split_first_chunk::<HEADER_LEN>().ok_or_else(short)?;

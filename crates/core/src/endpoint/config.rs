@@ -1,4 +1,4 @@
-//! What an end of the overlay is told before it begins, and what it says.
+//! The configuration of an endpoint.
 
 use crate::combine::{DetectorConfig, DetectorError};
 use crate::frame::{Encapsulation, PathId};
@@ -7,31 +7,30 @@ use crate::policy::{PathSet, PolicyConfig, PolicyError};
 use crate::rng::Seed;
 use crate::time::Duration;
 
-/// How an endpoint is set up; both ends of an overlay agree on all but the policy.
+/// The configuration of an endpoint. Both endpoints of an overlay agree on all of it except the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EndpointConfig {
     /// The number of paths, 1 to [`PathSet::CAPACITY`].
     pub paths: u8,
-    /// Which paths carry which packet.
+    /// The policy that selects the paths of each packet.
     pub policy: PolicyConfig,
-    /// What frames measure on the wire.
+    /// The sizes of frames on the wire.
     pub encapsulation: Encapsulation,
-    /// How many of the newest packets are remembered to recognise copies.
+    /// The number of sequence numbers that are remembered to detect duplicates.
     pub window: u32,
-    /// The sequence number of the first packet, usually 0. Whoever starts anew begins with it again, and the other end is told
-    /// ([`Input::PeerRestarted`](crate::endpoint::Input)).
+    /// The sequence number of the first packet, usually 0. After a restart it is used again, and the peer gets
+    /// [`Input::PeerRestarted`](crate::endpoint::Input).
     pub first_sequence: u64,
     /// Probes and packet pairs.
     pub probing: ProbingConfig,
     /// The seed of the random streams of a policy that draws.
     #[cfg_attr(feature = "serde", serde(default))]
     pub seed: Seed,
-    /// Whether packets are marked where copies mask congestion (diversity-routing paper, VI), and by what; only where both
-    /// ends send every packet on every path.
+    /// The detector that marks packets when copies mask congestion (diversity-routing paper, VI); requires that both
+    /// endpoints send every packet on every path.
     pub detector: Option<DetectorConfig>,
-    /// How paths are watched, so that one that goes silent is left; without it every path is used always, as in
-    /// the papers.
+    /// How paths are monitored, so that a silent path is not used; `None` uses every path always, as in the papers.
     pub liveness: Option<LivenessConfig>,
 }
 
@@ -43,11 +42,11 @@ pub struct EndpointConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ProbingConfig {
-    /// A probe's path wins if the data packet is later than this many times delta T behind the probe.
+    /// The path of a probe wins if the data packet arrives more than this many times delta T after the probe.
     pub threshold: f64,
     /// Packet pairs repeat at this interval while data flows.
     pub pair_interval: Duration,
-    /// The larger packet of a pair imitates a packet of this many bytes.
+    /// The length of the packet that the larger packet of a pair imitates, in bytes.
     #[cfg_attr(
         feature = "serde",
         serde(with = "size"),
@@ -57,7 +56,7 @@ pub struct ProbingConfig {
 }
 
 impl Default for ProbingConfig {
-    /// Twice delta T (PPD paper, 5.2), the paper's data packet of 1000 bytes, a pair a second.
+    /// Twice delta T (PPD paper, 5.2), the paper's data packet of 1000 bytes, and one pair per second.
     fn default() -> Self {
         Self {
             threshold: 2.0,
@@ -67,7 +66,7 @@ impl Default for ProbingConfig {
     }
 }
 
-/// The length of a packet as sizes are written everywhere: `"1 kB"`.
+/// The length of a packet in the notation of sizes: `"1 kB"`.
 #[cfg(feature = "serde")]
 mod size {
     use crate::units::Bytes;
@@ -89,21 +88,21 @@ mod size {
     }
 }
 
-/// The least length of a pair's larger packet in bytes: shorter ones hardly differ from a probe.
+/// The minimum length of a pair's larger packet in bytes: a shorter one hardly differs from a probe.
 pub const MIN_PAIR_LEN: u16 = 100;
 
-/// Why an endpoint cannot be set up like this.
+/// Why the configuration of an endpoint is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The number of paths is out of range.
     #[error("an endpoint has 1 to {max} paths, not {0}", max = PathSet::CAPACITY)]
     Paths(u8),
-    /// The policy names a path that is not there.
+    /// The policy names a path that does not exist.
     #[error("the policy names path {named}, but the paths are 0 to {last}")]
     NoSuchPath {
         /// The path named.
         named: u8,
-        /// The last path that there is.
+        /// The last path that exists.
         last: u8,
     },
     /// A parameter of the policy is out of range.
@@ -115,19 +114,19 @@ pub enum ConfigError {
     /// Pairs must differ in size to measure anything.
     #[error("a pair of {0} B measures nothing: take at least {MIN_PAIR_LEN} B")]
     PairLen(u16),
-    /// There is no such detector of congestion.
+    /// The configuration of the detector is invalid.
     #[error("detector: {0}")]
     Detector(#[from] DetectorError),
-    /// A packet that was not sent on a path would count as lost there.
+    /// A packet that is not sent on a path would count as lost there.
     #[error("a detector needs the policy duplicate-all, which sends every packet on every path")]
     DetectorWithoutCopies,
-    /// Paths cannot be watched like this.
+    /// The configuration of the liveness monitor is invalid.
     #[error("liveness: {0}")]
     Liveness(#[from] LivenessError),
 }
 
 impl EndpointConfig {
-    /// Whether an endpoint can be set up like this.
+    /// Checks the configuration.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.paths == 0 || self.paths > PathSet::CAPACITY {
             return Err(ConfigError::Paths(self.paths));
@@ -164,7 +163,7 @@ impl EndpointConfig {
     }
 }
 
-/// What may change while an endpoint runs: policy, probing and the watch over its paths. Checked with the rest.
+/// The settings that may change while an endpoint runs: policy, probing and liveness. They are checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adjustment {
@@ -174,10 +173,10 @@ pub struct Adjustment {
 }
 
 impl Adjustment {
-    /// To what `config` says; the rest of it must be as the endpoint has it.
+    /// The adjustable settings of `config`; its other settings must be those of the running endpoint.
     ///
     /// # Errors
-    /// Where the configuration contradicts itself.
+    /// If the configuration is invalid.
     pub fn new(config: &EndpointConfig) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {

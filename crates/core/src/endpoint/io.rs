@@ -6,27 +6,25 @@ use crate::frame::{Frame, PathId};
 use crate::packet::PacketMeta;
 use crate::time::Time;
 
-/// What comes to an endpoint.
+/// The inputs of an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Input<P> {
-    /// A packet of an application, to be carried to the other end.
+    /// A packet of an application, for the peer.
     Packet {
-        /// What the policy may know of it.
+        /// The metadata that the policy may use.
         meta: PacketMeta,
         /// The packet.
         payload: P,
     },
-    /// A frame of the other end; its `path` is the one it arrived on.
+    /// A frame of the peer; its `path` is the one that it arrived on.
     Frame(Frame<P>),
-    /// What is sent from now on can reach the other end, as after a handshake: paths that do not live are
-    /// tried at once.
+    /// Frames can reach the peer from now on, as after a handshake: paths that are not live are probed at once.
     Reachable,
-    /// The same of what is sent on this path alone, as once its interface is there.
+    /// Frames on this path can reach the peer from now on, as after its interface has appeared.
     PathReachable(PathId),
-    /// The other end has started anew, and knows nothing of before: the frames that come from now on are its own, and count
-    /// from its first one.
+    /// The peer has restarted without its state: its sequence numbers start again.
     PeerRestarted,
     /// The driver is behind, and the present is this time: timers that were due before it run at their own times, and
     /// their outputs leave at this time at the earliest.
@@ -40,11 +38,11 @@ pub enum Input<P> {
         /// Whether the route of the path has changed, so that what is known of its MTU no longer holds.
         rerouted: bool,
     },
-    /// Go on like this; sequence numbers, epochs, and what is known of the paths and of packets go on, too.
+    /// Change the settings. Sequence numbers, epochs and the state of paths and packets are kept.
     Adjust(Adjustment),
 }
 
-/// What an endpoint says.
+/// The outputs of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -53,15 +51,15 @@ pub enum Output<P> {
     Transmit(Frame<P>),
     /// Hand this packet to the application.
     Deliver(P),
-    /// Something happened.
+    /// An event.
     Event(Event),
-    /// No path carries this packet of the application whole: it goes no further.
+    /// The packet of the application is too long for every path and is dropped.
     Refused {
         /// The packet.
         payload: P,
-        /// The longest packet that a path carries, in bytes.
+        /// The largest MTU of a path, in bytes.
         limit: u16,
-        /// Whether that will stand: no search is under way that may raise it ([`crate::pmtu`]).
+        /// Whether no search that may raise the limit is in progress ([`crate::pmtu`]).
         is_final: bool,
     },
 }

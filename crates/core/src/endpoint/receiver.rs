@@ -1,12 +1,12 @@
-//! The receiving half of an endpoint: the first copy wins, probes are compared with data, delta T is
-//! measured, and a switch is asked for.
+//! The receiving half of an endpoint: delivers the first copy, compares probes with data, measures delta T, and requests
+//! switches.
 //!
-//! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe stood for. It asks
-//! for the next one, and until a packet of that arrives, no pair votes. A packet newer than all before it tells the
-//! sender's epoch, whatever it is. Data that comes late on a slow path tells nothing new.
+//! Epochs: the receiver knows the epoch of the newest data packet that arrived or that a probe stands for. A switch
+//! request names the next epoch, and until a packet of that epoch arrives, no comparison counts. A packet newer than all
+//! before it carries the sender's current epoch; late data from a slow path does not.
 //!
-//! A sender that starts anew counts from its first packet again, with epoch 0. What was kept of the one before it is
-//! forgotten then ([`Input::PeerRestarted`](crate::endpoint::Input)): by its numbers, new packets would be copies of old ones.
+//! A sender that restarts numbers its packets from the first again, in epoch 0. The receiver then discards the state of
+//! the old sender ([`Input::PeerRestarted`](crate::endpoint::Input)), since new packets would look like duplicates.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -52,18 +52,18 @@ impl Receiver {
         }
     }
 
-    /// Compares paths by `probing` from now on.
+    /// Applies another probing configuration.
     pub(super) fn adjust(&mut self, probing: &ProbingConfig) {
         self.config.probing = *probing;
         self.comparison.set_threshold(probing.threshold);
     }
 
-    /// Forgets the sender that was, for another one has begun in its place.
+    /// Discards the state of the sender, which has restarted.
     pub(super) fn restart(&mut self) {
         *self = Self::new(&self.config);
     }
 
-    /// Takes a data frame: delivers the first copy, drops the others.
+    /// Handles a data frame: delivers the first copy, drops the others.
     pub(super) fn on_data<P: Payload>(
         &mut self,
         now: Time,
@@ -102,7 +102,7 @@ impl Receiver {
         self.note_epoch(now, header);
     }
 
-    /// Marks a packet that is about to be delivered, if it is to be and can be.
+    /// Marks a packet before delivery if a mark is due and the packet is ECN-capable.
     fn mark(&mut self, now: Time, payload: &mut impl Payload) {
         if let Some(detector) = &mut self.detector
             && detector.marks_next(now, payload.flow())
@@ -112,7 +112,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a probe that stands for a data packet of `data_len` bytes.
+    /// Handles a probe that stands for a data packet of `data_len` bytes.
     pub(super) fn on_probe(&mut self, now: Time, header: FrameHeader, data_len: u16) {
         self.note_epoch(now, header);
         if header.epoch != self.epoch || self.request.is_some() {
@@ -127,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// Takes one half of a packet pair, of `size` bytes on the wire.
+    /// Handles one half of a packet pair, of `size` bytes on the wire.
     pub(super) fn on_pair<P>(
         &mut self,
         now: Time,
@@ -146,7 +146,7 @@ impl Receiver {
         }
     }
 
-    /// Ends the timers that are due; the switch frame to send on all paths, if one is due.
+    /// Ends the timers that are due, and returns the switch frame that is due on all paths, if any.
     pub(super) fn handle_timeout<P>(
         &mut self,
         now: Time,
@@ -173,7 +173,7 @@ impl Receiver {
         })
     }
 
-    /// When the next timer ends or the next switch frame is due.
+    /// The time at which the next timer ends or the next switch frame is due.
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let request = self.request.as_ref().and_then(SwitchRequest::deadline);
@@ -182,12 +182,12 @@ impl Receiver {
         Deadline::earlier(comparison, request)
     }
 
-    /// How many timers and windows wait.
+    /// The number of timers and windows in progress.
     pub(super) fn buffered(&self) -> usize {
         self.comparison.buffered() + self.detector.as_ref().map_or(0, Detector::buffered)
     }
 
-    /// Notes the epoch of data or of a probe; that of the newest packet is the sender's, whatever it was before.
+    /// Updates the epoch from data or a probe: the newest packet carries the current epoch of the sender.
     fn note_epoch(&mut self, now: Time, header: FrameHeader) {
         let epoch = header.epoch;
         if let Some(request) = &mut self.request {
@@ -206,14 +206,14 @@ impl Receiver {
     }
 }
 
-/// A frame's header, without what the frame carries.
+/// The header of a frame, without its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     /// The path it arrived on.
     pub(super) path: PathId,
     /// The sender's epoch.
     pub(super) epoch: Epoch,
-    /// The sequence number, of what the frame's kind says.
+    /// The sequence number; its meaning depends on the kind of the frame.
     pub(super) sequence: u64,
     /// When it was sent, by the sender's clock.
     pub(super) sent: Time,

@@ -1,5 +1,5 @@
-//! The sending half of an endpoint: numbers packets, sends copies, probes and pairs as its policy says over the
-//! paths that live, and heartbeats to know which do and how long a packet they carry.
+//! The sending half of an endpoint: numbers packets, sends copies, probes and pairs over the live paths that its policy
+//! selects, and heartbeats that measure the liveness and MTU of the paths.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use policy_state::{PathSwitch, PolicyState};
 mod outgoing;
 mod policy_state;
 
-/// Numbers an application's packets and sends them over the paths that the policy picks.
+/// Numbers the packets of an application and sends them over the paths that the policy selects.
 #[derive(Debug)]
 pub(super) struct Sender {
     policy: PolicyState,
@@ -31,7 +31,7 @@ pub(super) struct Sender {
     pairs: Vec<u64>,
     liveness: Option<Liveness>,
     sizes: Discovery,
-    /// The paths of the configuration, whether they live or not.
+    /// All configured paths, live or not.
     all: PathSet,
 }
 
@@ -87,7 +87,7 @@ impl Sender {
         }));
         let mut requests = PolicyRequests::default();
         let plan = self.policy.current.route(now, meta, &paths, &mut |action| {
-            requests.note(action);
+            requests.add(action);
         });
         self.act(now, requests, out);
         if plan.copies.is_empty() {
@@ -117,15 +117,15 @@ impl Sender {
                 .send(frame.carrying(path, Body::Probe { data_len }), out);
         }
         self.link.send_copies(plan.copies, frame, out);
-        // A path at rest that carries a packet is due for a heartbeat, and a packet may be sent at the end of a
-        // timeout, after which nothing may be due.
-        let due = self.watch_at();
+        // An idle path that carries a packet needs a heartbeat at once, and after a timeout, which may send a packet,
+        // nothing may be due.
+        let due = self.monitor_deadline();
         if due.is_some_and(|due| due.at <= now) {
-            self.watch(now, out);
+            self.monitor_paths(now, out);
         }
     }
 
-    /// Takes what the other end says: a request to switch, or the answer to a heartbeat of the policy.
+    /// Handles feedback of the peer: a switch request, or the answer to a heartbeat of the policy.
     pub(super) fn on_feedback<P: Payload>(
         &mut self,
         now: Time,
@@ -145,12 +145,12 @@ impl Sender {
         self.policy
             .current
             .handle_feedback(now, feedback, &mut |action| {
-                requests.note(action);
+                requests.add(action);
             });
         self.act(now, requests, out);
     }
 
-    /// Answers the heartbeat `id`, on the path where it came.
+    /// Answers heartbeat `id` on the path that it arrived on.
     pub(super) fn on_heartbeat<P: Payload>(
         &self,
         now: Time,
@@ -159,10 +159,10 @@ impl Sender {
         purpose: Purpose,
         out: &mut impl FnMut(Output<P>),
     ) {
-        self.beat(now, path, id, Body::HeartbeatReply(purpose.answered()), out);
+        self.send_heartbeat_frame(now, path, id, Body::HeartbeatReply(purpose.answered()), out);
     }
 
-    /// Takes the answer to the heartbeat `id`.
+    /// Handles the answer to heartbeat `id`.
     pub(super) fn on_heartbeat_reply<P: Payload>(
         &mut self,
         now: Time,
@@ -190,14 +190,14 @@ impl Sender {
         }
     }
 
-    /// Notes that what is sent on `paths` from now on can reach the other end.
+    /// Notes that frames on `paths` can reach the peer from now on.
     pub(super) fn on_reachable(&mut self, now: Time, paths: PathSet) {
         if let Some(liveness) = &mut self.liveness {
             liveness.on_reachable(now, paths);
         }
     }
 
-    /// Notes that whoever drives this is behind: nothing leaves before `present`.
+    /// Notes that the driver is behind: nothing is sent before `present`.
     pub(super) fn on_driver_behind(&mut self, present: Time) {
         if let Some(liveness) = &mut self.liveness {
             liveness.on_driver_behind(present);
@@ -205,7 +205,7 @@ impl Sender {
         self.sizes.on_driver_behind(present);
     }
 
-    /// Notes how long a packet the interface of a path lets through, and whether the path goes by another way than before.
+    /// Sets the MTU of the interface of a path; `rerouted` discards the path MTU found so far.
     pub(super) fn on_interface_mtu<P: Payload>(
         &mut self,
         now: Time,
@@ -231,18 +231,18 @@ impl Sender {
         self.liveness.as_ref().map_or(0, Liveness::capacity)
     }
 
-    /// How long a packet `path` carries whole; nothing where that is not found out.
+    /// The path MTU of `path`; `None` without path MTU discovery.
     pub(super) fn path_mtu(&self, path: PathId) -> Option<PathMtu> {
         self.liveness.as_ref().and(self.sizes.of(path))
     }
 
-    /// What was observed of `path`; nothing where paths are not watched.
+    /// The health of `path`; `None` if paths are not monitored.
 
     pub(super) fn health(&self, path: PathId) -> Option<PathHealth> {
         self.liveness.as_ref()?.health(path)
     }
 
-    /// Goes on by another policy, or watches the paths in another way.
+    /// Applies another policy, probing or liveness configuration.
     pub(super) fn adjust<P: Payload>(
         &mut self,
         now: Time,
@@ -265,7 +265,7 @@ impl Sender {
             ..PolicyRequests::default()
         };
         self.act(now, requests, out);
-        self.watch(now, out);
+        self.monitor_paths(now, out);
     }
 
     /// The policy.
@@ -279,59 +279,59 @@ impl Sender {
         self.link.paths.usable.one(active).into_iter().next()
     }
 
-    /// How often data went to another path because the policy said so.
+    /// The number of times that the policy moved data to another path.
     pub(super) fn switches(&self) -> u64 {
         self.policy.switches
     }
 
-    /// Does what the policy and the watch over the paths have due.
+    /// Performs the work of the policy and the liveness monitor that is due.
     pub(super) fn handle_timeout<P: Payload>(
         &mut self,
         now: Time,
         out: &mut impl FnMut(Output<P>),
     ) {
-        self.watch(now, out);
+        self.monitor_paths(now, out);
         let mut requests = PolicyRequests::default();
         self.policy
             .current
             .handle_timeout(now, &self.link.paths, &mut |action| {
-                requests.note(action);
+                requests.add(action);
             });
         self.act(now, requests, out);
     }
 
-    /// When the policy or the watch next wants to act.
+    /// The next deadline of the policy or the liveness monitor.
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.policy.current.deadline(), self.watch_at())
+        Deadline::earlier(self.policy.current.deadline(), self.monitor_deadline())
     }
 
-    /// When the watch over the paths next wants to act.
-    fn watch_at(&self) -> Option<Deadline> {
+    /// The next deadline of the liveness monitor or of path MTU discovery.
+    fn monitor_deadline(&self) -> Option<Deadline> {
         let liveness = self.liveness.as_ref()?;
         debug_assert!(self.sizes.is_fresh(liveness));
         Deadline::earlier(liveness.deadline(), self.sizes.deadline())
     }
 
-    /// Sends a frame without a payload of its own on every path; for what the receiver has to say.
+    /// Sends a frame of the receiver on every path.
     pub(super) fn broadcast<P: Payload>(&self, frame: Frame<P>, out: &mut impl FnMut(Output<P>)) {
         self.link.send_copies(self.link.paths.copies, frame, out);
     }
 
-    fn watch<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
+    fn monitor_paths<P: Payload>(&mut self, now: Time, out: &mut impl FnMut(Output<P>)) {
         let Some(liveness) = &mut self.liveness else {
             return;
         };
         let mut heartbeats = Vec::new();
-        let mut want = |wanted| match wanted {
+        let mut act = |output| match output {
             LivenessOutput::Heartbeat { path, id, purpose } => heartbeats.push((path, id, purpose)),
             LivenessOutput::Event(event) => out(Output::Event(event)),
         };
-        liveness.handle_timeout(now, &mut want);
-        self.sizes.handle_timeout(now, liveness, want);
+        liveness.handle_timeout(now, &mut act);
+        self.sizes.handle_timeout(now, liveness, act);
         self.link.paths = liveness.paths();
         for (path, id, purpose) in heartbeats {
-            self.beat(now, path, id, Body::Heartbeat(purpose), out);
+            self.send_heartbeat_frame(now, path, id, Body::Heartbeat(purpose), out);
         }
     }
 
@@ -348,11 +348,11 @@ impl Sender {
         }
         self.send_pairs(now, requests.pairs, out);
         for (path, id) in requests.heartbeats {
-            self.beat(now, path, id, Body::Heartbeat(Purpose::Policy), out);
+            self.send_heartbeat_frame(now, path, id, Body::Heartbeat(Purpose::Policy), out);
         }
     }
 
-    fn beat<P: Payload>(
+    fn send_heartbeat_frame<P: Payload>(
         &self,
         now: Time,
         path: PathId,
@@ -393,7 +393,7 @@ impl Sender {
 }
 
 impl PolicyRequests {
-    fn note(&mut self, action: Action) {
+    fn add(&mut self, action: Action) {
         match action {
             Action::SendPair(path) => self.pairs = self.pairs.with(path),
             Action::Heartbeat { path, id } => self.heartbeats.push((path, id)),

@@ -1,19 +1,18 @@
-//! How paths are watched.
+//! The configuration of the liveness monitor.
 
 use super::MAX_MISSES;
 use crate::time::Duration;
 
-/// The shortest interval between heartbeats: the answers of as many as are remembered then take 2.5 s, which is
-/// longer than any path.
+/// The minimum interval between heartbeats: the stored heartbeats then span 2.5 s, longer than any round trip.
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
-/// The shortest margin: on a path without any delay a heartbeat must not be overdue when it leaves.
+/// The minimum margin: on a path without delay a heartbeat must not be overdue when it is sent.
 const MIN_MARGIN: Duration = Duration::from_millis(1);
-/// The shortest hold: it has to be something that can double.
+/// The minimum hold, so that doubling has an effect.
 const MIN_HOLD: Duration = Duration::from_millis(1);
-/// The longest of all spans, as everywhere in files.
+/// The maximum of all time spans, as everywhere in files.
 const MAX_SPAN: Duration = Duration::from_secs(24 * 3600);
 
-/// How the paths of an endpoint are watched.
+/// The configuration of the liveness monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -25,16 +24,15 @@ pub struct LivenessConfig {
     pub interval: Duration,
     /// Heartbeats leave at this interval on a path that carries none.
     pub standby: Duration,
-    /// So many heartbeats in a row must be missed before a path is silent; more where its losses would
-    /// explain as many.
+    /// The number of consecutive missed heartbeats after which a path is silent; more if its losses explain that many.
     pub misses: u32,
-    /// An answer is not overdue before it is this much later than the smoothed round-trip time.
+    /// The minimum time after the smoothed round-trip time at which an answer is overdue.
     pub margin: Duration,
-    /// On a silent path heartbeats grow apart up to this interval.
+    /// The maximum interval of heartbeats on a silent path.
     pub retry: Duration,
     /// A path that answers again is not used for this long; each return that does not last doubles it.
     pub hold: Duration,
-    /// The most that the hold grows to; a return that lasts this long starts it anew.
+    /// The maximum hold; a return that lasts this long resets the hold.
     pub longest_hold: Duration,
 }
 
@@ -56,37 +54,37 @@ impl Default for LivenessConfig {
     }
 }
 
-/// Why paths cannot be watched like this; each names its key.
+/// Why the configuration is invalid; each error names its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LivenessError {
-    /// Answers would come after their heartbeats are forgotten.
+    /// Answers would arrive after their heartbeats are dropped.
     #[error("`interval` must be at least 10 ms")]
     Interval,
-    /// A path would be watched more closely when it carries nothing.
+    /// An idle path would be probed more often than a busy one.
     #[error("`standby` must not be shorter than `interval`")]
     Standby,
-    /// One miss is every lost heartbeat; and nobody waits for very many.
+    /// With one miss every lost heartbeat would be a silence, and very many would never be reached.
     #[error("`misses` must be 2 to {MAX_MISSES}")]
     Misses,
-    /// A heartbeat could be overdue when it leaves.
+    /// A heartbeat could be overdue when it is sent.
     #[error("`margin` must be at least 1 ms")]
     Margin,
-    /// Retries would not grow apart.
+    /// The interval of retries would not grow.
     #[error("`retry` must not be shorter than `interval`")]
     Retry,
-    /// A hold of nothing does not grow.
+    /// A hold of 0 does not grow.
     #[error("`hold` must be at least 1 ms")]
     Hold,
     /// Holds would shrink.
     #[error("`longest_hold` must not be shorter than `hold`")]
     LongestHold,
-    /// The span of this key is longer than a day.
+    /// The value of this key is longer than a day.
     #[error("`{0}` must be at most {MAX_SPAN}")]
     TooLong(&'static str),
 }
 
 impl LivenessError {
-    /// The key that it is about.
+    /// The key of the invalid value.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -103,7 +101,7 @@ impl LivenessError {
 }
 
 impl LivenessConfig {
-    /// All that is wrong with it.
+    /// All errors in the configuration.
     pub fn problems(&self) -> impl Iterator<Item = LivenessError> {
         let checks = [
             (self.interval < MIN_INTERVAL, LivenessError::Interval),

@@ -1,16 +1,15 @@
-//! How many misses in a row a path's own losses explain.
+//! The number of consecutive misses that the losses of a path explain.
 
 use super::MAX_MISSES;
 
-/// Losses explain a run of misses that comes by less often than once in so many heartbeats only badly: at
-/// 40 a second about 7 h.
+/// Losses explain a run of misses if one is expected at least once in this many heartbeats: 7 h at 40 per second.
 const ONCE_IN: f64 = 1e6;
-/// The share is a mean over about so many heartbeats.
+/// The loss fraction is a mean over about this many heartbeats.
 const MEMORY: u32 = 128;
-/// A path is believed to have answered so many before the first.
-const BELIEVED: u32 = 16;
+/// The number of answers that are assumed before the first heartbeat.
+const PRIOR_ANSWERS: u32 = 16;
 
-/// The share of heartbeats that get lost.
+/// The fraction of heartbeats that are lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Losses {
     share: f64,
@@ -19,11 +18,11 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Of a path that is believed to lose nothing.
+    /// The losses of a path that is assumed to lose nothing.
     pub(super) fn new(least: u32) -> Self {
         Self {
             share: 0.0,
-            heartbeats: BELIEVED,
+            heartbeats: PRIOR_ANSWERS,
             needed: least,
         }
     }
@@ -34,25 +33,25 @@ impl Losses {
             self.update(1.0);
         }
         self.update(0.0);
-        self.judge(least);
+        self.set_minimum(least);
     }
 
-    /// Asks for at least `least` misses from now on.
-    pub(super) fn judge(&mut self, least: u32) {
+    /// Requires at least `least` misses from now on.
+    pub(super) fn set_minimum(&mut self, least: u32) {
         let expected = |misses: &u32| (0..*misses).fold(ONCE_IN, |left, _| left * self.share);
         self.needed = (least..MAX_MISSES)
             .find(|misses| expected(misses) <= 1.0)
             .unwrap_or(MAX_MISSES);
     }
 
-    /// How many misses in a row are more than losses, at least what was last asked for.
+    /// The number of consecutive misses that losses do not explain, at least the configured minimum.
     pub(super) fn needed(&self) -> usize {
         self.needed as usize
     }
 
-    /// The share of heartbeats that get lost, 0 to 1; none before one was counted.
+    /// The fraction of heartbeats that are lost, 0 to 1; `None` before one was counted.
     pub(super) fn share(&self) -> Option<f64> {
-        (self.heartbeats > BELIEVED).then_some(self.share)
+        (self.heartbeats > PRIOR_ANSWERS).then_some(self.share)
     }
 
     fn update(&mut self, lost: f64) {

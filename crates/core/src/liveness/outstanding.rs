@@ -1,14 +1,14 @@
-//! The heartbeats of a path that no answer has overtaken.
+//! The unanswered heartbeats of a path.
 
 use alloc::collections::VecDeque;
 
 use crate::time::Time;
 
-/// So many are remembered; the oldest gives way, and an answer to it says nothing any more. At an interval
-/// of 25 ms it is 6 s old.
-pub(crate) const REMEMBERED: usize = 256;
+/// The maximum number of stored heartbeats; an answer to an older one is ignored. At an interval of 25 ms the oldest was
+/// sent 6 s ago.
+pub(crate) const CAPACITY: usize = 256;
 
-/// When the heartbeats left that are newer than the newest answered one; their numbers are consecutive.
+/// The send times of the heartbeats after the newest answered one; their numbers are consecutive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
     sent: VecDeque<Time>,
@@ -17,9 +17,9 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// Notes a heartbeat that leaves, and gives its number.
+    /// Stores a heartbeat that is sent, and returns its number.
     pub(super) fn push(&mut self, now: Time) -> u64 {
-        if self.sent.len() == REMEMBERED {
+        if self.sent.len() == CAPACITY {
             self.sent.pop_front();
             self.first += 1;
         }
@@ -27,7 +27,7 @@ impl Outstanding {
         self.first + self.sent.len() as u64 - 1
     }
 
-    /// Forgets the heartbeat `id` and all before it: when it left, and how many before it were not answered.
+    /// Removes heartbeat `id` and all before it; returns its send time and the number of earlier unanswered ones.
     pub(super) fn answer(&mut self, id: u64) -> Option<(Time, usize)> {
         let skipped = usize::try_from(id.checked_sub(self.first)?).ok()?;
         let sent = *self.sent.get(skipped)?;
@@ -36,18 +36,18 @@ impl Outstanding {
         Some((sent, skipped))
     }
 
-    /// Forgets all.
+    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.first += self.sent.len() as u64;
         self.sent.clear();
     }
 
-    /// When the `n`-th left, counted from 0 at the oldest.
+    /// The send time of the `n`-th, counted from 0 at the oldest.
     pub(super) fn nth(&self, n: usize) -> Option<Time> {
         self.sent.get(n).copied()
     }
 
-    /// How many are remembered.
+    /// The number of stored heartbeats.
     pub(super) fn len(&self) -> usize {
         self.sent.len()
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_takes_all_before_it_along_and_counts_once() {
+    fn an_answer_removes_all_earlier_heartbeats_and_counts_once() {
         let mut outstanding = Outstanding::default();
         for n in 0..5 {
             assert_eq!(outstanding.push(Time(n * 10)), n);
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_gives_way() {
+    fn the_oldest_is_dropped() {
         let mut outstanding = Outstanding::default();
         for n in 0..10_000 {
             assert_eq!(outstanding.push(Time(n)), n);
-            assert!(outstanding.len() <= REMEMBERED);
+            assert!(outstanding.len() <= CAPACITY);
         }
-        assert_eq!(outstanding.answer(10_000 - REMEMBERED as u64 - 1), None);
-        let oldest = 10_000 - REMEMBERED as u64;
+        assert_eq!(outstanding.answer(10_000 - CAPACITY as u64 - 1), None);
+        let oldest = 10_000 - CAPACITY as u64;
         assert_eq!(outstanding.answer(oldest), Some((Time(oldest), 0)));
     }
 }

@@ -1,4 +1,4 @@
-//! One path under watch.
+//! The liveness of one path.
 
 use super::config::LivenessConfig;
 use super::losses::Losses;
@@ -8,7 +8,7 @@ use crate::estimate::RoundTrip;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
-/// How often the interval of a silent path may double; the configured longest comes earlier.
+/// The maximum number of times that the interval of a silent path doubles; the configured maximum applies earlier.
 const MAX_DOUBLINGS: u32 = 32;
 
 #[derive(Clone, Debug)]
@@ -18,15 +18,15 @@ pub(super) struct Path {
     round_trip: Option<RoundTrip>,
     losses: Losses,
     last_sent: Option<Time>,
-    /// Until when it counts as one that carries packets.
+    /// The time until which the path counts as carrying packets.
     busy_until: Time,
-    /// Heartbeats sent while it is silent or unproven, since the last answer.
+    /// The number of heartbeats sent since the last answer while the path is silent or unproven.
     retries: u32,
-    /// How long its next return is held.
+    /// The hold of its next return.
     hold: Duration,
-    /// When the last answer came.
-    heard: Time,
-    /// When the heartbeat had left that it answered.
+    /// The arrival time of the last answer.
+    last_answer: Time,
+    /// The send time of the heartbeat that was answered last.
     answered: Option<Time>,
     counted: Counted,
 }
@@ -34,20 +34,20 @@ pub(super) struct Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unproven,
-    /// Since when, and whether it had been silent before.
+    /// Live since this time; `returned` if it was silent before.
     Live {
         since: Time,
         returned: bool,
     },
-    /// The last answer before it fell silent came at `left`.
+    /// `left` is the arrival time of the last answer before the silence.
     Silent {
         left: Time,
     },
     Returning {
         left: Time,
-        /// So many came in a row.
+        /// The number of consecutive answers.
         answers: u32,
-        /// Not to be used before.
+        /// The end of the hold.
         until: Time,
     },
 }
@@ -59,12 +59,12 @@ struct Counted {
     silences: u64,
 }
 
-/// What a path's state has become.
+/// A change of the state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Silent; the last answer is so old.
+    /// Silent, this long after the last answer.
     Silent(Duration),
-    /// Live again, having been away for so long.
+    /// Live again, after this long without use.
     Back(Duration),
 }
 
@@ -79,15 +79,15 @@ impl Path {
             busy_until: Time::ZERO,
             retries: 0,
             hold: config.hold,
-            heard: Time::ZERO,
+            last_answer: Time::ZERO,
             answered: None,
             counted: Counted::default(),
         }
     }
 
-    /// Goes on by `config`.
+    /// Applies another configuration.
     pub(super) fn adjust(&mut self, config: &LivenessConfig) {
-        self.losses.judge(config.misses);
+        self.losses.set_minimum(config.misses);
         self.hold = self.hold.clamp(config.hold, config.longest_hold);
     }
 
@@ -126,14 +126,14 @@ impl Path {
         }
     }
 
-    /// Notes that the path carries a packet, and says whether it had been at rest.
+    /// Notes that the path carries a packet, and returns whether it was idle.
     pub(super) fn carry(&mut self, now: Time, config: &LivenessConfig) -> bool {
-        let rested = self.busy_until <= now;
+        let was_idle = self.busy_until <= now;
         self.busy_until = now + config.standby;
-        rested
+        was_idle
     }
 
-    /// Begins anew where nothing is known: what was sent before never left.
+    /// Restarts the heartbeats unless the path is live: earlier heartbeats never reached the network.
     pub(super) fn restart(&mut self) {
         if !matches!(self.state, State::Live { .. }) {
             self.outstanding.clear();
@@ -142,7 +142,7 @@ impl Path {
         }
     }
 
-    /// Takes the answer to heartbeat `id`.
+    /// Handles the answer to heartbeat `id`.
     pub(super) fn answer(&mut self, now: Time, id: u64, config: &LivenessConfig) -> Option<Change> {
         let (sent, skipped) = self.outstanding.answer(id)?;
         let rtt = now.since(sent);
@@ -152,7 +152,7 @@ impl Path {
         }
         self.counted.answered += 1;
         self.retries = 0;
-        self.heard = now;
+        self.last_answer = now;
         self.answered = Some(sent);
         match self.state {
             State::Unproven => {
@@ -171,14 +171,14 @@ impl Path {
             }
             State::Returning { .. } => {
                 self.losses.count(skipped, config.misses);
-                return self.come_nearer(now, skipped);
+                return self.advance_return(now, skipped);
             }
         }
         None
     }
 
     /// Counts an answer on a path that returns.
-    fn come_nearer(&mut self, now: Time, skipped: usize) -> Option<Change> {
+    fn advance_return(&mut self, now: Time, skipped: usize) -> Option<Change> {
         let State::Returning {
             left,
             answers,
@@ -211,8 +211,10 @@ impl Path {
                     config.hold
                 };
                 self.counted.silences += 1;
-                self.state = State::Silent { left: self.heard };
-                Some(Change::Silent(now.since(self.heard)))
+                self.state = State::Silent {
+                    left: self.last_answer,
+                };
+                Some(Change::Silent(now.since(self.last_answer)))
             }
             State::Returning { left, .. } => {
                 self.state = State::Silent { left };
@@ -222,8 +224,8 @@ impl Path {
         }
     }
 
-    /// The number of the heartbeat to send, if one is due.
-    pub(super) fn beat(&mut self, now: Time, config: &LivenessConfig) -> Option<u64> {
+    /// Returns the number of the heartbeat to send, if one is due.
+    pub(super) fn send_heartbeat(&mut self, now: Time, config: &LivenessConfig) -> Option<u64> {
         if self.heartbeat_at(config) > now {
             return None;
         }
@@ -235,7 +237,7 @@ impl Path {
         Some(self.outstanding.push(now))
     }
 
-    /// When it next wants to act; no heartbeat leaves before `present`.
+    /// The next deadline; no heartbeat is sent before `present`.
     pub(super) fn deadline(&self, present: Time, config: &LivenessConfig) -> Deadline {
         let heartbeat = Deadline {
             at: self.heartbeat_at(config).max(present),
@@ -250,7 +252,7 @@ impl Path {
         }
     }
 
-    /// How long after it left a heartbeat's answer is overdue.
+    /// The time after its transmission at which the answer to a heartbeat is overdue.
     fn timeout(&self, config: &LivenessConfig) -> Duration {
         let round_trip = self.round_trip;
         round_trip.map_or(FIRST_TIMEOUT, |round_trip| {
@@ -258,7 +260,7 @@ impl Path {
         })
     }
 
-    /// When so many heartbeats are overdue that losses do not explain it.
+    /// The time at which so many heartbeats are overdue that losses do not explain it.
     fn silent_at(&self, config: &LivenessConfig) -> Option<Time> {
         match self.state {
             State::Live { .. } | State::Returning { .. } => {
@@ -294,14 +296,14 @@ impl Path {
         }
     }
 
-    /// When the first heartbeat is overdue: what may be a silence is looked at closely.
+    /// The time at which the first heartbeat is overdue: from then on heartbeats follow at the short interval.
     fn overdue_at(&self, config: &LivenessConfig) -> Time {
         let oldest = self.outstanding.nth(0);
         oldest.map_or(Time::MAX, |sent| sent + self.timeout(config))
     }
 
-    /// How many heartbeats are remembered.
-    pub(super) fn remembered(&self) -> usize {
+    /// The number of stored heartbeats.
+    pub(super) fn buffered(&self) -> usize {
         self.outstanding.len()
     }
 

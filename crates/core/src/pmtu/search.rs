@@ -1,4 +1,4 @@
-//! The search for the size of one path.
+//! The search for the MTU of one path.
 
 use super::{
     BASE_PACKET, CONFIRM_INTERVAL, IDLE_CONFIRM_INTERVAL, MAX_PROBES, MIN_PACKET, MtuState,
@@ -9,80 +9,80 @@ use crate::time::Time;
 
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    room: u16,
+    interface_mtu: u16,
     state: MtuState,
     /// The largest size that was answered.
     confirmed: Option<u16>,
-    /// The smallest that failed.
+    /// The smallest size that failed.
     failed: Option<u16>,
-    /// The size that failed after it had been found, until it is asked for once more.
-    doubted: Option<u16>,
-    /// Whether only confirmed sizes are to be relied on: one failed since the room was last confirmed.
+    /// The found size that failed later, until it is probed once more.
+    unconfirmed_failure: Option<u16>,
+    /// Whether only confirmed sizes are to be relied on: one failed since the interface_mtu was last confirmed.
     is_narrow: bool,
-    /// What was found before, where a search for more follows.
-    held: Option<u16>,
-    /// When complete or error was reached, or tried last.
+    /// The size found before, while a search for a larger one is in progress.
+    previous: Option<u16>,
+    /// The time at which complete or error was reached, or the last retry.
     since: Time,
-    /// When an answer last came; none where the path was away since.
+    /// The time of the last answer; `None` if the path was not live since.
     verified: Option<Time>,
-    asked: Asked,
+    probes: Probes,
 }
 
-/// What is worth telling when it changes.
+/// The part of the state whose changes are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Report {
-    /// How far it is, steps of a search aside.
+    /// The state, without the steps of a search.
     pub(super) state: MtuState,
-    /// The size that was found, and holds while more is tried.
+    /// The size that was found, also while larger sizes are tried.
     pub(super) found: Option<u16>,
-    /// The longest packet that may go on the path; none while no size has failed, or where nothing is known.
+    /// The longest packet that may be sent; `None` while no size has failed, or if nothing is known.
     pub(super) limit: Option<u16>,
 }
 
 /// The probes of one size.
 #[derive(Clone, Copy, Debug, Default)]
-struct Asked {
+struct Probes {
     size: u16,
     /// The number of the first.
     first: u64,
     /// The number of the next of any size.
     next: u64,
-    /// When the newest left, as long as it is not overdue.
+    /// The send time of the newest probe, unless it is overdue.
     sent: Option<Time>,
     overdue: u32,
 }
 
 impl Search {
-    pub(super) fn new(room: u16) -> Self {
+    pub(super) fn new(interface_mtu: u16) -> Self {
         Self {
-            room,
+            interface_mtu,
             state: MtuState::Base,
             confirmed: None,
             failed: None,
-            doubted: None,
+            unconfirmed_failure: None,
             is_narrow: false,
-            held: None,
+            previous: None,
             since: Time::ZERO,
             verified: None,
-            asked: Asked::default(),
+            probes: Probes::default(),
         }
     }
 
-    /// Begins anew where the room is another than before, or the way is.
-    pub(super) fn set_interface_mtu(&mut self, room: u16, elsewhere: bool) {
-        if elsewhere || room != self.room {
-            self.room = room;
+    /// Begins anew where the interface_mtu is another than before, or the way is.
+    pub(super) fn set_interface_mtu(&mut self, interface_mtu: u16, rerouted: bool) {
+        if rerouted || interface_mtu != self.interface_mtu {
+            self.interface_mtu = interface_mtu;
             self.restart();
         }
     }
 
-    /// Begins anew.
+    /// Restarts the search.
     pub(super) fn restart(&mut self) {
-        let mut asked = self.asked;
-        asked.close();
+        let mut probes = self.probes;
+        probes.close();
         *self = Self {
-            asked,
-            ..Self::new(self.room)
+            probes,
+            ..Self::new(self.interface_mtu)
         };
     }
 
@@ -97,7 +97,7 @@ impl Search {
         let (state, found) = match self.state {
             MtuState::Complete => (MtuState::Complete, self.confirmed),
             MtuState::Error => (MtuState::Error, None),
-            MtuState::Base | MtuState::Search => (MtuState::Search, self.held),
+            MtuState::Base | MtuState::Search => (MtuState::Search, self.previous),
         };
         let is_known = self.is_narrow || state == MtuState::Complete;
         Report {
@@ -107,7 +107,7 @@ impl Search {
         }
     }
 
-    /// The longest packet that may go on the path. Its interface lets through none longer than the room whole, but for an
+    /// The longest packet that may go on the path. Its interface lets through none longer than the interface_mtu whole, but for an
     /// other end of which nothing can be found out all is left to fragmentation.
     pub(super) fn limit(&self) -> u16 {
         let base = || match self.failed {
@@ -116,24 +116,26 @@ impl Search {
         };
         match self.state {
             MtuState::Error => u16::MAX,
-            MtuState::Complete => self.confirmed.unwrap_or(self.room),
+            MtuState::Complete => self.confirmed.unwrap_or(self.interface_mtu),
             _ if self.is_narrow => self.confirmed.unwrap_or_else(base),
-            _ => self.room,
+            _ => self.interface_mtu,
         }
     }
 
     /// Whether no search is under way that may raise the limit soon.
     pub(super) fn is_final(&self) -> bool {
-        self.held.is_some() || self.state == MtuState::Complete || self.limit() >= self.room
+        self.previous.is_some()
+            || self.state == MtuState::Complete
+            || self.limit() >= self.interface_mtu
     }
 
-    /// Takes the answer to the probe `id`.
+    /// Handles the answer to probe `id`.
     pub(super) fn answer(&mut self, now: Time, id: u64) {
-        if !(self.asked.first..self.asked.next).contains(&id) {
+        if !(self.probes.first..self.probes.next).contains(&id) {
             return;
         }
-        let size = self.asked.size;
-        self.asked.close();
+        let size = self.probes.size;
+        self.probes.close();
         self.verified = Some(now);
         if self.state == MtuState::Complete {
             return;
@@ -144,38 +146,42 @@ impl Search {
         self.complete(now);
     }
 
-    /// Does what is due: the number and the size of the probe to send, if any.
-    pub(super) fn wake(&mut self, now: Time, snapshot: &LivenessSnapshot) -> Option<(u64, u16)> {
+    /// Performs the work that is due, and returns the number and size of the probe to send, if any.
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Time,
+        snapshot: &LivenessSnapshot,
+    ) -> Option<(u64, u16)> {
         if !snapshot.is_live {
-            // It may come back by another way.
+            // It may return by another route.
             self.verified = None;
-            self.asked.close();
+            self.probes.close();
             return None;
         }
-        if self.asked.sent.is_some() {
+        if self.probes.sent.is_some() {
             self.overdue_at(snapshot).filter(|at| *at <= now)?;
-            self.asked.sent = None;
-            self.asked.overdue += 1;
+            self.probes.sent = None;
+            self.probes.overdue += 1;
             let most = match self.state {
                 MtuState::Error => 1,
                 _ => snapshot.needed.max(MAX_PROBES),
             };
-            if self.asked.overdue >= most {
-                self.asked.close();
-                self.fail(now, self.asked.size);
+            if self.probes.overdue >= most {
+                self.probes.close();
+                self.fail(now, self.probes.size);
             }
         }
-        self.begin_again(now);
+        self.raise(now);
         let size = self.wanted(now, snapshot)?;
-        Some((self.asked.push(now, size), size))
+        Some((self.probes.push(now, size), size))
     }
 
-    /// When it next wants to act, if nothing comes.
+    /// The next deadline.
     pub(super) fn deadline(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
         if !snapshot.is_live {
             return None;
         }
-        if self.asked.sent.is_some() {
+        if self.probes.sent.is_some() {
             return self.overdue_at(snapshot);
         }
         Some(match self.state {
@@ -186,16 +192,16 @@ impl Search {
     }
 
     fn base(&self) -> u16 {
-        BASE_PACKET.min(self.room)
+        BASE_PACKET.min(self.interface_mtu)
     }
 
     fn least(&self) -> u16 {
-        MIN_PACKET.min(self.room)
+        MIN_PACKET.min(self.interface_mtu)
     }
 
     /// When the probe under way is overdue; not before a plain heartbeat that followed it was answered.
     fn overdue_at(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
-        let sent = self.asked.sent?;
+        let sent = self.probes.sent?;
         (snapshot.answered? > sent).then(|| sent + snapshot.timeout * 2)
     }
 
@@ -209,13 +215,13 @@ impl Search {
     }
 
     fn raise_at(&self) -> Time {
-        if self.confirmed == Some(self.room) {
+        if self.confirmed == Some(self.interface_mtu) {
             return Time::MAX;
         }
         self.since + RAISE_INTERVAL
     }
 
-    /// The size to ask for now.
+    /// The size to probe now.
     fn wanted(&self, now: Time, snapshot: &LivenessSnapshot) -> Option<u16> {
         match self.state {
             MtuState::Base => Some(match self.failed {
@@ -224,46 +230,49 @@ impl Search {
             }),
             MtuState::Search => self.candidate(),
             MtuState::Complete => {
-                let is_due = self.asked.overdue > 0 || self.confirm_at(snapshot) <= now;
+                let is_due = self.probes.overdue > 0 || self.confirm_at(snapshot) <= now;
                 self.confirmed.filter(|_| is_due)
             }
             MtuState::Error => (self.since + RETRY_INTERVAL <= now).then(|| self.least()),
         }
     }
 
-    /// The size that a search asks for next; none where it is over.
+    /// The size that the search probes next; `None` if it is over.
     fn candidate(&self) -> Option<u16> {
-        let low = self.confirmed.filter(|confirmed| *confirmed < self.room)?;
+        let low = self
+            .confirmed
+            .filter(|confirmed| *confirmed < self.interface_mtu)?;
         let Some(high) = self.failed else {
-            return Some(self.room);
+            return Some(self.interface_mtu);
         };
         let between = high.saturating_sub(low);
         if between > STEP {
             return Some(low + between / 2);
         }
-        // A burst of losses may have failed it, and the next search for more is far off.
-        self.doubted.filter(|doubted| *doubted > low)
+        // A burst of losses may be the cause, and the next search for a larger size is far off.
+        self.unconfirmed_failure
+            .filter(|unconfirmed_failure| *unconfirmed_failure > low)
     }
 
     fn complete(&mut self, now: Time) {
         if self.candidate().is_none() {
             self.state = MtuState::Complete;
             self.since = now;
-            self.is_narrow = self.confirmed != Some(self.room);
-            (self.held, self.doubted) = (None, None);
+            self.is_narrow = self.confirmed != Some(self.interface_mtu);
+            (self.previous, self.unconfirmed_failure) = (None, None);
         }
     }
 
-    fn begin_again(&mut self, now: Time) {
-        let is_asked = self.asked.overdue > 0;
+    fn raise(&mut self, now: Time) {
+        let is_asked = self.probes.overdue > 0;
         if self.state == MtuState::Complete && !is_asked && self.raise_at() <= now {
             self.state = MtuState::Search;
             self.failed = None;
-            self.held = self.confirmed;
+            self.previous = self.confirmed;
         }
     }
 
-    /// Draws the conclusions from a size that failed.
+    /// Handles the failure of a size.
     fn fail(&mut self, now: Time, size: u16) {
         match self.state {
             MtuState::Base if size > self.least() => {
@@ -272,19 +281,21 @@ impl Search {
             }
             MtuState::Base | MtuState::Error => {
                 self.state = MtuState::Error;
-                (self.confirmed, self.failed, self.doubted) = (None, None, None);
+                (self.confirmed, self.failed, self.unconfirmed_failure) = (None, None, None);
                 self.is_narrow = false;
                 self.since = now;
             }
             MtuState::Search => {
                 self.failed = Some(self.failed.map_or(size, |failed| failed.min(size)));
-                self.doubted = self.doubted.filter(|doubted| *doubted != size);
+                self.unconfirmed_failure = self
+                    .unconfirmed_failure
+                    .filter(|unconfirmed_failure| *unconfirmed_failure != size);
                 self.is_narrow = true;
                 self.complete(now);
             }
             MtuState::Complete => {
                 (self.confirmed, self.failed) = (None, Some(size));
-                self.doubted = Some(size);
+                self.unconfirmed_failure = Some(size);
                 self.is_narrow = true;
                 self.state = MtuState::Base;
             }
@@ -292,8 +303,8 @@ impl Search {
     }
 }
 
-impl Asked {
-    /// Notes a probe of `size` that leaves, and gives its number.
+impl Probes {
+    /// Notes a probe of `size` that is sent, and returns its number.
     fn push(&mut self, now: Time, size: u16) -> u64 {
         if self.size != size || self.overdue == 0 {
             self.size = size;
@@ -304,7 +315,7 @@ impl Asked {
         self.next - 1
     }
 
-    /// Forgets the probes of this size: their answers say nothing any more.
+    /// Discards the probes of this size: their answers are ignored.
     fn close(&mut self) {
         self.first = self.next;
         self.sent = None;

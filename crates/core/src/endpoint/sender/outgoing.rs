@@ -1,11 +1,11 @@
-//! Where frames leave.
+//! The output of frames.
 
 use super::super::io::Output;
 use crate::event::Event;
 use crate::frame::{Encapsulation, Frame, Payload};
 use crate::policy::{PathSet, Paths};
 
-/// What every frame needs: the paths, and what a frame measures on them.
+/// The paths, and the sizes of frames on them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
     pub(super) paths: Paths,
@@ -21,7 +21,7 @@ impl Outgoing {
         out(Output::Transmit(frame));
     }
 
-    /// Sends the frame on each of `paths`; the last one takes the original, so that one copy clones nothing.
+    /// Sends the frame on each of `paths`; the original goes last, so that a single copy needs no clone.
     pub(super) fn send_copies<P: Payload>(
         &self,
         paths: PathSet,

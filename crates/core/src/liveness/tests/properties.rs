@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::outstanding::REMEMBERED;
+use super::super::outstanding::CAPACITY;
 use super::*;
 
 fn configs() -> impl Strategy<Value = LivenessConfig> {
@@ -54,7 +54,7 @@ proptest! {
                 prop_assert!(!lives || state == PathState::Live, "{path:?} in {states:?}");
             }
             for path in &bench.watch.paths {
-                prop_assert!(path.remembered() <= REMEMBERED);
+                prop_assert!(path.buffered() <= CAPACITY);
             }
         }
     }
