@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_remedy() {
+    fn errors_name_the_remedy() {
         let error = |local: &str, interface| {
             PathSocket::open(&PathConfig::at(local, interface))
                 .unwrap_err()
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_whose_address_is_not_there_yet_is_opened_early() {
+    fn a_path_without_its_address_is_opened_early() {
         let socket = PathSocket::open_early(&PathConfig::at("192.0.2.1:0", None)).unwrap();
         let anywhere = "127.0.0.1:9".parse().unwrap();
         assert!(
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_whose_interface_is_not_there_carries_nothing() {
+    fn a_path_without_its_interface_carries_nothing() {
         let path = PathConfig::at("127.0.0.1:0", Some("no-such-if"));
         let mut socket = PathSocket::nowhere(&path).unwrap();
         assert_eq!((socket.device(), socket.bound()), (Some(NOWHERE), None));

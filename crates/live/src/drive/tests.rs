@@ -104,7 +104,7 @@ impl EventHandler for Behind {
 }
 
 #[test]
-fn a_deadline_that_waits_for_what_came_before_it_is_not_stuck() {
+fn a_deadline_behind_earlier_inputs_is_not_stuck() {
     let mut driver = Driver::new(Clock::starting_now()).unwrap();
     let stop = driver.stop_handle();
     let mut behind = Behind { turns: 4, stop };
@@ -135,7 +135,7 @@ fn a_flood_of_input_does_not_starve_deadlines() {
 }
 
 #[test]
-fn a_realtime_loop_rests_though_one_deadline_follows_the_other() {
+fn a_realtime_loop_rests_despite_close_deadlines() {
     let driven = std::thread::spawn(|| {
         let permitted = priority::realtime(1);
         let mut driver = Driver::new(Clock::starting_now()).unwrap();
@@ -159,7 +159,7 @@ fn a_realtime_loop_rests_though_one_deadline_follows_the_other() {
 }
 
 #[test]
-fn input_wakes_a_station_without_a_deadline() {
+fn input_wakes_a_handler_without_a_deadline() {
     let (mut writer, reader) = UnixStream::pair().unwrap();
     reader.set_nonblocking(true).unwrap();
     let mut driver = Driver::new(Clock::starting_now()).unwrap();
@@ -239,7 +239,7 @@ fn a_signal_ends_the_drive() {
 }
 
 #[test]
-fn what_was_due_before_the_drive_began_is_not_late() {
+fn deadlines_before_the_start_of_the_drive_are_not_late() {
     let now = Clock::starting_now().origin_ns();
     let origin = now - Duration::from_secs(18).as_nanos();
     let mut driver = Driver::new(Clock::starting_at(origin)).unwrap();
@@ -279,7 +279,7 @@ impl EventHandler for Backlog {
 }
 
 #[test]
-fn a_backlog_is_taken_at_once_and_counts_as_no_deadline() {
+fn a_backlog_is_handled_at_once_without_lateness() {
     let mut driver = Driver::new(Clock::starting_now()).unwrap();
     let stop = driver.stop_handle();
     let mut handler = Backlog { left: 100, stop };

@@ -101,7 +101,7 @@ impl SessionLog {
 pub(super) fn log_behind_window() {
     tracing::warn!(
         window = COMBINING_WINDOW,
-        "a packet is dropped: it arrived behind so many newer packets that it may be a copy. The delays of \
+        "a packet is dropped: it arrived behind the window in which copies are recognised. The delays of \
          the paths differ too much for this rate; remove the slowest path from the file (further ones are \
          only counted)"
     );

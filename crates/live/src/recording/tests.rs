@@ -58,7 +58,7 @@ fn entry(number: u64) -> Entry {
     }
 }
 
-/// A recording of so many entries.
+/// A recording with this number of entries.
 fn recording(entries: u64) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("recording");
@@ -82,7 +82,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<Entry>, bool), RecordingError> {
 }
 
 #[test]
-fn what_is_written_is_read_as_it_was() {
+fn a_written_recording_is_read_unchanged() {
     let bytes = recording(100);
     let (read_header, _) = Reader::new(&bytes[..]).unwrap();
     assert_eq!(read_header.endpoint, header().endpoint);
@@ -93,7 +93,7 @@ fn what_is_written_is_read_as_it_was() {
 }
 
 #[test]
-fn wherever_it_is_cut_off_the_lines_before_are_read() {
+fn a_truncated_recording_is_read_up_to_its_end() {
     let bytes = recording(5);
     let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
     let is_end = |line: &[u8]| line.starts_with(b"{\"end\":");
@@ -114,7 +114,7 @@ fn wherever_it_is_cut_off_the_lines_before_are_read() {
 }
 
 #[test]
-fn a_broken_line_is_named_and_so_is_a_foreign_file() {
+fn invalid_lines_and_files_are_named() {
     let text = String::from_utf8(recording(5)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let broken = [&lines[..3], &["{\"at\":1}"], &lines[4..]]
@@ -153,7 +153,7 @@ fn a_broken_line_is_named_and_so_is_a_foreign_file() {
 }
 
 #[test]
-fn a_line_that_is_missing_or_moved_is_noticed_wherever_it_was() {
+fn missing_and_moved_lines_are_detected() {
     let text = String::from_utf8(recording(5)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 7, "with header and end");
@@ -194,7 +194,7 @@ fn a_line_without_an_end_is_refused_before_it_fills_memory() {
 }
 
 #[test]
-fn a_recording_is_its_owners_alone_even_where_there_was_a_file() {
+fn a_recording_is_readable_for_its_owner_alone() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["new", "old"] {
         let path = directory.path().join(name);
@@ -217,7 +217,7 @@ fn a_recording_is_its_owners_alone_even_where_there_was_a_file() {
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
 }
 
-/// A disk with room for so many bytes.
+/// A disk with space for this number of bytes.
 #[derive(Clone)]
 struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -270,7 +270,7 @@ impl Write for Stuck {
 }
 
 #[test]
-fn a_disk_that_takes_nothing_does_not_hold_the_end_up_for_ever() {
+fn a_stuck_disk_does_not_delay_the_end_forever() {
     let (free, stuck) = channel();
     let mut recording = write::Recording::start(Stuck(stuck)).unwrap();
     recording.take(entry(0));

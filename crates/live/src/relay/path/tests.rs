@@ -120,7 +120,7 @@ fn joined(clock: Clock) -> (RelayPath, [Node; 2]) {
 }
 
 #[test]
-fn what_came_before_a_timer_keeps_its_time() {
+fn datagrams_before_a_timer_keep_their_times() {
     const COUNT: u64 = 12;
     let _quiet = crate::test_lock::exclusive();
     let clock = Clock::starting_now();
@@ -141,7 +141,7 @@ fn what_came_before_a_timer_keeps_its_time() {
 }
 
 #[test]
-fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
+fn during_a_flood_nodes_are_forwarded_and_can_reconnect() {
     let _quiet = crate::test_lock::exclusive();
     let clock = Clock::starting_now();
     let (mut path, mut nodes) = joined(clock);
@@ -168,7 +168,7 @@ fn while_strangers_flood_it_nodes_are_forwarded_and_join_anew() {
     nodes[0].wake(clock.now(), Wake::Input(seal));
     path.receive(100).unwrap();
     assert_eq!(path.stats().nodes[0].forwarded.packets, 1);
-    // The second node starts anew, from elsewhere.
+    // The second node restarts at another address.
     let [_, gone] = nodes;
     let mut again = Node::new(gone.key.clone(), gone.peer, target);
     drop(gone);

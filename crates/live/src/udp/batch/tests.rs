@@ -13,7 +13,7 @@ fn datagram(n: u8, len: usize) -> Bytes {
 }
 
 #[test]
-fn datagrams_go_in_one_call_and_come_as_they_were() {
+fn a_batch_is_sent_in_one_call_and_split_again() {
     let (from, mut to) = (socket(), socket());
     assert!(to.set_gro(true));
     let mut outgoing = Outgoing::default();
@@ -52,7 +52,7 @@ fn datagrams_go_in_one_call_and_come_as_they_were() {
 }
 
 #[test]
-fn only_what_one_call_can_carry_waits_together() {
+fn a_batch_holds_what_one_call_can_carry() {
     let mut outgoing = Outgoing::default();
     outgoing.push(datagram(0, 900));
     assert!(!outgoing.accepts(&datagram(1, 901)), "longer");
@@ -79,7 +79,7 @@ fn only_what_one_call_can_carry_waits_together() {
 }
 
 #[test]
-fn where_the_network_takes_none_together_each_goes_alone() {
+fn datagrams_are_sent_one_by_one_after_a_refusal_of_gso() {
     let (from, mut to) = (socket(), socket());
     let mut outgoing = Outgoing::default();
     // More than the kernel splits.
@@ -107,7 +107,7 @@ fn where_the_network_takes_none_together_each_goes_alone() {
 }
 
 #[test]
-fn where_there_is_no_way_now_none_is_sent_and_the_next_go_together_again() {
+fn without_a_route_a_batch_is_lost_and_gso_stays_enabled() {
     // From loopback there is none to anywhere else.
     let from = socket();
     let mut outgoing = Outgoing::default();

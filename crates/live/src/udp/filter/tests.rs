@@ -37,7 +37,7 @@ fn comes(source: &UdpSocket, socket: &mut PathSocket, datagram: &[u8]) -> bool {
 }
 
 #[test]
-fn strangers_are_dropped_and_all_others_are_not() {
+fn only_strangers_are_dropped() {
     for ip in ["127.0.0.1", "::1"] {
         let Some(mut socket) = open(ip) else { continue };
         let [first, peer, stranger] = [(); 3].map(|()| UdpSocket::bind((ip, 0)).unwrap());
@@ -76,7 +76,7 @@ fn strangers_are_dropped_and_all_others_are_not() {
 }
 
 #[test]
-fn where_the_peer_is_not_known_only_its_keys_let_through() {
+fn without_a_peer_address_only_its_keys_pass() {
     let mut socket = open("127.0.0.1").unwrap();
     let source = UdpSocket::bind("127.0.0.1:0").unwrap();
     let keys = vec![KEY];
@@ -106,7 +106,7 @@ fn another_address_or_port_is_a_stranger() {
 }
 
 #[test]
-fn few_handshakes_of_strangers_pass_and_all_of_the_peers() {
+fn few_handshakes_of_strangers_pass_and_all_of_the_peer() {
     const COUNT: u32 = 64 * SHARE;
     let mut socket = open("127.0.0.1").unwrap();
     let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
