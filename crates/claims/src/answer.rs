@@ -93,7 +93,7 @@ impl Answer {
         ClaimRow {
             id: self.claim.id.clone(),
             place: self.claim.place.clone(),
-            says: self.claim.says.clone(),
+            statement: self.claim.statement.clone(),
             kind: self.claim.kind.word().to_owned(),
             paper: self.paper(),
             ours: self.measured(),

@@ -44,7 +44,7 @@ pub struct ClaimRow {
     /// The place in the paper.
     pub place: String,
     /// The statement.
-    pub says: String,
+    pub statement: String,
     /// The kind of statement.
     pub kind: String,
     /// The paper's values, or the rule.

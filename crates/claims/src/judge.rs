@@ -1,11 +1,10 @@
-//! Verdicts: claims held against what was measured.
+//! Verdicts: claims compared with measurements.
 //!
-//! A value of ours is the mean over the runs, with its 95 % interval (Student's t). What a rule compares is computed
-//! from the means; its interval comes from the jackknife over the runs: each run is left out in turn, and
-//! quantities of one group lose the same run, so that what they share cancels. Several groups are independent, and
-//! their variances add up, with the degrees of freedom of Welch and Satterthwaite. Quantities of a single run have no
-//! interval, and are compared as they are. Where a form of a curve is tested step by step, the level of each step is
-//! such that all are right together with 95 % (Bonferroni).
+//! A measured value is the mean over the runs, with its 95 % interval (Student's t). The sides of a rule are computed from
+//! means; their intervals come from the jackknife over the runs: each run is left out in turn, and quantities of one
+//! group lose the same run, so that their common variation cancels. Groups are independent: their variances add up, with
+//! the degrees of freedom of Welch and Satterthwaite. Quantities of a single run have no interval and are compared as they
+//! are. The steps of a curve are tested at a level at which all hold together with 95 % (Bonferroni).
 
 mod dip;
 mod eval;
@@ -21,94 +20,94 @@ use serde::Serialize;
 use crate::ledger::{Claim, Kind, RuleError};
 use crate::measurement::{Measurement, Position};
 
-/// Whether a claim holds.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Verdict {
-    /// Ours agrees with it.
+    /// The measurements agree with the claim.
     #[serde(rename = "holds")]
     Holds,
-    /// Ours does not.
+    /// The measurements do not agree with the claim.
     #[serde(rename = "differs")]
     Differs,
-    /// Nothing of it was measured.
+    /// Nothing was measured for the claim.
     #[serde(rename = "not run")]
     NotRun,
 }
 
-/// What was measured of a claim, and what follows.
+/// The judgement of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Whether it holds.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What was measured.
+    /// The measured quantities.
     pub ours: Vec<Ours>,
-    /// The parts of its rule, in their order; none of a claim with values.
+    /// The judgements of the rule's parts, in their order; empty for a claim with values.
     pub parts: Vec<PartJudgement>,
 }
 
 /// A measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ours {
-    /// Its name.
+    /// The name.
     pub quantity: String,
-    /// Where it was measured, if it is a curve.
+    /// The position, for a point of a curve.
     pub at: Option<Position>,
-    /// Its unit.
+    /// The unit.
     pub unit: String,
     /// The mean over the runs.
     pub value: f64,
-    /// Half of its 95 % interval; none of a single run.
+    /// Half of the 95 % interval; `None` for a single run.
     pub ci95: Option<f64>,
-    /// How many runs.
+    /// The number of runs.
     pub n: usize,
-    /// The seed of the first.
+    /// The seed of the first run.
     pub seed: u64,
 }
 
-/// A part of a rule.
+/// The judgement of a part of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartJudgement {
-    /// As the rule says it.
+    /// The text of the part.
     pub part: String,
     /// Whether it holds.
     pub holds: bool,
-    /// What it comes down to, for each name and position for which it has to hold.
+    /// The comparisons for each name and position.
     pub tests: Vec<Test>,
 }
 
 /// A single comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Test {
-    /// What is compared, with names in the place of segments, and the position.
+    /// The compared quantities and the position.
     pub of: String,
     /// Whether it holds.
     pub holds: bool,
-    /// By how much more than needed the relation is met; negative if it is not.
+    /// The margin by which the relation is met; negative if it is not.
     pub margin: f64,
-    /// The unit of that, s or b/s; empty where it has none, or one that rules do not know.
+    /// The unit of the margin: s, b/s, or empty for other units.
     pub unit: &'static str,
-    /// Half of the 95 % interval of that; none of single runs.
+    /// Half of the 95 % interval of the margin; `None` for single runs.
     pub ci95: Option<f64>,
 }
 
-/// Why a claim cannot be judged by what was measured.
+/// Measurements by which a claim cannot be judged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum JudgeError {
-    /// A rule names something else.
+    /// A quantity of the rule is missing.
     #[error("`{0}` was not measured for this claim")]
     Missing(String),
     /// A quantity was measured twice at one position.
     #[error("`{0}` was measured twice")]
     Twice(String),
-    /// Not as many quantities as values.
+    /// The numbers of quantities and values differ.
     #[error("{ours} quantities were measured for {values} values")]
     Count {
-        /// The quantities measured.
+        /// The number of quantities.
         ours: usize,
-        /// The paper's values.
+        /// The number of the paper's values.
         values: usize,
     },
-    /// The unit is not the ledger's.
+    /// The unit differs from the ledger's.
     #[error("`{quantity}` was measured in {ours}, and the ledger has {wanted}")]
     Unit {
         /// The quantity.
@@ -118,16 +117,14 @@ pub enum JudgeError {
         /// The ledger's.
         wanted: String,
     },
-    /// A curve where one number is needed, or the other way.
-    #[error(
-        "`{0}` is a curve where the rule wants one number, or one number where it wants a curve"
-    )]
+    /// A curve in place of a number, or a number in place of a curve.
+    #[error("`{0}` is a curve where the rule needs a number, or a number where it needs a curve")]
     Form(String),
     /// Curves that are compared were not measured at the same positions.
     #[error("curves of one comparison were measured at different positions")]
     Positions,
-    /// The coordinate of a rule is not that of a curve.
-    #[error("`{quantity}` was measured over `{ours}`, and the rule wants it over `{wanted}`")]
+    /// The coordinate of a curve differs from the rule's.
+    #[error("`{quantity}` was measured over `{ours}`, and the rule needs it over `{wanted}`")]
     Coordinate {
         /// The quantity.
         quantity: String,
@@ -136,32 +133,32 @@ pub enum JudgeError {
         /// That of the rule.
         wanted: String,
     },
-    /// A number of a rule has a unit with which that of a quantity cannot be compared.
-    #[error("`{quantity}` is in {unit}, which the unit in the rule does not measure")]
+    /// The units of a number and of a quantity have different dimensions.
+    #[error("`{quantity}` is in {unit}, which has another dimension than the unit in the rule")]
     Dimension {
         /// The quantity.
         quantity: String,
         /// Its unit.
         unit: String,
     },
-    /// Quantities of one group are not of the same runs.
+    /// Quantities of one group are from different runs.
     #[error("the samples of group `{0}` are not paired")]
     Unpaired(String),
-    /// Something has no value, such as a share of nothing.
+    /// An expression has no finite value.
     #[error("{0} has no value")]
     Undefined(String),
-    /// No test of this form is known here.
-    #[error("no test for `{0}` is known")]
+    /// There is no test for this form.
+    #[error("there is no test for `{0}`")]
     Untested(&'static str),
-    /// The rule cannot be read.
+    /// The rule cannot be parsed.
     #[error(transparent)]
     Rule(#[from] RuleError),
 }
 
-/// Holds a claim against the measurements that are of it.
+/// Judges a claim by its measurements.
 ///
 /// # Errors
-/// Where they are not what the claim needs.
+/// If the measurements are not those that the claim needs.
 pub fn judge(claim: &Claim, all: &[Measurement]) -> Result<Judgement, JudgeError> {
     let of_claim: Vec<&Measurement> = all.iter().filter(|m| m.claim == claim.id).collect();
     if of_claim.is_empty() {
@@ -211,7 +208,7 @@ fn ours(measurement: &Measurement) -> Result<Ours, JudgeError> {
     })
 }
 
-/// Whether each value of ours is as near to the paper's as the ledger wants.
+/// Whether each measured value is in the allowed range.
 fn agree(claim: &Claim, ours: &[Ours]) -> Result<bool, JudgeError> {
     if ours.len() != claim.value.len() {
         return Err(JudgeError::Count {

@@ -1,4 +1,4 @@
-//! The claims of the papers, as a file states them.
+//! The ledger: the claims of the papers in a TOML file.
 
 mod check;
 mod grammar;
@@ -29,32 +29,33 @@ pub struct Ledger {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Its name, such as `ppd.fig3.order`; what stands before the first dot is the paper.
+    /// The name, such as `ppd.fig3.order`, with the paper before the first dot.
     pub id: String,
-    /// Where the paper says it.
+    /// The place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What kind of statement it is.
+    /// The kind of statement.
     pub kind: Kind,
-    /// What it says.
-    pub says: String,
-    /// The paper's values; of claims without a rule.
+    /// The statement.
+    #[serde(rename = "says")]
+    pub statement: String,
+    /// The paper's values; empty for claims with a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<f64>,
     /// The unit of all values, or that of each after commas.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// How far ours may be from each value, as a share of it.
+    /// The allowed deviation from each value, as a share of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tol: Option<f64>,
-    /// Between which two numbers ours has to be, for each value.
+    /// The allowed range for each value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Vec<[f64; 2]>>,
-    /// Relations that have to hold, divided by `;`.
+    /// The relations that have to hold, separated by `;`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// What the paper leaves open or gets wrong.
+    /// Remarks, such as what the paper leaves open.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -79,7 +80,7 @@ impl Ledger {
     /// Reads a ledger from the text of a file.
     ///
     /// # Errors
-    /// All problems at once, each with its line and the remedy; a rule that cannot be read is one.
+    /// All problems at once, each with its line and a remedy; a rule with a syntax error is one.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Errors> {
         read_checked(text, file_name, &[], check::check).map(|(ledger, _)| ledger)
     }
@@ -90,7 +91,7 @@ impl Ledger {
         self.claims.iter().find(|claim| claim.id == id)
     }
 
-    /// A value that a paper states, such as a point of its figure; nothing if the ledger has none.
+    /// The value `index` of a claim, such as a point of the paper's figure.
     #[must_use]
     pub fn value(&self, id: &str, index: usize) -> Option<f64> {
         self.find(id)?.value.get(index).copied()
@@ -98,7 +99,7 @@ impl Ledger {
 }
 
 impl Kind {
-    /// As the ledger writes it.
+    /// The word in the ledger.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -111,7 +112,7 @@ impl Kind {
 }
 
 impl Claim {
-    /// The paper to which it belongs.
+    /// The paper.
     #[must_use]
     pub fn paper(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
@@ -127,26 +128,30 @@ impl Claim {
         }
     }
 
-    /// Between which numbers ours has to be for this value; nothing where it has no value of this number.
+    /// The allowed range for value `index`; `None` if there is no such value.
     #[must_use]
     pub fn range(&self, index: usize) -> Option<[f64; 2]> {
         let value = *self.value.get(index)?;
-        let room = self.tol.unwrap_or(0.0) * value.abs();
+        let deviation = self.tol.unwrap_or(0.0) * value.abs();
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.get(index));
-        Some(bounds.copied().unwrap_or([value - room, value + room]))
+        Some(
+            bounds
+                .copied()
+                .unwrap_or([value - deviation, value + deviation]),
+        )
     }
 
-    /// Whether ours is as near to the value of this number as the claim wants.
+    /// Whether `ours` is in the allowed range for value `index`.
     #[must_use]
     pub fn allows(&self, index: usize, ours: f64) -> bool {
         let range = self.range(index);
         range.is_some_and(|[low, high]| (low..=high).contains(&ours))
     }
 
-    /// Its rule, if it has one.
+    /// The rule, if there is one.
     ///
     /// # Errors
-    /// Where it cannot be read; of a claim from [`Ledger::parse`] it can.
+    /// If it cannot be parsed. The rules of a ledger from [`Ledger::parse`] can.
     pub fn rule(&self) -> Option<Result<Rule, RuleError>> {
         self.rule.as_deref().map(str::parse)
     }

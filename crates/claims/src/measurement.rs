@@ -1,13 +1,13 @@
-//! What a figure measures, by the names that the ledger's rules use.
+//! Measurements, under the names that the ledger's rules use.
 
 use serde::{Deserialize, Serialize};
 
-/// A row of the file: one sample.
+/// One sample in the CSV file.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct SampleRecord {
     claim: String,
     quantity: String,
-    /// The name of the coordinate, for a quantity that is a curve.
+    /// The name of the coordinate of a curve; empty for a single number.
     coordinate: String,
     at: Option<f64>,
     /// The unit of the coordinate.
@@ -18,52 +18,52 @@ struct Row {
     value: f64,
 }
 
-/// A quantity of a claim: a number, or one for each position of a coordinate, with the runs that it comes from.
+/// A quantity of a claim, with a sample from each run: a single number, or one point of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The claim that is judged by it.
+    /// The claim.
     pub claim: String,
-    /// Its name in the claim's rule, such as `transfer.ppd1`; of a claim with values the order in which quantities are
-    /// measured is that of the values.
+    /// The name in the claim's rule, such as `transfer.ppd1`. The quantities of a claim with values are in the order of
+    /// the values.
     pub quantity: String,
-    /// Where it is measured, for a quantity that is a curve; nothing for a single number.
+    /// The position of a point of a curve; `None` for a single number.
     pub at: Option<Position>,
-    /// Its unit, as the ledger writes it.
+    /// The unit, as in the ledger.
     pub unit: String,
-    /// Quantities of one group come from the same runs: their samples are paired by position.
+    /// The group of runs. Quantities of one group are from the same runs, and their samples are paired by index.
     pub group: String,
-    /// A value from each run.
+    /// The samples, one from each run.
     pub samples: Vec<Sample>,
 }
 
 /// A position on a coordinate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Position {
-    /// The name of the coordinate, as rules have it, such as `load`.
+    /// The name of the coordinate in rules, such as `load`.
     pub coordinate: String,
-    /// Its unit; empty for a share or a count.
+    /// The unit; empty for a share or a count.
     pub unit: String,
-    /// Where on it.
+    /// The value.
     pub value: f64,
 }
 
-/// A value from one run.
+/// The value of a quantity in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The seed of the run.
     pub seed: u64,
-    /// What it gave.
+    /// The value.
     pub value: f64,
 }
 
 impl Measurement {
-    /// A quantity that follows from no random run.
+    /// A quantity without randomness.
     #[must_use]
     pub fn exact(claim: &str, quantity: &str, unit: &str, value: f64) -> Self {
         Self::of(claim, quantity, unit, "exact", &[Sample { seed: 0, value }])
     }
 
-    /// A quantity from runs.
+    /// A quantity measured in runs.
     #[must_use]
     pub fn of(claim: &str, quantity: &str, unit: &str, group: &str, samples: &[Sample]) -> Self {
         Self {
@@ -76,8 +76,8 @@ impl Measurement {
         }
     }
 
-    /// Whether it is of the same quantity, at the same position.
-    pub(crate) fn is_of(&self, other: &Self) -> bool {
+    /// Whether both are of the same quantity at the same position.
+    pub(crate) fn is_same_quantity(&self, other: &Self) -> bool {
         fn key(m: &Measurement) -> (&str, &str, &str, Option<u64>) {
             let at = m.at.as_ref().map(|at| at.value.to_bits());
             (&m.claim, &m.quantity, &m.group, at)
@@ -85,7 +85,7 @@ impl Measurement {
         key(self) == key(other)
     }
 
-    /// The same as a point of a curve: at a position of a coordinate, which has a name and a unit.
+    /// The same quantity as a point of a curve at position `at` of a coordinate.
     #[must_use]
     pub fn over(self, coordinate: &str, unit: &str, at: f64) -> Self {
         let at = Some(Position {
@@ -97,16 +97,16 @@ impl Measurement {
     }
 }
 
-/// Measurements as CSV, a row for each sample.
+/// The measurements as CSV, one row per sample.
 ///
 /// # Errors
-/// Where a measurement cannot be written.
+/// If a measurement cannot be written.
 pub fn to_csv(measurements: &[Measurement]) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for measurement in measurements {
         let at = measurement.at.as_ref();
         for sample in &measurement.samples {
-            writer.serialize(Row {
+            writer.serialize(SampleRecord {
                 claim: measurement.claim.clone(),
                 quantity: measurement.quantity.clone(),
                 coordinate: at.map_or_else(String::new, |at| at.coordinate.clone()),
@@ -124,14 +124,14 @@ pub fn to_csv(measurements: &[Measurement]) -> Result<Vec<u8>, csv::Error> {
         .map_err(|error| error.into_error().into())
 }
 
-/// Measurements from CSV; rows of one quantity at one position stand together.
+/// Reads measurements from CSV. Rows of one quantity at one position have to be adjacent.
 ///
 /// # Errors
-/// Where a row cannot be read.
+/// If a row cannot be read.
 pub fn from_csv(csv: &[u8]) -> Result<Vec<Measurement>, csv::Error> {
     let mut all: Vec<Measurement> = Vec::new();
     for row in csv::Reader::from_reader(csv).into_deserialize() {
-        let row: Row = row?;
+        let row: SampleRecord = row?;
         let sample = Sample {
             seed: row.seed,
             value: row.value,
@@ -148,7 +148,7 @@ pub fn from_csv(csv: &[u8]) -> Result<Vec<Measurement>, csv::Error> {
             group: row.group,
             samples: vec![sample],
         };
-        match all.last_mut().filter(|last| last.is_of(&next)) {
+        match all.last_mut().filter(|last| last.is_same_quantity(&next)) {
             Some(last) => last.samples.push(sample),
             None => all.push(next),
         }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measurements_are_read_as_they_were_written() {
+    fn written_measurements_are_read_back() {
         let samples = [0.1 + 0.2, 1e-300, -7.0].map(|value| Sample { seed: 9, value });
         let all = [
             Measurement::of("a.b", "x, \"y\"", "Mb/s", "runs", &samples),

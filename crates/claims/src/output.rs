@@ -117,7 +117,10 @@ fn check_names(figure: &Figure, findings: &Findings) -> Result<(), OutputError> 
 /// Rejects two measurements of one quantity, which would be read back as one.
 fn check_measurements(all: &[Measurement]) -> Result<(), OutputError> {
     for (number, measurement) in all.iter().enumerate() {
-        if all[..number].iter().any(|before| before.is_of(measurement)) {
+        if all[..number]
+            .iter()
+            .any(|before| before.is_same_quantity(measurement))
+        {
             let name = format!("{} of {}", measurement.quantity, measurement.claim);
             return Err(OutputError::Measured(name));
         }

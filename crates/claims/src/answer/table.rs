@@ -1,4 +1,4 @@
-//! Answers as a table.
+//! Answers as a text table.
 
 use polypath_report::table::plain;
 
@@ -6,15 +6,15 @@ use super::Answer;
 use super::words::{number, rounded};
 use crate::judge::{Ours, Verdict};
 
-/// The width of reasons, in characters.
+/// The width of remarks in characters.
 const WIDTH: usize = 110;
 
-/// The heads of the columns; the first four are words.
+/// The headings of the columns; the first four columns are text.
 const HEADER: [&str; 9] = [
     "claim", "verdict", "quantity", "unit", "paper", "allowed", "ours", "+- 95 %", "runs",
 ];
 
-/// A row for each claim and quantity, and below them what is to be said of claims.
+/// A row for each claim and quantity, followed by the remarks on claims.
 #[must_use]
 pub fn render(answers: &[Answer]) -> String {
     let rows = answers.iter().flat_map(rows).collect();
@@ -38,12 +38,12 @@ pub fn render(answers: &[Answer]) -> String {
     text
 }
 
-/// How many claims have which verdict, in one line.
+/// The numbers of claims by verdict, on one line.
 #[must_use]
 pub fn summary(answers: &[Answer]) -> String {
     let count = |verdict| answers.iter().filter(|a| a.verdict == verdict).count();
     format!(
-        "claims: {}, of which hold {}, differ {}, not run {}\n",
+        "claims: {}, of which {} hold, {} differ, {} not run\n",
         answers.len(),
         count(Verdict::Holds),
         count(Verdict::Differs),
@@ -51,7 +51,7 @@ pub fn summary(answers: &[Answer]) -> String {
     )
 }
 
-/// The rows of an answer: the first has its name and verdict.
+/// The rows of an answer; the first one has the name and the verdict.
 fn rows(answer: &Answer) -> Vec<Vec<String>> {
     let (shown, rest) = answer.shown();
     let quantities = shown.iter().enumerate();
@@ -88,14 +88,14 @@ fn row(answer: &Answer, index: usize, ours: &Ours) -> Vec<String> {
     row
 }
 
-/// A row with a word about quantities.
+/// A row with text in the column of quantities only.
 fn padded(words: String) -> Vec<String> {
     let mut row = vec![String::new(); HEADER.len()];
     row[2] = words;
     row
 }
 
-/// In lines of no more than [`WIDTH`] characters, as far as the words allow; those after the first are indented.
+/// Wraps text at [`WIDTH`] characters and indents all lines but the first.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

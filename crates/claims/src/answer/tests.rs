@@ -84,7 +84,7 @@ fn a_claim_without_measurements_is_not_run_and_has_a_reason() {
     );
     assert_eq!(answers[2].verdict, Verdict::NotRun);
     assert!(answers[2].reason.contains("no figure"));
-    assert!(summary(&answers).starts_with("claims: 3, of which hold 1, differ 0, not run 2"));
+    assert!(summary(&answers).starts_with("claims: 3, of which 1 hold, 0 differ, 2 not run"));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_claim_that_holds_has_caveats_and_computed_values() {
     let weak = ask([0.4, 0.5, 0.55]);
     assert_eq!(weak.verdict, Verdict::Holds);
     assert!(
-        weak.caveat.contains("Not refuted rather than shown")
+        weak.caveat.contains("Not refuted, but not shown")
             && weak.caveat.contains("`late >= early` in 1 of 1."),
         "{}",
         weak.caveat

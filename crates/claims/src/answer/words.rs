@@ -1,14 +1,14 @@
-//! Answers in words and numbers.
+//! The texts of answers.
 
 use super::Answer;
 use crate::judge::{Ours, PartJudgement, Test, Verdict};
 use crate::ledger::{Claim, Ledger};
 
-/// The most quantities of a claim that are shown; the rest stand in its files.
+/// The greatest number of quantities of a claim in a table or the book.
 const SHOWN: usize = 8;
 
 impl Verdict {
-    /// As it is printed.
+    /// The printed word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -20,7 +20,7 @@ impl Verdict {
 }
 
 impl Claim {
-    /// How far ours may be from the paper's value of this number: a share of it, or between two numbers.
+    /// The allowed deviation from value `index` in words: a share of it, or a range.
     #[must_use]
     pub fn allowed(&self, index: usize) -> Option<String> {
         if index >= self.value.len() {
@@ -38,7 +38,7 @@ impl Claim {
 }
 
 impl Answer {
-    /// What the paper says: its values with their unit and how far ours may be from them, or the rule.
+    /// The paper's values with their unit and allowed deviation, or the rule.
     #[must_use]
     pub fn paper(&self) -> String {
         if let Some(rule) = &self.claim.rule {
@@ -52,7 +52,7 @@ impl Answer {
         format!("{values} {} ({})", self.claim.unit, listed(allowed))
     }
 
-    /// What was measured: values in the order of the paper's, or quantities by name.
+    /// The measured values in the order of the paper's, or the quantities by name.
     #[must_use]
     pub fn measured(&self) -> String {
         let is_named = self.claim.rule.is_some() || self.ours.len() > 1;
@@ -67,7 +67,7 @@ impl Answer {
         listed(shown.iter().map(one).chain(rest).chain(self.derived()))
     }
 
-    /// Parts that are met by what is computed from quantities, which no quantity shows, and by how much.
+    /// The margins of parts that hold for computed values, which are not among the quantities.
     pub(super) fn derived(&self) -> impl Iterator<Item = String> {
         let met = self
             .parts
@@ -79,7 +79,7 @@ impl Answer {
         })
     }
 
-    /// What is shown of what was measured, of curves the ends, and how much else there is.
+    /// The quantities to show, of curves the ends, and the number of the others.
     pub(super) fn shown(&self) -> (Vec<&Ours>, usize) {
         let ours = &self.ours;
         let is_curve = |at: usize| ours[at].at.is_some();
@@ -99,7 +99,7 @@ impl Answer {
         (shown, rest)
     }
 
-    /// What is to be said of it: why it differs or was not run, and what qualifies it.
+    /// The reason and the caveats.
     #[must_use]
     pub fn remarks(&self) -> String {
         let both = [self.reason.as_str(), self.caveat.as_str()];
@@ -108,7 +108,7 @@ impl Answer {
         both.map(sentence).collect::<Vec<_>>().join(" ")
     }
 
-    /// Parts of the rule that are words, which no verdict is by.
+    /// The parts of the rule without a test.
     pub(super) fn untested(&self) -> String {
         let Some(Ok(rule)) = self.claim.rule() else {
             return String::new();
@@ -118,10 +118,10 @@ impl Answer {
         if words.is_empty() || self.ours.is_empty() {
             return String::new();
         }
-        format!("No test is made of {}.", words.join(", "))
+        format!("Not tested: {}.", words.join(", "))
     }
 
-    /// Values of which these runs cannot tell whether they are allowed: an end of what is lies within their interval.
+    /// The values whose intervals contain an end of the allowed range.
     pub(super) fn imprecise(&self) -> String {
         let is_open = |(index, ours): (usize, &Ours)| {
             let (half, ends) = (ours.ci95?, self.claim.range(index)?);
@@ -133,12 +133,12 @@ impl Answer {
             return String::new();
         }
         format!(
-            "The verdict is by the means, and the intervals reach beyond it: {}.",
+            "The verdict is by the means; the intervals contain an end of the allowed range: {}.",
             listed(open)
         )
     }
 
-    /// Bounds that hold since the runs do not refute them, where the means are beyond them.
+    /// The bounds that hold only because the runs do not refute them, with means beyond them.
     pub(super) fn not_refuted(&self) -> String {
         let weak = self.parts.iter().filter_map(|part| {
             let beyond = part
@@ -154,20 +154,20 @@ impl Answer {
             return weak;
         }
         format!(
-            "Not refuted rather than shown, with means on the wrong side of the bound and intervals beyond it: {weak}."
+            "Not refuted, but not shown either (means beyond the bound, intervals that include it): {weak}."
         )
     }
 
-    /// That its figure speaks of another claim than this one of another ledger.
+    /// A note if the claim differs from that of this program's own ledger.
     pub(super) fn foreign(&self, own: Option<&Ledger>) -> String {
         let known = own.and_then(|own| own.find(&self.claim.id));
         if known.is_none_or(|known| *known == self.claim) {
             return String::new();
         }
-        "What a figure says of it was written for this program's own ledger, in which the claim is another one.".to_owned()
+        "The reasons and caveats were written for this program's own ledger, in which this claim is different.".to_owned()
     }
 
-    /// The comparisons that do not hold, each with what it lacks.
+    /// The comparisons that do not hold, with their margins.
     #[must_use]
     pub fn unmet(&self) -> Vec<String> {
         let values = self.ours.iter().enumerate();
@@ -193,7 +193,7 @@ impl Answer {
         outside.chain(unmet.map(line)).collect()
     }
 
-    /// The units of what was measured, each once.
+    /// The units of the quantities, each once.
     #[must_use]
     pub fn units(&self) -> String {
         let mut units: Vec<String> = Vec::new();
@@ -205,7 +205,7 @@ impl Answer {
         listed(units)
     }
 
-    /// How many runs stand behind each quantity: the least and the most.
+    /// The least and the greatest number of runs of a quantity.
     #[must_use]
     pub fn runs(&self) -> String {
         let counts = || self.ours.iter().map(|ours| ours.n);
@@ -218,30 +218,30 @@ impl Answer {
 }
 
 impl PartJudgement {
-    /// Whether it compares what is computed from more than one value.
+    /// Whether it compares computed values.
     fn is_computed(&self) -> bool {
         self.part.contains('(')
     }
 
-    /// Whether it allows equality, so that only a difference that is proven speaks against it.
+    /// Whether it allows equality, so that only a significant difference refutes it.
     fn is_bound(&self) -> bool {
         self.part.contains("<=") || self.part.contains(">=")
     }
 }
 
 impl Ours {
-    /// It with its name, interval and unit.
+    /// The value with its name, interval and unit.
     fn named(&self) -> String {
         let value = with_interval(self.value, self.ci95);
         let words = format!("{} {value} {}", self.name(), self.unit);
         words.trim_end().to_owned()
     }
 
-    /// Its name, with the position, if it is a curve.
+    /// The name, with the position of a point of a curve.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.at {
-            // A bare number says what it counts by its coordinate's name.
+            // Without a unit, the name of the coordinate explains the number.
             Some(at) if at.unit.is_empty() => {
                 format!(
                     "{} at {} {}",
@@ -256,7 +256,7 @@ impl Ours {
     }
 }
 
-/// By how much a comparison is met, rates in Mb/s.
+/// The margin of a comparison, rates in Mb/s.
 fn margin(test: &Test) -> String {
     let (scale, unit) = match test.unit {
         "b/s" => (1e-6, "Mb/s"),
@@ -278,7 +278,7 @@ pub(super) fn with_interval(value: f64, ci95: Option<f64>) -> String {
     }
 }
 
-/// The same apart.
+/// Both numbers, rounded in the same way.
 pub(super) fn rounded(value: f64, half: f64) -> [String; 2] {
     let places = 1.0 - half.abs().log10().floor();
     if half == 0.0 || !(-6.0..=8.0).contains(&places) {
@@ -305,7 +305,7 @@ pub(super) fn number(value: f64) -> String {
     text
 }
 
-/// Digits behind the point.
+/// The number of decimals.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

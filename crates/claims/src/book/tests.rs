@@ -36,7 +36,7 @@ fn claim(id: &str, verdict: Verdict, reason: &str) -> ClaimRow {
     ClaimRow {
         id: id.to_owned(),
         place: "Fig. 3".to_owned(),
-        says: "a < b".to_owned(),
+        statement: "a < b".to_owned(),
         kind: "value".to_owned(),
         paper: "35".to_owned(),
         ours: "30 +- 2".to_owned(),
@@ -170,7 +170,7 @@ fn every_claim_has_a_verdict_and_an_anchor() {
 #[test]
 fn figures_have_plots_tables_and_parameters() {
     let mut both = [findings(), findings()];
-    both[1].parameters[0][1] = "20 packets, as the paper says".to_owned();
+    both[1].parameters[0][1] = "20 packets, as stated in the paper".to_owned();
     both[1]
         .parameters
         .push(["delay".to_owned(), "20 ms".to_owned()]);
@@ -185,7 +185,7 @@ fn figures_have_plots_tables_and_parameters() {
     }
     for row in [
         "<td>50 packets, chosen</td><td>ppd.fig3</td>",
-        "<td>20 packets, as the paper says</td><td>ppd.fig4</td>",
+        "<td>20 packets, as stated in the paper</td><td>ppd.fig4</td>",
         "<td>20 ms</td><td>all</td>",
     ] {
         assert!(page.contains(row), "{row}");

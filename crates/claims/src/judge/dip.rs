@@ -1,23 +1,23 @@
-//! Hartigan's dip: how far a sample is from every distribution with one mode (J. A. Hartigan and P. M. Hartigan, "The
+//! Hartigan's dip: the distance of a sample from unimodal distributions (J. A. Hartigan and P. M. Hartigan, "The
 //! Dip Test of Unimodality", Annals of Statistics 13, 1985).
 //!
-//! It is the greatest distance between the distribution of the sample and the nearest unimodal one, from 1/(2n) to 1/4.
-//! The paper holds it against that of uniform samples, whose dips are greater than those of bell-shaped ones. A point
-//! with a flat tail has one mode, too, and greater dips: here a sample has two modes only where its dip is more than
-//! chance gives of any of these.
+//! The dip is the greatest distance between the empirical distribution and the nearest unimodal one, from 1/(2n) to 1/4.
+//! The paper compares it with that of uniform samples, whose dips are greater than those of bell-shaped ones. A point
+//! with a flat tail is unimodal, too, and has greater dips: here a sample is bimodal only if its dip exceeds the critical
+//! dips of all of these.
 
 use polypath_core::rng::Seed;
 use polypath_report::statistics::quantile;
 
-/// Samples of each distribution with one mode from which a critical dip comes; the same each time.
+/// The number of random samples of each unimodal distribution that determine a critical dip.
 const NULL_SAMPLES: usize = 2000;
 const NULL_SEED: Seed = Seed(1);
-/// The shares of the values that are one point, before a flat tail; without a point it is the uniform distribution.
+/// The share of the values at the point before a flat tail; 0 is the uniform distribution.
 const NULL_POINTS: [f64; 6] = [0.0, 0.1, 0.25, 0.4, 0.55, 0.7];
-/// How wide a point is beside its tail, since no two values are equal.
+/// The width of the point relative to the tail: no two values are equal.
 const POINT_WIDTH: f64 = 1e-6;
 
-/// The dip of values; nothing of fewer than two.
+/// The dip of values; `None` for fewer than two.
 pub(super) fn dip(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -27,14 +27,14 @@ pub(super) fn dip(values: &[f64]) -> Option<f64> {
     Some(Sorted(&x).dip())
 }
 
-/// The dip that samples of so many values with one mode exceed with no more than this probability.
+/// The dip that unimodal samples of `n` values exceed with a probability of at most `level`.
 pub(super) fn critical(n: usize, level: f64) -> Option<f64> {
     let each = NULL_POINTS.iter();
     let each = each.map(|&point| critical_of(n, level, point));
     each.reduce(|a, b| Some(a?.max(b?)))?
 }
 
-/// The dip that samples of so many values, of which the share `point` is one, exceed with this probability.
+/// The same for samples with the share `point` of their values at one point.
 fn critical_of(n: usize, level: f64, point: f64) -> Option<f64> {
     let mut stream = NULL_SEED.stream(&format!("dip/{n}/{point}"));
     let mut dips = Vec::with_capacity(NULL_SAMPLES);
@@ -49,11 +49,11 @@ fn critical_of(n: usize, level: f64, point: f64) -> Option<f64> {
     quantile(&dips, 1.0 - level)
 }
 
-/// Values in order. Distances are in values: the i-th step of the distribution goes from i to i + 1.
+/// Sorted values. Distances are in counts of values: the i-th step of the distribution is from i to i + 1.
 struct Sorted<'a>(&'a [f64]);
 
 impl Sorted<'_> {
-    /// The modal interval is made smaller until the distance within it is no greater than that outside.
+    /// Shrinks the modal interval until the distance within it is at most the distance outside.
     fn dip(&self) -> f64 {
         let n = self.0.len();
         let (mut low, mut high) = (0, n - 1);
@@ -74,17 +74,17 @@ impl Sorted<'_> {
         greatest / (2.0 * n as f64)
     }
 
-    /// The knots of the greatest convex curve below the lower ends of the steps.
+    /// The knots of the greatest convex minorant of the lower ends of the steps.
     fn minorant(&self, low: usize, high: usize) -> Vec<usize> {
         self.hull(low, high, |before, after| before >= after)
     }
 
-    /// The knots of the least concave curve above their upper ends.
+    /// The knots of the least concave majorant of the upper ends.
     fn majorant(&self, low: usize, high: usize) -> Vec<usize> {
         self.hull(low, high, |before, after| before <= after)
     }
 
-    /// Drops each knot whose slopes before and after are `wrong`; slopes compare by their products with both widths.
+    /// Drops each knot for which `wrong` is true of the slopes before and after, both multiplied by the two widths.
     fn hull(&self, low: usize, high: usize, wrong: fn(f64, f64) -> bool) -> Vec<usize> {
         let mut knots: Vec<usize> = Vec::new();
         for next in low..=high {
@@ -101,7 +101,7 @@ impl Sorted<'_> {
         knots
     }
 
-    /// The greatest distance between both curves, and the knots of the minorant and the majorant between which it is.
+    /// The greatest distance between both curves, with the knots on its left and right.
     fn widest_gap(&self, minorant: &[usize], majorant: &[usize]) -> (f64, usize, usize) {
         let ends = (minorant[0], minorant[minorant.len() - 1]);
         let mut widest = (0.0, ends.0, ends.1);
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// How many of 400 samples of `n` values are found to have two modes at 5 %.
+    /// The number of 400 samples of `n` values that are bimodal at the 5 % level.
     fn found(n: usize, mut draw: impl FnMut(&mut Stream) -> f64) -> usize {
         let critical = critical(n, 0.05).unwrap();
         let stream = &mut Seed(7).stream("samples");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn one_mode_is_taken_for_two_in_no_more_than_a_twentieth() {
+    fn at_most_a_twentieth_of_unimodal_samples_is_bimodal() {
         let chance = 400 / 20 + 13; // three standard deviations
         assert!(found(100, Stream::uniform) <= chance);
         assert!(found(100, Stream::normal) <= chance);
@@ -239,9 +239,9 @@ mod tests {
     }
 
     proptest! {
-        /// It is within its bounds, and neither where the values are nor in which direction they count matters.
+        /// The dip is within its bounds and does not depend on location, scale or direction.
         #[test]
-        fn the_dip_knows_no_scale(
+        fn the_dip_is_invariant(
             values in prop::collection::vec(-1e3_f64..1e3, 2..60), scale in 0.1_f64..10.0,
         ) {
             let of = dip(&values).unwrap();

@@ -1,4 +1,4 @@
-//! What an expression of a rule comes to.
+//! Evaluation of expressions.
 
 use polypath_report::statistics::quantile;
 
@@ -6,32 +6,32 @@ use super::JudgeError;
 use crate::ledger::{Call, Expr, factor_of};
 use crate::measurement::{Measurement, Position};
 
-/// A number, or one for each position of a coordinate, in order.
+/// A number, or a curve as positions and values, by position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(f64),
     Curve(Vec<(f64, f64)>),
 }
 
-/// The run that is left out: the position in the samples of a group.
+/// The run that the jackknife leaves out: an index into the samples of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut<'a> {
     pub(super) group: &'a str,
     pub(super) position: usize,
 }
 
-/// The measurements of a claim, as far as a part is about them.
+/// The measurements that are relevant for a part.
 #[derive(Clone, Debug)]
 pub(super) struct Measured<'a>(pub(super) Vec<&'a Measurement>);
 
 impl<'a> Measured<'a> {
-    /// Those of a quantity.
+    /// The measurements of a quantity.
     pub(super) fn of<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a Measurement> + 'b {
         let all = self.0.iter().copied();
         all.filter(move |measurement| measurement.quantity == name)
     }
 
-    /// What `expr` comes to, in base units.
+    /// The value of `expr` in base units, without the run `out`.
     pub(super) fn value(&self, expr: &Expr, out: Option<LeftOut<'_>>) -> Result<Value, JudgeError> {
         match expr {
             Expr::Number(number) => Ok(Value::Number(number.value)),
@@ -75,14 +75,14 @@ impl<'a> Measured<'a> {
 }
 
 impl Position {
-    /// Where it is, in the base unit.
+    /// The position in its base unit.
     pub(super) fn base(&self) -> f64 {
         self.value * factor_of(&self.unit)
     }
 }
 
 impl Value {
-    /// The numbers alone.
+    /// The numbers without positions.
     pub(super) fn numbers(&self) -> Vec<f64> {
         match self {
             Self::Number(number) => vec![*number],
@@ -171,7 +171,7 @@ fn apply(call: Call, arguments: &[Value]) -> Result<Value, JudgeError> {
     number.map(Value::Number).ok_or_else(undefined)
 }
 
-/// What a curve is at one of its positions.
+/// The value of a curve at one of its positions.
 pub(super) fn point(curve: &[(f64, f64)], at: f64) -> Option<f64> {
     let found = curve.binary_search_by(|(other, _)| other.total_cmp(&at));
     found.ok().map(|index| curve[index].1)
@@ -182,13 +182,13 @@ fn same_positions(x: &[(f64, f64)], y: &[(f64, f64)]) -> bool {
     at(x) == at(y)
 }
 
-/// The positions that two curves have in common, with the values of both.
+/// The common positions of two curves with both values.
 fn pairs(x: &[(f64, f64)], y: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64, f64)> {
     x.iter()
         .filter_map(|(at, x)| Some((*at, *x, point(y, *at)?)))
 }
 
-/// The position of the greatest; of equal ones the first.
+/// The position of the greatest value; the first of equal ones.
 pub(super) fn argmax(value: &Value) -> Option<f64> {
     let Value::Curve(curve) = value else {
         return None;
@@ -197,10 +197,10 @@ pub(super) fn argmax(value: &Value) -> Option<f64> {
     curve.iter().copied().reduce(greater).map(|(at, _)| at)
 }
 
-/// The correlation of two curves; none where one of them does not vary.
+/// Pearson's correlation of two curves; `None` if one of them is constant.
 ///
 /// # Errors
-/// Where their positions differ.
+/// If their positions differ.
 fn correlation(x: &Value, y: &Value) -> Result<Option<f64>, JudgeError> {
     let (Value::Curve(x), Value::Curve(y)) = (x, y) else {
         return Ok(None);
@@ -218,7 +218,7 @@ fn correlation(x: &Value, y: &Value) -> Result<Option<f64>, JudgeError> {
     Ok((squares > 0.0).then(|| both / squares.sqrt()))
 }
 
-/// The lengths of the runs of what is not 0, by their numbers; a single 0 if there is none.
+/// The lengths of the sequences of non-zero numbers, by index; a single 0 if there is none.
 fn run_lengths(numbers: &[f64]) -> Vec<(f64, f64)> {
     let runs = numbers.split(|number| *number == 0.0);
     let lengths = runs.map(|run| run.len() as f64).filter(|len| *len > 0.0);

@@ -1,4 +1,4 @@
-//! For which names a part of a rule has to hold.
+//! Expansion of a part to the names for which it has to hold.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use super::JudgeError;
 use super::eval::Measured;
 use crate::ledger::{Each, Expr, Part, Relation};
 
-/// The relation of a part with each of the names for which it has to hold.
+/// The relation of a part for each of the names for which it has to hold.
 ///
-/// Where none of the names is measured itself, they stand for every `name.X` that all of them have.
+/// If none of its names is measured, each name stands for every measured `name.X` that exists for all of them.
 pub(super) fn expand(part: &Part, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let Some(relation) = &part.relation else {
         return Ok(Vec::new());
@@ -59,7 +59,7 @@ pub(super) fn names_in(expr: &Expr) -> Vec<&str> {
     }
 }
 
-/// What can take the place of the segment in every name that has it.
+/// The replacements of the segment that are measured for every name with it.
 fn candidates(relation: &Relation, segment: &str, measured: &Measured<'_>) -> BTreeSet<String> {
     let patterns = names(relation).into_iter();
     let patterns = patterns.filter(|name| name.split('.').any(|part| part == segment));
@@ -74,7 +74,7 @@ fn candidates(relation: &Relation, segment: &str, measured: &Measured<'_>) -> BT
         .unwrap_or_default()
 }
 
-/// What stands in `name` where `pattern` has the segment, if all else is alike.
+/// The part of `name` at the segment's place in `pattern`, if all other parts are equal.
 fn fit(pattern: &str, segment: &str, name: &str) -> Option<String> {
     let (wanted, found) = (pattern.split('.'), name.split('.'));
     if wanted.clone().count() != found.clone().count() {
@@ -91,7 +91,7 @@ fn fit(pattern: &str, segment: &str, name: &str) -> Option<String> {
     value
 }
 
-/// What stands in the place of the segment in the names that are written out.
+/// The replacements of the segment in the other names of the relation.
 fn own_names(relation: &Relation, segment: &str) -> BTreeSet<String> {
     let all = names(relation);
     let has = |name: &&&str| name.split('.').any(|part| part == segment);
@@ -102,7 +102,7 @@ fn own_names(relation: &Relation, segment: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The relation as it is, or, where none of its names is measured, for every `X` for which all have a `name.X`.
+/// The relation itself, or, if none of its names is measured, one for every `X` with a `name.X` for all of them.
 fn children(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Relation>, JudgeError> {
     let is_missing = |name: &str| measured.of(name).next().is_none();
     let missing: Vec<&str> = names(relation)
@@ -112,7 +112,7 @@ fn children(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Relation
     let Some(first) = missing.first() else {
         return Ok(vec![relation.clone()]);
     };
-    // Of quantities of which only some are missing, the others would be compared with a part of them.
+    // If only some were missing, the others would be compared with a part of them.
     if missing.len() < names(relation).len() {
         return Err(JudgeError::Missing((*first).to_owned()));
     }

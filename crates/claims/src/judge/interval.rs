@@ -1,4 +1,4 @@
-//! Intervals of what follows from means, by the jackknife.
+//! Confidence intervals of expressions, by the jackknife.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::JudgeError;
 use super::eval::{LeftOut, Measured};
 use crate::measurement::{Measurement, Sample};
 
-/// The quantile at the ends of an interval of 95 %.
-const BOTH_ENDS: f64 = 0.975;
+/// The quantile at the upper end of a two-sided 95 % interval.
+const UPPER_QUANTILE: f64 = 0.975;
 
-/// A number with its standard error and the degrees of freedom of that; none where every group has a single run.
+/// A number with its standard error and degrees of freedom, which are `None` if every group has a single run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) value: f64,
@@ -24,20 +24,19 @@ impl Interval {
         self.half(1)
     }
 
-    /// True if it is proven to be positive.
+    /// Whether it is significantly positive.
     pub(super) fn is_positive(&self) -> bool {
         self.least(1) > 0.0
     }
 
-    /// The lower end of its interval, as one of so many numbers of which each is tested: at a level at which all are right
-    /// together with 95 % (Bonferroni).
-    pub(super) fn least(&self, of: usize) -> f64 {
-        self.value - self.half(of).unwrap_or(0.0)
+    /// The lower end of the interval at the level of one of `tests` tests that hold together with 95 % (Bonferroni).
+    pub(super) fn least(&self, tests: usize) -> f64 {
+        self.value - self.half(tests).unwrap_or(0.0)
     }
 
-    /// True if it is not proven to be negative, as one of so many numbers of which each is tested, likewise.
-    pub(super) fn is_not_negative(&self, of: usize) -> bool {
-        self.value + self.half(of).unwrap_or(0.0) >= 0.0
+    /// Whether it is not significantly negative, at the same level.
+    pub(super) fn is_not_negative(&self, tests: usize) -> bool {
+        self.value + self.half(tests).unwrap_or(0.0) >= 0.0
     }
 
     fn half(&self, tests: usize) -> Option<f64> {
@@ -45,12 +44,12 @@ impl Interval {
         if error <= 0.0 {
             return Some(0.0);
         }
-        let quantile = 1.0 - (1.0 - BOTH_ENDS) / tests.max(1) as f64;
+        let quantile = 1.0 - (1.0 - UPPER_QUANTILE) / tests.max(1) as f64;
         Some(student(freedom, quantile) * error)
     }
 }
 
-/// The interval of `f`, which is told the run to leave out; `names` are the quantities on which it depends.
+/// The interval of `f`, which computes the value without a run; `names` are the quantities on which it depends.
 pub(super) fn interval(
     measured: &Measured<'_>,
     names: &[&str],
@@ -84,7 +83,7 @@ pub(super) fn interval(
     })
 }
 
-/// The groups of these quantities, with the number of their runs.
+/// The groups of these quantities with their numbers of runs.
 fn groups<'a>(
     measured: &Measured<'a>,
     names: &[&str],
@@ -93,7 +92,7 @@ fn groups<'a>(
     for measurement in names.iter().flat_map(|name| measured.of(name)) {
         let group = measurement.group.as_str();
         let first = *groups.entry(group).or_insert(measurement);
-        if !are_of_the_same_runs(&first.samples, &measurement.samples) {
+        if !have_same_seeds(&first.samples, &measurement.samples) {
             return Err(JudgeError::Unpaired(group.to_owned()));
         }
     }
@@ -103,7 +102,7 @@ fn groups<'a>(
         .collect())
 }
 
-fn are_of_the_same_runs(a: &[Sample], b: &[Sample]) -> bool {
+fn have_same_seeds(a: &[Sample], b: &[Sample]) -> bool {
     let seeds = |samples: &[Sample]| samples.iter().map(|sample| sample.seed).collect::<Vec<_>>();
     seeds(a) == seeds(b)
 }

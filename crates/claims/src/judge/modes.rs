@@ -1,4 +1,4 @@
-//! Whether the runs of a quantity fall into two kinds.
+//! The test for two modes.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::eval::Measured;
 use super::{JudgeError, Test};
 use crate::measurement::Measurement;
 
-/// The level of the test: so many quantities with one mode are taken for ones with two.
+/// The level of the test: the share of unimodal quantities that it takes for bimodal.
 const LEVEL: f64 = 0.05;
 
-/// A sample's dip beside what one with a single mode exceeds by chance alone.
+/// The dip of a sample and the critical dip of unimodal samples.
 struct Dip<'a> {
     of: &'a Measurement,
     value: f64,
@@ -23,8 +23,8 @@ impl Dip<'_> {
     }
 }
 
-/// Tests whether the runs of a quantity have two modes; of a curve, whether they have at one of its positions, at a
-/// level at which all are right together (Bonferroni).
+/// Tests whether the runs of a quantity have two modes; for a curve, at one of its positions at least, with the level
+/// divided by the number of positions (Bonferroni).
 pub(super) fn bimodal(name: &str, measured: &Measured<'_>) -> Result<Test, JudgeError> {
     let positions = measured.of(name).count();
     let level = LEVEL / positions.max(1) as f64;

@@ -1,4 +1,4 @@
-//! Whether relations hold.
+//! Tests of relations.
 
 use super::eval::{LeftOut, Measured, Value, argmax, point};
 use super::expand::{expand, names, names_in};
@@ -9,7 +9,7 @@ use super::{JudgeError, PartJudgement, Test};
 use crate::ledger::{Call, Comparison, Expr, Part, Quantity, Relation, Rule, Scope};
 use crate::measurement::{Measurement, Position};
 
-/// Judges every part that is no remark.
+/// Judges every part that is not a remark.
 pub(super) fn judge(
     rule: &Rule,
     measured: &[&Measurement],
@@ -38,7 +38,7 @@ fn judge_part(part: &Part, all: &[&Measurement]) -> Result<PartJudgement, JudgeE
     })
 }
 
-/// Of a quantity that is measured over several coordinates what is over that of the part; all of any other.
+/// The measurements without those of the part's curve over other coordinates.
 fn over_its_coordinate<'a>(part: &Part, all: &[&'a Measurement]) -> Vec<&'a Measurement> {
     let (Some(Relation::Monotone { curve, over, .. } | Relation::Falls { curve, over }), all) =
         (&part.relation, all.to_vec())
@@ -87,10 +87,10 @@ fn test(relation: &Relation, measured: &Measured<'_>) -> Result<Vec<Test>, Judge
             within,
         } => {
             let share = bare(*within);
-            let room = product(share, Expr::Call(Call::Abs, vec![right.clone()]));
+            let allowed = product(share, Expr::Call(Call::Abs, vec![right.clone()]));
             let distance = difference(left.clone(), right.clone());
             let distance = Expr::Call(Call::Abs, vec![distance]);
-            at_means(relation, &[difference(room, distance)], measured)
+            at_means(relation, &[difference(allowed, distance)], measured)
         }
         Relation::In { value, low, high } => {
             let above = difference(value.clone(), Expr::Number(*low));
@@ -117,7 +117,7 @@ fn compare(
     if let (Expr::Call(Call::Argmax, curve), Comparison::Greater, Expr::Number(bound)) =
         (left, comparison, right)
     {
-        return later(curve, bound.value, measured).map(|test| vec![test]);
+        return greatest_beyond(curve, bound.value, measured).map(|test| vec![test]);
     }
     let margin = match comparison {
         Comparison::Less | Comparison::AtMost => difference(right.clone(), left.clone()),
@@ -132,12 +132,12 @@ fn compare(
             Comparison::AtMost | Comparison::AtLeast => margin.is_not_negative(1),
             Comparison::Equal => margin.value.abs() <= margin.ci95().unwrap_or(0.0),
         };
-        Test::new(labelled(&label, at), holds, (margin, unit))
+        Test::new(labelled(&label, at), holds, margin, unit)
     };
     Ok(judged.map(test).collect())
 }
 
-/// Tests whether expressions are not negative, by their values alone.
+/// Tests whether the means of expressions are not negative.
 fn at_means(
     relation: &Relation,
     margins: &[Expr],
@@ -149,15 +149,19 @@ fn at_means(
         let unit = unit_of(margin, measured);
         for (at, margin) in each_position(margin, measured)? {
             let holds = margin.value >= 0.0;
-            tests.push(Test::new(labelled(&label, at), holds, (margin, unit)));
+            tests.push(Test::new(labelled(&label, at), holds, margin, unit));
         }
     }
     Ok(tests)
 }
 
-/// Tests whether the greatest of a curve lies beyond `bound`: it is more than each that does not, proven, at a level that
-/// allows for its having been chosen as the greatest of those beyond.
-fn later(arguments: &[Expr], bound: f64, measured: &Measured<'_>) -> Result<Test, JudgeError> {
+/// Tests whether the greatest value of a curve is beyond `bound`: it is significantly greater than each value up to the
+/// bound, at a level that accounts for its selection as the greatest.
+fn greatest_beyond(
+    arguments: &[Expr],
+    bound: f64,
+    measured: &Measured<'_>,
+) -> Result<Test, JudgeError> {
     let [Expr::Name(name)] = arguments else {
         return Err(JudgeError::Untested("argmax of an expression"));
     };
@@ -179,10 +183,10 @@ fn later(arguments: &[Expr], bound: f64, measured: &Measured<'_>) -> Result<Test
     let margin = least.ok_or_else(form)?;
     let unit = unit_of(&Expr::Name(name.clone()), measured);
     let holds = best > bound && margin.least(beyond) > 0.0;
-    Ok(Test::new(label, holds, (margin, unit)))
+    Ok(Test::new(label, holds, margin, unit))
 }
 
-/// Tests whether no step of a curve is proven to go the wrong way, and its ends are proven to go the right one.
+/// Tests whether no step of a curve is significantly in the wrong direction, and its ends significantly in the right one.
 fn monotone(
     name: &str,
     falling: bool,
@@ -204,18 +208,18 @@ fn monotone(
     let ends = step(name, [first, last], sign, measured)?;
     let unit = unit_of(&Expr::Name(name.to_owned()), measured);
     let label_of_ends = label([first, last]);
-    let mut tests = vec![Test::new(label_of_ends, ends.is_positive(), (ends, unit))];
+    let mut tests = vec![Test::new(label_of_ends, ends.is_positive(), ends, unit)];
     let steps = positions.len() - 1;
     for pair in positions.windows(2) {
         let pair = [pair[0], pair[1]];
         let margin = step(name, pair, sign, measured)?;
         let holds = margin.is_not_negative(steps);
-        tests.push(Test::new(label(pair), holds, (margin, unit)));
+        tests.push(Test::new(label(pair), holds, margin, unit));
     }
     Ok(tests)
 }
 
-/// Tests whether the straight line through a curve is proven to fall.
+/// Tests whether the regression line through a curve falls significantly.
 fn falls(name: &str, measured: &Measured<'_>) -> Result<Test, JudgeError> {
     let curve = Expr::Name(name.to_owned());
     let fall = interval(measured, &[name], |out| {
@@ -226,11 +230,11 @@ fn falls(name: &str, measured: &Measured<'_>) -> Result<Test, JudgeError> {
             .map(|slope| -slope)
             .ok_or_else(|| JudgeError::Form(name.to_owned()))
     })?;
-    let label = format!("fall of {name} a unit of its coordinate");
-    Ok(Test::new(label, fall.is_positive(), (fall, "")))
+    let label = format!("fall of {name} per unit of its coordinate");
+    Ok(Test::new(label, fall.is_positive(), fall, ""))
 }
 
-/// The slope of the straight line with the least squares.
+/// The slope of the least-squares line.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let n = points.len() as f64;
     let (x, y) = points
@@ -242,7 +246,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (squares > 0.0).then(|| both / squares)
 }
 
-/// How much a curve rises from one position to another, times `sign`.
+/// The rise of a curve from one position to another, times `sign`.
 fn step(
     name: &str,
     [from, to]: [f64; 2],
@@ -258,7 +262,7 @@ fn step(
     })
 }
 
-/// The interval of an expression, at each of its positions.
+/// The interval of an expression at each of its positions.
 fn each_position(
     expr: &Expr,
     measured: &Measured<'_>,
@@ -301,7 +305,7 @@ fn product(left: Expr, right: Expr) -> Expr {
 }
 
 impl Test {
-    fn new(of: String, holds: bool, (margin, unit): (Interval, &'static str)) -> Self {
+    fn new(of: String, holds: bool, margin: Interval, unit: &'static str) -> Self {
         Self {
             of,
             unit,

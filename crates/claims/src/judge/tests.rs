@@ -15,7 +15,7 @@ fn samples(values: &[f64]) -> Vec<Sample> {
     seeds.zip(values).map(sample).collect()
 }
 
-/// Measured in one group, as what is compared run by run.
+/// A quantity whose runs are paired with those of the others.
 fn measured(quantity: &str, values: &[f64]) -> Measurement {
     Measurement::of(CLAIM, quantity, "s", "runs", &samples(values))
 }
@@ -67,7 +67,7 @@ fn a_changed_number_in_the_ledger_flips_the_verdict() {
 }
 
 #[test]
-fn paired_runs_prove_what_their_means_alone_do_not() {
+fn paired_runs_prove_an_order_that_unpaired_means_do_not() {
     let (a, b) = ([1.0, 5.0, 9.0, 13.0], [1.5, 5.4, 9.6, 13.5]);
     let paired = [measured("a", &a), measured("b", &b)];
     assert_eq!(ruled("a < b", &paired), Ok(true));
@@ -84,7 +84,7 @@ fn paired_runs_prove_what_their_means_alone_do_not() {
 }
 
 #[test]
-fn a_likeness_and_a_range_go_by_the_means() {
+fn relative_differences_and_ranges_compare_means() {
     let ours = [measured("a", &[1.0, 1.2]), measured("b", &[1.0, 1.0])];
     assert_eq!(ruled("a ~ b within 0.11", &ours), Ok(true));
     assert_eq!(ruled("a ~ b within 0.09", &ours), Ok(false));
@@ -93,7 +93,7 @@ fn a_likeness_and_a_range_go_by_the_means() {
 }
 
 #[test]
-fn every_name_that_a_part_means_is_held_to_it() {
+fn a_part_has_to_hold_for_each_of_its_names() {
     let ours = |c| [("x.a", 3.0), ("x.b", 2.0), ("x.c", c)].map(|(q, v)| measured(q, &[v]));
     assert_eq!(ruled("x.a > x.s for every other s", &ours(1.0)), Ok(true));
     assert_eq!(ruled("x.a > x.s for every other s", &ours(4.0)), Ok(false));
@@ -135,7 +135,7 @@ fn a_curve_is_judged_by_its_steps_and_ends() {
 
 /// A quantity may be measured over two coordinates, and at several places of a third.
 #[test]
-fn a_part_takes_of_a_quantity_what_is_over_its_coordinate() {
+fn a_part_uses_the_curve_over_its_coordinate() {
     let of = |coordinate: &str, points: [f64; 2]| {
         let at = [1.0, 2.0].into_iter().zip(points);
         let point = |(at, value): (f64, f64)| measured("a", &[value]).over(coordinate, "", at);
@@ -156,7 +156,7 @@ fn a_part_takes_of_a_quantity_what_is_over_its_coordinate() {
 }
 
 #[test]
-fn functions_of_curves_are_those_of_the_textbook() {
+fn functions_of_curves_have_textbook_values() {
     let x = [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0), (4.0, 9.0)];
     let y = [(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (4.0, 18.0)];
     let ours = [curve("x", &x), curve("y", &y)].concat();
@@ -222,7 +222,7 @@ proptest! {
 }
 
 #[test]
-fn a_rule_in_other_units_or_over_another_coordinate_is_refused() {
+fn a_rule_with_other_units_or_coordinates_is_rejected() {
     let f = curve("f", &[(1.0, 1.0), (2.0, 3.0)]);
     for rule in [
         "monotone(f over load)",
@@ -257,7 +257,7 @@ fn a_rule_in_other_units_or_over_another_coordinate_is_refused() {
 }
 
 #[test]
-fn two_modes_are_told_from_one_also_where_a_curve_has_them_at_one_position() {
+fn two_modes_are_found_also_at_one_position_of_a_curve() {
     let one: Vec<f64> = (0..60).map(f64::from).collect();
     let two: Vec<f64> = (0..60)
         .map(|i| f64::from(i) + f64::from(i / 30) * 500.0)
@@ -281,7 +281,7 @@ fn two_modes_are_told_from_one_also_where_a_curve_has_them_at_one_position() {
 }
 
 #[test]
-fn quantities_of_one_group_are_of_the_same_seeds() {
+fn quantities_of_one_group_need_the_same_seeds() {
     let mut ours = [measured("a", &[1.0, 2.0]), measured("b", &[3.0, 4.0])];
     assert_eq!(ruled("a < b", &ours), Ok(true));
     ours[1].samples[0].seed = 7;

@@ -1,4 +1,4 @@
-//! Units and coordinates: whether those of a rule are those of what was measured.
+//! Checks of the units and coordinates in a rule.
 
 use super::JudgeError;
 use super::eval::Measured;
@@ -6,7 +6,7 @@ use super::expand::names;
 use crate::ledger::{Call, Dimension, Expr, Relation, Scope, dimension_of};
 use crate::measurement::Measurement;
 
-/// Refuses a rule whose coordinate is not that of a curve.
+/// Rejects a rule whose coordinate differs from that of a curve.
 pub(super) fn check_coordinates(
     relation: &Relation,
     scope: Option<&Scope>,
@@ -33,7 +33,7 @@ pub(super) fn check_coordinates(
     Ok(())
 }
 
-/// Refuses a number with a unit beside a quantity whose unit measures something else.
+/// Rejects a comparison of a number and a quantity with different dimensions.
 pub(super) fn check_dimensions(
     relation: &Relation,
     measured: &Measured<'_>,
@@ -65,7 +65,7 @@ pub(super) fn check_dimensions(
     Ok(())
 }
 
-/// What the first number with a unit measures.
+/// The dimension of the first number with a unit.
 fn dimension_in(expr: &Expr) -> Option<Dimension> {
     match expr {
         Expr::Number(number) => number.dimension,
@@ -75,7 +75,7 @@ fn dimension_in(expr: &Expr) -> Option<Dimension> {
     }
 }
 
-/// What an expression is in: s, b/s, or nothing that is known.
+/// The base unit of an expression: s, b/s, or empty for others.
 pub(super) fn unit_of(expr: &Expr, measured: &Measured<'_>) -> &'static str {
     let of = |expr: &Expr| unit_of(expr, measured);
     match expr {

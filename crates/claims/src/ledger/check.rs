@@ -1,4 +1,4 @@
-//! What no schema can state about claims.
+//! Checks of claims that no schema expresses.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(super) fn check(ledger: &Ledger, problems: &mut Problems) {
         let key = format!("claim.{number}");
         if !seen.insert(&claim.id) {
             let message = format!("there are two claims `{}`", claim.id);
-            problems.report(&format!("{key}.id"), message, "give each a name of its own");
+            problems.report(&format!("{key}.id"), message, "give each a different name");
         }
         match claim.kind {
             Kind::Exact | Kind::Value => check_values(&key, claim, problems),
@@ -26,16 +26,16 @@ fn check_values(key: &str, claim: &Claim, problems: &mut Problems) {
     let of = &claim.id;
     if claim.value.is_empty() {
         let message = format!("`{of}` has no value");
-        problems.report(&at("value"), message, "say it: value = [1.0]");
+        problems.report(&at("value"), message, "add it: value = [1.0]");
     }
     if claim.value.iter().any(|value| !value.is_finite()) {
-        let message = format!("a value of `{of}` is no number");
-        problems.report(&at("value"), message, "every value is finite");
+        let message = format!("a value of `{of}` is not a finite number");
+        problems.report(&at("value"), message, "give finite numbers");
     }
     let (values, units) = (claim.value.len(), claim.units().len());
     if claim.unit.is_empty() || units != values {
         let message = format!("`{of}` has {values} values and the unit `{}`", claim.unit);
-        let remedy = "say one unit for all, or one for each, after commas";
+        let remedy = "give one unit for all values, or one for each, separated by commas";
         problems.report_among(&[&at("unit"), &at("value")], message, remedy);
     }
     match (&claim.tol, &claim.bounds) {
@@ -43,13 +43,13 @@ fn check_values(key: &str, claim: &Claim, problems: &mut Problems) {
         (None, Some(bounds)) => check_bounds(&at("bounds"), bounds, values, problems),
         _ => {
             let message = format!("`{of}` needs either `tol` or `bounds`");
-            let remedy = "say how far ours may be from the paper's values, in one way";
+            let remedy = "give the allowed deviation from the paper's values in one of these ways";
             problems.report_among(&[&at("tol"), &at("bounds"), &at("value")], message, remedy);
         }
     }
     if claim.rule.is_some() {
-        let message = format!("`{of}` is judged by its values, and has a rule");
-        let remedy = "remove it, or make it a claim of its own, of kind \"order\" or \"shape\"";
+        let message = format!("`{of}` is judged by its values and has a rule");
+        let remedy = "remove the rule, or move it to another claim of kind \"order\" or \"shape\"";
         problems.report(&at("rule"), message, remedy);
     }
 }
@@ -57,14 +57,18 @@ fn check_values(key: &str, claim: &Claim, problems: &mut Problems) {
 fn check_bounds(key: &str, bounds: &[[f64; 2]], values: usize, problems: &mut Problems) {
     if bounds.len() != values {
         let message = format!("there are {} bounds for {values} values", bounds.len());
-        problems.report(key, message, "give each value a lower and an upper one");
+        problems.report(
+            key,
+            message,
+            "give a lower and an upper bound for each value",
+        );
     }
-    // Written so that what is no number is refused, too.
+    // The comparison also rejects NaN.
     if let Some([low, high]) = bounds
         .iter()
         .find(|[low, high]| !matches!(low.partial_cmp(high), Some(order) if order.is_le()))
     {
-        let message = format!("nothing lies between {low} and {high}");
+        let message = format!("the range from {low} to {high} is empty");
         problems.report(key, message, "the lower bound comes first");
     }
 }
@@ -74,7 +78,7 @@ fn check_rule(key: &str, claim: &Claim, problems: &mut Problems) {
     match claim.rule() {
         None => {
             let message = format!("`{}` has no rule", claim.id);
-            let remedy = "say it, such as rule = \"a < b\", or let `kind` be \"value\"";
+            let remedy = "add it, such as rule = \"a < b\", or let `kind` be \"value\"";
             problems.report_among(&[&at("rule"), &at("kind")], message, remedy);
         }
         Some(Err(error)) => {
@@ -90,7 +94,7 @@ fn check_rule(key: &str, claim: &Claim, problems: &mut Problems) {
     ];
     for (leaf, is_set) in unused {
         if is_set {
-            let message = format!("`{leaf}` says nothing where a rule judges");
+            let message = format!("`{leaf}` has no effect on a claim with a rule");
             let remedy = "remove it, or let `kind` be \"value\" or \"exact\" and remove the rule";
             problems.report(&at(leaf), message, remedy);
         }

@@ -1,19 +1,18 @@
 //! Rules: relations between measured quantities.
 //!
-//! A rule is one or more parts, divided by `;`. A part is a relation: a comparison (`a < 0.7 * b`, `delay < 10 ms`), a
-//! likeness (`a ~ b within 0.1`, a share of `b`), a range (`a in [760, 840] kb/s`), or a form of a curve (`monotone(a
-//! over load)`, `monotone(a over load, falling)`, `monotone(a over load above .75)`, `a falls over time`,
-//! `bimodal(a)`). What follows says for which it has to hold: `for each s` and `for every other s` let the segment `s`
-//! of a name, as in `transfer.s`, be whatever is measured, `for s in a, b` lists it, `at load >= .9` bounds the
-//! coordinate; `at the end`, and other words after `at` or `for`, say what the quantity is. A part without any relation is
-//! a remark.
+//! A rule has one or more parts, separated by `;`. A part is a relation: a comparison (`a < 0.7 * b`, `delay < 10 ms`), a
+//! relative difference (`a ~ b within 0.1`, a share of `b`), a range (`a in [760, 840] kb/s`), or a form of a curve
+//! (`monotone(a over load)`, `monotone(a over load, falling)`, `monotone(a over load above .75)`, `a falls over time`,
+//! `bimodal(a)`). Qualifiers follow: `for each s` and `for every other s` replace the segment `s` of a name, as in
+//! `transfer.s`, by each measured one; `for s in a, b` lists the replacements; `at load >= .9` restricts the coordinate.
+//! `at the end`, and other words after `at` or `for`, only describe. A part without a relation is a remark.
 
 use std::str::FromStr;
 
 use super::grammar::parse;
 use super::units::Dimension;
 
-/// Parts, each of which has to hold.
+/// A rule; each of its parts has to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// The parts, remarks among them.
@@ -23,13 +22,13 @@ pub struct Rule {
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// As it is written.
+    /// The text.
     pub text: String,
-    /// What has to hold; nothing of a remark.
+    /// The relation; `None` for a remark.
     pub relation: Option<Relation>,
-    /// For which names it has to.
+    /// The names for which it has to hold.
     pub each: Each,
-    /// Where on the coordinate it has to.
+    /// The positions at which it has to hold.
     pub scope: Option<Scope>,
 }
 
@@ -38,47 +37,47 @@ pub struct Part {
 pub enum Relation {
     /// `left OP right`.
     Compare {
-        /// What stands on the left.
+        /// The left side.
         left: Expr,
-        /// How they compare.
+        /// The comparison.
         comparison: Comparison,
-        /// What stands on the right.
+        /// The right side.
         right: Expr,
     },
-    /// `left ~ right within share`: the distance is no more than that share of the right one.
+    /// `left ~ right within share`: the difference is at most that share of the right side.
     Near {
-        /// What stands on the left.
+        /// The left side.
         left: Expr,
-        /// What it is to be like.
+        /// The right side.
         right: Expr,
-        /// The greatest distance, as a share of it.
+        /// The greatest difference, as a share of the right side.
         within: f64,
     },
     /// `value in [low, high]`.
     In {
-        /// What has to be there.
+        /// The value.
         value: Expr,
         /// The lower bound.
         low: Quantity,
         /// The upper bound.
         high: Quantity,
     },
-    /// The curve nowhere turns: with each step of its coordinate it rises, or falls.
+    /// The curve rises, or falls, with each step of its coordinate.
     Monotone {
         /// The name of the curve.
         curve: String,
-        /// The coordinate over which it is one.
+        /// The name of the coordinate.
         over: String,
-        /// Whether it falls.
+        /// Whether it has to fall.
         falling: bool,
-        /// Where it begins, if not at its first position.
+        /// The position above which this has to hold, if not everywhere.
         above: Option<Quantity>,
     },
-    /// The curve falls by and large: a straight line through it does.
+    /// The regression line through the curve falls.
     Falls {
         /// The name of the curve.
         curve: String,
-        /// The coordinate over which it is one.
+        /// The name of the coordinate.
         over: String,
     },
     /// The samples have two modes.
@@ -88,31 +87,31 @@ pub enum Relation {
     },
 }
 
-/// How two numbers compare.
+/// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Less, proven.
+    /// Significantly less.
     Less,
-    /// Not proven to be more.
+    /// Not significantly more.
     AtMost,
-    /// More, proven.
+    /// Significantly more.
     Greater,
-    /// Not proven to be less.
+    /// Not significantly less.
     AtLeast,
     /// Equal.
     Equal,
 }
 
-/// A number that follows from what is measured, or one for each position of a coordinate.
+/// An expression: a number, or one number for each position of a coordinate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number.
     Number(Quantity),
     /// A measured quantity.
     Name(String),
-    /// The second operation on the other two: one of `+ - * / >`.
+    /// A binary operation, one of `+ - * / >`.
     Binary(Box<Expr>, char, Box<Expr>),
-    /// A function.
+    /// A function call.
     Call(Call, Vec<Expr>),
 }
 
@@ -133,77 +132,77 @@ pub enum Call {
     Argmax,
     /// Pearson's correlation of two, position by position.
     Correlation,
-    /// How long each run of positions is where something is true.
+    /// The length of each sequence of positions at which the argument is true.
     RunLength,
 }
 
-/// A number, in the base of its unit.
+/// A number in its base unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// What its unit measures; nothing of a bare number.
+    /// The dimension of its unit; `None` without a unit.
     pub dimension: Option<Dimension>,
 }
 
-/// For which names a part has to hold.
+/// The names for which a part has to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Each {
-    /// As it is written.
+    /// Only the names as written.
     Once,
-    /// With the segment of this name replaced by each that is measured; by those alone that do not stand in the part
-    /// by their own name, if `other`.
+    /// The segment is replaced by each measured name, or, if `other`, by each measured name that the part does not
+    /// contain.
     Measured {
         /// The segment.
         segment: String,
         /// Whether it is `every other`.
         other: bool,
     },
-    /// With the segment replaced by each of these.
+    /// The segment is replaced by each of these names.
     Listed {
         /// The segment.
         segment: String,
-        /// What takes its place.
+        /// The names.
         names: Vec<String>,
     },
 }
 
-/// Where a part has to hold: at the positions of a coordinate that compare so.
+/// The positions of a coordinate at which a part has to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
-    /// The coordinate, as it is called there.
+    /// The name of the coordinate.
     pub coordinate: String,
-    /// How they compare.
+    /// The comparison of the position with the bound.
     pub comparison: Comparison,
-    /// With what.
+    /// The bound.
     pub bound: Quantity,
 }
 
-/// What is wrong with a rule.
+/// An error in a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// A character that means nothing.
+    /// A character without meaning.
     #[error("`{found}` has no meaning in `{part}`")]
     Character {
         /// The character.
         found: char,
-        /// The part where it stands.
+        /// The part that contains it.
         part: String,
     },
-    /// Something else was expected.
+    /// A syntax error.
     #[error("expected {expected} {} of `{part}`", before(rest))]
     Unexpected {
-        /// What.
+        /// The expected syntax.
         expected: &'static str,
-        /// What stands there.
+        /// The text at that place.
         rest: String,
-        /// The part where it stands.
+        /// The part that contains it.
         part: String,
     },
-    /// There is no such function.
+    /// An unknown function.
     #[error("there is no function `{0}`")]
     Function(String),
-    /// It has no relation.
+    /// A rule without a relation.
     #[error("it states no relation")]
     Nothing,
 }
@@ -217,7 +216,7 @@ fn before(rest: &str) -> String {
 }
 
 impl RuleError {
-    /// What would be right.
+    /// A correct example.
     #[must_use]
     pub const fn remedy(&self) -> &'static str {
         match self {

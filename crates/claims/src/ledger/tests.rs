@@ -21,7 +21,7 @@ fn binary(left: Expr, operation: char, right: Expr) -> Expr {
 }
 
 #[test]
-fn every_claim_of_the_five_papers_is_read_with_its_rule() {
+fn the_ledger_of_the_five_papers_is_parsed_with_its_rules() {
     let ledger = Ledger::parse(CLAIMS, "claims.toml").unwrap();
     let papers: std::collections::BTreeSet<&str> = ledger.claims.iter().map(Claim::paper).collect();
     let all = ["delay_centric", "diversity", "multitcp", "ppd", "psp"];
@@ -57,7 +57,7 @@ fn a_comparison_has_its_precedence_and_units() {
 }
 
 #[test]
-fn a_part_says_for_which_names_and_where_it_holds() {
+fn qualifiers_select_names_and_positions() {
     let every = part("x.p < x.s for every other s at rho >= .9");
     let other = |other| Each::Measured {
         segment: "s".to_owned(),
@@ -87,7 +87,7 @@ fn a_part_says_for_which_names_and_where_it_holds() {
 }
 
 #[test]
-fn forms_of_curves_are_read() {
+fn forms_of_curves_are_parsed() {
     let monotone = |over: &str, falling, above: Option<f64>| Relation::Monotone {
         curve: "loss".to_owned(),
         over: over.to_owned(),
@@ -122,7 +122,7 @@ fn forms_of_curves_are_read() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_read_says_where() {
+fn a_syntax_error_has_its_place() {
     let wrong = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
     assert_eq!(
         wrong("a < ; b > c"),
@@ -138,7 +138,7 @@ fn a_rule_that_cannot_be_read_says_where() {
 }
 
 #[test]
-fn a_ledger_is_checked_whole() {
+fn all_problems_of_a_ledger_are_reported() {
     let text = "
 [[claim]]
 id = \"a\"
@@ -172,7 +172,7 @@ rule = \"x <\"
         "did you mean `order`",
         "two claims `a`",
         "either `tol` or `bounds`",
-        "`tol` says nothing where a rule judges",
+        "`tol` has no effect on a claim with a rule",
         "the rule of `b`: expected a number or a name",
     ] {
         assert!(errors.contains(wanted), "{wanted}: {errors}");

@@ -7,7 +7,7 @@ use super::homogeneous::tables::starts;
 use super::modes::{Threshold, WHAT};
 use super::pictures::{mean_of, milliseconds, utilisation};
 use super::sweep::{ALONE, BESIDE, IN_ALL, Load, Sweep, delays, only, ratio, share};
-use super::variants::{Compared, compared_beside, told};
+use super::variants::{Compared, compared_beside, mean_delays};
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{
@@ -202,8 +202,8 @@ fn lowest_differs(beside: &[Sweep], variants: &[Compared]) -> String {
         "Mean delays in ms {}. Most of what a guard time costs is the load of its heartbeats, 250 B every 20 ms on the path that is to be \
          relieved or entered; the rest is the wait. Predictive without and with guard time, ms: at .9 {}; at .99 {}.",
         [90, 95, 99].map(|at| means_at(beside, at)).join("; "),
-        told(variants, pair, 90),
-        told(variants, pair, 99)
+        mean_delays(variants, pair, 90),
+        mean_delays(variants, pair, 99)
     )
 }
 

@@ -59,19 +59,12 @@ const OURS: Choices = Choices::OURS;
 const VARIANTS: &[Variant] = &[
     of("as in the figures", EACH),
     of("3000 packets in all", IN_ALL),
-    of("9000 packets a source", 3 * EACH),
     with("queue of 50 packets", Choices { queue: 50, ..OURS }),
     with("queue of 50 packets, heartbeats of 40 B", Choices { queue: 50, heartbeat: 40, ..OURS }),
-    with("queue of 100 packets", Choices { queue: 100, ..OURS }),
-    with("queue of 400 packets", Choices { queue: 400, ..OURS }),
     with("all begin on one path", Choices { first: First::Listed, ..OURS }),
     with("guard time .1 to .4 s", Choices { guard: [100, 400], ..OURS }),
     with("heartbeats of 40 B", Choices { heartbeat: 40, ..OURS }),
-    with("heartbeats every 100 ms in guard time", Choices { fast: 100, ..OURS }),
-    with("heartbeats every 1 s in guard time", Choices { fast: 1000, ..OURS }),
-    with("hysteresis 0 ms", Choices { hysteresis: 0, ..OURS }),
     with("hysteresis 50 ms", Choices { hysteresis: 50, ..OURS }),
-    with("time-out 1 s", Choices { timeout: 1000, ..OURS }),
     with("intervals within 50 %", Choices { jitter: 50, ..OURS }),
     with("guard time after a switch", Choices { holds: true, ..OURS }),
     with("guard time after a switch, heartbeats of 40 B", Choices { holds: true, heartbeat: 40, ..OURS }),
@@ -137,19 +130,42 @@ impl Compared {
         estimate(&runs).map(|found| found.mean)
     }
 
+    /// Whether the second of two mechanisms has the lower mean.
+    fn is_second_lower(&self, pair: [Mechanism; 2], utilisation: u32) -> bool {
+        let [first, second] = pair.map(|mechanism| self.mean(mechanism, utilisation));
+        second < first
+    }
+
     fn cell(&self, mechanism: Mechanism, utilisation: u32) -> String {
         let sweep = self.of(mechanism);
         sweep.map_or_else(String::new, |sweep| text(&delays(sweep.at(utilisation)), 0))
     }
 }
 
-/// The mean delays of two mechanisms in each variant, in words; variants of the guard time where they have one.
-pub(super) fn told(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
-    let told = relevant(all, pair).map(|compared| {
+/// The mean delays of two mechanisms in the variants that affect them, in words.
+pub(super) fn mean_delays(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
+    list(relevant(all, pair), pair, utilisation)
+}
+
+/// The same in the first variant and those in which the second mechanism has the lower mean.
+pub(super) fn lower_delays(all: &[Compared], pair: [Mechanism; 2], utilisation: u32) -> String {
+    let is_listed = |(number, compared): &(usize, &Compared)| {
+        *number == 0 || compared.is_second_lower(pair, utilisation)
+    };
+    let listed = relevant(all, pair).enumerate().filter(is_listed);
+    list(listed.map(|(_, compared)| compared), pair, utilisation)
+}
+
+fn list<'a>(
+    all: impl Iterator<Item = &'a Compared>,
+    pair: [Mechanism; 2],
+    utilisation: u32,
+) -> String {
+    let each = all.map(|compared| {
         let [a, b] = pair.map(|mechanism| compared.cell(mechanism, utilisation));
         format!("{}: {a}, {b}", compared.name)
     });
-    told.collect::<Vec<_>>().join("; ")
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// The mean delays of two mechanisms in the variant of this name, at each utilisation, in words.
@@ -166,10 +182,7 @@ pub(super) fn in_variant(all: &[Compared], name: &str, pair: [Mechanism; 2]) -> 
 /// In how many variants and utilisations the second of two mechanisms has the lower mean, and how many there are.
 pub(super) fn lower(all: &[Compared], pair: [Mechanism; 2]) -> (usize, usize) {
     let each = || relevant(all, pair).flat_map(|compared| COMPARED.map(|at| (compared, at)));
-    let is_lower = |(compared, at): &(&Compared, u32)| {
-        let [first, second] = pair.map(|mechanism| compared.mean(mechanism, *at));
-        second < first
-    };
+    let is_lower = |(compared, at): &(&Compared, u32)| compared.is_second_lower(pair, *at);
     (each().filter(is_lower).count(), each().count())
 }
 

@@ -71,13 +71,11 @@ fn variants() -> Vec<Variant> {
             },
         ),
         of("fragments", "2 of 4 fragments", fragments(2, LINKS)),
-        of("", "3 of 4 fragments", fragments(3, LINKS)),
         of(
             "",
             "2 of 5 fragments: 4 may not be lost, as of copies",
             fragments(2, 5),
         ),
-        of("", "4 of 7 fragments: likewise", fragments(4, 7)),
     ]
 }
 

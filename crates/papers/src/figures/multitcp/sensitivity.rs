@@ -3,12 +3,11 @@
 use polypath_claims::{Figure, FigureTable, Findings, Pending, Sample, Study};
 use polypath_core::connections::{ControlConfig, ControllerConfig};
 
-use super::fig4::{BURST, LATE, MID, in_bursts, schemes, setting};
-use super::runs::{Runs, Scheme, seeds};
+use super::fig4::{LATE, MID, in_bursts, schemes, setting};
+use super::runs::{Runs, seeds};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
-use crate::jobs::multitcp::parameters::fixed;
-use crate::jobs::multitcp::setting::{By, Hosts, Queue, Setting, Stream};
+use crate::jobs::multitcp::setting::{By, Hosts, Queue, Setting};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.sensitivity",
@@ -20,7 +19,7 @@ pub(super) const FIGURE: Figure = Figure {
 /// What differs from Fig. 4.
 type Change = fn(&mut Setting);
 
-const CHANGES: [(&str, Change); 20] = [
+const CHANGES: [(&str, Change); 10] = [
     ("as in Fig. 4", |_| {}),
     ("queues of 20 packets", |setting| {
         setting.links.queue = Queue::Red(20);
@@ -28,47 +27,20 @@ const CHANGES: [(&str, Change); 20] = [
     ("queues of 100 packets", |setting| {
         setting.links.queue = Queue::Red(100);
     }),
-    ("send overhead up to 0.2 ms", |setting| {
-        setting.hosts.overhead = 200;
-    }),
-    ("send overhead up to 10 ms", |setting| {
-        setting.hosts.overhead = 10_000;
-    }),
     (DROP_TAIL, |setting| drop_tail(setting, 50)),
-    ("the same, and queues of 20 packets", |setting| {
-        drop_tail(setting, 20);
-    }),
-    ("the same, and queues of 100 packets", |setting| {
-        drop_tail(setting, 100);
-    }),
     (NO_OVERHEAD, |setting| {
         setting.links.queue = Queue::DropTail(50);
-    }),
-    ("drop-tail, generator's link of 6.1 Mb/s", |setting| {
-        drop_tail(setting, 50);
-        setting.links.generator.kbits = 6100;
     }),
     (FAST_GENERATOR, |setting| {
         drop_tail(setting, 50);
         setting.links.generator.kbits = 100_000;
     }),
-    ("intervals between datagrams vary by half", |setting| {
-        setting.hosts.jitter = 0.5;
-    }),
-    ("TCP Tahoe", |setting| setting.hosts.variant = "tahoe"),
-    ("TCP NewReno", |setting| setting.hosts.variant = "newreno"),
     ("TCP SACK", |setting| setting.hosts.variant = "sack"),
-    ("window of other transfers 1000", |setting| {
-        setting.hosts.window = 1000;
-    }),
     ("alpha .1: the weight of what is new is .9", |setting| {
         control(setting, |control| control.smoothing = 0.1);
     }),
     ("f = 2", |setting| {
         control(setting, |control| control.spike = 2.0);
-    }),
-    ("f = 12", |setting| {
-        control(setting, |control| control.spike = 12.0);
     }),
     ("delta 900 ms", |setting| {
         let long = polypath_core::time::Duration::from_millis(900);
@@ -167,10 +139,8 @@ pub(super) fn range(rows: &[Row], column: usize) -> String {
 }
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
-    let rows = rows(study);
-    let split = split(study);
     Ok(Findings {
-        tables: vec![table(&rows?), split?],
+        tables: vec![table(&rows(study)?)],
         ..Findings::default()
     })
 }
@@ -197,55 +167,4 @@ fn table(rows: &[Row]) -> FigureTable {
         ],
         rows.iter().map(line).collect(),
     )
-}
-
-/// Windows of eight segments together.
-fn split_schemes() -> [Scheme; 3] {
-    let stream = |connections, window| Stream {
-        by: By::Controller(fixed(connections, window)),
-        ..schemes()[0].1
-    };
-    [
-        ("1 x 8", stream(1, 8)),
-        ("2 x 4", stream(2, 4)),
-        ("4 x 2", stream(4, 2)),
-    ]
-}
-
-/// Windows that stay, split over several connections, for three limits of drop-tail queues.
-fn split(study: &mut Study<'_>) -> Result<FigureTable, Pending> {
-    let seeds = seeds(study);
-    let schemes = split_schemes();
-    let asked = [20, 50, 100].map(|queue| {
-        let with_queue = |stream, seed| {
-            let mut setting = setting(20, stream, seed);
-            drop_tail(&mut setting, queue);
-            setting
-        };
-        (queue, Runs::of(study, &schemes, &seeds, with_queue))
-    });
-    let mut rows = Vec::new();
-    for (queue, runs) in asked {
-        let runs = runs?;
-        for (name, _) in schemes {
-            let each = |period| text(&runs.throughput(name, period), 0);
-            let mut row = vec![queue.to_string(), name.to_owned()];
-            row.extend(BURST.map(each));
-            row.extend([MID, LATE].map(each));
-            rows.push(row);
-        }
-    }
-    Ok(figure_table(
-        "split",
-        "Throughput in kb/s of windows that stay, split over connections, with drop-tail queues; ns-2 gives a single one 510 to 600 in the bursts",
-        &[
-            "queues in packets",
-            "connections x window",
-            "200 to 220 s",
-            "300 to 340 s",
-            "15 TCPs",
-            "20 TCPs",
-        ],
-        rows,
-    ))
 }

@@ -5,7 +5,7 @@ use polypath_claims::{FigureTable, Pending, Reason, Sample, Study};
 use super::sweep::{extremes, mean, seeds, span};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
-use crate::jobs::psp::merge::{Merge, SHARED, Starts, Transfers};
+use crate::jobs::psp::merge::{Merge, SHARED, Span, Starts, Transfers};
 use crate::jobs::psp::steady::{Flow, Flows, Steady};
 
 /// The spacing at which the paper states rates, in microseconds (3.2.3).
@@ -25,45 +25,42 @@ pub(super) struct Setting {
 }
 
 fn settings() -> Vec<(String, Merge)> {
-    let span = crate::jobs::psp::merge::Span {
+    let span = Span {
         seconds: 0,
         warm_up: 0,
     };
     let base = Merge::fixed(EACH, SPACING, span, 0).beside(EACH, WINDOW);
-    let mut settings = vec![("as in the figure, Reno".to_owned(), base.clone())];
-    for variant in ["tahoe", "newreno", "sack"] {
+    let variants = ["newreno", "sack"].map(|variant| {
         let tcp = base.tcp.map(|tcp| Transfers { variant, ..tcp });
-        settings.push((
+        (
             variant.to_owned(),
             Merge {
                 tcp,
                 ..base.clone()
             },
-        ));
-    }
-    for buffer in [20, 50, 100] {
-        settings.push((
-            format!("buffer {buffer}"),
-            Merge {
-                buffer,
-                ..base.clone()
-            },
-        ));
-    }
-    for packet in [1000, 1400, 1500] {
-        settings.push((
-            format!("packet {packet} B"),
-            Merge {
-                packet,
-                ..base.clone()
-            },
-        ));
-    }
-    for starts in [Starts::Simul, Starts::Rand, Starts::Jitter] {
+        )
+    });
+    let buffers = [20, 50, 100].map(|buffer| {
+        let merge = Merge {
+            buffer,
+            ..base.clone()
+        };
+        (format!("buffer {buffer}"), merge)
+    });
+    let packets = [1000, 1500].map(|packet| {
+        let merge = Merge {
+            packet,
+            ..base.clone()
+        };
+        (format!("packet {packet} B"), merge)
+    });
+    let starts = [Starts::Simul, Starts::Jitter].map(|starts| {
         let name = format!("start phases {}", starts.name());
-        settings.push((name, base.clone().starting(starts)));
-    }
-    settings
+        (name, base.clone().starting(starts))
+    });
+    let own = [("as in the figure, Reno".to_owned(), base.clone())];
+    let others = variants.into_iter().chain(buffers).chain(packets);
+    own.into_iter().chain(others).chain(starts).collect()
 }
 
 /// The rates in each setting, that of the figure first.

@@ -1,7 +1,7 @@
 //! Why claims on the mechanisms without background differ, and what qualifies their verdicts.
 
 use super::super::sweep::{delays, only, ratio, samples, share};
-use super::super::variants::{COMPARED, Compared, extremes, in_variant, lower, told};
+use super::super::variants::{COMPARED, Compared, extremes, in_variant, lower, lower_delays};
 use super::Sweeps;
 use crate::figures::estimates::text;
 use crate::jobs::delay_centric::mechanism::{GUARD, Mechanism, PREDICTIVE, PREDICTIVE_GUARD, PURE};
@@ -82,17 +82,18 @@ fn guard_time(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     )
 }
 
-/// The mean delays of both in all settings.
+/// The mean delays of both in the figures and where the second has the lower one; the tables have the other settings.
 fn settings(variants: &[Compared], pair: [Mechanism; 2]) -> String {
     let [a, b] = pair.map(Mechanism::title);
     let at = |at| {
         format!(
-            "At {} ({a} and {b}, ms): {}.",
+            "Mean delays of {a} and {b} at {} in ms, in the figures and where the latter is lower: {}.",
             ratio(at),
-            told(variants, pair, at)
+            lower_delays(variants, pair, at)
         )
     };
-    COMPARED.map(at).join(" ")
+    let all = "Tables `mean-delays-90` and `mean-delays-99` of delay_centric.sensitivity have all settings.";
+    format!("{} {all}", COMPARED.map(at).join(" "))
 }
 
 /// How often sources switch in a run, without guard time and with it.
