@@ -13,7 +13,7 @@ use super::variants::compared;
 use crate::jobs::delay_centric::mechanism::{
     GUARD, MECHANISMS, Mechanism, PREDICTIVE, PREDICTIVE_GUARD, PURE,
 };
-use crate::jobs::delay_centric::testbed::Bed;
+use crate::jobs::delay_centric::testbed::Testbed;
 
 pub(super) const PURE_FIGURE: Figure = Figure {
     id: "delay_centric.fig2",
@@ -95,7 +95,7 @@ fn make(study: &mut Study<'_>, mechanism: Mechanism) -> Result<Findings, Pending
         measurements: measurements(&sweeps, mechanism),
         reasons: said(reasons::reason(&sweeps, &variants, mechanism)),
         caveats: said(reasons::caveat(&sweeps, &variants, mechanism)),
-        parameters: Bed::parameters(ALONE),
+        parameters: Testbed::parameters(ALONE),
         notes: vec![format!("{WHAT} It is {}.", sweeps.threshold.text())],
     })
 }

@@ -14,7 +14,7 @@ use crate::jobs::delay_centric::mechanism::{
     MECHANISMS, Mechanism, ORIGINAL, ORIGINAL_GUARD, PREDICTIVE, PREDICTIVE_GUARD, PURE,
 };
 use crate::jobs::delay_centric::runs::Run;
-use crate::jobs::delay_centric::testbed::{Bed, SOURCES};
+use crate::jobs::delay_centric::testbed::{SOURCES, Testbed};
 
 pub(super) const BACKGROUND_FIGURE: Figure = Figure {
     id: "delay_centric.fig6",
@@ -84,7 +84,7 @@ fn background(study: &mut Study<'_>) -> Result<Findings, Pending> {
             reason(STABILISES, stabilises_differs(&alone, &beside, threshold)),
         ],
         caveats: caveats(&short, threshold),
-        parameters: Bed::parameters(BESIDE),
+        parameters: Testbed::parameters(BESIDE),
         notes: vec![format!("{WHAT} It is {}.", threshold.text())],
     })
 }
@@ -221,7 +221,7 @@ fn stabilises_differs(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -
             beside[1]
         )
     };
-    let told = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
+    let texts = STABILISED.map(|m| [82, 90, 99].map(|at| start(m, at)).join("; "));
     let still = STABILISED.map(|mechanism| {
         let is = |run: &Run| threshold.is_upper(run) && run.switches == 0;
         let shares = share(of(beside, mechanism).at(99), is);
@@ -233,7 +233,7 @@ fn stabilises_differs(alone: &[Sweep], beside: &[Sweep], threshold: Threshold) -
          from the shares what comes from an even start. It also fills queues by itself: at .99 runs are in the upper mode without a single \
          switch, of all runs beside background {}. Shares in the upper mode, {}.",
         still.join(", "),
-        told.join("; ")
+        texts.join("; ")
     )
 }
 
@@ -287,7 +287,7 @@ fn trends(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 rules(&short)
             ),
         )],
-        parameters: Bed::parameters(BESIDE),
+        parameters: Testbed::parameters(BESIDE),
         ..Findings::default()
     })
 }

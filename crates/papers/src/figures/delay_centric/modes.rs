@@ -17,7 +17,7 @@ impl Threshold {
     /// The threshold of all figures.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn of(study: &mut Study<'_>) -> Result<Self, Pending> {
         let sweeps = MECHANISMS.map(|mechanism| Sweep::of(study, mechanism, ALONE));
         let mut delays = Vec::new();

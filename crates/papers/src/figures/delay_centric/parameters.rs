@@ -1,9 +1,9 @@
 //! What a run on the test bed is made of, with the source of each choice.
 
 use super::sweep::Load;
-use crate::jobs::delay_centric::testbed::{Bed, First, PACKET, SOURCES};
+use crate::jobs::delay_centric::testbed::{First, PACKET, SOURCES, Testbed};
 
-impl Bed {
+impl Testbed {
     /// What stands for runs under this load, each with its source.
     pub(super) fn parameters(load: Load) -> Vec<[String; 2]> {
         let choices = load.choices;

@@ -7,7 +7,7 @@ use polypath_report::plot::Series;
 use crate::figures::estimates::point;
 use crate::jobs::delay_centric::mechanism::Mechanism;
 use crate::jobs::delay_centric::runs::{Run, Runs};
-use crate::jobs::delay_centric::testbed::{Bed, Choices};
+use crate::jobs::delay_centric::testbed::{Choices, Testbed};
 
 /// Utilisations in percent (III: .66 to .99).
 const UTILISATIONS: &[u32] = &[66, 70, 74, 78, 82, 86, 90, 93, 95, 97, 99];
@@ -53,7 +53,7 @@ impl Sweep {
     /// The runs over all utilisations; the paper's 200 of each (III), if all are run.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn of(
         study: &mut Study<'_>,
         mechanism: Mechanism,
@@ -67,7 +67,7 @@ impl Sweep {
     /// The runs over other utilisations and with other seeds.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn over(
         study: &mut Study<'_>,
         utilisations: &[u32],
@@ -75,7 +75,7 @@ impl Sweep {
         (mechanism, load): (Mechanism, Load),
     ) -> Result<Self, Pending> {
         let jobs = utilisations.iter().flat_map(|&utilisation| {
-            let bed = Bed {
+            let bed = Testbed {
                 mechanism,
                 utilisation,
                 background: load.background,

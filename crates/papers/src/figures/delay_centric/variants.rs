@@ -7,7 +7,7 @@ use super::sweep::{ALONE, BESIDE, EACH, IN_ALL, Load, Sweep, delays, ratio};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::delay_centric::mechanism::{MECHANISMS, Mechanism, Rule};
-use crate::jobs::delay_centric::testbed::{Bed, Choices, First};
+use crate::jobs::delay_centric::testbed::{Choices, First, Testbed};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "delay_centric.sensitivity",
@@ -91,7 +91,7 @@ const VARIANTS_BESIDE: &[Variant] = &[
 /// The runs of all variants without background.
 ///
 /// # Errors
-/// Where runs are missing.
+/// If results are missing.
 pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
     runs_of(study, VARIANTS)
 }
@@ -99,7 +99,7 @@ pub(super) fn compared(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> 
 /// The runs of the variants beside background.
 ///
 /// # Errors
-/// Where runs are missing.
+/// If results are missing.
 pub(super) fn compared_beside(study: &mut Study<'_>) -> Result<Vec<Compared>, Pending> {
     runs_of(study, VARIANTS_BESIDE)
 }
@@ -226,7 +226,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables: alone.into_iter().chain(beside).collect(),
         notes: NOTES.iter().map(ToString::to_string).collect(),
-        parameters: Bed::parameters(ALONE),
+        parameters: Testbed::parameters(ALONE),
         ..Findings::default()
     })
 }

@@ -77,7 +77,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 /// What the cases say that are not judged.
 fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
     let others = CASES.iter().zip(cases).skip(1);
-    let told = others.map(|(case, samples)| {
+    let texts = others.map(|(case, samples)| {
         let share = text(samples, 3);
         format!("{share} where m p^n is {:.3}", bound_of(*case))
     });
@@ -87,7 +87,7 @@ fn elsewhere(cases: &[Vec<Sample>]) -> Reason {
             "Judged is the case of Fig. 5 alone, in which m p^n is {:.3}, so small that an upper bound is met almost \
              exactly. Elsewhere flows see this share of the bound: {}.",
             bound_of(CASES[0]),
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }

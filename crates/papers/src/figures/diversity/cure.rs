@@ -12,7 +12,7 @@ use super::parameters::parameters;
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::diversity::latecomer;
-use crate::jobs::diversity::run::{Ran, samples};
+use crate::jobs::diversity::run::{RunResult, samples};
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, paper};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -61,12 +61,12 @@ fn against_naive(groups: &[Group]) -> Reason {
         format!("{least:.3} to {most:.3}")
     };
     let jain = |member| move |group: &Group| mean(&samples(group.runs(member), self::jain));
-    let goodput = |group: &Group, member| mean(&samples(group.runs(member), Ran::goodput));
+    let goodput = |group: &Group, member| mean(&samples(group.runs(member), RunResult::goodput));
     let lost = |group: &Group| 1.0 - goodput(group, Member::Cured) / goodput(group, Member::Naive);
     let [cured, naive] = [Member::Cured, Member::Naive];
     let gains: Vec<[f64; 2]> = groups.iter().filter_map(gain).collect();
     let count = |is: fn(&&[f64; 2]) -> bool| gains.iter().filter(is).count();
-    let told = groups.iter().map(|group| {
+    let texts = groups.iter().map(|group| {
         let [cured, naive] = [cured, naive].map(|member| text(&late_shares(group, member), 3));
         format!("{}: {cured} and {naive}", group.name())
     });
@@ -86,7 +86,7 @@ fn against_naive(groups: &[Group]) -> Reason {
             count(|gain| gain[0] > gain[1]),
             count(|gain| gain[0] < 0.0),
             count(|gain| -gain[0] > gain[1]),
-            told.collect::<Vec<_>>().join("; "),
+            texts.collect::<Vec<_>>().join("; "),
             range(&lost),
         ),
     }
@@ -112,9 +112,9 @@ fn mean(samples: &[Sample]) -> f64 {
 
 /// What cured flows get, over what flows on one link that fades do.
 fn reason(groups: &[Group]) -> Reason {
-    let mean = |group: &Group, member| mean(&samples(group.runs(member), Ran::goodput));
+    let mean = |group: &Group, member| mean(&samples(group.runs(member), RunResult::goodput));
     let few = groups.iter().filter(|group| group.share == SHARE);
-    let told = few.map(|group| {
+    let texts = few.map(|group| {
         let ratio = mean(group, Member::Cured) / mean(group, Member::Single);
         format!("{}: {ratio:.2}", group.id())
     });
@@ -125,13 +125,13 @@ fn reason(groups: &[Group]) -> Reason {
              capacity and all of it, whatever the fades; after a short fade (nu 100/s) a flow on a single link begins to \
              grow at once, after a long one (nu 1/s) ten round trips later. Cured over single link at {SHARE} packets a \
              flow: {}.",
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
 /// Jain's index of what arrived of each flow.
-fn jain(ran: &Ran) -> f64 {
+fn jain(ran: &RunResult) -> f64 {
     jain_index(&ran.shares(0)).unwrap_or(0.0)
 }
 
@@ -141,7 +141,7 @@ fn measurements(group: &Group) -> Vec<Measurement> {
         let name = format!("{quantity}.{}", group.id());
         Measurement::of(CLAIM, &name, unit, &group.name(), samples).over("packets a flow", "", at)
     };
-    let ran = |quantity: &str, member: Member, value: fn(&Ran) -> f64| {
+    let ran = |quantity: &str, member: Member, value: fn(&RunResult) -> f64| {
         of(quantity, "ratio", &samples(group.runs(member), value))
     };
     let late = |quantity: &str, member: Member| {
@@ -158,16 +158,21 @@ fn measurements(group: &Group) -> Vec<Measurement> {
         ran("jain.single_link_unfaded", Member::Unfaded, jain),
         late("late_share.cured", Member::Cured),
         late("late_share.single_link_unfaded", Member::Unfaded),
-        ran("goodput.cured.fading", Member::Cured, Ran::goodput),
-        ran("goodput.single_link.fading", Member::Single, Ran::goodput),
+        ran("goodput.cured.fading", Member::Cured, RunResult::goodput),
+        ran(
+            "goodput.single_link.fading",
+            Member::Single,
+            RunResult::goodput,
+        ),
     ]
 }
 
 fn table(groups: &[Group]) -> FigureTable {
     let rows = groups.iter().flat_map(|group| {
         Member::ALL.into_iter().map(|member| {
-            let of =
-                |value: fn(&Ran) -> f64, digits| text(&samples(group.runs(member), value), digits);
+            let of = |value: fn(&RunResult) -> f64, digits| {
+                text(&samples(group.runs(member), value), digits)
+            };
             let late = late_shares(group, member);
             vec![
                 group.share.to_string(),
@@ -178,7 +183,7 @@ fn table(groups: &[Group]) -> FigureTable {
                 of(|ran| ran.excess, 5),
                 of(jain, 3),
                 text(&late, 3),
-                of(Ran::goodput, 3),
+                of(RunResult::goodput, 3),
             ]
         })
     });

@@ -3,10 +3,10 @@
 use polypath_report::plot::{Point, Series};
 
 use crate::figures::pictures::thin;
-use crate::jobs::diversity::run::Ran;
+use crate::jobs::diversity::run::RunResult;
 
 /// The packets that all flows send in each round.
-pub(super) fn load_over_time(run: &Ran, name: &str) -> Series {
+pub(super) fn load_over_time(run: &RunResult, name: &str) -> Series {
     let point = |(round, &total): (usize, &u64)| Point {
         x: round as f64,
         y: total as f64,

@@ -58,13 +58,16 @@ fn settings() -> Vec<(String, RoundModelConfig)> {
     readings.into_iter().chain(others).collect()
 }
 
-struct Row {
+struct LateFlowRuns {
     name: String,
     runs: Vec<Latecomer>,
 }
 
 /// The rows of the settings that are wanted, by their names.
-fn rows(study: &mut Study<'_>, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Row>, Pending> {
+fn rows(
+    study: &mut Study<'_>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<LateFlowRuns>, Pending> {
     let others = study.pick(30, 100);
     let mut asked = Vec::new();
     let settings = settings().into_iter().enumerate();
@@ -79,14 +82,14 @@ fn rows(study: &mut Study<'_>, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<R
     }
     let rows = asked
         .into_iter()
-        .map(|(name, runs)| Ok(Row { name, runs: runs? }));
+        .map(|(name, runs)| Ok(LateFlowRuns { name, runs: runs? }));
     rows.collect()
 }
 
 /// The late flows of the paper's setting, and with slow start.
 ///
 /// # Errors
-/// Where some are missing.
+/// If results are missing.
 pub(super) fn late_flows(study: &mut Study<'_>) -> Result<[Vec<Latecomer>; 2], Pending> {
     let wanted = [READINGS[0].0, SLOW_START];
     let mut rows = rows(study, |name| wanted.contains(&name))?.into_iter();
@@ -104,8 +107,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let locked = samples(paper, is_below(LOCKED_OUT));
     let shown = shown(paper);
     let (readings, others) = rows.split_at(READINGS.len());
-    let readings: Vec<&Row> = readings.iter().collect();
-    let elsewhere: Vec<&Row> = readings.iter().take(1).copied().chain(others).collect();
+    let readings: Vec<&LateFlowRuns> = readings.iter().collect();
+    let elsewhere: Vec<&LateFlowRuns> = readings.iter().take(1).copied().chain(others).collect();
     Ok(Findings {
         plots: vec![
             windows(shown),
@@ -131,12 +134,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The share of runs of a setting for which something is so.
-fn part_of(rows: &[Row], name: &str, of: &dyn Fn(&Latecomer) -> f64) -> String {
+fn part_of(rows: &[LateFlowRuns], name: &str, of: &dyn Fn(&Latecomer) -> f64) -> String {
     let row = rows.iter().find(|row| row.name == name);
     row.map_or_else(String::new, |row| text(&samples(&row.runs, of), 2))
 }
 
-fn definition(rows: &[Row]) -> Reason {
+fn definition(rows: &[LateFlowRuns]) -> Reason {
     let part = |of: &dyn Fn(&Latecomer) -> f64| part_of(rows, &rows[0].name, of);
     let widest = |name| part_of(rows, name, &is_below(0.75));
     Reason {
@@ -159,12 +162,12 @@ fn definition(rows: &[Row]) -> Reason {
     }
 }
 
-fn reason(rows: &[Row]) -> Reason {
+fn reason(rows: &[LateFlowRuns]) -> Reason {
     let half = |name| part_of(rows, name, &is_below(LOCKED_OUT));
     Reason {
         claim: CLAIM,
         text: format!(
-            "A flow that grows by 1 a round trip and begins anew after each of k losses sends no less than 250/(k + 1) \
+            "A flow that grows by 1 a round trip and starts again after each of k losses sends no less than 250/(k + 1) \
              packets a round trip in its 500; to be left with half of a mean of about 100 it has to lose something four \
              times. Less than {LOCKED_OUT} of the mean is left to {} of the flows on four links, and to {} on a single link \
              that does not fade.",
@@ -208,8 +211,8 @@ fn windows(shown: &Latecomer) -> Plot {
     }
 }
 
-fn distribution(id: &str, of: &str, rows: &[&Row]) -> Plot {
-    let series = |row: &&Row| {
+fn distribution(id: &str, of: &str, rows: &[&LateFlowRuns]) -> Plot {
+    let series = |row: &&LateFlowRuns| {
         let mut shares: Vec<f64> = row.runs.iter().map(|late| late.share).collect();
         shares.sort_by(f64::total_cmp);
         let n = shares.len() as f64;
@@ -234,8 +237,8 @@ fn distribution(id: &str, of: &str, rows: &[&Row]) -> Plot {
     }
 }
 
-fn table(rows: &[Row]) -> FigureTable {
-    let row = |row: &Row| {
+fn table(rows: &[LateFlowRuns]) -> FigureTable {
+    let row = |row: &LateFlowRuns| {
         let of = |of: &dyn Fn(&Latecomer) -> f64| text(&samples(&row.runs, of), 2);
         let shares: Vec<f64> = row.runs.iter().map(|late| late.share).collect();
         let at = |q| quantile(&shares, q).map_or_else(String::new, |share| format!("{share:.2}"));

@@ -34,13 +34,13 @@ fn signatures() -> [(&'static str, SignatureConfig); 3] {
 }
 
 /// What a signature does in a setting, run by run.
-struct Row {
+struct SignatureResult {
     setting: Setting,
     signature: usize,
     runs: Vec<Detected>,
 }
 
-fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+fn rows(study: &mut Study<'_>) -> Result<Vec<SignatureResult>, Pending> {
     let seeds = study.pick(3, 20);
     let mut asked = Vec::new();
     for setting in settings() {
@@ -50,7 +50,7 @@ fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
         }
     }
     let rows = asked.into_iter().map(|(setting, signature, runs)| {
-        Ok(Row {
+        Ok(SignatureResult {
             setting,
             signature,
             runs: runs?,
@@ -59,7 +59,7 @@ fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
     rows.collect()
 }
 
-impl Row {
+impl SignatureResult {
     /// Whether the claim speaks of it: the default in the paper's settings.
     const fn is_judged(&self) -> bool {
         self.signature == 0 && self.setting.is_paper
@@ -101,18 +101,19 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// What the area under the curve is in a setting that is judged, by both labels.
-fn areas(rows: &[Row]) -> Vec<(&str, [Option<Estimate>; 2])> {
+fn areas(rows: &[SignatureResult]) -> Vec<(&str, [Option<Estimate>; 2])> {
     let judged = rows.iter().filter(|row| row.is_judged());
-    let of = |row: &'_ Row, of: fn(&Detected) -> Option<f64>| estimate(&row.samples(of));
+    let of =
+        |row: &'_ SignatureResult, of: fn(&Detected) -> Option<f64>| estimate(&row.samples(of));
     let both = judged.map(|row| {
         let areas = [of(row, |run| run.auc), of(row, |run| run.auc_of_losses)];
-        (row.setting.says.as_str(), areas)
+        (row.setting.title.as_str(), areas)
     });
     both.collect()
 }
 
 /// What counts as a window of congestion, and what the other label would say.
-fn labels(rows: &[Row]) -> Reason {
+fn labels(rows: &[SignatureResult]) -> Reason {
     let areas = areas(rows);
     let least = |label: usize| {
         let known = areas.iter().filter_map(|(_, areas)| areas[label]);
@@ -141,11 +142,17 @@ fn labels(rows: &[Row]) -> Reason {
     }
 }
 
-fn reason(rows: &[Row]) -> Reason {
-    let told = areas(rows).into_iter().filter_map(|(says, areas)| {
+fn reason(rows: &[SignatureResult]) -> Reason {
+    let texts = areas(rows).into_iter().filter_map(|(title, areas)| {
         let [by_links, by_losses] = areas;
         let is_low = by_links.is_some_and(|area| area.mean < BOUND);
-        is_low.then(|| format!("{says}: {} and {}", shown(by_links, 3), shown(by_losses, 3)))
+        is_low.then(|| {
+            format!(
+                "{title}: {} and {}",
+                shown(by_links, 3),
+                shown(by_losses, 3)
+            )
+        })
     });
     Reason {
         claim: CLAIM,
@@ -153,13 +160,13 @@ fn reason(rows: &[Row]) -> Reason {
             "In some windows a link is a little above its capacity and takes nothing of a flow, while another is down and takes \
              much: what the flow sees of them is a dropout. With long fades these are many. The area by congested links, \
              and where only what they took counts: {}.",
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
 /// True alarms over false ones, of the hardest of the paper's settings.
-fn curves(rows: &[Row]) -> Plot {
+fn curves(rows: &[SignatureResult]) -> Plot {
     let shown = rows.iter().filter(|row| row.setting.is_shown);
     let series = shown.filter_map(|row| {
         let run = row.runs.first()?;
@@ -184,11 +191,11 @@ fn curves(rows: &[Row]) -> Plot {
     }
 }
 
-fn characteristic(rows: &[Row]) -> FigureTable {
-    let row = |row: &Row| {
+fn characteristic(rows: &[SignatureResult]) -> FigureTable {
+    let row = |row: &SignatureResult| {
         let of = |of: fn(&Detected) -> Option<f64>, digits| text(&row.samples(of), digits);
         vec![
-            row.setting.says.clone(),
+            row.setting.title.clone(),
             signatures()[row.signature].0.to_owned(),
             of(|run| run.auc, 4),
             of(|run| run.auc_of_losses, 4),
@@ -217,12 +224,12 @@ fn characteristic(rows: &[Row]) -> FigureTable {
     )
 }
 
-fn crowd(rows: &[Row]) -> FigureTable {
+fn crowd(rows: &[SignatureResult]) -> FigureTable {
     let mixed = rows.iter().filter(|row| row.setting.config.sets.is_some());
-    let row = |row: &Row| {
+    let row = |row: &SignatureResult| {
         let of = |of: fn(&Detected) -> Option<f64>, digits| text(&row.samples(of), digits);
         vec![
-            row.setting.says.clone(),
+            row.setting.title.clone(),
             signatures()[row.signature].0.to_owned(),
             of(|run| run.copied, 1),
             of(|run| run.alone, 1),

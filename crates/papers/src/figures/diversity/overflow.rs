@@ -6,7 +6,7 @@ use polypath_report::plot::{Plot, Point, Series};
 use super::parameters::parameters;
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::{axis, figure_table};
-use crate::jobs::diversity::run::{Ran, Runs, samples};
+use crate::jobs::diversity::run::{RunResult, Runs, samples};
 use crate::jobs::diversity::setting::{LINKS, SHARE, SHORT, paper};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -23,7 +23,7 @@ const OF_LINKS: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const FLOWS_OF_LINKS: u32 = 20;
 
 /// Runs at each position.
-type Curve = Vec<(u32, Vec<Ran>)>;
+type Curve = Vec<(u32, Vec<RunResult>)>;
 
 fn curve(
     study: &mut Study<'_>,
@@ -46,7 +46,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let links = curve(study, &OF_LINKS, |links| (FLOWS_OF_LINKS, links));
     let (flows, links) = (flows?, links?);
     let of = |curve: &Curve, over: &'static str| {
-        let at = |(at, runs): &(u32, Vec<Ran>)| {
+        let at = |(at, runs): &(u32, Vec<RunResult>)| {
             let excess = samples(runs, |ran| ran.excess);
             Measurement::of(CLAIM, "overflow", "ratio", over, &excess).over(
                 over,
@@ -74,12 +74,12 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 
 /// What other measures of overflow say.
 fn measures(flows: &Curve, links: &Curve) -> Reason {
-    let ends = |curve: &Curve, of: &dyn Fn(&Ran) -> f64, digits| {
+    let ends = |curve: &Curve, of: &dyn Fn(&RunResult) -> f64, digits| {
         let ends = curve.first().into_iter().chain(curve.last());
-        let end = |(_, runs): &(u32, Vec<Ran>)| text(&samples(runs, of), digits);
+        let end = |(_, runs): &(u32, Vec<RunResult>)| text(&samples(runs, of), digits);
         ends.map(end).collect::<Vec<_>>().join(" to ")
     };
-    let most = |ran: &Ran| ran.most;
+    let most = |ran: &RunResult| ran.most;
     Reason {
         claim: CLAIM,
         text: format!(
@@ -89,15 +89,15 @@ fn measures(flows: &Curve, links: &Curve) -> Reason {
              2000 round trips send over the capacity goes from {} with the flows and from {} with the links.",
             ends(flows, &most, 3),
             ends(links, &most, 3),
-            ends(flows, &Ran::load, 3),
-            ends(links, &Ran::load, 3),
+            ends(flows, &RunResult::load, 3),
+            ends(links, &RunResult::load, 3),
         ),
     }
 }
 
 fn picture(id: &str, title: &str, over: &str, curve: &Curve) -> Plot {
-    let series = |name: &str, of: fn(&Ran) -> f64| {
-        let point = |(at, runs): &(u32, Vec<Ran>)| {
+    let series = |name: &str, of: fn(&RunResult) -> f64| {
+        let point = |(at, runs): &(u32, Vec<RunResult>)| {
             let found = estimate(&samples(runs, of))?;
             Some(Point {
                 x: f64::from(*at),
@@ -117,7 +117,7 @@ fn picture(id: &str, title: &str, over: &str, curve: &Curve) -> Plot {
         x: axis(over, ""),
         y: axis("packets over capacity", ""),
         series: vec![
-            series("sent in 2000 round trips", Ran::load),
+            series("sent in 2000 round trips", RunResult::load),
             series("mean excess of single ones", |ran| ran.excess),
             series("greatest excess", |ran| ran.most),
         ],
@@ -126,11 +126,11 @@ fn picture(id: &str, title: &str, over: &str, curve: &Curve) -> Plot {
 }
 
 fn table(id: &str, title: &str, curve: &Curve) -> FigureTable {
-    let row = |(at, runs): &(u32, Vec<Ran>)| {
-        let of = |of: &dyn Fn(&Ran) -> f64, digits| text(&samples(runs, of), digits);
+    let row = |(at, runs): &(u32, Vec<RunResult>)| {
+        let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
         vec![
             at.to_string(),
-            of(&Ran::load, 3),
+            of(&RunResult::load, 3),
             of(&|ran| ran.excess, 4),
             of(&|ran| ran.most, 3),
             of(&|ran| f64::from(ran.longest), 1),

@@ -42,13 +42,13 @@ const FOUR_TAIL: &str = "four links, drop-tail";
 const FOUR_RED: &str = "four links, RED";
 const ALIKE_TAIL: &str = "four links of equal rates, drop-tail";
 
-struct Row {
+struct DownloadRuns {
     quantity: &'static str,
-    says: &'static str,
+    title: &'static str,
     runs: Vec<Downloaded>,
 }
 
-impl Row {
+impl DownloadRuns {
     fn samples(&self, of: impl Fn(&Downloaded) -> f64) -> Vec<Sample> {
         let sample = |run: &Downloaded| Sample {
             seed: run.seed,
@@ -61,14 +61,14 @@ impl Row {
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let seeds = study.pick(4, 20);
     let mut asked = Vec::new();
-    for (quantity, says, downloads) in settings() {
-        asked.push((quantity, says, downloads.ask(study, seeds)));
+    for (quantity, title, downloads) in settings() {
+        asked.push((quantity, title, downloads.ask(study, seeds)));
     }
     let mut rows = Vec::new();
-    for (quantity, says, runs) in asked {
-        rows.push(Row {
+    for (quantity, title, runs) in asked {
+        rows.push(DownloadRuns {
             quantity,
-            says,
+            title,
             runs: runs?,
         });
     }
@@ -89,12 +89,17 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// A measure of a setting, as tables show it.
-fn measured(rows: &[Row], says: &str, of: fn(&Downloaded) -> f64, digits: usize) -> String {
-    let row = rows.iter().find(|row| row.says == says);
+fn measured(
+    rows: &[DownloadRuns],
+    title: &str,
+    of: fn(&Downloaded) -> f64,
+    digits: usize,
+) -> String {
+    let row = rows.iter().find(|row| row.title == title);
     row.map_or_else(String::new, |row| text(&row.samples(of), digits))
 }
 
-fn caveat(rows: &[Row]) -> Reason {
+fn caveat(rows: &[DownloadRuns]) -> Reason {
     let of = |of, digits| measured(rows, ALIKE_TAIL, of, digits);
     Reason {
         claim: CLAIM,
@@ -109,11 +114,11 @@ fn caveat(rows: &[Row]) -> Reason {
     }
 }
 
-fn reason(rows: &[Row]) -> Reason {
+fn reason(rows: &[DownloadRuns]) -> Reason {
     let each = |of: fn(&Downloaded) -> f64, digits| {
-        let told = [ONE_TAIL, ONE_RED, FOUR_TAIL, FOUR_RED]
-            .map(|says| format!("{says} {}", measured(rows, says, of, digits)));
-        told.join(", ")
+        let texts = [ONE_TAIL, ONE_RED, FOUR_TAIL, FOUR_RED]
+            .map(|title| format!("{title} {}", measured(rows, title, of, digits)));
+        texts.join(", ")
     };
     Reason {
         claim: CLAIM,
@@ -134,8 +139,8 @@ fn reason(rows: &[Row]) -> Reason {
 }
 
 /// The sum of the windows over time, drop-tail and RED beside each other.
-fn windows(rows: &[Row]) -> Plot {
-    let series = |row: &Row| {
+fn windows(rows: &[DownloadRuns]) -> Plot {
+    let series = |row: &DownloadRuns| {
         let run = row.runs.first()?;
         let point = |(number, &sum): (usize, &f64)| Point {
             x: (number + 1) as f64 * INTERVAL.as_secs_f64(),
@@ -143,18 +148,18 @@ fn windows(rows: &[Row]) -> Plot {
             ci95: None,
         };
         Some(thin(Series {
-            name: row.says.to_owned(),
-            points: run.course.iter().enumerate().map(point).collect(),
+            name: row.title.to_owned(),
+            points: run.window_sums.iter().enumerate().map(point).collect(),
             ..Series::default()
         }))
     };
     let shown = &rows[..6];
     let runs = shown.iter().filter_map(|row| row.runs.first());
     let most = runs
-        .flat_map(|run| &run.course)
+        .flat_map(|run| &run.window_sums)
         .copied()
         .fold(0.0, f64::max);
-    let panel = |(title, both): (&str, &[Row])| Plot {
+    let panel = |(title, both): (&str, &[DownloadRuns])| Plot {
         title: title.to_owned(),
         x: axis("time", "s"),
         y: Axis {
@@ -173,11 +178,11 @@ fn windows(rows: &[Row]) -> Plot {
     }
 }
 
-fn table(rows: &[Row]) -> FigureTable {
-    let row = |row: &Row| {
+fn table(rows: &[DownloadRuns]) -> FigureTable {
+    let row = |row: &DownloadRuns| {
         let of = |of: fn(&Downloaded) -> f64, digits| text(&row.samples(of), digits);
         vec![
-            row.says.to_owned(),
+            row.title.to_owned(),
             of(|run| run.overflow, 3),
             of(|run| run.offered, 3),
             of(|run| run.dropped, 4),

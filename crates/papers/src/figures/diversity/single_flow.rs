@@ -81,7 +81,7 @@ fn curve(study: &mut Study<'_>, down: u32) -> Result<Curve, Pending> {
     for (cycle, runs) in asked {
         points.push((
             cycle,
-            samples(&runs?, crate::jobs::diversity::run::Ran::goodput),
+            samples(&runs?, crate::jobs::diversity::run::RunResult::goodput),
         ));
     }
     Ok(Curve { down, points })

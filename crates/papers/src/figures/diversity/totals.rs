@@ -9,7 +9,7 @@ use super::parameters::parameters;
 use super::readings::READINGS;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, thin};
-use crate::jobs::diversity::run::{Ran, Runs, samples};
+use crate::jobs::diversity::run::{RunResult, Runs, samples};
 use crate::jobs::diversity::setting::{LINKS, ROUNDS, SHARE, SHORT, paper};
 
 pub(super) const SINGLE: Figure = Figure {
@@ -72,8 +72,8 @@ fn single(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn longest(runs: &[Ran]) -> FigureTable {
-    let row = |ran: &Ran| {
+fn longest(runs: &[RunResult]) -> FigureTable {
+    let row = |ran: &RunResult| {
         vec![
             ran.seed.to_string(),
             ran.longest.to_string(),
@@ -95,7 +95,7 @@ fn longest(runs: &[Ran]) -> FigureTable {
 }
 
 /// Five and a hundred flows in each reading.
-type Rows = Vec<(&'static str, [Vec<Ran>; 2])>;
+type Rows = Vec<(&'static str, [Vec<RunResult>; 2])>;
 
 fn rows(study: &mut Study<'_>) -> Result<Rows, Pending> {
     let seeds = seeds(study);
@@ -116,7 +116,7 @@ fn rows(study: &mut Study<'_>) -> Result<Rows, Pending> {
 fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let rows = rows(study)?;
     let [five, hundred] = &rows[0].1;
-    let sent = |runs: &[Ran]| samples(runs, |ran| ran.sent as f64);
+    let sent = |runs: &[RunResult]| samples(runs, |ran| ran.sent as f64);
     let of = |claim: &str, quantity: &str, unit: &str, samples: &[_]| {
         Measurement::of(claim, quantity, unit, quantity, samples)
     };
@@ -145,8 +145,8 @@ fn several(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// How long five flows are above the capacity, which the value of the claim says nothing of.
-fn in_a_row(five: &[Ran]) -> Reason {
-    let longest = |ran: &Ran| f64::from(ran.longest);
+fn in_a_row(five: &[RunResult]) -> Reason {
+    let longest = |ran: &RunResult| f64::from(ran.longest);
     let least = five.iter().map(|ran| ran.longest).min().unwrap_or(0);
     let most = five.iter().map(|ran| ran.longest).max().unwrap_or(0);
     Reason {
@@ -161,7 +161,7 @@ fn in_a_row(five: &[Ran]) -> Reason {
 }
 
 fn reading_judged(rows: &Rows) -> Reason {
-    let sent = |runs: &[Ran]| text(&samples(runs, |ran| ran.sent as f64 / 1e6), 2);
+    let sent = |runs: &[RunResult]| text(&samples(runs, |ran| ran.sent as f64 / 1e6), 2);
     let (_, [_, share]) = &rows[1];
     Reason {
         claim: TOTAL_OF_100,
@@ -175,10 +175,10 @@ fn reading_judged(rows: &Rows) -> Reason {
 }
 
 fn table(rows: &Rows) -> FigureTable {
-    let row = |(name, [five, hundred]): &(&str, [Vec<Ran>; 2])| {
+    let row = |(name, [five, hundred]): &(&str, [Vec<RunResult>; 2])| {
         let mut row = vec![(*name).to_owned()];
         for runs in [five, hundred] {
-            let of = |of: &dyn Fn(&Ran) -> f64, digits| text(&samples(runs, of), digits);
+            let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
             row.push(of(&|ran| ran.sent as f64, 0));
             row.push(of(&|ran| ran.load(), 3));
             row.push(of(&|ran| ran.most, 3));
@@ -207,7 +207,7 @@ fn table(rows: &Rows) -> FigureTable {
     )
 }
 
-fn picture(id: &str, title: &str, config: &RoundModelConfig, ran: &Ran) -> Plot {
+fn picture(id: &str, title: &str, config: &RoundModelConfig, ran: &RunResult) -> Plot {
     let capacity = config.packets() as f64;
     let ends = [0.0, f64::from(ROUNDS)].map(|x| Point {
         x,

@@ -6,7 +6,7 @@ use polypath_report::plot::{Plot, Point, Series};
 use super::parameters::parameters;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, thin};
-use crate::jobs::diversity::run::{Ran, Runs, STEP, samples};
+use crate::jobs::diversity::run::{RunResult, Runs, STEP, samples};
 use crate::jobs::diversity::setting::{LINKS, LONG, ROUNDS, paper};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -26,7 +26,7 @@ const SHARES: [u32; 3] = [100, 200, 400];
 const PAPER: usize = 1;
 
 /// Runs on so many links with each share.
-type Runs3 = [Vec<Ran>; 3];
+type Runs3 = [Vec<RunResult>; 3];
 
 fn runs(study: &mut Study<'_>, links: u32) -> Result<Runs3, Pending> {
     let seeds = study.pick(200, 2000);
@@ -45,7 +45,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let single = runs(study, 1);
     let several = runs(study, LINKS);
     let (single, several) = (single?, several?);
-    let of = |claim: &str, quantity: &str, runs: &[Ran], note: usize| {
+    let of = |claim: &str, quantity: &str, runs: &[RunResult], note: usize| {
         let group = format!("{} runs", quantity.rsplit('.').next().unwrap_or(quantity));
         let group = if claim == LONG_RUN { "runs" } else { &group };
         let samples = samples(runs, |ran| ran.spread(note));
@@ -93,8 +93,11 @@ fn in_the_long_run(several: &Runs3) -> Reason {
     }
 }
 
-fn picture(id: &str, title: &str, ran: &Ran) -> Plot {
-    let within = ran.courses.iter().take((ROUNDS / STEP) as usize);
+fn picture(id: &str, title: &str, ran: &RunResult) -> Plot {
+    let within = ran
+        .delivered_over_time
+        .iter()
+        .take((ROUNDS / STEP) as usize);
     let series = |flow: usize| {
         let point = |(number, totals): (usize, &Vec<u64>)| Point {
             x: f64::from(STEP) * (number + 1) as f64,
@@ -127,7 +130,7 @@ fn table(single: &Runs3, several: &Runs3) -> FigureTable {
                 (share * FLOWS).to_string(),
                 spread(0),
                 spread(1),
-                text(&samples(runs, Ran::load), 3),
+                text(&samples(runs, RunResult::load), 3),
             ]
         })
     });

@@ -1,4 +1,4 @@
-//! What the paper says would change nothing: slow start, halving, fragments (section V, footnote 2).
+//! Variations that change nothing according to the paper: slow start, halving, fragments (section V, footnote 2).
 
 use polypath_claims::{Figure, FigureTable, Findings, Measurement, Pending, Reason, Study};
 use polypath_sim::round_model::{Coding, Response, RoundModelConfig};
@@ -8,7 +8,7 @@ use super::parameters::parameters;
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::diversity::latecomer::{self, Latecomer};
-use crate::jobs::diversity::run::{Ran, Runs, samples};
+use crate::jobs::diversity::run::{RunResult, Runs, samples};
 use crate::jobs::diversity::setting::{LINKS, SHARE, SHORT, paper};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -24,7 +24,7 @@ const FLOWS: u32 = 100;
 /// A variant: its name in rules, what it is, and how many bytes it sends for one of a packet.
 struct Variant {
     name: &'static str,
-    says: &'static str,
+    title: &'static str,
     config: RoundModelConfig,
 }
 
@@ -51,7 +51,11 @@ fn fragments(needed: u32, links: u32) -> RoundModelConfig {
 
 fn variants() -> Vec<Variant> {
     let base = || paper(FLOWS, LINKS, SHARE, SHORT);
-    let of = |name, says, config| Variant { name, says, config };
+    let of = |name, title, config| Variant {
+        name,
+        title,
+        config,
+    };
     vec![
         of("reset", "a window of 1 after a loss, no slow start", base()),
         of(
@@ -79,9 +83,9 @@ fn variants() -> Vec<Variant> {
     ]
 }
 
-type Row = (Variant, Vec<Ran>);
+type VariantRuns = (Variant, Vec<RunResult>);
 
-fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+fn rows(study: &mut Study<'_>) -> Result<Vec<VariantRuns>, Pending> {
     let seeds = study.pick(10, 50);
     let mut asked = Vec::new();
     for variant in variants() {
@@ -136,16 +140,21 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// A measure of a variant, as tables show it.
-fn told(rows: &[Row], name: &str, of: impl Fn(&Ran) -> f64, digits: usize) -> String {
+fn measure(
+    rows: &[VariantRuns],
+    name: &str,
+    of: impl Fn(&RunResult) -> f64,
+    digits: usize,
+) -> String {
     let row = rows.iter().find(|(variant, _)| variant.name == name);
     row.map_or_else(String::new, |(_, runs)| text(&samples(runs, of), digits))
 }
 
 /// The half of the sentence on slow start that the rule does not test.
-fn lockout(late: &[Vec<Latecomer>; 2], rows: &[Row]) -> Reason {
+fn lockout(late: &[Vec<Latecomer>; 2], rows: &[VariantRuns]) -> Reason {
     let [linear, slow_start] = late;
     let below = |runs: &[Latecomer], bound| text(&latecomer::samples(runs, is_below(bound)), 2);
-    let spread = |name| told(rows, name, |ran| ran.spread(0), 3);
+    let spread = |name| measure(rows, name, |ran| ran.spread(0), 3);
     Reason {
         claim: DISCUSSION,
         text: format!(
@@ -164,11 +173,11 @@ fn lockout(late: &[Vec<Latecomer>; 2], rows: &[Row]) -> Reason {
     }
 }
 
-fn slow_start(rows: &[Row]) -> Reason {
-    let both = |of: &dyn Fn(&Ran) -> f64, digits| {
+fn slow_start(rows: &[VariantRuns]) -> Reason {
+    let both = |of: &dyn Fn(&RunResult) -> f64, digits| {
         ["slow_start", "reset"]
-            .map(|name| told(rows, name, of, digits))
-            .join(" beside ")
+            .map(|name| measure(rows, name, of, digits))
+            .join(" against ")
     };
     Reason {
         claim: DISCUSSION,
@@ -178,35 +187,35 @@ fn slow_start(rows: &[Row]) -> Reason {
              threshold yet double their windows together. What 2000 round trips send over the capacity, {}, changes little.",
             both(&|ran| ran.excess, 4),
             both(&|ran| ran.most, 3),
-            both(&Ran::load, 3),
+            both(&RunResult::load, 3),
         ),
     }
 }
 
-fn fragments_lose_less(rows: &[Row]) -> Reason {
-    let both = |of: &dyn Fn(&Ran) -> f64, digits| {
+fn fragments_lose_less(rows: &[VariantRuns]) -> Reason {
+    let both = |of: &dyn Fn(&RunResult) -> f64, digits| {
         ["fragments", "reset"]
-            .map(|name| told(rows, name, of, digits))
-            .join(" beside ")
+            .map(|name| measure(rows, name, of, digits))
+            .join(" against ")
     };
     Reason {
         claim: FRAGMENTS,
         text: format!(
-            "With 2 of 4 fragments a packet is lost with three of them, where copies are lost with four: senders hear of \
+            "With 2 of 4 fragments a packet is lost with three of them, where copies are lost with four: senders learn of \
              congestion sooner, and the mean excess is {}. What 2000 round trips send over the capacity, {}, is nearer, but \
-             on the other side of it. The paper does not say which code it means.",
+             on the other side of it. The paper does not state which code it means.",
             both(&|ran| ran.excess, 4),
-            both(&Ran::load, 3),
+            both(&RunResult::load, 3),
         ),
     }
 }
 
-/// What is judged, and what the other measure says of each variant.
-fn caveat(claim: &'static str, rows: &[Row]) -> Reason {
-    let told = rows.iter().map(|(variant, runs)| {
-        let of = |of: &dyn Fn(&Ran) -> f64, digits| text(&samples(runs, of), digits);
-        let (excess, load) = (of(&|ran| ran.excess, 4), of(&Ran::load, 3));
-        format!("{}: {excess}, {load}", variant.says)
+/// What is judged, and the other measure of each variant.
+fn caveat(claim: &'static str, rows: &[VariantRuns]) -> Reason {
+    let texts = rows.iter().map(|(variant, runs)| {
+        let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
+        let (excess, load) = (of(&|ran| ran.excess, 4), of(&RunResult::load, 3));
+        format!("{}: {excess}, {load}", variant.title)
     });
     Reason {
         claim,
@@ -214,18 +223,18 @@ fn caveat(claim: &'static str, rows: &[Row]) -> Reason {
             "Judged is the mean of what round trips send above the capacity, 0 where they do not, since the paper holds the \
              packets of each round trip against the capacity (IV.C); the sum over 2000 round trips, which it adds for \
              longer effects, hides what those above have in those below. Both: {}.",
-            told.collect::<Vec<_>>().join("; ")
+            texts.collect::<Vec<_>>().join("; ")
         ),
     }
 }
 
-fn table(rows: &[Row]) -> FigureTable {
-    let row = |(variant, runs): &Row| {
-        let of = |of: &dyn Fn(&Ran) -> f64, digits| text(&samples(runs, of), digits);
+fn table(rows: &[VariantRuns]) -> FigureTable {
+    let row = |(variant, runs): &VariantRuns| {
+        let of = |of: &dyn Fn(&RunResult) -> f64, digits| text(&samples(runs, of), digits);
         vec![
-            variant.says.to_owned(),
+            variant.title.to_owned(),
             format!("{:.2}", variant.bytes()),
-            of(&Ran::load, 3),
+            of(&RunResult::load, 3),
             of(&|ran| ran.excess, 4),
             of(&|ran| ran.most, 3),
             of(&|ran| f64::from(ran.longest), 0),

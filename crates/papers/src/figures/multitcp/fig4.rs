@@ -11,7 +11,7 @@ use crate::figures::estimates::text;
 use crate::figures::pictures::{axis, figure_table, seconds, stated};
 use crate::jobs::multitcp::parameters::{SEGMENT, adjust, fixed, table_1};
 use crate::jobs::multitcp::setting::{By, Cross, Hosts, Links, Queue, Setting, Stream, What, Wire};
-use crate::jobs::multitcp::time_series::{Course, Peak};
+use crate::jobs::multitcp::time_series::{Peak, TimeSeries};
 
 pub(super) const FIGURE: Figure = Figure {
     id: "multitcp.fig4",
@@ -129,20 +129,20 @@ pub(super) fn in_bursts(series: &[f64]) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for (from, to) in BURST {
         let span = (to - from) as f64;
-        sum += span * Course::mean(series, from, to)?;
+        sum += span * TimeSeries::mean(series, from, to)?;
         seconds += span;
     }
     Some(sum / seconds)
 }
 
 fn burst(runs: &Runs, scheme: &str) -> Vec<Sample> {
-    runs.samples(scheme, |course| in_bursts(&course.throughput))
+    runs.samples(scheme, |run| in_bursts(&run.throughput))
 }
 
 /// By how much the greatest throughput of a second after a burst is above the target, in kb/s.
-fn overshoot(course: &Course) -> Option<f64> {
+fn overshoot(run: &TimeSeries) -> Option<f64> {
     let greatest = |(_, end): Period| {
-        let after = course.throughput.get(end..end + AFTER)?;
+        let after = run.throughput.get(end..end + AFTER)?;
         after.iter().copied().reduce(f64::max)
     };
     let [first, second] = BURST.map(greatest);
@@ -162,7 +162,7 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
     for scheme in ["c2", "c5"] {
         let spike = runs.samples(scheme, overshoot);
         all.push(kbits(SPIKE, &format!("overshoot.{scheme}"), &spike));
-        let sums = runs.samples(scheme, |course| in_bursts(&course.windows));
+        let sums = runs.samples(scheme, |run| in_bursts(&run.windows));
         all.push(segments(WINDOWS, &format!("windows.{scheme}.burst"), &sums));
     }
     all.push(segments(
@@ -182,8 +182,8 @@ fn measurements(runs: &Runs) -> Vec<Measurement> {
 /// The greatest sum of windows with two connections or five for each seed, and what bounds it: the round-trip time and the
 /// step at which it was reached.
 fn bound(runs: &Runs) -> Vec<Measurement> {
-    let pairs = || runs.courses("c2").iter().zip(runs.courses("c5"));
-    let greatest = |(two, five): (&Course, &Course)| {
+    let pairs = || runs.of_scheme("c2").iter().zip(runs.of_scheme("c5"));
+    let greatest = |(two, five): (&TimeSeries, &TimeSeries)| {
         let both = two.peak.into_iter().chain(five.peak);
         both.max_by_key(|peak| peak.sum)
     };
@@ -211,7 +211,7 @@ pub(super) fn picture(id: &str, runs: &Runs, known: &[(f64, [f64; 3])]) -> Plot 
         ("c2", "2 connections"),
         ("c5", "5 connections"),
     ];
-    let series = names.map(|name| runs.series(name, 5, |course| &course.throughput));
+    let series = names.map(|name| runs.series(name, 5, |run| &run.throughput));
     let points = known.iter().flat_map(|(at, values)| {
         let each = names.iter().zip(values);
         each.map(|((_, name), value)| stated(name, *at, *value))
@@ -233,7 +233,7 @@ fn windows(runs: &Runs) -> Plot {
         ("c2", "2 connections"),
         ("c5", "5 connections"),
     ];
-    let series = names.map(|name| runs.series(name, 5, |course| &course.windows));
+    let series = names.map(|name| runs.series(name, 5, |run| &run.windows));
     Plot {
         id: "fig4b".to_owned(),
         title: "Sum of the receiver windows, means over 5 s".to_owned(),
@@ -254,10 +254,7 @@ pub(super) fn table(runs: &Runs) -> FigureTable {
             text(&runs.throughput(scheme, MID), 1),
             text(&runs.throughput(scheme, LATE), 1),
             text(&runs.samples(scheme, overshoot), 0),
-            text(
-                &runs.samples(scheme, |course| in_bursts(&course.windows)),
-                1,
-            ),
+            text(&runs.samples(scheme, |run| in_bursts(&run.windows)), 1),
             text(&runs.windows(scheme, MID), 1),
             text(&runs.windows(scheme, LATE), 1),
         ]
@@ -341,11 +338,11 @@ mod tests {
         throughput[221] = 1600.0;
         throughput[345] = 1200.0;
         throughput[360] = 9000.0;
-        let course = Course {
+        let run = TimeSeries {
             throughput,
-            ..Course::default()
+            ..TimeSeries::default()
         };
-        assert_eq!(overshoot(&course), Some(600.0));
-        assert_eq!(overshoot(&Course::default()), None);
+        assert_eq!(overshoot(&run), Some(600.0));
+        assert_eq!(overshoot(&TimeSeries::default()), None);
     }
 }

@@ -56,9 +56,9 @@ fn table(runs: &Runs, schemes: &[Scheme]) -> FigureTable {
     let row = |(name, _): &Scheme| {
         let mut row = vec![(*name).to_owned()];
         for (period, count) in [(MID, 15.0), (LATE, 20.0)] {
-            let each = runs.samples(name, |course| {
+            let each = runs.samples(name, |run| {
                 let (from, to) = period;
-                crate::jobs::multitcp::time_series::Course::mean(&course.cross, from, to)
+                crate::jobs::multitcp::time_series::TimeSeries::mean(&run.cross, from, to)
                     .map(|all| all / count)
             });
             row.push(text(&runs.throughput(name, period), 0));

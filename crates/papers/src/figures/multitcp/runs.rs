@@ -6,7 +6,7 @@ use polypath_report::plot::{Look, Series};
 
 use crate::figures::estimates::point;
 use crate::jobs::multitcp::setting::{Setting, Stream};
-use crate::jobs::multitcp::time_series::{Course, Streaming};
+use crate::jobs::multitcp::time_series::{Streaming, TimeSeries};
 
 /// A way to bring the stream, by its name in rules, such as `c2`.
 pub(super) type Scheme = (&'static str, Stream);
@@ -23,14 +23,14 @@ pub(super) fn seeds(study: &Study<'_>) -> Vec<u64> {
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     seeds: Vec<u64>,
-    schemes: Vec<(&'static str, Vec<Course>)>,
+    schemes: Vec<(&'static str, Vec<TimeSeries>)>,
 }
 
 impl Runs {
     /// Runs every scheme with every seed.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn of(
         study: &mut Study<'_>,
         schemes: &[Scheme],
@@ -41,30 +41,32 @@ impl Runs {
             .iter()
             .flat_map(|(_, stream)| seeds.iter().map(move |&seed| (*stream, seed)));
         let jobs = pairs.map(|(stream, seed)| Streaming(setting(stream, seed)));
-        let courses = study.ask_all(jobs)?;
+        let series = study.ask_all(jobs)?;
         let names = schemes.iter().map(|(name, _)| *name);
-        let courses = courses.chunks(seeds.len().max(1)).map(<[Course]>::to_vec);
+        let series = series
+            .chunks(seeds.len().max(1))
+            .map(<[TimeSeries]>::to_vec);
         Ok(Self {
             seeds: seeds.to_vec(),
-            schemes: names.zip(courses).collect(),
+            schemes: names.zip(series).collect(),
         })
     }
 
     /// The runs of a scheme.
-    pub(super) fn courses(&self, scheme: &str) -> &[Course] {
+    pub(super) fn of_scheme(&self, scheme: &str) -> &[TimeSeries] {
         let found = self.schemes.iter().find(|(name, _)| *name == scheme);
-        found.map_or(&[], |(_, courses)| courses)
+        found.map_or(&[], |(_, series)| series)
     }
 
     /// A value from each run of a scheme; runs without one are left out.
     pub(super) fn samples(
         &self,
         scheme: &str,
-        mut of: impl FnMut(&Course) -> Option<f64>,
+        mut of: impl FnMut(&TimeSeries) -> Option<f64>,
     ) -> Vec<Sample> {
-        let runs = self.seeds.iter().zip(self.courses(scheme));
-        runs.filter_map(|(&seed, course)| {
-            let value = of(course)?;
+        let runs = self.seeds.iter().zip(self.of_scheme(scheme));
+        runs.filter_map(|(&seed, run)| {
+            let value = of(run)?;
             Some(Sample { seed, value })
         })
         .collect()
@@ -72,39 +74,35 @@ impl Runs {
 
     /// The throughput of a scheme over a period, in kb/s.
     pub(super) fn throughput(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
-        self.samples(scheme, |course| Course::mean(&course.throughput, from, to))
+        self.samples(scheme, |run| TimeSeries::mean(&run.throughput, from, to))
     }
 
     /// The sum of windows of a scheme over a period, in segments.
     pub(super) fn windows(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
-        self.samples(scheme, |course| Course::mean(&course.windows, from, to))
+        self.samples(scheme, |run| TimeSeries::mean(&run.windows, from, to))
     }
 
     /// The number of connections of a scheme over a period.
     pub(super) fn connections(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
-        self.samples(scheme, |course| Course::mean(&course.connections, from, to))
+        self.samples(scheme, |run| TimeSeries::mean(&run.connections, from, to))
     }
 
     /// What the other transfers got over a period, in kb/s.
     pub(super) fn cross(&self, scheme: &str, (from, to): Period) -> Vec<Sample> {
-        self.samples(scheme, |course| Course::mean(&course.cross, from, to))
+        self.samples(scheme, |run| TimeSeries::mean(&run.cross, from, to))
     }
 
-    /// The course of a scheme in means over `step` seconds and all runs.
+    /// The run of a scheme in means over `step` seconds and all runs.
     pub(super) fn series(
         &self,
         (scheme, name): (&str, &str),
         step: usize,
-        of: impl Fn(&Course) -> &[f64],
+        of: impl Fn(&TimeSeries) -> &[f64],
     ) -> Series {
-        let end = self
-            .courses(scheme)
-            .iter()
-            .map(|course| of(course).len())
-            .max();
+        let end = self.of_scheme(scheme).iter().map(|run| of(run).len()).max();
         let starts = (0..end.unwrap_or(0)).step_by(step);
         let points = starts.filter_map(|from| {
-            let mean = |course: &Course| Course::mean(of(course), from, from + step);
+            let mean = |run: &TimeSeries| TimeSeries::mean(of(run), from, from + step);
             let middle = from as f64 + step as f64 / 2.0;
             point(middle, &self.samples(scheme, mean))
         });

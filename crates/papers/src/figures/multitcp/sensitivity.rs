@@ -66,12 +66,12 @@ fn control(setting: &mut Setting, change: impl Fn(&mut ControlConfig)) {
 }
 
 /// A setting, and in it the throughput in kb/s of 1, 2 and 5 connections in bursts, against 15 and against 20 transfers.
-pub(super) struct Row {
+pub(super) struct SettingThroughputs {
     name: &'static str,
     columns: Vec<Vec<Sample>>,
 }
 
-impl Row {
+impl SettingThroughputs {
     fn of(name: &'static str, runs: &Runs) -> Self {
         let schemes = ["c1", "c2", "c5"];
         let bursts = schemes.map(|scheme| runs.samples(scheme, |run| in_bursts(&run.throughput)));
@@ -90,8 +90,8 @@ impl Row {
 /// Fig. 4 in all settings.
 ///
 /// # Errors
-/// Where runs are missing.
-pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+/// If results are missing.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<SettingThroughputs>, Pending> {
     // Rows beside the figure have fewer seeds.
     let few: Vec<u64> = seeds(study).into_iter().take(study.pick(1, 5)).collect();
     let asked: Vec<_> = CHANGES
@@ -106,7 +106,8 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
         })
         .collect();
     let all = asked.into_iter();
-    all.map(|(name, runs)| Ok(Row::of(name, &runs?))).collect()
+    all.map(|(name, runs)| Ok(SettingThroughputs::of(name, &runs?)))
+        .collect()
 }
 
 /// The setting in which phases decide as far as a random time before a packet is sent lets them.
@@ -117,7 +118,7 @@ pub(super) const NO_OVERHEAD: &str = "drop-tail queues, no send overhead";
 pub(super) const FAST_GENERATOR: &str = "drop-tail queues, generator's link of 100 Mb/s";
 
 /// What one, two and five connections have in a setting, from a column on.
-pub(super) fn row(rows: &[Row], name: &str, first: usize) -> String {
+pub(super) fn row(rows: &[SettingThroughputs], name: &str, first: usize) -> String {
     let found = rows.iter().find(|row| row.name == name);
     let columns = found.and_then(|row| row.columns.get(first..first + 3));
     let Some([one, two, five]) = columns else {
@@ -128,7 +129,7 @@ pub(super) fn row(rows: &[Row], name: &str, first: usize) -> String {
 }
 
 /// The least and the greatest mean of a column over all settings, in kb/s.
-pub(super) fn range(rows: &[Row], column: usize) -> String {
+pub(super) fn range(rows: &[SettingThroughputs], column: usize) -> String {
     let means = rows
         .iter()
         .filter_map(|row| estimate(row.columns.get(column)?));
@@ -145,8 +146,8 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn table(rows: &[Row]) -> FigureTable {
-    let line = |row: &Row| {
+fn table(rows: &[SettingThroughputs]) -> FigureTable {
+    let line = |row: &SettingThroughputs| {
         let cells = row.columns.iter().map(|samples| text(samples, 0));
         std::iter::once(row.name.to_owned()).chain(cells).collect()
     };

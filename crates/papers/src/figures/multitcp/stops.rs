@@ -86,7 +86,7 @@ impl Playing {
     }
 }
 
-/// Transfers whose number is drawn anew from 0 to 8 after exponential times.
+/// Transfers whose number is drawn again from 0 to 8 after exponential times.
 fn transfers(holding: f64, seed: u64) -> Vec<Cross> {
     let mut stream = Seed(seed).stream("fig9/transfers");
     let mut running: Vec<u32> = Vec::new();
@@ -180,7 +180,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 fn stops(runs: &Runs, scheme: &str) -> Vec<Sample> {
-    runs.samples(scheme, |course| Some(f64::from(course.stops)))
+    runs.samples(scheme, |run| Some(f64::from(run.stops)))
 }
 
 fn picture(runs: &Runs, known: &[f64]) -> Plot {

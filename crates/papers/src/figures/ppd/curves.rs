@@ -5,7 +5,7 @@ use polypath_report::plot::{Look, Plot, Point, Series, Stated};
 use polypath_report::statistics::{Estimate, quantile};
 use polypath_scenario::Scheme;
 
-use super::plan::{Row, title};
+use super::plan::{LoadPoint, title};
 use crate::figures::estimates::{estimate, mean, shown};
 use crate::figures::pictures::axis;
 use crate::jobs::ppd::calibration::Loads;
@@ -15,7 +15,7 @@ use crate::jobs::ppd::transfers::Carried;
 /// which parts the curves that are close together there. `load_of` is the load at which a run is drawn.
 pub(super) fn times_plots(
     (id, head): (&str, &str),
-    rows: &[Row],
+    rows: &[LoadPoint],
     load_of: fn(&Carried) -> f64,
     stated: Vec<Stated>,
 ) -> Vec<Plot> {
@@ -37,7 +37,7 @@ pub(super) fn path_load(run: &Carried) -> f64 {
     mean(&run.loads[0])
 }
 
-fn times_plot(id: &str, head: &str, rows: &[Row], load_of: fn(&Carried) -> f64) -> Plot {
+fn times_plot(id: &str, head: &str, rows: &[LoadPoint], load_of: fn(&Carried) -> f64) -> Plot {
     let curve = |scheme: Scheme| Series {
         name: title(scheme).to_owned(),
         points: rows
@@ -57,7 +57,7 @@ fn times_plot(id: &str, head: &str, rows: &[Row], load_of: fn(&Carried) -> f64) 
     }
 }
 
-fn point(row: &Row, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Option<Point> {
+fn point(row: &LoadPoint, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Option<Point> {
     let time = estimate(&row.times(scheme))?;
     let loads: Vec<f64> = row.of(scheme).iter().map(load_of).collect();
     Some(Point {
@@ -68,7 +68,7 @@ fn point(row: &Row, scheme: Scheme, load_of: fn(&Carried) -> f64) -> Option<Poin
 }
 
 /// The same as a table, with what a mean does not say.
-pub(super) fn times_table(id: &str, rows: &[Row]) -> FigureTable {
+pub(super) fn times_table(id: &str, rows: &[LoadPoint]) -> FigureTable {
     let columns = [
         "load",
         "scheme",
@@ -98,7 +98,7 @@ pub(super) fn times_table(id: &str, rows: &[Row]) -> FigureTable {
     }
 }
 
-fn line(row: &Row, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
+fn line(row: &LoadPoint, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
     let times: Vec<f64> = runs
         .iter()
         .flat_map(|run| run.times.iter().copied())
@@ -133,7 +133,7 @@ fn line(row: &Row, scheme: Scheme, runs: &[Carried]) -> Vec<String> {
 }
 
 /// How many times as long as a scheme plain TCP takes, over all replicas; nothing where plain TCP had others.
-pub(super) fn ratio(row: &Row, scheme: Scheme) -> Option<Estimate> {
+pub(super) fn ratio(row: &LoadPoint, scheme: Scheme) -> Option<Estimate> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let pairs = plain.iter().zip(&times);
     let pairs: Vec<(f64, f64)> = pairs.map(|(tcp, other)| (tcp.value, other.value)).collect();

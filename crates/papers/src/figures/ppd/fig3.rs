@@ -9,7 +9,7 @@ use super::curves::{path_load, times_plots, times_table};
 use super::harm::{Together, harm_table};
 use super::loads::loads_table;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, name, size, title};
+use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, name, size, title};
 use super::sensitivity;
 use crate::figures::estimates::{mean, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
@@ -48,7 +48,7 @@ fn loads(scale: Scale) -> Vec<(f64, Size)> {
 }
 
 /// Transfers of 100 kB by all schemes at each load of Fig. 3.
-pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<LoadPoint>, Pending> {
     let setting = Setting::new(Topology::Apart);
     let loads = loads(study.scale());
     let targets: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
@@ -66,7 +66,7 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
 }
 
 /// The row of the load at which the paper states its figures, which is among those that are run.
-pub(super) fn stated_row(rows: &[Row]) -> &Row {
+pub(super) fn stated_row(rows: &[LoadPoint]) -> &LoadPoint {
     let stated = rows.iter().find(|row| (row.load - STATED).abs() < 1e-9);
     stated.unwrap_or(&rows[0])
 }
@@ -107,7 +107,7 @@ pub(super) fn fig3(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// What qualifies the verdicts, whichever they are.
-fn caveats(rows: &[Row]) -> Vec<Reason> {
+fn caveats(rows: &[LoadPoint]) -> Vec<Reason> {
     let row = stated_row(rows);
     let pairs = row.times(Scheme::PpdTcp1).into_iter();
     let pairs = pairs.zip(row.times(Scheme::PpdTcp3));
@@ -142,7 +142,7 @@ fn stated(study: &Study<'_>) -> Vec<Stated> {
         .collect()
 }
 
-fn at_stated(rows: &[Row]) -> Vec<Measurement> {
+fn at_stated(rows: &[LoadPoint]) -> Vec<Measurement> {
     let row = stated_row(rows);
     let of = |claim: &str, scheme: Scheme| {
         let quantity = format!("transfer.{}", name(scheme));
@@ -154,7 +154,7 @@ fn at_stated(rows: &[Row]) -> Vec<Measurement> {
 }
 
 /// The times at each load, and how steeply they rise from the least load to the stated one.
-fn rising(rows: &[Row]) -> Vec<Measurement> {
+fn rising(rows: &[LoadPoint]) -> Vec<Measurement> {
     let claim = "ppd.fig3.rises_with_load";
     let mut found = Vec::new();
     for scheme in Scheme::ALL {
@@ -179,7 +179,7 @@ fn rising(rows: &[Row]) -> Vec<Measurement> {
 
 /// By how much the time rises in seconds for a rise of the load by 1, from one row to another. Their replicas are
 /// independent: those of the second, which are as many or more, are dealt to those of the first.
-fn slopes(low: &Row, high: &Row, scheme: Scheme) -> Vec<Sample> {
+fn slopes(low: &LoadPoint, high: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (low_times, high_times) = (low.times(scheme), high.times(scheme));
     let count = low_times.len();
     let slope = |(n, at_low): (usize, &Sample)| {
@@ -193,7 +193,7 @@ fn slopes(low: &Row, high: &Row, scheme: Scheme) -> Vec<Sample> {
     low_times.iter().enumerate().map(slope).collect()
 }
 
-fn counted_how(rows: &[Row]) -> String {
+fn counted_how(rows: &[LoadPoint]) -> String {
     let runs = rows
         .iter()
         .flat_map(|row| &row.schemes)
@@ -222,7 +222,7 @@ mod tests {
     /// Each of the second is dealt to one of the first, and all count.
     #[test]
     fn slopes_come_from_all_replicas() {
-        let row = |load: f64, times: &[f64]| Row {
+        let row = |load: f64, times: &[f64]| LoadPoint {
             load,
             seeds: (0..times.len() as u64).collect(),
             schemes: vec![(

@@ -8,7 +8,7 @@ use super::fig3::{STATED, rows, stated_row};
 use super::harm::{Together, harm_table};
 use super::loads::loads_table;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, size, title};
+use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, size, title};
 use crate::figures::estimates::{estimate, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
@@ -29,7 +29,7 @@ fn loads_of_fig4(study: &Study<'_>) -> Vec<(f64, Size)> {
 }
 
 /// Transfers by the schemes that use path 2, and the loads that path 2 is to have.
-fn lighter(study: &mut Study<'_>) -> Result<(Vec<Row>, Vec<f64>), Pending> {
+fn lighter(study: &mut Study<'_>) -> Result<(Vec<LoadPoint>, Vec<f64>), Pending> {
     let setting = Setting::new(Topology::Apart);
     let loads = loads_of_fig4(study);
     let first: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
@@ -96,7 +96,7 @@ pub(super) fn fig4(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// Why claims differ, if they do: what the schemes take here and over equal paths.
-fn reasons(rows: &[Row], balanced: &[Row]) -> Vec<Reason> {
+fn reasons(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Reason> {
     let (row, even) = (stated_row(rows), stated_row(balanced));
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [here, there] = [row, even].map(|row| shown(estimate(&row.times(*scheme)), 2));
@@ -124,7 +124,7 @@ fn reasons(rows: &[Row], balanced: &[Row]) -> Vec<Reason> {
     .to_vec()
 }
 
-fn unbalanced(rows: &[Row], balanced: &[Row]) -> Vec<Measurement> {
+fn unbalanced(rows: &[LoadPoint], balanced: &[LoadPoint]) -> Vec<Measurement> {
     let (row, even) = (stated_row(rows), stated_row(balanced));
     let of = |claim, quantity, group, samples: Vec<Sample>| {
         Measurement::of(claim, quantity, "s", group, &samples)

@@ -7,7 +7,7 @@ use super::curves::{path_load, ratio, times_plots, times_table};
 use super::harm::{Together, harm_table};
 use super::loads::loads_table;
 use super::parameters;
-use super::plan::{FILE, Plan, Row, Size, calibrate, name, size, title};
+use super::plan::{FILE, LoadPoint, Plan, Size, calibrate, name, size, title};
 use crate::figures::estimates::{mean, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
@@ -33,7 +33,7 @@ pub(super) fn rows(
     experiment: &str,
     loads: &[(f64, Size)],
     setting: &Setting,
-) -> Result<Vec<Row>, Pending> {
+) -> Result<Vec<LoadPoint>, Pending> {
     let targets: Vec<f64> = loads.iter().map(|(load, _)| *load).collect();
     // The sources of Fig. 9 are those of Fig. 8: "their scheduling remain fixed" (5.1).
     let found = calibrate(study, &Setting::new(Topology::Shared), &targets)?;
@@ -50,7 +50,7 @@ pub(super) fn rows(
 }
 
 /// Those of Fig. 8.
-pub(super) fn fast(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+pub(super) fn fast(study: &mut Study<'_>) -> Result<Vec<LoadPoint>, Pending> {
     let loads = loads(study);
     rows(study, "fig8", &loads, &Setting::new(Topology::Shared))
 }
@@ -97,13 +97,13 @@ pub(super) fn fig8(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 /// The measured load of the links that are not shared, over schemes and replicas.
-pub(super) fn measured(row: &Row) -> f64 {
+pub(super) fn measured(row: &LoadPoint) -> f64 {
     let runs = row.schemes.iter().flat_map(|(_, runs)| runs);
     mean(&runs.map(path_load).collect::<Vec<_>>())
 }
 
 /// Why the claim of Fig. 8 differs, if it does, by these runs.
-fn reason_of_fig8(rows: &[Row]) -> Reason {
+fn reason_of_fig8(rows: &[LoadPoint]) -> Reason {
     let each = rows.iter().map(|row| {
         let ratios = Scheme::ALL[1..].iter();
         let ratios =
@@ -120,7 +120,7 @@ fn reason_of_fig8(rows: &[Row]) -> Reason {
 }
 
 /// How loaded the shared link is where the claim is judged.
-fn caveat(high: &Row) -> Reason {
+fn caveat(high: &LoadPoint) -> Reason {
     let [there, back] = shared_loads(high);
     Reason {
         claim: "ppd.fig8.shared_fast_link",
@@ -134,7 +134,7 @@ fn caveat(high: &Row) -> Reason {
 }
 
 /// The mean load of the shared link towards the client and the server, over schemes and replicas.
-pub(super) fn shared_loads(row: &Row) -> [f64; 2] {
+pub(super) fn shared_loads(row: &LoadPoint) -> [f64; 2] {
     let runs = || row.schemes.iter().flat_map(|(_, runs)| runs);
     [0, 1].map(|way| {
         let loads: Vec<f64> = runs().filter_map(|run| Some(run.shared?[way])).collect();
@@ -143,6 +143,6 @@ pub(super) fn shared_loads(row: &Row) -> [f64; 2] {
 }
 
 /// The mean of both directions.
-pub(super) fn shared_load(row: &Row) -> f64 {
+pub(super) fn shared_load(row: &LoadPoint) -> f64 {
     mean(&shared_loads(row))
 }

@@ -7,7 +7,7 @@ use super::curves::{ratio, times_plots, times_table};
 use super::fig8::{fast, measured, rows, shared_load, shared_loads};
 use super::harm::{Together, harm_table};
 use super::parameters;
-use super::plan::{FILE, Row, Size, name, size, title};
+use super::plan::{FILE, LoadPoint, Size, name, size, title};
 use crate::figures::estimates::{estimate, mean, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
@@ -42,7 +42,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
         row.load = shared_load(row);
     }
     let high = &fast[fast.len() - 1];
-    let near = |row: &&Row| (row.load - measured(high)).abs();
+    let near = |row: &&LoadPoint| (row.load - measured(high)).abs();
     let nearest = slow.iter().min_by(|a, b| near(a).total_cmp(&near(b)));
     let nearest = nearest.unwrap_or(&slow[0]);
     Ok(Findings {
@@ -69,7 +69,7 @@ pub(super) fn fig9(study: &mut Study<'_>) -> Result<Findings, Pending> {
     })
 }
 
-fn measurements(fast: &Row, slow: &Row) -> Vec<Measurement> {
+fn measurements(fast: &LoadPoint, slow: &LoadPoint) -> Vec<Measurement> {
     let others = Scheme::ALL[1..].iter();
     let gains = others.flat_map(|scheme| {
         [("fig9", slow), ("fig8", fast)].map(|(figure, row)| {
@@ -81,9 +81,9 @@ fn measurements(fast: &Row, slow: &Row) -> Vec<Measurement> {
 }
 
 /// What schemes gain with the very sources of Fig. 8, at the highest load that both figures have.
-fn same_sources(fast: &[Row], slow: &[Row]) -> String {
+fn same_sources(fast: &[LoadPoint], slow: &[LoadPoint]) -> String {
     let both = slow.iter().rev().find_map(|slow| {
-        let is_same = |fast: &&Row| (fast.load - slow.load).abs() < 1e-9;
+        let is_same = |fast: &&LoadPoint| (fast.load - slow.load).abs() < 1e-9;
         Some((fast.iter().find(is_same)?, slow))
     });
     let Some((fast, slow)) = both else {
@@ -101,7 +101,7 @@ fn same_sources(fast: &[Row], slow: &[Row]) -> String {
 }
 
 /// At which loads gains are compared.
-fn caveat(fast: &Row, slow: &Row, same: &str) -> Reason {
+fn caveat(fast: &LoadPoint, slow: &LoadPoint, same: &str) -> Reason {
     let [there, back] = shared_loads(fast);
     Reason {
         claim: CLAIM,
@@ -117,7 +117,7 @@ fn caveat(fast: &Row, slow: &Row, same: &str) -> Reason {
 }
 
 /// The gains of both figures over their loads, and the ratios that say the same.
-fn gains_table(fast: &[Row], slow: &[Row]) -> FigureTable {
+fn gains_table(fast: &[LoadPoint], slow: &[LoadPoint]) -> FigureTable {
     let figures = [("8", fast), ("9", slow)];
     let rows = figures.iter().flat_map(|(figure, rows)| {
         rows.iter().flat_map(move |row| {
@@ -149,7 +149,7 @@ fn gains_table(fast: &[Row], slow: &[Row]) -> FigureTable {
 
 /// The share of the time of plain TCP that a scheme saves over all replicas, as the jackknife's pseudo-values: a ratio in
 /// each replica would be biased, since few transfers make a mean of plain TCP.
-fn gains(row: &Row, scheme: Scheme) -> Vec<Sample> {
+fn gains(row: &LoadPoint, scheme: Scheme) -> Vec<Sample> {
     let (plain, times) = (row.times(Scheme::Tcp), row.times(scheme));
     let gain = |left_out: Option<usize>| {
         let sum = |samples: &[Sample]| -> f64 {
@@ -170,7 +170,7 @@ fn gains(row: &Row, scheme: Scheme) -> Vec<Sample> {
 }
 
 /// Why the claim of Fig. 9 differs, if it does, by these runs.
-fn reason(fast: &Row, slow: &Row) -> Reason {
+fn reason(fast: &LoadPoint, slow: &LoadPoint) -> Reason {
     let each = Scheme::ALL[1..].iter().map(|scheme| {
         let [slow, fast] = [slow, fast].map(|row| {
             let gain = shown(estimate(&gains(row, *scheme)), 2);
@@ -178,7 +178,7 @@ fn reason(fast: &Row, slow: &Row) -> Reason {
         });
         format!("{} {slow} in place of {fast}", title(*scheme))
     });
-    let plain = |row: &Row| shown(estimate(&row.times(Scheme::Tcp)), 1);
+    let plain = |row: &LoadPoint| shown(estimate(&row.times(Scheme::Tcp)), 1);
     let text = format!(
         "The gain where the shared link is the bottleneck, beside that of Fig. 8, is: {}. It is a share of the time of plain TCP, \
          which is {} s in Fig. 9 and {} s in Fig. 8; table `gains` has other loads.",
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::jobs::ppd::transfers::Carried;
 
-    fn row(times: &[(f64, f64)]) -> Row {
+    fn row(times: &[(f64, f64)]) -> LoadPoint {
         let of = |time: f64| Carried {
             times: vec![time],
             ..Carried::default()
@@ -206,7 +206,7 @@ mod tests {
                 times.iter().map(|pair| of(pair.1)).collect(),
             ),
         ];
-        Row {
+        LoadPoint {
             load: 0.9,
             seeds: (0..times.len() as u64).collect(),
             schemes,

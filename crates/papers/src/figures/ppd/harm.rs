@@ -4,7 +4,7 @@ use polypath_claims::FigureTable;
 use polypath_report::statistics::Estimate;
 use polypath_scenario::Scheme;
 
-use super::plan::{Row, title};
+use super::plan::{LoadPoint, title};
 use super::playout::Runs;
 use crate::figures::estimates::shown;
 use crate::jobs::ppd::transfers::Carried;
@@ -17,7 +17,7 @@ pub(super) struct Together<'a> {
 
 impl<'a> Together<'a> {
     /// Those of a row; nothing where they did not run in lock-step.
-    pub(super) fn of_row(row: &'a Row) -> Option<Self> {
+    pub(super) fn of_row(row: &'a LoadPoint) -> Option<Self> {
         let schemes = row.schemes.iter();
         let schemes = schemes.map(|(scheme, runs)| (*scheme, runs.iter().collect()));
         row.in_lock_step.then(|| Self {

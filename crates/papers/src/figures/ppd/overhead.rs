@@ -4,7 +4,7 @@ use polypath_claims::{FigureTable, Findings, Measurement, Pending, Study};
 use polypath_scenario::Scheme;
 
 use super::parameters;
-use super::plan::{Plan, Row, Size, title};
+use super::plan::{LoadPoint, Plan, Size, title};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
 /// The claims of sections 3.1 to 3.3.
@@ -35,7 +35,7 @@ pub(super) fn overhead(study: &mut Study<'_>) -> Result<Findings, Pending> {
         )
     };
     let line = |scheme: Scheme| {
-        let of = |row: &Row| -> [String; 2] {
+        let of = |row: &LoadPoint| -> [String; 2] {
             let bytes = row.of(scheme).iter().map(|run| run.bytes[1]).sum();
             [
                 u64::to_string(&bytes),
@@ -74,7 +74,7 @@ fn ratio(bytes: u64, plain: &[crate::jobs::ppd::transfers::Carried]) -> f64 {
     bytes as f64 / plain.max(1) as f64 - 1.0
 }
 
-fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<Row, Pending> {
+fn row(study: &mut Study<'_>, pair_interval: &str) -> Result<LoadPoint, Pending> {
     let setting = setting(pair_interval);
     let plan = Plan {
         experiment: "overhead",

@@ -78,7 +78,7 @@ pub(super) fn calibrate_ways(
 
 /// The transfers at one load, scheme by scheme.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct LoadPoint {
     /// The load of the first path.
     pub(super) load: f64,
     /// Those of the replicas.
@@ -108,7 +108,11 @@ impl Plan<'_> {
     }
 
     /// The transfers by schemes in lock-step.
-    pub(super) fn run(&self, study: &mut Study<'_>, schemes: &[Scheme]) -> Result<Row, Pending> {
+    pub(super) fn run(
+        &self,
+        study: &mut Study<'_>,
+        schemes: &[Scheme],
+    ) -> Result<LoadPoint, Pending> {
         let jobs = self.seeds().into_iter().map(|seed| Transfers {
             setting: self.setting.clone(),
             traffic: self.traffic,
@@ -124,7 +128,7 @@ impl Plan<'_> {
             .iter()
             .enumerate()
             .map(|(n, scheme)| (*scheme, of(n)));
-        Ok(Row {
+        Ok(LoadPoint {
             load: self.load,
             seeds: self.seeds(),
             schemes: by_scheme.collect(),
@@ -133,7 +137,7 @@ impl Plan<'_> {
     }
 
     /// The transfers by all schemes; above [`LOCK_STEP`] plain TCP goes by itself, since all others would wait for it.
-    pub(super) fn run_all(&self, study: &mut Study<'_>) -> Result<Row, Pending> {
+    pub(super) fn run_all(&self, study: &mut Study<'_>) -> Result<LoadPoint, Pending> {
         if self.load <= LOCK_STEP {
             return self.run(study, &Scheme::ALL);
         }
@@ -146,7 +150,7 @@ impl Plan<'_> {
     }
 }
 
-impl Row {
+impl LoadPoint {
     /// What came of a scheme in each replica.
     pub(super) fn of(&self, scheme: Scheme) -> &[Carried] {
         let found = self.schemes.iter().find(|(known, _)| *known == scheme);

@@ -6,7 +6,7 @@ use polypath_scenario::Scheme;
 
 use super::curves::ratio;
 use super::fig3::{self, STATED};
-use super::plan::{FILE, Plan, Row, Size, calibrate_ways, title};
+use super::plan::{FILE, LoadPoint, Plan, Size, calibrate_ways, title};
 use crate::figures::estimates::{estimate, mean, shown};
 use crate::jobs::ppd::setting::{Bursts, Setting, Topology, Traffic};
 
@@ -39,7 +39,7 @@ impl Variant {
     }
 
     /// Its transfers.
-    fn row(&self, study: &mut Study<'_>, size: Size) -> Result<Row, Pending> {
+    fn row(&self, study: &mut Study<'_>, size: Size) -> Result<LoadPoint, Pending> {
         let found = calibrate_ways(study, &self.setting, &[self.loads])?;
         let traffic: Traffic = Some([found[0].idle; 2]);
         let plan = Plan {
@@ -94,8 +94,8 @@ fn variants(scale: Scale) -> Vec<Variant> {
 
 /// The row of Fig. 3 at the stated load, and those of the variants.
 struct Compared {
-    base: Row,
-    variants: Vec<(Variant, Row)>,
+    base: LoadPoint,
+    variants: Vec<(Variant, LoadPoint)>,
 }
 
 fn compared(study: &mut Study<'_>) -> Result<Compared, Pending> {
@@ -166,7 +166,7 @@ const ORDER: [Scheme; 4] = [
     Scheme::PpdTcp2,
 ];
 
-fn line(what: &str, row: &Row) -> Vec<String> {
+fn line(what: &str, row: &LoadPoint) -> Vec<String> {
     let times = ORDER.map(|scheme| shown(estimate(&row.times(scheme)), 2));
     let ratios = ORDER[1..]
         .iter()
@@ -198,7 +198,7 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
     let ours = ORDER[1..]
         .iter()
         .map(|scheme| shown(ratio(&base, *scheme), 1));
-    let first = |(variant, row): &(Variant, Row)| {
+    let first = |(variant, row): &(Variant, LoadPoint)| {
         format!("{} with {}", shown(ratio(row, ORDER[1]), 1), variant.what)
     };
     let text = format!(
@@ -222,8 +222,8 @@ pub(super) fn reasons(study: &mut Study<'_>) -> Result<Vec<Reason>, Pending> {
 }
 
 /// The time of a scheme in Fig. 3, and between which it lies by the variants.
-fn range(scheme: Scheme, base: &Row, variants: &[(Variant, Row)]) -> String {
-    let time = |row: &Row| estimate(&row.times(scheme));
+fn range(scheme: Scheme, base: &LoadPoint, variants: &[(Variant, LoadPoint)]) -> String {
+    let time = |row: &LoadPoint| estimate(&row.times(scheme));
     let known = variants
         .iter()
         .filter_map(|(variant, row)| Some((variant.what.as_str(), time(row)?)));
@@ -251,8 +251,8 @@ const CLAIMS: [&str; 3] = [
 ];
 
 /// The variants whose ratio is above that of Fig. 3 by more than both intervals.
-fn above(base: &Row, variants: &[(Variant, Row)]) -> String {
-    let ends = |row: &Row| {
+fn above(base: &LoadPoint, variants: &[(Variant, LoadPoint)]) -> String {
+    let ends = |row: &LoadPoint| {
         let ratio = ratio(row, ORDER[1])?;
         let half = ratio.ci95?;
         Some((ratio.mean - half, ratio.mean + half))

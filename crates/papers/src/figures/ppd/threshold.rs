@@ -5,7 +5,7 @@ use polypath_scenario::Scheme;
 
 use super::fig3::STATED;
 use super::pairs::{HOPS, measured_in};
-use super::plan::{FILE, Plan, Row, Size, calibrate};
+use super::plan::{FILE, LoadPoint, Plan, Size, calibrate};
 use crate::figures::estimates::{estimate, shown};
 use crate::jobs::ppd::setting::{Setting, Topology};
 
@@ -117,7 +117,7 @@ pub(super) fn switches(study: &mut Study<'_>) -> Result<Vec<Switches>, Pending> 
             rows.push((load, threshold, plan.run(study, &[Scheme::PpdTcp3])));
         }
     }
-    let counted = |(load, threshold, row): (f64, u32, Result<Row, Pending>)| {
+    let counted = |(load, threshold, row): (f64, u32, Result<LoadPoint, Pending>)| {
         let samples = row?.each(Scheme::PpdTcp3, |run| {
             Some(f64::from(run.switches) / run.times.len() as f64)
         });

@@ -16,7 +16,7 @@ const EACH: u32 = 16;
 const WINDOW: u32 = 800;
 
 /// The rates at [`SPACING`] in one setting.
-pub(super) struct Setting {
+pub(super) struct TcpRates {
     name: String,
     media: Vec<Sample>,
     tcp: Vec<Sample>,
@@ -29,7 +29,7 @@ fn settings() -> Vec<(String, Merge)> {
         seconds: 0,
         warm_up: 0,
     };
-    let base = Merge::fixed(EACH, SPACING, span, 0).beside(EACH, WINDOW);
+    let base = Merge::fixed(EACH, SPACING, span, 0).with_tcp(EACH, WINDOW);
     let variants = ["newreno", "sack"].map(|variant| {
         let tcp = base.tcp.map(|tcp| Transfers { variant, ..tcp });
         (
@@ -66,8 +66,8 @@ fn settings() -> Vec<(String, Merge)> {
 /// The rates in each setting, that of the figure first.
 ///
 /// # Errors
-/// Where runs are missing.
-pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
+/// If results are missing.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<TcpRates>, Pending> {
     let (seeds, span) = (seeds(study), span(study));
     let asked: Vec<_> = settings()
         .into_iter()
@@ -95,7 +95,7 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
             known.collect()
         };
         let rate = |flow: &Flow| flow.received;
-        Ok(Setting {
+        Ok(TcpRates {
             name,
             media: samples(&|run| mean(&run.media, rate)),
             tcp: samples(&|run| mean(&run.tcp, rate)),
@@ -106,8 +106,8 @@ pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
     asked.into_iter().map(row).collect()
 }
 
-pub(super) fn table_of(rows: &[Setting]) -> FigureTable {
-    let row = |setting: &Setting| {
+pub(super) fn table_of(rows: &[TcpRates]) -> FigureTable {
+    let row = |setting: &TcpRates| {
         let cells = [&setting.media, &setting.tcp, &setting.least, &setting.most];
         let cells = cells.map(|samples| text(samples, 2));
         [setting.name.clone()].into_iter().chain(cells).collect()
@@ -127,10 +127,10 @@ pub(super) fn table_of(rows: &[Setting]) -> FigureTable {
 }
 
 /// Why the mean over the TCPs is not what the paper states of one; it states the rates of a sender and of a TCP in Mb/s.
-pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[Setting]) -> Reason {
+pub(super) fn reason(claim: &'static str, [sender, stated]: [f64; 2], rows: &[TcpRates]) -> Reason {
     let value = |samples: &[Sample]| estimate(samples).map_or(0.0, |known| known.mean);
-    let near = |setting: &&Setting| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
-    let named = |setting: &Setting| format!("{} ({} Mb/s)", setting.name, text(&setting.tcp, 2));
+    let near = |setting: &&TcpRates| (value(&setting.tcp) / stated - 1.0).abs() <= 0.15;
+    let named = |setting: &TcpRates| format!("{} ({} Mb/s)", setting.name, text(&setting.tcp, 2));
     let found: Vec<String> = rows.iter().filter(near).map(named).collect();
     let found = match found.as_slice() {
         [] => "none".to_owned(),

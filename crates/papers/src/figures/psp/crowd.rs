@@ -295,7 +295,7 @@ fn starts_row((starts, packet, sweep): (Starts, u32, &Sweep), spacing: u32) -> O
         at(&|flows| Some(extremes(&flows.media)?[1]), 2),
         at(&lost, 4),
     ];
-    let known = ns2::rows((SENDERS, packet, starts.name()));
+    let known = ns2::rows(SENDERS, packet, starts.name());
     row.extend(match known.iter().find(|row| row.spacing == spacing) {
         Some(row) => vec![
             format!("{:.2}", row.least),

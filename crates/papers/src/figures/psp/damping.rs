@@ -14,7 +14,7 @@ use super::parameters;
 use crate::figures::estimates::text;
 use crate::figures::pictures::{figure_table, mbits, seconds, thin};
 use crate::jobs::psp::merge::{Merge, Protocol, Span, name_of};
-use crate::jobs::psp::trace::{BIN, Course, Trace};
+use crate::jobs::psp::trace::{BIN, RateTrace, Trace};
 
 pub(super) const DAMPING: Figure = Figure {
     id: "psp.fig5",
@@ -51,15 +51,15 @@ struct Runs {
     senders: u32,
     protocol: Protocol,
     seeds: Vec<u64>,
-    courses: Vec<Vec<Course>>,
+    traces: Vec<Vec<RateTrace>>,
 }
 
 impl Runs {
-    fn samples(&self, of: impl Fn(&[Course]) -> f64) -> Vec<Sample> {
-        let runs = self.seeds.iter().zip(&self.courses);
-        let sample = |(&seed, courses): (&u64, &Vec<Course>)| Sample {
+    fn samples(&self, of: impl Fn(&[RateTrace]) -> f64) -> Vec<Sample> {
+        let runs = self.seeds.iter().zip(&self.traces);
+        let sample = |(&seed, traces): (&u64, &Vec<RateTrace>)| Sample {
             seed,
-            value: of(courses),
+            value: of(traces),
         };
         runs.map(sample).collect()
     }
@@ -78,8 +78,8 @@ impl Runs {
 }
 
 /// The mean over senders.
-pub(super) fn mean_of(courses: &[Course], of: impl Fn(&Course) -> f64) -> f64 {
-    courses.iter().map(of).sum::<f64>() / courses.len().max(1) as f64
+pub(super) fn mean_of(traces: &[RateTrace], of: impl Fn(&RateTrace) -> f64) -> f64 {
+    traces.iter().map(of).sum::<f64>() / traces.len().max(1) as f64
 }
 
 fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
@@ -98,12 +98,12 @@ fn all_runs(study: &mut Study<'_>) -> Result<Vec<Runs>, Pending> {
             }
         }
     }
-    let runs = asked.into_iter().map(|(senders, protocol, courses)| {
+    let runs = asked.into_iter().map(|(senders, protocol, traces)| {
         Ok(Runs {
             senders,
             protocol,
             seeds: seeds.clone(),
-            courses: courses?,
+            traces: traces?,
         })
     });
     runs.collect()
@@ -116,7 +116,7 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let of = |claim: &str, quantity: &str, unit: &str, samples: &[Sample]| {
         Measurement::of(claim, quantity, unit, "two senders", samples)
     };
-    let deviation = |runs: &Runs| runs.samples(|courses| mean_of(courses, |c| c.deviation));
+    let deviation = |runs: &Runs| runs.samples(|traces| mean_of(traces, |c| c.deviation));
     let name = "psp.fig5.oscillation";
     Ok(Findings {
         plots: vec![picture(ad_hoc, damped)],
@@ -137,18 +137,18 @@ fn damping(study: &mut Study<'_>) -> Result<Findings, Pending> {
 /// Which of the readings is judged, and what the others give.
 fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
     let swing = |runs: &Runs| text(&runs.samples(|c| mean_of(c, |c| c.deviation)), 2);
-    let told = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
+    let by_protocol = |of: &dyn Fn(&(&Runs, &Runs)) -> String| {
         let others = pairs[1..].iter();
-        let told = others.map(|pair| format!("{}: {}", pair.0.name(), of(pair)));
-        told.collect::<Vec<_>>().join("; ")
+        let texts = others.map(|pair| format!("{}: {}", pair.0.name(), of(pair)));
+        texts.collect::<Vec<_>>().join("; ")
     };
     let judged = format!(
         "Judged are {}: the paper does not say how many send, a lone sender never loses on this topology, and two are what it \
          shows next (Fig. 16). The others give",
         pairs[0].0.name()
     );
-    let gain = told(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
-    let swings = told(&|(ad_hoc, damped)| format!("{}, {}", swing(ad_hoc), swing(damped)));
+    let gain = by_protocol(&|(ad_hoc, damped)| text(&gains(ad_hoc, damped), 3));
+    let swings = by_protocol(&|(ad_hoc, damped)| format!("{}, {}", swing(ad_hoc), swing(damped)));
     vec![
         Reason {
             claim: "psp.fig5.damping",
@@ -161,8 +161,8 @@ fn readings_judged(pairs: &[(&Runs, &Runs)]) -> Vec<Reason> {
     ]
 }
 
-fn received(courses: &[Course]) -> f64 {
-    mean_of(courses, |course| course.received)
+fn received(traces: &[RateTrace]) -> f64 {
+    mean_of(traces, |trace| trace.received)
 }
 
 /// By which share more is received with damping, seed by seed.
@@ -212,8 +212,8 @@ fn readings_table(pairs: &[(&Runs, &Runs)]) -> FigureTable {
 
 fn picture(ad_hoc: &Runs, damped: &Runs) -> Plot {
     let first = |runs: &Runs, name: &str| {
-        let course = runs.courses.first().and_then(|courses| courses.first());
-        course.map(|course| over_time(course, name))
+        let trace = runs.traces.first().and_then(|traces| traces.first());
+        trace.map(|trace| over_time(trace, name))
     };
     let series = [first(ad_hoc, "ad hoc"), first(damped, "damped")];
     Plot {
@@ -227,7 +227,7 @@ fn picture(ad_hoc: &Runs, damped: &Runs) -> Plot {
 }
 
 /// The sending rate over time.
-pub(super) fn over_time(course: &Course, name: &str) -> Series {
+pub(super) fn over_time(trace: &RateTrace, name: &str) -> Series {
     let bin = BIN.as_secs_f64();
     let point = |(number, &rate): (usize, &f64)| Point {
         x: (number as f64 + 0.5) * bin,
@@ -236,7 +236,7 @@ pub(super) fn over_time(course: &Course, name: &str) -> Series {
     };
     thin(Series {
         name: name.to_owned(),
-        points: course.rates.iter().enumerate().map(point).collect(),
+        points: trace.rates.iter().enumerate().map(point).collect(),
         ..Series::default()
     })
 }

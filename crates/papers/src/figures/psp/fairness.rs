@@ -13,7 +13,7 @@ use super::parameters::READINGS;
 use super::sensitivity::{fair_rows, fair_table, fairness_reason};
 use crate::figures::pictures::{figure_table, mbits, seconds, thin};
 use crate::jobs::psp::merge::{Merge, SHARED, Span};
-use crate::jobs::psp::trace::{Course, Trace};
+use crate::jobs::psp::trace::{RateTrace, Trace};
 
 pub(super) const TOGETHER: Figure = Figure {
     id: "psp.fig16_17",
@@ -33,55 +33,55 @@ pub(super) const TIME: &str =
     "chosen: the first seconds are left out, in which the senders find their rates";
 
 /// Runs of two senders by their seeds.
-pub(super) struct Pairs(Vec<(u64, Vec<Course>)>);
+pub(super) struct Pairs(Vec<(u64, Vec<RateTrace>)>);
 
 impl Pairs {
     /// Runs `merge` with every seed.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn of(study: &mut Study<'_>, merge: impl Fn(u64) -> Merge) -> Result<Self, Pending> {
         let seeds = replica_seeds(SEED, study.pick(4, 10));
-        let courses = study.ask_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
-        Ok(Self(seeds.into_iter().zip(courses).collect()))
+        let traces = study.ask_all(seeds.iter().map(|&seed| Trace(merge(seed))))?;
+        Ok(Self(seeds.into_iter().zip(traces).collect()))
     }
 
-    pub(super) fn samples(&self, of: impl Fn(&[Course]) -> f64) -> Vec<Sample> {
-        let sample = |(seed, courses): &(u64, Vec<Course>)| Sample {
+    pub(super) fn samples(&self, of: impl Fn(&[RateTrace]) -> f64) -> Vec<Sample> {
+        let sample = |(seed, traces): &(u64, Vec<RateTrace>)| Sample {
             seed: *seed,
-            value: of(courses),
+            value: of(traces),
         };
         self.0.iter().map(sample).collect()
     }
 
     /// What is known of each run.
-    fn known(&self, of: impl Fn(&[Course]) -> Option<f64>) -> Vec<Sample> {
-        let sample = |(seed, courses): &(u64, Vec<Course>)| {
+    fn known(&self, of: impl Fn(&[RateTrace]) -> Option<f64>) -> Vec<Sample> {
+        let sample = |(seed, traces): &(u64, Vec<RateTrace>)| {
             Some(Sample {
                 seed: *seed,
-                value: of(courses)?,
+                value: of(traces)?,
             })
         };
         self.0.iter().filter_map(sample).collect()
     }
 
-    fn first(&self) -> &[Course] {
-        self.0.first().map_or(&[], |(_, courses)| courses)
+    fn first(&self) -> &[RateTrace] {
+        self.0.first().map_or(&[], |(_, traces)| traces)
     }
 }
 
 /// Jain's index of the mean sending rates.
-pub(super) fn jain(courses: &[Course]) -> f64 {
-    let rates: Vec<f64> = courses.iter().map(|course| course.mean).collect();
+pub(super) fn jain(traces: &[RateTrace]) -> f64 {
+    let rates: Vec<f64> = traces.iter().map(|trace| trace.mean).collect();
     jain_index(&rates).unwrap_or(0.0)
 }
 
-pub(super) fn mean(courses: &[Course]) -> f64 {
-    mean_of(courses, |course| course.mean)
+pub(super) fn mean(traces: &[RateTrace]) -> f64 {
+    mean_of(traces, |trace| trace.mean)
 }
 
-pub(super) fn deviation(courses: &[Course]) -> f64 {
-    mean_of(courses, |course| course.deviation)
+pub(super) fn deviation(traces: &[RateTrace]) -> f64 {
+    mean_of(traces, |trace| trace.deviation)
 }
 
 fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
@@ -89,12 +89,12 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let pairs = Pairs::of(study, |seed| Merge::adaptive(2, DAMPED, SPAN, seed));
     let rows = fair_rows(study);
     let (pairs, rows) = (pairs?, rows?);
-    let of = |quantity: &str, unit: &str, of: fn(&[Course]) -> f64| {
+    let of = |quantity: &str, unit: &str, of: fn(&[RateTrace]) -> f64| {
         Measurement::of(CLAIM, quantity, unit, "pairs", &pairs.samples(of))
     };
-    let course = pairs.first();
+    let trace = pairs.first();
     let names = ["first sender", "second sender"];
-    let series = course.iter().zip(names);
+    let series = trace.iter().zip(names);
     Ok(Findings {
         plots: vec![
             Plot {
@@ -102,12 +102,10 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
                 title: "Sending rate of two damped senders".to_owned(),
                 x: seconds(),
                 y: mbits("sending rate"),
-                series: series
-                    .map(|(course, name)| over_time(course, name))
-                    .collect(),
+                series: series.map(|(trace, name)| over_time(trace, name)).collect(),
                 ..Plot::default()
             },
-            fairness("fig17", "Fairness: both start together", course),
+            fairness("fig17", "Fairness: both start together", trace),
         ],
         measurements: vec![
             of("jain", "ratio", jain),
@@ -126,18 +124,18 @@ fn together(study: &mut Study<'_>) -> Result<Findings, Pending> {
 }
 
 fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
-    let row = |(seed, courses): &(u64, Vec<Course>)| {
-        let of = |of: fn(&Course) -> f64| {
-            let values = courses.iter().map(of).map(|value| format!("{value:.2}"));
+    let row = |(seed, traces): &(u64, Vec<RateTrace>)| {
+        let of = |of: fn(&RateTrace) -> f64| {
+            let values = traces.iter().map(of).map(|value| format!("{value:.2}"));
             values.collect::<Vec<_>>().join(", ")
         };
         vec![
             seed.to_string(),
-            of(|course| course.mean),
-            of(|course| course.deviation),
-            of(|course| course.received),
-            of(|course| course.loss * 100.0),
-            format!("{:.3}", jain(courses)),
+            of(|trace| trace.mean),
+            of(|trace| trace.deviation),
+            of(|trace| trace.received),
+            of(|trace| trace.loss * 100.0),
+            format!("{:.3}", jain(traces)),
         ]
     };
     figure_table(
@@ -156,9 +154,9 @@ fn each_pair(pairs: &Pairs) -> polypath_claims::FigureTable {
 }
 
 /// The rate of one over that of the other, beside the fairness line.
-fn fairness(id: &str, title: &str, courses: &[Course]) -> Plot {
+fn fairness(id: &str, title: &str, traces: &[RateTrace]) -> Plot {
     let dot = |x: f64, y: f64| Point { x, y, ci95: None };
-    let [first, second] = courses else {
+    let [first, second] = traces else {
         return Plot::default();
     };
     let rates = first.rates.iter().zip(&second.rates);

@@ -9,7 +9,7 @@ const LIMIT: u32 = 10;
 
 /// A setting and what it gave; rates in Mb/s for each sender, losses in percent.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Row {
+pub(super) struct Ns2Record {
     k: u32,
     #[serde(rename = "pkt_B")]
     packet: u32,
@@ -28,23 +28,28 @@ pub(super) struct Row {
 }
 
 /// The rows of `senders` with packets of `packet` bytes that start in `mode`.
-pub(super) fn rows((senders, packet, mode): (u32, u32, &str)) -> Vec<Row> {
+pub(super) fn rows(senders: u32, packet: u32, mode: &str) -> Vec<Ns2Record> {
     let mut reader = csv::Reader::from_reader(REFERENCE.as_bytes());
-    let rows = reader.deserialize().filter_map(Result::<Row, _>::ok);
-    let wanted = |row: &Row| (row.k, row.packet, row.qlimit) == (senders, packet, LIMIT);
+    let rows = reader.deserialize().filter_map(Result::<Ns2Record, _>::ok);
+    let wanted = |row: &Ns2Record| (row.k, row.packet, row.qlimit) == (senders, packet, LIMIT);
     rows.filter(|row| wanted(row) && row.mode == mode).collect()
 }
 
 /// A value of these rows over the spacing, as dots.
-pub(super) fn series(setting: (u32, u32, &str), name: &str, of: impl Fn(&Row) -> f64) -> Series {
-    let point = |row: &Row| Point {
+pub(super) fn series(
+    setting: (u32, u32, &str),
+    name: &str,
+    of: impl Fn(&Ns2Record) -> f64,
+) -> Series {
+    let (senders, packet, mode) = setting;
+    let point = |row: &Ns2Record| Point {
         x: f64::from(row.spacing),
         y: of(row),
         ci95: None,
     };
     Series {
         name: name.to_owned(),
-        points: rows(setting).iter().map(point).collect(),
+        points: rows(senders, packet, mode).iter().map(point).collect(),
         look: Look::Dots,
     }
 }
@@ -58,12 +63,12 @@ mod tests {
     #[test]
     fn the_reference_has_what_the_figures_show() {
         let mut reader = csv::Reader::from_reader(REFERENCE.as_bytes());
-        assert!(reader.deserialize::<Row>().all(|row| row.is_ok()));
-        assert!(rows((1, PACKET, "simul")).len() > 10);
+        assert!(reader.deserialize::<Ns2Record>().all(|row| row.is_ok()));
+        assert!(rows(1, PACKET, "simul").len() > 10);
         for starts in [Starts::Simul, Starts::Rand, Starts::Drift] {
-            assert!(rows((16, PACKET, starts.name())).len() > 10, "{starts:?}");
+            assert!(rows(16, PACKET, starts.name()).len() > 10, "{starts:?}");
         }
-        assert!(rows((16, 1400, Starts::Jitter.name())).len() > 10);
-        assert!(rows((3, PACKET, "simul")).is_empty());
+        assert!(rows(16, 1400, Starts::Jitter.name()).len() > 10);
+        assert!(rows(3, PACKET, "simul").is_empty());
     }
 }

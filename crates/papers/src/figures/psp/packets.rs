@@ -51,7 +51,7 @@ fn by_gap(sent: f64, received: f64) -> f64 {
 
 fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let rows = rows(study)?;
-    let row = |row: &Row| {
+    let row = |row: &PacketResult| {
         let rates = [&row.media, &row.small, &row.large];
         let rates = rates.map(|samples| text(samples, 2));
         let best = row.best.iter().cloned();
@@ -77,7 +77,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
     Ok(Findings {
         tables,
         parameters: Merge::fixed(EACH, SPACING, span(study), 0)
-            .beside(EACH, 20)
+            .with_tcp(EACH, 20)
             .parameters(TIME),
         ..Findings::default()
     })
@@ -154,7 +154,7 @@ fn over_the_wan(study: &Study<'_>) -> Vec<(String, f64)> {
 }
 
 /// What follows from a packet size.
-pub(super) struct Row {
+pub(super) struct PacketResult {
     packet: u32,
     /// The size, and the best spacings of 16 senders by three definitions.
     best: Vec<String>,
@@ -167,15 +167,15 @@ pub(super) struct Row {
 /// What follows from each of some packet sizes.
 ///
 /// # Errors
-/// Where runs are missing.
-pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<Row>, Pending> {
+/// If results are missing.
+pub(super) fn rows(study: &mut Study<'_>) -> Result<Vec<PacketResult>, Pending> {
     let rows: Vec<_> = [1000, 1400, PACKET, 1500]
         .map(|packet| row(study, packet))
         .into();
     rows.into_iter().collect()
 }
 
-fn row(study: &mut Study<'_>, packet: u32) -> Result<Row, Pending> {
+fn row(study: &mut Study<'_>, packet: u32) -> Result<PacketResult, Pending> {
     let (seeds, span) = (seeds(study), span(study));
     let alone = Sweep::of(study, seeds[..1].to_vec(), |spacing, seed| Merge {
         packet,
@@ -183,14 +183,14 @@ fn row(study: &mut Study<'_>, packet: u32) -> Result<Row, Pending> {
     });
     let beside = [20, 800].map(|window| {
         Sweep::over(study, &[SPACING], seeds.clone(), |spacing, seed| {
-            let merge = Merge::fixed(EACH, spacing, span, seed).beside(EACH, window);
+            let merge = Merge::fixed(EACH, spacing, span, seed).with_tcp(EACH, window);
             Merge { packet, ..merge }
         })
     });
     let [small, large] = beside;
     let (alone, small, large) = (alone?, small?, large?);
     let goodput = |flows: &Flows| mean(&flows.tcp, |flow| flow.received);
-    Ok(Row {
+    Ok(PacketResult {
         packet,
         best: best_row(&packet.to_string(), &alone),
         media: small.at(0, received),
@@ -200,20 +200,20 @@ fn row(study: &mut Study<'_>, packet: u32) -> Result<Row, Pending> {
 }
 
 /// What packets of other sizes give for each of them, and where the chosen one comes from.
-fn others(rows: &[Row], of: impl Fn(&Row) -> String) -> String {
+fn others(rows: &[PacketResult], of: impl Fn(&PacketResult) -> String) -> String {
     let others = rows.iter().filter(|row| row.packet != PACKET);
-    let told: Vec<String> = others
+    let texts: Vec<String> = others
         .map(|row| format!("{} B: {}", row.packet, of(row)))
         .collect();
     format!(
         "The paper does not state the packet; {PACKET} B was chosen since it agrees with most of its numbers (table `implied` of \
          psp.sensitivity). With others: {}.",
-        told.join("; ")
+        texts.join("; ")
     )
 }
 
 /// How the best spacing depends on the packet.
-pub(super) fn spacing_caveat(claim: &'static str, rows: &[Row]) -> Reason {
+pub(super) fn spacing_caveat(claim: &'static str, rows: &[PacketResult]) -> Reason {
     Reason {
         claim,
         text: format!(
@@ -224,7 +224,7 @@ pub(super) fn spacing_caveat(claim: &'static str, rows: &[Row]) -> Reason {
 }
 
 /// How the rate of a TCP with a small window depends on the packet.
-pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[Row]) -> Reason {
+pub(super) fn window_caveat(claim: &'static str, most: &[Sample], rows: &[PacketResult]) -> Reason {
     Reason {
         claim,
         text: format!(

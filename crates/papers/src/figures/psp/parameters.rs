@@ -5,11 +5,11 @@ use crate::jobs::psp::merge::{ACCESS, Media, Merge, PACKET, Protocol, Starts, na
 /// What the modes of starting are, for tables that name them.
 pub(super) const STARTS: &str = "Modes of starting: `simul`, all senders at once; `rand`, each at a time of its own within 0.1 s, \
      and with equal periods they keep their places; `drift`, likewise, but clocks differ by up to 0.5 %, so that places change; \
-     `jitter`, likewise, and each interval is drawn anew within half of itself.";
+     `jitter`, likewise, and each interval is drawn again within half of itself.";
 
 /// What the readings of the protocol are, for tables that name them.
 pub(super) const READINGS: &str = "Readings of Fig. 4: `when-sent`, a loss belongs to the spacing that its packet was sent \
-     with, so that it is answered once; `latest`, each feedback that tells of loss doubles the latest spacing. `range`: packets sent \
+     with, so that it is answered once; `latest`, each feedback that reports loss doubles the latest spacing. `range`: packets sent \
      are those of the sequence numbers that a feedback is about; `clock`: those that left \
      so long ago that without queues they would have come, so that a packet in a queue counts as lost.";
 

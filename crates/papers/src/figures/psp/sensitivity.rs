@@ -7,10 +7,10 @@ use super::fairness::{Pairs, SPAN, deviation, jain, mean};
 use crate::figures::estimates::{estimate, text};
 use crate::figures::pictures::figure_table;
 use crate::jobs::psp::merge::{ACCESS, Media, Merge, Protocol, SHARED, name_of};
-use crate::jobs::psp::trace::Course;
+use crate::jobs::psp::trace::RateTrace;
 
 /// Two damped senders in one setting.
-pub(super) struct Setting {
+pub(super) struct PairResult {
     name: String,
     jain: Vec<Sample>,
     least: Vec<Sample>,
@@ -23,8 +23,8 @@ pub(super) struct Setting {
 /// Two damped senders over links, buffers, packets and readings other than those of the figures, which come first.
 ///
 /// # Errors
-/// Where runs are missing.
-pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> {
+/// If results are missing.
+pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<PairResult>, Pending> {
     let base = Merge::adaptive(2, DAMPED, SPAN, 0);
     let own = [("as in the figures".to_owned(), base.clone())];
     let all = own
@@ -38,11 +38,11 @@ pub(super) fn fair_rows(study: &mut Study<'_>) -> Result<Vec<Setting>, Pending> 
 /// Two damped senders in each of some settings.
 ///
 /// # Errors
-/// Where runs are missing.
+/// If results are missing.
 pub(super) fn rows(
     study: &mut Study<'_>,
     settings: impl Iterator<Item = (String, Merge)>,
-) -> Result<Vec<Setting>, Pending> {
+) -> Result<Vec<PairResult>, Pending> {
     let mut asked = Vec::new();
     for (name, merge) in settings {
         let pairs = Pairs::of(study, |seed| Merge {
@@ -53,7 +53,7 @@ pub(super) fn rows(
     }
     let rows = asked
         .into_iter()
-        .map(|(name, pairs)| Ok(Setting::of(name, &pairs?)));
+        .map(|(name, pairs)| Ok(PairResult::of(name, &pairs?)));
     rows.collect()
 }
 
@@ -110,24 +110,24 @@ fn links(base: &Merge) -> impl Iterator<Item = (String, Merge)> {
     buffers.into_iter().chain(packets).chain(rates)
 }
 
-impl Setting {
+impl PairResult {
     fn of(name: String, pairs: &Pairs) -> Self {
         let rate = |from: f64, choose: fn(f64, f64) -> f64| {
-            pairs.samples(|courses| courses.iter().map(|c| c.mean).fold(from, choose))
+            pairs.samples(|traces| traces.iter().map(|c| c.mean).fold(from, choose))
         };
         Self {
             name,
             jain: pairs.samples(jain),
             least: rate(f64::MAX, f64::min),
             most: rate(0.0, f64::max),
-            swing: pairs.samples(|courses: &[Course]| deviation(courses) / mean(courses)),
-            loss: pairs.samples(|courses| super::damping::mean_of(courses, |c| c.loss)),
+            swing: pairs.samples(|traces: &[RateTrace]| deviation(traces) / mean(traces)),
+            loss: pairs.samples(|traces| super::damping::mean_of(traces, |c| c.loss)),
         }
     }
 }
 
-pub(super) fn fair_table(id: &str, title: &str, rows: &[Setting]) -> FigureTable {
-    let row = |setting: &Setting| {
+pub(super) fn fair_table(id: &str, title: &str, rows: &[PairResult]) -> FigureTable {
+    let row = |setting: &PairResult| {
         vec![
             setting.name.clone(),
             text(&setting.jain, 3),
@@ -153,10 +153,10 @@ pub(super) fn fair_table(id: &str, title: &str, rows: &[Setting]) -> FigureTable
 }
 
 /// Why two damped senders do not share.
-pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
+pub(super) fn fairness_reason(claim: &'static str, rows: &[PairResult]) -> Reason {
     let (own, others) = (&rows[0], &rows[1..]);
     let fair = others.iter().filter(|setting| setting.is_fair());
-    let fair: Vec<String> = fair.map(Setting::told).collect();
+    let fair: Vec<String> = fair.map(PairResult::description).collect();
     let fair = match fair.as_slice() {
         [] => "none".to_owned(),
         known => known.join("; "),
@@ -179,14 +179,14 @@ pub(super) fn fairness_reason(claim: &'static str, rows: &[Setting]) -> Reason {
 /// Jain's index on the fairness line, as the claim has it.
 const FAIR: f64 = 0.99;
 
-impl Setting {
+impl PairResult {
     /// Whether the mean of the index reaches [`FAIR`].
     fn is_fair(&self) -> bool {
         estimate(&self.jain).is_some_and(|known| known.mean >= FAIR)
     }
 
     /// Its index and rates in words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         format!(
             "{} ({}: {} and {} Mb/s)",
             self.name,

@@ -116,7 +116,7 @@ fn known(study: &mut Study<'_>) -> Result<Vec<Known>, Pending> {
         let job = |&seed: &u64| {
             let merge = Merge::fixed(EACH, SPACING, span, seed).starting(starts);
             let merge = Merge { packet, ..merge };
-            Arrivals(window.map_or(merge.clone(), |window| merge.beside(EACH, window)))
+            Arrivals(window.map_or(merge.clone(), |window| merge.with_tcp(EACH, window)))
         };
         (setting, study.ask_all(seeds.iter().map(job)))
     });
@@ -143,7 +143,7 @@ fn make(study: &mut Study<'_>) -> Result<Findings, Pending> {
         reasons: vec![scatter(&known)],
         caveats: vec![packet_or_loss(&known)],
         parameters: Merge::fixed(EACH, SPACING, span(study), 0)
-            .beside(EACH, 20)
+            .with_tcp(EACH, 20)
             .parameters(TIME),
         notes: vec![STARTS.to_owned()],
     })

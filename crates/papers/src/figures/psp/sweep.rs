@@ -50,7 +50,7 @@ impl Sweep {
     /// Runs `merge` with every spacing and seed.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn of(
         study: &mut Study<'_>,
         seeds: Vec<u64>,
@@ -63,7 +63,7 @@ impl Sweep {
     /// The same with spacings of its own, in microseconds.
     ///
     /// # Errors
-    /// Where runs are missing.
+    /// If results are missing.
     pub(super) fn over(
         study: &mut Study<'_>,
         spacings: &[u32],

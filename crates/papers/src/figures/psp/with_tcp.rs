@@ -40,13 +40,13 @@ fn sweep_of(study: &mut Study<'_>, window: u32) -> Result<Sweep, Pending> {
     let span = span(study);
     let seeds = seeds(study);
     Sweep::of(study, seeds, |spacing, seed| {
-        Merge::fixed(EACH, spacing, span, seed).beside(EACH, window)
+        Merge::fixed(EACH, spacing, span, seed).with_tcp(EACH, window)
     })
 }
 
 fn parameters(study: &Study<'_>, window: u32) -> Vec<[String; 2]> {
     Merge::fixed(EACH, 0, span(study), 0)
-        .beside(EACH, window)
+        .with_tcp(EACH, window)
         .parameters(TIME)
 }
 

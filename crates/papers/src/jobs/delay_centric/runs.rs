@@ -10,7 +10,7 @@ use polypath_scenario::Network;
 use polypath_sim::{AgentEvent, Detail, FlowCounters, NetworkEvent, NetworkObserver, run_network};
 use serde::{Deserialize, Serialize};
 
-use super::testbed::{Bed, SOURCES};
+use super::testbed::{SOURCES, Testbed};
 
 /// About how long a datagram takes with all that it brings about, in seconds of one core.
 const SECONDS_OF_PACKET: f64 = 1e-6;
@@ -18,11 +18,11 @@ const SECONDS_OF_PACKET: f64 = 1e-6;
 /// Runs that differ in their seeds alone.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Runs {
-    pub(crate) bed: Bed,
+    pub(crate) bed: Testbed,
     pub(crate) seeds: Vec<u64>,
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) seed: u64,

@@ -19,7 +19,7 @@ const DRAIN: f64 = 5.0;
 
 /// A run on the test bed, but for its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Bed {
+pub(crate) struct Testbed {
     /// What the sources do.
     pub(crate) mechanism: Mechanism,
     /// The utilisation of eq. 2 in percent: data over the rate of both links.
@@ -82,7 +82,7 @@ impl Choices {
     };
 }
 
-impl Bed {
+impl Testbed {
     /// The rate of one source in b/s.
     fn source_rate(&self) -> f64 {
         self.offered() * f64::from(100 - self.background) / 100.0 / f64::from(SOURCES)
@@ -106,7 +106,7 @@ impl Bed {
     /// The network.
     ///
     /// # Errors
-    /// Where a parameter is out of its bounds.
+    /// If a parameter is out of range.
     pub(crate) fn network(&self) -> Result<Network, JobError> {
         Ok(Network::parse(&self.text(), "delay-centric.toml", &[])?)
     }
@@ -220,8 +220,8 @@ mod tests {
     };
     use super::*;
 
-    fn bed(mechanism: Mechanism, background: u32) -> Bed {
-        Bed {
+    fn bed(mechanism: Mechanism, background: u32) -> Testbed {
+        Testbed {
             mechanism,
             utilisation: 99,
             background,

@@ -52,7 +52,7 @@ impl Detection {
     /// Runs of this configuration.
     ///
     /// # Errors
-    /// Where some are missing.
+    /// If results are missing.
     pub(crate) fn ask(
         study: &mut Study<'_>,
         config: &RoundModelConfig,

@@ -79,7 +79,7 @@ pub(crate) struct Downloads {
     seed: u64,
 }
 
-/// What came of them.
+/// The result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Downloaded {
     pub(crate) seed: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Downloaded {
     /// What arrived of the late one in its first time over the mean of the others.
     pub(crate) late: f64,
     /// The sum of windows over the capacity at each sample.
-    pub(crate) course: Vec<f64>,
+    pub(crate) window_sums: Vec<f64>,
 }
 
 impl Downloaded {
@@ -144,7 +144,7 @@ impl Downloads {
     /// The runs.
     ///
     /// # Errors
-    /// Where some are missing.
+    /// If results are missing.
     pub(crate) fn ask(
         &self,
         study: &mut Study<'_>,

@@ -27,7 +27,7 @@ impl Exposed {
         bound(self.window, self.drop, self.links)
     }
 
-    /// Windows of which none grows: each round begins anew.
+    /// Windows of which none grows: each round starts again.
     fn config(&self) -> RoundModelConfig {
         let sent = self.window * FLOWS;
         RoundModelConfig {

@@ -22,7 +22,7 @@ pub(crate) struct Late {
     pub(crate) seeds: Vec<u64>,
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Latecomer {
     pub(crate) seed: u64,
@@ -47,7 +47,7 @@ impl Late {
     /// The runs, in jobs of ten.
     ///
     /// # Errors
-    /// Where some are missing.
+    /// If results are missing.
     pub(crate) fn ask(&self, study: &mut Study<'_>) -> Result<Vec<Latecomer>, Pending> {
         let jobs = self.seeds.chunks(10).map(|seeds| Self {
             seeds: seeds.to_vec(),

@@ -25,9 +25,9 @@ pub(crate) struct Runs {
     pub(crate) seeds: Vec<u64>,
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Ran {
+pub(crate) struct RunResult {
     pub(crate) seed: u64,
     /// What all flows sent, in packets.
     pub(crate) sent: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Ran {
     /// What all flows sent in each round, if it is kept.
     pub(crate) totals: Vec<u64>,
     /// What of each flow had arrived after every [`STEP`] rounds, likewise.
-    pub(crate) courses: Vec<Vec<u64>>,
+    pub(crate) delivered_over_time: Vec<Vec<u64>>,
 }
 
 impl Runs {
@@ -62,13 +62,13 @@ impl Runs {
     /// The runs, in jobs of a few of them.
     ///
     /// # Errors
-    /// Where some are missing.
+    /// If results are missing.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a number of runs is small and positive"
     )]
-    pub(crate) fn ask(&self, study: &mut Study<'_>) -> Result<Vec<Ran>, Pending> {
+    pub(crate) fn ask(&self, study: &mut Study<'_>) -> Result<Vec<RunResult>, Pending> {
         let few = (JOB / self.cost_of_one()).max(1.0) as usize;
         let jobs = self
             .seeds
@@ -107,7 +107,7 @@ pub(crate) fn cost_of_round(config: &RoundModelConfig) -> f64 {
 }
 
 impl Job for Runs {
-    type Output = Vec<Ran>;
+    type Output = Vec<RunResult>;
 
     const KIND: &'static str = "rounds";
 
@@ -115,7 +115,7 @@ impl Job for Runs {
         self.cost_of_one() * self.seeds.len() as f64
     }
 
-    fn run(&self, parts: &AtomicU64) -> Result<Vec<Ran>, JobError> {
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<RunResult>, JobError> {
         let mut all = Vec::new();
         for (number, &seed) in (0..).zip(&self.seeds) {
             all.push(self.run_one(seed, self.shows && number == 0)?);
@@ -126,10 +126,10 @@ impl Job for Runs {
 }
 
 impl Runs {
-    fn run_one(&self, seed: u64, shows: bool) -> Result<Ran, JobError> {
+    fn run_one(&self, seed: u64, shows: bool) -> Result<RunResult, JobError> {
         let rounds = RoundModel::new(&self.config, Seed(seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;
-        let mut ran = Ran::new(&self.config, self.rounds, seed);
+        let mut ran = RunResult::new(&self.config, self.rounds, seed);
         let mut above = 0;
         for round in 1..=self.rounds {
             let sent = rounds.step().sent;
@@ -140,7 +140,7 @@ impl Runs {
             if shows {
                 ran.totals.push(sent);
                 if round.is_multiple_of(STEP) {
-                    ran.courses.push(delivered(&rounds));
+                    ran.delivered_over_time.push(delivered(&rounds));
                 }
             }
         }
@@ -153,7 +153,7 @@ fn delivered(rounds: &RoundModel) -> Vec<u64> {
     rounds.flows().iter().map(Flow::delivered).collect()
 }
 
-impl Ran {
+impl RunResult {
     fn new(config: &RoundModelConfig, rounds: u32, seed: u64) -> Self {
         Self {
             seed,
@@ -164,7 +164,7 @@ impl Ran {
             longest: 0,
             delivered: Vec::new(),
             totals: Vec::new(),
-            courses: Vec::new(),
+            delivered_over_time: Vec::new(),
         }
     }
 
@@ -210,8 +210,8 @@ impl Ran {
 }
 
 /// A sample of each run.
-pub(crate) fn samples(runs: &[Ran], of: impl Fn(&Ran) -> f64) -> Vec<Sample> {
-    let sample = |ran: &Ran| Sample {
+pub(crate) fn samples(runs: &[RunResult], of: impl Fn(&RunResult) -> f64) -> Vec<Sample> {
+    let sample = |ran: &RunResult| Sample {
         seed: ran.seed,
         value: of(ran),
     };

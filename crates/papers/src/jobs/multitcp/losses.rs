@@ -35,7 +35,7 @@ pub(crate) struct Losses {
     pub(crate) seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reduced {
     /// The data in bytes that was transferred less than without losses.

@@ -126,7 +126,7 @@ impl Setting {
     /// The network.
     ///
     /// # Errors
-    /// Where a parameter is out of its bounds.
+    /// If a parameter is out of range.
     pub(crate) fn network(&self) -> Result<Network, JobError> {
         let mut network = Network::parse(&self.text(), "multitcp.toml", &[])?;
         if let By::Controller(controller) = self.stream.by {

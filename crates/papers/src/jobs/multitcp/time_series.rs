@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::setting::{By, Setting};
 
-/// A run whose course is kept.
+/// A run whose series is kept.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Streaming(pub(crate) Setting);
 
 /// What happened, a value for each second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Course {
+pub(crate) struct TimeSeries {
     /// What the stream delivered in order, in kb/s.
     pub(crate) throughput: Vec<f64>,
     /// The mean sum of its windows in segments, and the mean number of its connections.
@@ -45,7 +45,7 @@ pub(crate) struct Peak {
 }
 
 impl Job for Streaming {
-    type Output = Course;
+    type Output = TimeSeries;
 
     const KIND: &'static str = "multitcp.streaming";
 
@@ -53,7 +53,7 @@ impl Job for Streaming {
         0.05 + 2.5e-6 * self.0.packets()
     }
 
-    fn run(&self, parts: &AtomicU64) -> Result<Course, JobError> {
+    fn run(&self, parts: &AtomicU64) -> Result<TimeSeries, JobError> {
         let network = self.0.network()?;
         let mut watcher = Watcher::new(self.0.seconds);
         let outcome = run_counted(&network, self.0.seed, parts, &mut watcher)?;
@@ -63,7 +63,7 @@ impl Job for Streaming {
 
 /// Listens to the stream.
 struct Watcher {
-    course: Course,
+    series: TimeSeries,
     /// What is wanted, and since when that is accounted for.
     wanted: Option<Windows>,
     since: f64,
@@ -73,10 +73,10 @@ impl Watcher {
     fn new(seconds: u32) -> Self {
         let zeros = vec![0.0; seconds as usize];
         Self {
-            course: Course {
+            series: TimeSeries {
                 windows: zeros.clone(),
                 connections: zeros,
-                ..Course::default()
+                ..TimeSeries::default()
             },
             wanted: None,
             since: 0.0,
@@ -93,11 +93,11 @@ impl Watcher {
             let second = self.since.floor();
             let until = now.min(second + 1.0);
             let span = until - self.since;
-            let Some(windows) = self.course.windows.get_mut(index(second)) else {
+            let Some(windows) = self.series.windows.get_mut(index(second)) else {
                 return;
             };
             *windows += span * f64::from(wanted.sum());
-            self.course.connections[index(second)] += span * f64::from(wanted.connections());
+            self.series.connections[index(second)] += span * f64::from(wanted.connections());
             self.since = until;
         }
     }
@@ -107,14 +107,14 @@ impl Watcher {
         let before = self.wanted.replace(windows);
         let of = windows.window(0).zip(windows.iter().last());
         let difference = of.map_or(0, |(first, last)| first.abs_diff(last));
-        let course = &mut self.course;
-        course.difference = course.difference.max(difference);
+        let series = &mut self.series;
+        series.difference = series.difference.max(difference);
         let (Some(sample), Some(before)) = (controlled.sample, before) else {
             return;
         };
-        let is_greatest = course.peak.is_none_or(|peak| windows.sum() > peak.sum);
+        let is_greatest = series.peak.is_none_or(|peak| windows.sum() > peak.sum);
         if windows.sum() > before.sum() && is_greatest {
-            course.peak = Some(Peak {
+            series.peak = Some(Peak {
                 sum: windows.sum(),
                 step: windows.sum() - before.sum(),
                 rtt: sample.rtt.as_secs_f64() * 1e3,
@@ -122,7 +122,7 @@ impl Watcher {
         }
     }
 
-    fn finish(mut self, setting: &Setting, outcome: &NetworkOutcome) -> Course {
+    fn finish(mut self, setting: &Setting, outcome: &NetworkOutcome) -> TimeSeries {
         self.account(f64::from(setting.seconds));
         let of = |wanted: &dyn Fn(&FlowOutcome) -> bool| {
             let flows = outcome.flows.iter().filter(|flow| wanted(flow));
@@ -133,10 +133,10 @@ impl Watcher {
             By::Nothing => Vec::new(),
             By::Controller(_) | By::Transfers(_) => of(&is_stream),
         };
-        Course {
+        TimeSeries {
             throughput,
             cross: of(&|flow| flow.tcp && !is_stream(flow)),
-            ..self.course
+            ..self.series
         }
     }
 }
@@ -185,13 +185,13 @@ impl NetworkObserver for Watcher {
                 self.account(at.as_secs_f64());
                 self.take(controlled);
             }
-            StreamEvent::Player(PlayOutEvent::Stops) => self.course.stops += 1,
+            StreamEvent::Player(PlayOutEvent::Stops) => self.series.stops += 1,
             StreamEvent::Player(PlayOutEvent::Plays | PlayOutEvent::Ends) => {}
         }
     }
 }
 
-impl Course {
+impl TimeSeries {
     /// The mean of a series from one second to another; nothing of an empty one.
     pub(crate) fn mean(series: &[f64], from: usize, to: usize) -> Option<f64> {
         let part = series.get(from..to.min(series.len()))?;
@@ -214,9 +214,9 @@ mod tests {
             });
         }
         watcher.account(3.0);
-        assert_eq!(watcher.course.windows, [4.0, 17.0, 20.0]);
-        assert_eq!(watcher.course.connections, [0.5, 1.75, 2.0]);
-        assert_eq!(Course::mean(&watcher.course.windows, 1, 9), Some(18.5));
-        assert_eq!(Course::mean(&[], 1, 9), None);
+        assert_eq!(watcher.series.windows, [4.0, 17.0, 20.0]);
+        assert_eq!(watcher.series.connections, [0.5, 1.75, 2.0]);
+        assert_eq!(TimeSeries::mean(&watcher.series.windows, 1, 9), Some(18.5));
+        assert_eq!(TimeSeries::mean(&[], 1, 9), None);
     }
 }

@@ -21,13 +21,13 @@ pub(crate) const DATA: u32 = 1000;
 
 /// A packet of a pair, or one that is sent in a copy of the network.
 #[derive(Clone, Copy, Debug)]
-struct Sounding {
+struct ProbePacket {
     /// The number of the pair; none of a copy's packet.
     pair: Option<u64>,
     size: u32,
 }
 
-impl Payload for Sounding {
+impl Payload for ProbePacket {
     fn len(&self) -> usize {
         self.size as usize
     }
@@ -36,7 +36,7 @@ impl Payload for Sounding {
 /// The second path from the server to the client, under load.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
-    world: World<Sounding>,
+    world: World<ProbePacket>,
     delta_t: DeltaT,
     now: Time,
     pairs: u64,
@@ -61,7 +61,7 @@ impl Path {
     pub(crate) fn next_pair(&mut self, span: Duration) -> Vec<Duration> {
         let pair = Some(self.pairs);
         for size in [PROBE, DATA] {
-            self.send(Sounding { pair, size });
+            self.send(ProbePacket { pair, size });
         }
         self.pairs += 1;
         self.go_on(span)
@@ -81,7 +81,7 @@ impl Path {
         measured
     }
 
-    fn take(&mut self, at: Time, packet: Sounding) -> Option<Duration> {
+    fn take(&mut self, at: Time, packet: ProbePacket) -> Option<Duration> {
         let pair = packet.pair?;
         if packet.size == PROBE {
             self.delta_t.on_leading(at, pair, packet.size);
@@ -100,7 +100,7 @@ impl Path {
     /// goes on as if nothing had been. Nothing if it is lost.
     pub(crate) fn delay_of(&self, size: u32) -> Option<Duration> {
         let mut copy = self.clone();
-        copy.send(Sounding { pair: None, size });
+        copy.send(ProbePacket { pair: None, size });
         let end = self.now + WARM_UP;
         let mut left = Vec::new();
         while let Some(at) = copy.world.run_until_output(end, &mut |o| left.push(o)) {
@@ -117,7 +117,7 @@ impl Path {
         None
     }
 
-    fn send(&mut self, payload: Sounding) {
+    fn send(&mut self, payload: ProbePacket) {
         let port = PortId {
             path: PathId(1),
             side: Side::Server,
@@ -128,7 +128,7 @@ impl Path {
     }
 }
 
-fn delivered(output: &WorldOutput<Sounding>) -> Option<Sounding> {
+fn delivered(output: &WorldOutput<ProbePacket>) -> Option<ProbePacket> {
     match output {
         WorldOutput::Deliver { payload, .. } => Some(*payload),
         WorldOutput::Dropped { .. } => None,

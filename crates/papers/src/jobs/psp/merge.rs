@@ -79,7 +79,7 @@ pub(crate) enum Starts {
     Rand,
     /// Likewise, and clocks differ by up to 0.5 %: each interval is drawn once.
     Drift,
-    /// Likewise, and each interval is drawn anew within half of itself.
+    /// Likewise, and each interval is drawn again within half of itself.
     Jitter,
 }
 
@@ -142,7 +142,7 @@ impl Merge {
     }
 
     /// The same beside TCP transfers.
-    pub(crate) const fn beside(mut self, count: u32, window: u32) -> Self {
+    pub(crate) const fn with_tcp(mut self, count: u32, window: u32) -> Self {
         self.tcp = Some(Transfers {
             count,
             window,
@@ -167,7 +167,7 @@ impl Merge {
     /// The network.
     ///
     /// # Errors
-    /// Where a parameter is out of its bounds.
+    /// If a parameter is out of range.
     pub(crate) fn network(&self) -> Result<Network, JobError> {
         Ok(Network::parse(&self.text(), "packet-spacing.toml", &[])?)
     }
@@ -244,9 +244,9 @@ mod tests {
         for starts in Starts::ALL {
             let alone = Merge::fixed(16, 1000, SPAN, 1).starting(starts);
             assert_eq!(count(&alone), 16);
-            assert_eq!(count(&alone.beside(10, 800)), 26);
+            assert_eq!(count(&alone.with_tcp(10, 800)), 26);
         }
-        assert_eq!(count(&adaptive.beside(10, 20)), 12);
+        assert_eq!(count(&adaptive.with_tcp(10, 20)), 12);
         assert_eq!(count(&late), 2);
     }
 

@@ -14,16 +14,16 @@ use super::merge::Merge;
 
 /// The sending rate is kept as its mean over spans of this length.
 pub(crate) const BIN: Duration = Duration::from_millis(500);
-/// So many of the feedbacks from the first that tells of loss on are kept.
+/// So many of the feedbacks from the first that reports loss on are kept.
 const FIRST: usize = 40;
 
 /// A run whose adaptive senders are followed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Trace(pub(crate) Merge);
 
-/// An adaptive sender's course, from its first feedback on.
+/// An adaptive sender's trace, from its first feedback on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Course {
+pub(crate) struct RateTrace {
     /// The mean sending rate of each [`BIN`] in Mb/s.
     pub(crate) rates: Vec<f64>,
     /// The mean sending rate after the warm-up in Mb/s, and its standard deviation over time.
@@ -33,24 +33,24 @@ pub(crate) struct Course {
     pub(crate) received: f64,
     /// The share of packets after the warm-up that did not arrive.
     pub(crate) loss: f64,
-    /// The first feedbacks, from one that tells of loss on: whether each does, and the spacing after it in microseconds.
+    /// The first feedbacks, from one that reports loss on: whether each does, and the spacing after it in microseconds.
     pub(crate) first: Vec<(bool, f64)>,
 }
 
 impl Job for Trace {
-    type Output = Vec<Course>;
+    type Output = Vec<RateTrace>;
 
-    const KIND: &'static str = "psp.course.2";
+    const KIND: &'static str = "psp.trace.2";
 
     fn cost(&self) -> f64 {
         self.0.cost()
     }
 
-    fn run(&self, parts: &AtomicU64) -> Result<Vec<Course>, JobError> {
+    fn run(&self, parts: &AtomicU64) -> Result<Vec<RateTrace>, JobError> {
         let network = self.0.network()?;
         let mut follow = Follow::new(&self.0);
         let outcome = run_counted(&network, self.0.seed, parts, &mut follow)?;
-        Ok(follow.courses(&outcome, &self.0))
+        Ok(follow.traces(&outcome, &self.0))
     }
 }
 
@@ -65,7 +65,7 @@ struct Follow {
 
 #[derive(Clone, Default)]
 struct Following {
-    course: Course,
+    trace: RateTrace,
     /// Since when the sender has which rate in Mb/s.
     now: Option<(Time, f64)>,
     moments: Moments,
@@ -91,7 +91,7 @@ impl Follow {
         }
     }
 
-    fn courses(mut self, outcome: &NetworkOutcome, merge: &Merge) -> Vec<Course> {
+    fn traces(mut self, outcome: &NetworkOutcome, merge: &Merge) -> Vec<RateTrace> {
         let (warm_up, end) = (self.warm_up, self.end);
         let flows = outcome.flows.iter().zip(&mut self.senders);
         for (flow, sender) in flows {
@@ -99,13 +99,13 @@ impl Follow {
             let sent: u64 = flow.spans.iter().map(|span| span.sender.sent).sum();
             let bytes: u64 = flow.spans.iter().map(|span| span.goodput).sum();
             let arrived = bytes as f64 / f64::from(merge.packet);
-            let course = &mut sender.course;
-            course.loss = (1.0 - arrived / (sent as f64).max(1.0)).max(0.0);
-            course.received = bytes as f64 * 8e-6 / end.since(warm_up).as_secs_f64();
-            (course.mean, course.deviation) = sender.moments.mean_and_deviation();
+            let trace = &mut sender.trace;
+            trace.loss = (1.0 - arrived / (sent as f64).max(1.0)).max(0.0);
+            trace.received = bytes as f64 * 8e-6 / end.since(warm_up).as_secs_f64();
+            (trace.mean, trace.deviation) = sender.moments.mean_and_deviation();
         }
         let senders = self.senders.into_iter();
-        senders.map(|sender| sender.course).collect()
+        senders.map(|sender| sender.trace).collect()
     }
 }
 
@@ -148,16 +148,16 @@ impl Following {
         while from < to {
             let bin = usize::try_from(from.0 / BIN.0).unwrap_or(usize::MAX);
             let until = Time((bin as u64 + 1) * BIN.0).min(to);
-            if self.course.rates.len() <= bin {
-                self.course.rates.resize(bin + 1, 0.0);
+            if self.trace.rates.len() <= bin {
+                self.trace.rates.resize(bin + 1, 0.0);
             }
-            self.course.rates[bin] += rate * until.since(from).as_secs_f64() / BIN.as_secs_f64();
+            self.trace.rates[bin] += rate * until.since(from).as_secs_f64() / BIN.as_secs_f64();
             from = until;
         }
     }
 
     fn note(&mut self, event: &SpacingEvent, spacing: f64) {
-        let first = &mut self.course.first;
+        let first = &mut self.trace.first;
         let lost = event.readings.range.lost() > 0;
         if first.len() < FIRST && (lost || !first.is_empty()) {
             first.push((lost, spacing));
@@ -183,15 +183,15 @@ impl Moments {
     }
 }
 
-impl Course {
-    /// After how many feedbacks that tell of loss the spacing exceeds `bound` microseconds.
+impl RateTrace {
+    /// After how many feedbacks that report loss the spacing exceeds `bound` microseconds.
     pub(crate) fn feedbacks_to(&self, bound: f64) -> Option<usize> {
         let passed = self.rounds_to(bound)?;
         let until = self.first.iter().take(passed);
         Some(until.filter(|(lost, _)| *lost).count())
     }
 
-    /// After how many feedbacks, from the first that tells of loss on, the spacing exceeds `bound` microseconds.
+    /// After how many feedbacks, from the first that reports loss on, the spacing exceeds `bound` microseconds.
     pub(crate) fn rounds_to(&self, bound: f64) -> Option<usize> {
         let mut spacings = self.first.iter().map(|(_, spacing)| *spacing);
         Some(spacings.position(|spacing| spacing > bound)? + 1)
@@ -212,7 +212,7 @@ mod tests {
         sender.advance(at(1000), at(500));
         sender.now = Some((at(1000), 20.0));
         sender.advance(at(1500), at(500));
-        assert_eq!(sender.course.rates, [40.0, 80.0, 20.0]);
+        assert_eq!(sender.trace.rates, [40.0, 80.0, 20.0]);
         let (mean, deviation) = sender.moments.mean_and_deviation();
         assert!((mean - 50.0).abs() < 1e-9, "{mean}");
         assert!((deviation - 30.0).abs() < 1e-9, "{deviation}");
@@ -220,12 +220,12 @@ mod tests {
 
     #[test]
     fn feedbacks_count_until_the_bound_is_passed() {
-        let course = Course {
+        let trace = RateTrace {
             first: vec![(true, 50.0), (false, 48.0), (true, 2000.0), (true, 4000.0)],
-            ..Course::default()
+            ..RateTrace::default()
         };
-        assert_eq!(course.feedbacks_to(2000.0), Some(3));
-        assert_eq!(course.rounds_to(2000.0), Some(4));
-        assert_eq!(course.feedbacks_to(5000.0), None);
+        assert_eq!(trace.feedbacks_to(2000.0), Some(3));
+        assert_eq!(trace.rounds_to(2000.0), Some(4));
+        assert_eq!(trace.feedbacks_to(5000.0), None);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Wan {
     pub(crate) seed: u64,
 }
 
-/// What came of it, in Mb/s.
+/// The result, in Mb/s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Carried {
     pub(crate) sent: f64,

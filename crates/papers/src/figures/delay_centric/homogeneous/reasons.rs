@@ -56,7 +56,7 @@ pub(super) fn reason(sweeps: &Sweeps, variants: &[Compared], mechanism: Mechanis
         PREDICTIVE_GUARD => {
             let pair = [PREDICTIVE, PREDICTIVE_GUARD];
             format!(
-                "A source whose guard time ends asks the whole rule again, trends included, mostly stays, and waits anew, while heartbeats load \
+                "A source whose guard time ends asks the whole rule again, trends included, mostly stays, and waits again, while heartbeats load \
                  the other path. {} {} {} {}",
                 switches(sweeps, pair),
                 guard_time(variants, pair),

@@ -8,13 +8,14 @@ use super::rows::{Group, Member};
 use super::{jain, late_shares};
 use crate::figures::estimates::point;
 use crate::figures::pictures::axis;
-use crate::jobs::diversity::run::{Ran, samples};
+use crate::jobs::diversity::run::{RunResult, samples};
 use crate::jobs::diversity::setting::SHARE;
 
 /// How the ways compare in the four things that the cure is for, over the number of flows.
 pub(super) fn side_by_side(groups: &[Group]) -> Plot {
-    let of_runs =
-        |value: fn(&Ran) -> f64| move |group: &Group, member| samples(group.runs(member), value);
+    let of_runs = |value: fn(&RunResult) -> f64| {
+        move |group: &Group, member| samples(group.runs(member), value)
+    };
     Plot {
         id: "side_by_side".to_owned(),
         title: format!("{SHARE} packets a flow, fades of 1 s: one link, naive and cured diversity"),
@@ -41,7 +42,7 @@ pub(super) fn side_by_side(groups: &[Group]) -> Plot {
                 groups,
                 "Goodput",
                 "goodput over the capacity",
-                &of_runs(Ran::goodput),
+                &of_runs(RunResult::goodput),
             ),
         ],
         ..Plot::default()
@@ -93,11 +94,11 @@ pub(super) fn traces(group: &Group) -> Plot {
     let ran = |member: &Member| Some((member.name(), group.runs(*member).first()?));
     let shown: Vec<_> = SHOWN.iter().filter_map(ran).collect();
     let most = shown.iter().map(|(_, ran)| ran.most).fold(0.0, f64::max);
-    let panel = |(name, ran): &(&str, &Ran)| {
+    let panel = |(name, ran): &(&str, &RunResult)| {
         let rounds = ran.totals.len().max(1) as f64;
         let capacity = ran.capacity as f64 / rounds;
-        let mut course = load_over_time(ran, "");
-        for point in &mut course.points {
+        let mut series = load_over_time(ran, "");
+        for point in &mut series.points {
             point.y /= capacity;
         }
         Plot {
@@ -107,7 +108,7 @@ pub(super) fn traces(group: &Group) -> Plot {
                 range: Some([0.0, 1.05 + most]),
                 ..axis("sent over the capacity", "")
             },
-            series: vec![course],
+            series: vec![series],
             ..Plot::default()
         }
     };

@@ -5,7 +5,7 @@ use polypath_core::combine::signature::{SameLinksConfig, SignatureConfig};
 use polypath_sim::round_model::{Cure, RoundModelConfig};
 
 use crate::jobs::diversity::latecomer::{Late, Latecomer};
-use crate::jobs::diversity::run::{Ran, Runs};
+use crate::jobs::diversity::run::{RunResult, Runs};
 use crate::jobs::diversity::setting::{LINKS, LONG, SHARE, SHORT, paper};
 
 /// The round in which the late flow begins.
@@ -71,7 +71,7 @@ pub(super) struct Group {
     pub(super) flows: u32,
     pub(super) share: u32,
     pub(super) nu: f64,
-    runs: Vec<Vec<Ran>>,
+    runs: Vec<Vec<RunResult>>,
     late: Vec<Vec<Latecomer>>,
 }
 
@@ -115,7 +115,7 @@ impl Group {
         })
     }
 
-    pub(super) fn runs(&self, member: Member) -> &[Ran] {
+    pub(super) fn runs(&self, member: Member) -> &[RunResult] {
         &self.runs[member as usize]
     }
 

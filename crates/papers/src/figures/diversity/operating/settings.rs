@@ -11,7 +11,7 @@ pub(super) struct Setting {
     /// Its name in rules.
     pub(super) id: String,
     /// It in words.
-    pub(super) says: String,
+    pub(super) title: String,
     pub(super) config: RoundModelConfig,
     /// Whether the flows act on what signatures say.
     pub(super) acts: bool,
@@ -23,14 +23,14 @@ pub(super) struct Setting {
 
 impl Setting {
     fn of_paper(flows: u32, nu: f64, acts: bool) -> Self {
-        let (loop_, says) = if acts {
+        let (loop_, title) = if acts {
             ("closed", "act on it")
         } else {
-            ("open", "go on")
+            ("open", "ignore it")
         };
         Self {
             id: format!("flows{flows}_nu{nu}_{loop_}"),
-            says: format!("{flows} flows, nu {nu}/s; they {says}"),
+            title: format!("{flows} flows, nu {nu}/s; they {title}"),
             config: paper(flows, LINKS, SHARE, nu),
             acts,
             is_paper: true,
@@ -39,16 +39,16 @@ impl Setting {
     }
 
     /// Flows of which each has its links.
-    fn mixed(says: &str, capacity: u32, sets: Vec<u8>, acts: bool) -> Self {
+    fn mixed(title: &str, capacity: u32, sets: Vec<u8>, acts: bool) -> Self {
         let flows = u32::try_from(sets.len()).unwrap_or(u32::MAX);
-        let says = if acts {
-            says.to_owned()
+        let title = if acts {
+            title.to_owned()
         } else {
-            format!("{says}; they go on")
+            format!("{title}; they go on")
         };
         Self {
             id: String::new(),
-            says,
+            title,
             config: RoundModelConfig {
                 capacity,
                 sets: Some(sets),
@@ -100,7 +100,7 @@ fn mixed(acts: bool) -> [Setting; 4] {
     };
     // All of the flows with copies use every link, and a quarter of the others.
     let capacity = |copied: u32| (copied + (20 - copied) / 4) * SHARE;
-    let of = |says, copied| Setting::mixed(says, capacity(copied), with_alone(copied), acts);
+    let of = |title, copied| Setting::mixed(title, capacity(copied), with_alone(copied), acts);
     [
         Setting::mixed(
             "20 flows, each on two neighbours of four links",

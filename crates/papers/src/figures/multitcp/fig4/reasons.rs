@@ -3,17 +3,19 @@
 use polypath_claims::{Reason, Sample};
 
 use super::super::runs::Runs;
-use super::super::sensitivity::{DROP_TAIL, FAST_GENERATOR, NO_OVERHEAD, Row, range, row};
+use super::super::sensitivity::{
+    DROP_TAIL, FAST_GENERATOR, NO_OVERHEAD, SettingThroughputs, range, row,
+};
 use super::{
     BURSTS, FIFTEEN, LATE, LOCKED, MID, SPIKE, TWENTY, WINDOWS, burst, in_bursts, overshoot,
 };
 use crate::figures::estimates::text;
-use crate::jobs::multitcp::time_series::Course;
+use crate::jobs::multitcp::time_series::TimeSeries;
 
 const ALL: [&str; 3] = ["c1", "c2", "c5"];
 
 /// A reason for each claim, as far as it is known.
-pub(super) fn all(runs: &Runs, rows: &[Row]) -> Vec<Reason> {
+pub(super) fn all(runs: &Runs, rows: &[SettingThroughputs]) -> Vec<Reason> {
     let of = |claim, text| Reason { claim, text };
     vec![
         of(BURSTS, bursts(runs, rows)),
@@ -26,18 +28,18 @@ pub(super) fn all(runs: &Runs, rows: &[Row]) -> Vec<Reason> {
 
 /// The three schemes, one after another.
 fn three(runs: &Runs, of: impl Fn(&str) -> Vec<Sample>) -> String {
-    debug_assert!(!runs.courses(ALL[0]).is_empty());
+    debug_assert!(!runs.of_scheme(ALL[0]).is_empty());
     let [one, two, five] = ALL.map(|scheme| text(&of(scheme), 0));
     format!("{one}, {two} and {five}")
 }
 
 /// Three columns of the table of settings: their ranges.
-fn ranges(rows: &[Row], first: usize) -> String {
+fn ranges(rows: &[SettingThroughputs], first: usize) -> String {
     let [one, two, five] = [0, 1, 2].map(|column| range(rows, first + column));
     format!("{one}, {two} and {five} kb/s")
 }
 
-fn bursts(runs: &Runs, rows: &[Row]) -> String {
+fn bursts(runs: &Runs, rows: &[SettingThroughputs]) -> String {
     format!(
         "One, two and five connections have {} kb/s. Drop-tail takes from them what 5.5 Mb/s of datagrams leave: 500 kb/s, and more as far \
          as the phases of the packets favour them. Over the rows of table `settings` of multitcp.sensitivity they have {}; with {NO_OVERHEAD} {}, and \
@@ -49,7 +51,7 @@ fn bursts(runs: &Runs, rows: &[Row]) -> String {
     )
 }
 
-fn fifteen(runs: &Runs, rows: &[Row]) -> String {
+fn fifteen(runs: &Runs, rows: &[SettingThroughputs]) -> String {
     let share = |n: f64| 6000.0 * n / (15.0 + n);
     format!(
         "One, two and five connections have {} kb/s, where equal shares are {:.0}, {:.0} and {:.0}. With {DROP_TAIL} they have {}, as in ns-2 \
@@ -64,7 +66,7 @@ fn fifteen(runs: &Runs, rows: &[Row]) -> String {
     )
 }
 
-fn twenty(runs: &Runs, rows: &[Row]) -> String {
+fn twenty(runs: &Runs, rows: &[SettingThroughputs]) -> String {
     format!(
         "Against 20 transfers one, two and five connections have {} kb/s, against 15 {}. With {DROP_TAIL} they have {} against 20 \
          transfers and {} against 15. {LOCKED}",
@@ -77,7 +79,7 @@ fn twenty(runs: &Runs, rows: &[Row]) -> String {
 
 /// The sum of windows in bursts, with two and with five connections.
 fn sums(runs: &Runs) -> [String; 2] {
-    let of = |course: &Course| in_bursts(&course.windows);
+    let of = |run: &TimeSeries| in_bursts(&run.windows);
     ["c2", "c5"].map(|scheme| text(&runs.samples(scheme, of), 1))
 }
 

@@ -10,7 +10,7 @@ use super::Runs;
 use crate::figures::estimates::text;
 use crate::figures::pictures::figure_table;
 use crate::jobs::psp::merge::{Merge, Protocol, Span, name_of};
-use crate::jobs::psp::trace::{Course, Trace};
+use crate::jobs::psp::trace::{RateTrace, Trace};
 
 pub(in crate::figures::psp) const FIGURE: Figure = Figure {
     id: "psp.seven_rtts",
@@ -43,20 +43,20 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
         (protocol, study.ask_all(seeds.iter().map(job)))
     });
     let mut readings = Vec::new();
-    for (protocol, courses) in asked {
+    for (protocol, traces) in asked {
         let seeds = seeds.clone();
         readings.push(Runs {
             senders: MANY,
             protocol,
             seeds,
-            courses: courses?,
+            traces: traces?,
         });
     }
     let rows = readings.iter().map(growth_row).collect();
     Ok(Findings {
         tables: vec![figure_table(
             "growth",
-            "Feedbacks that tell of loss, one each round-trip time, until the spacing is above 2000 us",
+            "Feedbacks that report loss, one each round-trip time, until the spacing is above 2000 us",
             &[
                 "a loss belongs to",
                 "least of the senders that passed",
@@ -73,7 +73,7 @@ fn growth(study: &mut Study<'_>) -> Result<Findings, Pending> {
             "feedbacks",
             "RTT",
             "latest",
-            &readings[0].samples(|courses| feedbacks(courses).fold(0.0, f64::max)),
+            &readings[0].samples(|traces| feedbacks(traces).fold(0.0, f64::max)),
         )],
         caveats: vec![growth_caveat(&readings)],
         notes: vec![
@@ -102,9 +102,9 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
     Reason {
         claim: CLAIM,
         text: format!(
-            "This is arithmetic of Fig. 4, read literally (`latest`): each feedback that tells of loss doubles the spacing, and \
+            "This is arithmetic of Fig. 4, read literally (`latest`): each feedback that reports loss doubles the spacing, and \
              50 us doubled six times exceed 2000 us, whatever the network does. The runs show that it comes about. A round-trip time \
-             of loss is a feedback that tells of loss; with those between that tell of none, the slowest sender takes {}. \
+             of loss is a feedback that reports loss; with those between that report none, the slowest sender takes {}. \
              `when-sent`, which the other figures have, takes {}, and {} with those. Senders for which loss ends before they \
              pass 2000 us have no number: {} with `latest`, {} with `when-sent`; table `growth` has where they stay.",
             elapsed(latest),
@@ -117,31 +117,29 @@ fn growth_caveat(readings: &[Runs]) -> Reason {
 }
 
 /// How many feedbacks each sender took; none of one that never got there.
-fn feedbacks(courses: &[Course]) -> impl Iterator<Item = f64> {
-    let known = courses
-        .iter()
-        .filter_map(|course| course.feedbacks_to(BOUND));
+fn feedbacks(traces: &[RateTrace]) -> impl Iterator<Item = f64> {
+    let known = traces.iter().filter_map(|trace| trace.feedbacks_to(BOUND));
     known.map(|number| number as f64)
 }
 
 /// The most feedbacks, of loss or not, that a sender took from its first loss on.
-fn longest(courses: &[Course]) -> f64 {
-    let known = courses.iter().filter_map(|course| course.rounds_to(BOUND));
+fn longest(traces: &[RateTrace]) -> f64 {
+    let known = traces.iter().filter_map(|trace| trace.rounds_to(BOUND));
     known.map(|number| number as f64).fold(0.0, f64::max)
 }
 
 /// How many senders passed the bound in all runs, and how many did not.
 fn passed(runs: &Runs) -> [usize; 2] {
-    let all: usize = runs.courses.iter().map(Vec::len).sum();
-    let passed = runs.courses.iter().map(|c| feedbacks(c).count()).sum();
+    let all: usize = runs.traces.iter().map(Vec::len).sum();
+    let passed = runs.traces.iter().map(|c| feedbacks(c).count()).sum();
     [passed, all - passed]
 }
 
 /// The greatest spacing that a sender which did not pass came to, in microseconds.
 fn where_they_stay(runs: &Runs) -> Option<f64> {
-    let all = runs.courses.iter().flatten();
-    let others = all.filter(|course| course.feedbacks_to(BOUND).is_none());
-    let spacings = others.flat_map(|course| course.first.iter().map(|(_, spacing)| *spacing));
+    let all = runs.traces.iter().flatten();
+    let others = all.filter(|trace| trace.feedbacks_to(BOUND).is_none());
+    let spacings = others.flat_map(|trace| trace.first.iter().map(|(_, spacing)| *spacing));
     spacings.reduce(f64::max)
 }
 

@@ -8,7 +8,7 @@ use super::{Pairs, SPAN, TIME, deviation, each_pair, fairness, mean};
 use crate::figures::estimates::{point, text};
 use crate::figures::pictures::{axis, seconds};
 use crate::jobs::psp::merge::{Media, Merge, Span};
-use crate::jobs::psp::trace::{BIN, Course};
+use crate::jobs::psp::trace::{BIN, RateTrace};
 
 pub(in crate::figures::psp) const FIGURE: Figure = Figure {
     id: "psp.fig18",
@@ -61,7 +61,7 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
         .map(|from| {
             let from = f64::from(from);
             let middle = from + WINDOW / 2.0 - f64::from(DELAY);
-            (middle, pairs.known(|courses| distance(courses, from)))
+            (middle, pairs.known(|traces| distance(traces, from)))
         })
         .collect()
 }
@@ -69,7 +69,7 @@ fn curve(pairs: &Pairs) -> Vec<(f64, Vec<Sample>)> {
 /// Why the two do not come nearer.
 fn reason(pairs: &Pairs, curve: &[(f64, Vec<Sample>)]) -> Reason {
     let said = |at: Option<&(f64, Vec<Sample>)>| at.map_or("-".to_owned(), |at| text(&at.1, 3));
-    let later_is_faster = pairs.samples(|courses| match courses {
+    let later_is_faster = pairs.samples(|traces| match traces {
         [first, second] => f64::from(u8::from(second.mean > first.mean)),
         _ => 0.0,
     });
@@ -124,8 +124,8 @@ fn late_merge(seed: u64) -> Merge {
 
 /// How far two rates are from each other in each bin that lies after both senders' first feedback, as a share of their sum: 0
 /// on the fairness line, 1 on an axis; with the middle of the bin in seconds.
-fn distances(courses: &[Course]) -> Vec<(f64, f64)> {
-    let [first, second] = courses else {
+fn distances(traces: &[RateTrace]) -> Vec<(f64, f64)> {
+    let [first, second] = traces else {
         return Vec::new();
     };
     let bin = BIN.as_secs_f64();
@@ -139,13 +139,13 @@ fn distances(courses: &[Course]) -> Vec<(f64, f64)> {
 }
 
 /// The distance in the first bin in which it is known.
-fn at_first(courses: &[Course]) -> Option<f64> {
-    Some(distances(courses).first()?.1)
+fn at_first(traces: &[RateTrace]) -> Option<f64> {
+    Some(distances(traces).first()?.1)
 }
 
 /// The mean distance over a window from `from` seconds on; nothing where it is not known.
-fn distance(courses: &[Course], from: f64) -> Option<f64> {
-    let known = distances(courses).into_iter();
+fn distance(traces: &[RateTrace], from: f64) -> Option<f64> {
+    let known = distances(traces).into_iter();
     let within = known.filter(|(at, _)| (from..from + WINDOW).contains(at));
     let within: Vec<f64> = within.map(|(_, distance)| distance).collect();
     (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn the_distance_begins_after_the_later_senders_first_feedback() {
-        let course = |rates: &[f64]| Course {
+        let trace = |rates: &[f64]| RateTrace {
             rates: rates.to_vec(),
-            ..Course::default()
+            ..RateTrace::default()
         };
         let pair = [
-            course(&[50.0, 100.0, 100.0, 60.0]),
-            course(&[0.0, 10.0, 50.0, 60.0]),
+            trace(&[50.0, 100.0, 100.0, 60.0]),
+            trace(&[0.0, 10.0, 50.0, 60.0]),
         ];
         assert_eq!(distances(&pair), [(1.25, 1.0 / 3.0), (1.75, 0.0)]);
         assert!((at_first(&pair).unwrap() - 1.0 / 3.0).abs() < 1e-12);

@@ -4,7 +4,7 @@ use polypath_claims::{Figure, Findings, Measurement, Pending, Reason, Sample, St
 use polypath_report::plot::Plot;
 
 use super::super::damping::{DAMPED, over_time};
-use super::super::sensitivity::{Setting, fair_table, rows};
+use super::super::sensitivity::{PairResult, fair_table, rows};
 use super::{Pairs, SPAN, TIME, jain, mean};
 use crate::figures::pictures::{mbits, seconds};
 use crate::jobs::psp::merge::Merge;
@@ -30,7 +30,7 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
     let alone_merge = alone(0);
     let asked = (
         Pairs::of(study, alone),
-        Pairs::of(study, |seed| alone(seed).beside(TRANSFERS, WINDOW)),
+        Pairs::of(study, |seed| alone(seed).with_tcp(TRANSFERS, WINDOW)),
         rows(study, settings(&alone_merge)),
     );
     let (alone, beside, rows) = (asked.0?, asked.1?, asked.2?);
@@ -50,7 +50,7 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
             of("rate.alone", "Mb/s", &alone.samples(mean)),
         ],
         reasons: vec![reason(&rows)],
-        parameters: alone_merge.beside(TRANSFERS, WINDOW).parameters(TIME),
+        parameters: alone_merge.with_tcp(TRANSFERS, WINDOW).parameters(TIME),
         ..Findings::default()
     })
 }
@@ -59,7 +59,7 @@ fn beside_tcp(study: &mut Study<'_>) -> Result<Findings, Pending> {
 fn settings(alone: &Merge) -> impl Iterator<Item = (String, Merge)> {
     let beside = |(count, window)| {
         let name = format!("{count} TCPs, window {window}");
-        (name, alone.clone().beside(count, window))
+        (name, alone.clone().with_tcp(count, window))
     };
     [("no TCP".to_owned(), alone.clone())]
         .into_iter()
@@ -67,28 +67,26 @@ fn settings(alone: &Merge) -> impl Iterator<Item = (String, Merge)> {
 }
 
 /// How the two share among TCPs.
-fn reason(rows: &[Setting]) -> Reason {
-    let told: Vec<String> = rows.iter().map(Setting::told).collect();
+fn reason(rows: &[PairResult]) -> Reason {
+    let texts: Vec<String> = rows.iter().map(PairResult::description).collect();
     Reason {
         claim: CLAIM,
         text: format!(
             "Both yield to TCP, but not alike. Jain's index of the two, and what each sends: {}. The two do not share without \
              TCP either, for the reason given at psp.fig16_17.adaptive_fair.",
-            told.join("; "),
+            texts.join("; "),
         ),
     }
 }
 
 fn picture(pairs: &Pairs) -> Plot {
-    let courses = pairs.first().iter().zip(["first sender", "second sender"]);
+    let traces = pairs.first().iter().zip(["first sender", "second sender"]);
     Plot {
         id: "fig19".to_owned(),
         title: "Two damped senders competing with 10 TCPs".to_owned(),
         x: seconds(),
         y: mbits("sending rate"),
-        series: courses
-            .map(|(course, name)| over_time(course, name))
-            .collect(),
+        series: traces.map(|(trace, name)| over_time(trace, name)).collect(),
         ..Plot::default()
     }
 }

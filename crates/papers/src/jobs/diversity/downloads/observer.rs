@@ -10,7 +10,7 @@ use super::{CAPACITY, Downloaded, Downloads, FLOWS, INTERVAL, LATE, MEASURED, WA
 /// What is noted of a run.
 #[derive(Default)]
 pub(crate) struct Seen {
-    course: Vec<f64>,
+    window_sums: Vec<f64>,
     /// The windows at the last sample.
     windows: Vec<f64>,
     /// How many windows fell while it was measured, and the sums of all windows before each.
@@ -33,7 +33,7 @@ struct Note {
 impl Seen {
     pub(crate) fn add(&mut self, sample: &DownloadsSample<'_>) {
         let capacity = f64::from(CAPACITY);
-        self.course
+        self.window_sums
             .push(sample.windows.iter().sum::<f64>() / capacity);
         let after = sample.at.since(Time::ZERO);
         if after > WARM_UP && after <= WARM_UP + MEASURED {
@@ -62,7 +62,7 @@ impl Seen {
         let number = |span: Duration| {
             usize::try_from(span.as_nanos() / INTERVAL.as_nanos()).unwrap_or(usize::MAX)
         };
-        let measured = &self.course[number(WARM_UP)..number(WARM_UP + MEASURED)];
+        let measured = &self.window_sums[number(WARM_UP)..number(WARM_UP + MEASURED)];
         let packets = f64::from(CAPACITY) * number(MEASURED) as f64;
         let offered = end.offered - begin.offered;
         let sent = (end.sent - begin.sent).max(1.0);
@@ -82,7 +82,7 @@ impl Seen {
             goodput: shares.iter().sum::<f64>() / packets,
             jain: jain_index(&shares).unwrap_or(0.0),
             late: after[flows] / others.max(1.0),
-            course: self.course,
+            window_sums: self.window_sums,
         }
     }
 }
