@@ -1,4 +1,4 @@
-//! Runs on the test bed, and what came of each.
+//! Runs on the testbed and their results.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::testbed::{SOURCES, Testbed};
 
-/// About how long a datagram takes with all that it brings about, in seconds of one core.
+/// The approximate run time per datagram in seconds of one core.
 const SECONDS_OF_PACKET: f64 = 1e-6;
 
-/// Runs that differ in their seeds alone.
+/// Runs that differ only in their seeds.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Runs {
     pub(crate) bed: Testbed,
@@ -26,13 +26,13 @@ pub(crate) struct Runs {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) seed: u64,
-    /// The mean delay of the datagrams that arrived, from the sending to the arrival, in seconds.
+    /// The mean delay of the datagrams that arrived, in seconds.
     pub(crate) delay: f64,
-    /// The share of the datagrams that did not.
+    /// The share of lost datagrams.
     pub(crate) lost: f64,
-    /// How many of the sources began on the first path of their list.
+    /// The number of sources that began on the first path of their list.
     pub(crate) began_left: u32,
-    /// Switches of all sources together.
+    /// The number of path switches of all sources.
     pub(crate) switches: u32,
 }
 
@@ -73,7 +73,7 @@ fn run(network: &Network, seed: u64) -> Result<Run, JobError> {
     })
 }
 
-/// Counts on which path sources begin, and how often they change it.
+/// Counts the first paths and the switches of sources.
 #[derive(Default)]
 struct Paths {
     began_left: u32,

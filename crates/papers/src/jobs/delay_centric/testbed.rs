@@ -1,4 +1,4 @@
-//! The test bed (III, Fig. 1): six sources on one host, two links of 1 Mb/s from it to the other.
+//! The testbed (III, Fig. 1): six sources on one host, two links of 1 Mb/s from it to the other.
 
 use polypath_claims::JobError;
 use polypath_scenario::Network;
@@ -6,21 +6,21 @@ use serde::Serialize;
 
 use super::mechanism::{Mechanism, Rule};
 
-/// How many sources (III).
+/// The number of sources (III).
 pub(crate) const SOURCES: u32 = 6;
 /// The size of every datagram and heartbeat in bytes (III).
 pub(crate) const PACKET: u32 = 250;
 /// The rate of a link in b/s (III).
 const RATE: u64 = 1_000_000;
-/// How many links.
+/// The number of links.
 const PATHS: u64 = 2;
-/// After the last datagram was sent so many seconds pass, in which the longest queue empties.
+/// The time in seconds after the last datagram, in which the longest queue drains.
 const DRAIN: f64 = 5.0;
 
-/// A run on the test bed, but for its seed.
+/// The parameters of a run on the testbed, without the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Testbed {
-    /// What the sources do.
+    /// The path selection of the sources.
     pub(crate) mechanism: Mechanism,
     /// The utilisation of eq. 2 in percent: data over the rate of both links.
     pub(crate) utilisation: u32,
@@ -28,18 +28,18 @@ pub(crate) struct Testbed {
     pub(crate) background: u32,
     /// Datagrams of each source.
     pub(crate) packets: u32,
-    /// What the paper leaves open.
+    /// The choices that the paper leaves open.
     pub(crate) choices: Choices,
 }
 
-/// What the paper does not state, and what is varied of what it states.
+/// Parameters that the paper does not state, or that are varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Choices {
     /// The queue of each link in packets.
     pub(crate) queue: u32,
     /// The path on which each source begins.
     pub(crate) first: First,
-    /// The time after which a path that answers nothing is silent, in ms.
+    /// The time without a reply after which a path is silent, in ms.
     pub(crate) timeout: u32,
     /// The hysteresis of the reactive rule in ms (III).
     pub(crate) hysteresis: u32,
@@ -49,9 +49,9 @@ pub(crate) struct Choices {
     pub(crate) heartbeat: u32,
     /// The shortest and the longest guard time in ms (III).
     pub(crate) guard: [u32; 2],
-    /// Whether a guard time follows each switch, rather than precede it (II.B).
+    /// Whether a guard time follows each switch instead of preceding it (II.B).
     pub(crate) holds: bool,
-    /// Each interval between datagrams is drawn within this share of it, in percent.
+    /// The random variation of the intervals between datagrams, in percent.
     pub(crate) jitter: u32,
 }
 
@@ -59,16 +59,16 @@ pub(crate) struct Choices {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum First {
-    /// Any of the two, drawn for each.
+    /// A random path for each.
     Random,
-    /// All on the same.
+    /// The same path for all.
     Listed,
-    /// Half of them on each.
+    /// Each path for half of them.
     Even,
 }
 
 impl Choices {
-    /// Those of the figures.
+    /// The choices of the figures.
     pub(crate) const OURS: Self = Self {
         queue: 1000,
         first: First::Random,
@@ -93,12 +93,12 @@ impl Testbed {
         f64::from(self.utilisation) / 100.0 * (RATE * PATHS) as f64
     }
 
-    /// From one datagram of a source to the next, in seconds.
+    /// The interval between the datagrams of a source, in seconds.
     pub(crate) fn interval(&self) -> f64 {
         f64::from(PACKET * 8) / self.source_rate()
     }
 
-    /// How long a source sends, in seconds.
+    /// The sending time of a source in seconds.
     pub(crate) fn sending(&self) -> f64 {
         self.interval() * f64::from(self.packets)
     }

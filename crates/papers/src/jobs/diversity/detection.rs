@@ -1,4 +1,4 @@
-//! What a signature finds.
+//! Detection of congestion by signatures.
 
 use std::sync::atomic::AtomicU64;
 
@@ -15,7 +15,7 @@ use super::setting::ROUNDS;
 /// Points of a curve that are kept.
 const POINTS: usize = 200;
 
-/// A run with signatures that look at it.
+/// A run whose windows signatures classify.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Detection {
     config: RoundModelConfig,
@@ -23,7 +23,7 @@ pub(crate) struct Detection {
     seed: u64,
 }
 
-/// What they found.
+/// The detection rates.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Detected {
     pub(crate) seed: u64,
@@ -103,7 +103,7 @@ impl Job for Detection {
     }
 }
 
-/// What signatures said.
+/// The scores of windows by signatures.
 struct Seen {
     /// The scores of windows that lost something, whether a link was congested.
     scores: Vec<(f64, bool)>,

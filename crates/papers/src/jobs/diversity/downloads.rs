@@ -20,13 +20,13 @@ use super::setting::{GAMMA, SHARE, SHORT};
 /// The time between samples: a round trip without queues.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 const FLOWS: u32 = 5;
-/// What is measured begins then, when the windows have settled; the last download begins at the end of it.
+/// The warm-up, in which the windows settle; the last download begins after the measurement.
 const WARM_UP: Duration = Duration::from_secs(20);
 const MEASURED: Duration = Duration::from_secs(100);
 const LATE: Duration = Duration::from_secs(50);
 /// The rate of a link: 100 packets of 1000 bytes for each flow in 0.1 s.
 const RATE: f64 = 40e6;
-/// Packets of a round trip without queues, which is the room of a queue, too.
+/// The packets of a round trip without queues, which is also the limit of a queue.
 const CAPACITY: u32 = SHARE * FLOWS;
 
 /// The parameters with their source.
@@ -57,24 +57,24 @@ const PARAMETERS: [[&str; 2]; 6] = [
     ],
 ];
 
-/// How a queue drops.
+/// The kind of queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Queue {
     DropTail,
-    /// With thresholds at a quarter and three quarters of the room.
+    /// RED with thresholds at a quarter and three quarters of the limit.
     Red,
-    /// With ns-2's automatic thresholds.
+    /// RED with ns-2's automatic thresholds.
     RedOfNs2,
 }
 
-/// Downloads by TCP over links of which each fades.
+/// TCP downloads over fading links.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Downloads {
     links: u32,
     queue: Queue,
-    /// Whether receivers mark on a sign of congestion.
+    /// Whether receivers send ECN marks on a signature of congestion.
     cured: bool,
-    /// Whether the links have the same rate to the last bit.
+    /// Whether all links have exactly the same rate.
     alike: bool,
     seed: u64,
 }
@@ -85,30 +85,30 @@ pub(crate) struct Downloaded {
     pub(crate) seed: u64,
     /// The mean sum of congestion windows over the capacity of a round trip.
     pub(crate) overflow: f64,
-    /// What was sent on a link over its rate, on average.
+    /// The mean offered load of a link.
     pub(crate) offered: f64,
-    /// The share of that which queues dropped.
+    /// The share of offered packets that queues dropped.
     pub(crate) dropped: f64,
-    /// The share of what senders sent that they had sent before.
+    /// The share of retransmissions.
     pub(crate) repeated: f64,
-    /// The share of what they sent that came to a receiver which had it: repeated without need.
+    /// The share of spurious retransmissions.
     pub(crate) spurious: f64,
-    /// How often a flow's window fell, on average.
+    /// The mean number of window reductions of a flow.
     pub(crate) falls: f64,
-    /// The mean sum of windows before one did, over the capacity of a round trip.
+    /// The mean sum of windows before a reduction, over the capacity of a round trip.
     pub(crate) before: f64,
-    /// What arrived in order over the rate of a link.
+    /// The goodput over the rate of a link.
     pub(crate) goodput: f64,
-    /// Jain's index of that, of those that began together.
+    /// Jain's index of the goodput of the downloads that began together.
     pub(crate) jain: f64,
-    /// What arrived of the late one in its first time over the mean of the others.
+    /// The goodput of the late download over the mean of the others.
     pub(crate) late: f64,
     /// The sum of windows over the capacity at each sample.
     pub(crate) window_sums: Vec<f64>,
 }
 
 impl Downloaded {
-    /// The share of what senders sent that they repeated because no copy had come: packets lost on all links.
+    /// The share of retransmissions of packets that were lost on all links.
     pub(crate) fn lost(&self) -> f64 {
         self.repeated - self.spurious
     }
@@ -125,7 +125,7 @@ impl Downloads {
         }
     }
 
-    /// With receivers that mark on a sign of congestion.
+    /// With receivers that send ECN marks on a signature of congestion.
     pub(crate) const fn cured(self) -> Self {
         Self {
             cured: true,
@@ -178,7 +178,7 @@ impl Downloads {
         }
     }
 
-    /// The scenario: before the bottleneck of each path a link that fades.
+    /// The scenario, with a fading link before the bottleneck of each path.
     fn scenario(&self) -> Result<Scenario, JobError> {
         let mut text = format!(
             "schema = 1\nname = \"downloads\"\nschemes = [\"ppd-tcp2\"]\n[transfer]\nsize = \"1 MB\"\ncount = 1\n\

@@ -7,8 +7,8 @@ use polypath_core::rng::Seed;
 use polypath_sim::round_model::{Dropping, RoundModel, RoundModelConfig};
 use serde::Serialize;
 
-/// Flows that send `window` packets each over links that drop each copy with probability `drop` per mille, and how many
-/// of them lose a packet with all its copies.
+/// Flows that send `window` packets each over links that drop each copy with probability `drop` per mille. The result is
+/// the share of flows that lose a packet with all its copies, over the union bound.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Exposed {
     pub(crate) window: u32,
@@ -27,7 +27,7 @@ impl Exposed {
         bound(self.window, self.drop, self.links)
     }
 
-    /// Windows of which none grows: each round starts again.
+    /// The round model with constant windows.
     fn config(&self) -> RoundModelConfig {
         let sent = self.window * FLOWS;
         RoundModelConfig {
@@ -46,7 +46,6 @@ impl Job for Exposed {
         f64::from(self.rounds) * f64::from(FLOWS) * 4e-8
     }
 
-    /// The share of flows that lost something, over the bound.
     fn run(&self, _: &AtomicU64) -> Result<f64, JobError> {
         let rounds = RoundModel::new(&self.config(), Seed(self.seed));
         let mut rounds = rounds.map_err(|error| JobError::Other(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A flow that begins when all others have long been there.
+//! A flow that begins long after all others.
 
 use std::sync::atomic::AtomicU64;
 
@@ -13,11 +13,11 @@ use super::run::cost_of_round;
 /// Runs until some rounds after the last flow began, one for each seed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Late {
-    /// With the round in which the last flow begins.
+    /// The configuration, with the round in which the last flow begins.
     pub(crate) config: RoundModelConfig,
-    /// How long it is observed, in rounds.
+    /// The number of observed rounds.
     pub(crate) span: u32,
-    /// Whether the windows of the first run are kept.
+    /// Whether the windows of the runs are recorded.
     pub(crate) shows: bool,
     pub(crate) seeds: Vec<u64>,
 }
@@ -26,11 +26,11 @@ pub(crate) struct Late {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Latecomer {
     pub(crate) seed: u64,
-    /// What it sent, over the mean of the others in the same time.
+    /// The packets that it sent, over the mean of the others in the same time.
     pub(crate) share: f64,
-    /// Whether its window came up to the mean of the others' before it first lost something.
+    /// Whether its window reached the mean of the others' before its first loss.
     pub(crate) reached: bool,
-    /// Its window and the mean of the others', round by round, if they are kept.
+    /// Its window and the mean of the others' in each round, if recorded.
     pub(crate) windows: Vec<[f64; 2]>,
 }
 

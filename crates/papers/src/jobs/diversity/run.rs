@@ -8,7 +8,7 @@ use polypath_core::rng::Seed;
 use polypath_sim::round_model::{Flow, RoundModel, RoundModelConfig};
 use serde::{Deserialize, Serialize};
 
-/// About how long a job takes, in seconds.
+/// The approximate run time of a job in seconds.
 const JOB: f64 = 4.0;
 /// Rounds between two points of the totals of each flow.
 pub(crate) const STEP: u32 = 20;
@@ -18,9 +18,9 @@ pub(crate) const STEP: u32 = 20;
 pub(crate) struct Runs {
     pub(crate) config: RoundModelConfig,
     pub(crate) rounds: u32,
-    /// After how many rounds besides the last the totals of flows are noted.
+    /// The rounds, besides the last, after which the totals of flows are recorded.
     pub(crate) notes: Vec<u32>,
-    /// Whether the course of the first is kept.
+    /// Whether the rounds of the first run are recorded.
     pub(crate) shows: bool,
     pub(crate) seeds: Vec<u64>,
 }
@@ -29,26 +29,26 @@ pub(crate) struct Runs {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunResult {
     pub(crate) seed: u64,
-    /// What all flows sent, in packets.
+    /// The packets that all flows sent.
     pub(crate) sent: u64,
-    /// What a link carries in the run, in packets.
+    /// The capacity of a link over the run, in packets.
     pub(crate) capacity: u64,
-    /// The greatest share by which a round was above the capacity.
+    /// The greatest excess of a round over the capacity, as a share of it.
     pub(crate) most: f64,
-    /// The mean over all rounds of that share, 0 where a round was not above.
+    /// The mean excess over all rounds, 0 for rounds below the capacity.
     pub(crate) excess: f64,
-    /// The most rounds in a row above the capacity.
+    /// The greatest number of successive rounds above the capacity.
     pub(crate) longest: u32,
-    /// What of each flow had arrived after the rounds noted and the last, in packets.
+    /// The delivered packets of each flow after the recorded rounds and the last.
     pub(crate) delivered: Vec<Vec<u64>>,
-    /// What all flows sent in each round, if it is kept.
+    /// The packets that all flows sent in each round, if recorded.
     pub(crate) totals: Vec<u64>,
-    /// What of each flow had arrived after every [`STEP`] rounds, likewise.
+    /// The delivered packets of each flow after every [`STEP`] rounds, if recorded.
     pub(crate) delivered_over_time: Vec<Vec<u64>>,
 }
 
 impl Runs {
-    /// The paper's 2000 round trips, of which the first run's course is kept.
+    /// Runs of the paper's 2000 round trips that record the rounds of the first.
     pub(crate) fn new(config: RoundModelConfig, seeds: u32) -> Self {
         Self {
             config,
@@ -83,13 +83,13 @@ impl Runs {
         Ok(done.into_iter().flatten().collect())
     }
 
-    /// About how long one run takes, in seconds.
+    /// The approximate run time of one run in seconds.
     fn cost_of_one(&self) -> f64 {
         f64::from(self.rounds) * cost_of_round(&self.config)
     }
 }
 
-/// About how long a round takes, in seconds.
+/// The approximate run time of a round in seconds.
 pub(crate) fn cost_of_round(config: &RoundModelConfig) -> f64 {
     let RoundModelConfig {
         flows,
@@ -168,7 +168,7 @@ impl RunResult {
         }
     }
 
-    /// Takes a round, before which so many in a row were above the capacity; says how many now are.
+    /// Adds a round after `above` successive rounds above the capacity, and returns their new number.
     fn add(&mut self, sent: u64, capacity: u64, above: u32) -> u32 {
         self.sent += sent;
         if sent <= capacity {
@@ -181,18 +181,18 @@ impl RunResult {
         above + 1
     }
 
-    /// What was sent, over the capacity.
+    /// The sent packets over the capacity.
     pub(crate) fn load(&self) -> f64 {
         self.sent as f64 / self.capacity as f64
     }
 
-    /// What arrived, over the capacity.
+    /// The delivered packets over the capacity.
     pub(crate) fn goodput(&self) -> f64 {
         let last = self.delivered.last().into_iter().flatten();
         last.sum::<u64>() as f64 / self.capacity as f64
     }
 
-    /// What of each flow had arrived at a note, from 0; the last is the end.
+    /// The delivered packets of each flow at recorded round `note`, from 0; the last is the end.
     pub(crate) fn shares(&self, note: usize) -> Vec<f64> {
         self.delivered[note]
             .iter()

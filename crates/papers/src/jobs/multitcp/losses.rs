@@ -1,4 +1,4 @@
-//! Single losses on simulated connections whose receiver windows are all that limits them.
+//! Single losses on simulated connections that only their receiver windows limit.
 
 use std::sync::atomic::AtomicU64;
 
@@ -14,16 +14,16 @@ use super::parameters::SEGMENT;
 
 /// The propagation delay of both ways together, in ms.
 const DELAY: u32 = 50;
-/// Links are faster than the windows fill them by this share, so that nothing waits and packets are spread over a round trip.
+/// The share of link rate above what the windows fill, so that queues stay empty and packets are spread over a round trip.
 const HEADROOM: f64 = 0.1;
-/// The rate of the last link in b/s, which holds nothing up.
+/// The rate of the last link in b/s, which causes no delay.
 const LAST: f64 = 1e10;
 /// The size of an ACK in bytes: the scenario's default.
 const ACK: u32 = 40;
-/// When the losses are, in seconds, and how long a run lasts in round trips of the window.
+/// The time of the losses in seconds.
 const AT: f64 = 10.0;
 
-/// Connections that share a window, of which some lose a packet at the same time.
+/// Connections that share a window; some of them lose a packet at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Losses {
     pub(crate) connections: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Losses {
 /// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reduced {
-    /// The data in bytes that was transferred less than without losses.
+    /// The difference of the transferred data to a run without losses, in bytes.
     pub(crate) bytes: f64,
     /// The throughput of all connections without losses, in b/s.
     pub(crate) throughput: f64,
@@ -69,7 +69,7 @@ impl Job for Losses {
 }
 
 impl Losses {
-    /// Long enough for the window to grow again: a half of it, a segment a round-trip time.
+    /// The duration: the window recovers half of its size at a segment per round-trip time.
     fn seconds(&self) -> f64 {
         let rounds = f64::from(self.window / self.connections);
         (AT + rounds * f64::from(DELAY) * 1e-3 * 0.75 + 5.0).ceil()
@@ -81,14 +81,14 @@ impl Losses {
         each * f64::from(SEGMENT) * 8.0 / (f64::from(DELAY) * 1e-3) * (1.0 + HEADROOM)
     }
 
-    /// The round-trip time of a segment that waits nowhere, in seconds: what its links take, apart from all that is measured.
+    /// The round-trip time of a segment without queueing, in seconds, computed from the links.
     pub(crate) fn round_trip(&self) -> f64 {
         let bits = |bytes: u32| f64::from(bytes) * 8.0;
         let access = bits(SEGMENT + ACK) / self.rate();
         f64::from(DELAY) * 1e-3 + access + bits(SEGMENT + ACK) / LAST
     }
 
-    /// When the outage begins, in seconds.
+    /// The start of the outage in seconds.
     fn moment(&self, attempt: u32) -> f64 {
         let drawn = Seed(self.seed).stream("losses/moment").uniform();
         // Not a whole part of a round trip, so that no two attempts are at one place of it.

@@ -18,7 +18,7 @@ pub(crate) struct Setting {
     pub(crate) stream: Stream,
     /// The other traffic, in the order of its starts.
     pub(crate) cross: Vec<Cross>,
-    /// How all TCP behaves.
+    /// The parameters of all TCP connections.
     pub(crate) hosts: Hosts,
     /// How long it lasts, in seconds.
     pub(crate) seconds: u32,
@@ -70,7 +70,7 @@ pub(crate) struct Stream {
 pub(crate) enum By {
     /// Connections under a controller.
     Controller(ControllerConfig),
-    /// So many plain TCP transfers without end in its place.
+    /// This number of endless plain TCP transfers in its place.
     Transfers(u32),
     /// Nothing.
     Nothing,
@@ -90,11 +90,11 @@ pub(crate) struct Cross {
 pub(crate) enum What {
     /// Datagrams of a constant rate in kb/s.
     Udp(u32),
-    /// So many TCP transfers without end.
+    /// This number of endless TCP transfers.
     Tcp(u32),
 }
 
-/// How all TCP behaves.
+/// The parameters of all TCP connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Hosts {
     pub(crate) variant: &'static str,
@@ -102,11 +102,11 @@ pub(crate) struct Hosts {
     pub(crate) overhead: u32,
     /// The receiver window of the other transfers in segments.
     pub(crate) window: u32,
-    /// How far intervals between datagrams vary, as a share of them.
+    /// The random variation of the intervals between datagrams, as a share of them.
     pub(crate) jitter: f64,
 }
 
-/// A transfer starts within so many seconds of its time.
+/// The span in seconds within which a transfer starts at a random time.
 const SPREAD: u32 = 1;
 
 impl Hosts {
@@ -153,7 +153,7 @@ impl Setting {
         }
     }
 
-    /// The network as a file has it, with an FTP in the place of a stream that has a controller.
+    /// The network as TOML, with an FTP in place of a stream with a controller.
     fn text(&self) -> String {
         let Self {
             links,
@@ -214,7 +214,7 @@ impl Setting {
         )
     }
 
-    /// How many packets the last link carries in a second at most, times the seconds: what a run's time follows.
+    /// The packets that the last link carries at most, to which the run time is proportional.
     pub(crate) fn packets(&self) -> f64 {
         let kbits = f64::from(self.links.receiver.kbits);
         kbits * 125.0 / f64::from(SEGMENT) * f64::from(self.seconds)

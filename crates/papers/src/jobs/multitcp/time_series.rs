@@ -1,4 +1,4 @@
-//! What a run gives, second by second.
+//! Time series of a run, second by second.
 
 use std::sync::atomic::AtomicU64;
 
@@ -13,21 +13,21 @@ use serde::{Deserialize, Serialize};
 
 use super::setting::{By, Setting};
 
-/// A run whose series is kept.
+/// A run that records its time series.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Streaming(pub(crate) Setting);
 
-/// What happened, a value for each second.
+/// The time series, with a value for each second, and totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TimeSeries {
-    /// What the stream delivered in order, in kb/s.
+    /// The goodput of the stream in kb/s.
     pub(crate) throughput: Vec<f64>,
     /// The mean sum of its windows in segments, and the mean number of its connections.
     pub(crate) windows: Vec<f64>,
     pub(crate) connections: Vec<f64>,
-    /// What all TCP transfers of the other traffic delivered, in kb/s.
+    /// The goodput of all TCP transfers of the other traffic, in kb/s.
     pub(crate) cross: Vec<f64>,
-    /// How often the player stopped.
+    /// The number of times the player stopped.
     pub(crate) stops: u32,
     /// The step to the greatest sum of windows, and the greatest difference between two windows in segments.
     pub(crate) peak: Option<Peak>,
@@ -37,7 +37,7 @@ pub(crate) struct TimeSeries {
 /// The step with which the sum of windows became greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Peak {
-    /// The sum in segments, and by how much it grew.
+    /// The sum in segments, and its growth.
     pub(crate) sum: u32,
     pub(crate) step: u32,
     /// The round-trip time at that step, in ms.
@@ -61,10 +61,10 @@ impl Job for Streaming {
     }
 }
 
-/// Listens to the stream.
+/// Observes the stream.
 struct Watcher {
     series: TimeSeries,
-    /// What is wanted, and since when that is accounted for.
+    /// The wanted windows, and the time up to which they are included in the means.
     wanted: Option<Windows>,
     since: f64,
 }
@@ -83,7 +83,7 @@ impl Watcher {
         }
     }
 
-    /// Adds what was wanted until `now`, in seconds, to the means.
+    /// Includes the wanted windows up to `now`, in seconds, in the means.
     fn account(&mut self, now: f64) {
         let Some(wanted) = self.wanted else {
             self.since = now;
@@ -141,7 +141,7 @@ impl Watcher {
     }
 }
 
-/// The goodput of flows together in kb/s, span by span.
+/// The total goodput of flows in each span, in kb/s.
 fn sum<'a>(flows: impl Iterator<Item = &'a FlowOutcome>, seconds: f64) -> Vec<f64> {
     let mut all: Vec<f64> = Vec::new();
     for flow in flows {
@@ -192,7 +192,7 @@ impl NetworkObserver for Watcher {
 }
 
 impl TimeSeries {
-    /// The mean of a series from one second to another; nothing of an empty one.
+    /// The mean of a series from one second to another; `None` if it is empty.
     pub(crate) fn mean(series: &[f64], from: usize, to: usize) -> Option<f64> {
         let part = series.get(from..to.min(series.len()))?;
         (!part.is_empty()).then(|| part.iter().sum::<f64>() / part.len() as f64)

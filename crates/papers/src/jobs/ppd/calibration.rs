@@ -1,4 +1,4 @@
-//! Which idle times give a load: a search over the curve of [`Idle`].
+//! The search for the idle times that produce a load, over the curve of [`Idle`].
 //!
 //! Both paths have the same sources, and the measured transfers are absent. Every try runs the same seeds (common random
 //! numbers), so that two tries differ by their idle times alone. Load is the share of the time in which a link
@@ -20,25 +20,25 @@ use super::idle::Idle;
 use super::search::Search;
 use super::setting::{PathIdle, Setting};
 
-/// The search ends where each mean load is this near to its target, in proportion.
+/// The relative deviation of the mean loads at which the search ends.
 const NEAR: f64 = 0.003;
 
-/// How far the best try may be from the target, in proportion.
+/// The greatest allowed relative deviation of the best try.
 pub(crate) const FAR: f64 = 0.01;
 
-/// Tries after which the best one stands.
+/// The greatest number of tries.
 const TRIES: u32 = 24;
 
-/// How long the sources run before anything is measured.
+/// The time that the sources run before the measurement.
 pub(crate) const WARM_UP: Duration = Duration::from_secs(100);
 
 /// Searches the idle times that give a load.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Calibrate {
     pub(crate) setting: Setting,
-    /// The loads that both paths are to have: to the client, and to the server.
+    /// The target loads of both paths, to the client and to the server.
     pub(crate) targets: [f64; 2],
-    /// How long each run is measured, in seconds.
+    /// The duration of the measurement in each run, in seconds.
     pub(crate) span: u32,
     pub(crate) seeds: Vec<u64>,
 }
@@ -51,9 +51,9 @@ pub(crate) type Loads = [[f64; 2]; 2];
 pub(crate) struct Calibrated {
     /// Those of the sources that send to the client, and to the server.
     pub(crate) idle: PathIdle,
-    /// What they gave, in each run.
+    /// The loads in each run.
     pub(crate) loads: Vec<Loads>,
-    /// How many idle times were tried.
+    /// The number of tries.
     pub(crate) tries: u32,
 }
 
@@ -97,7 +97,7 @@ impl Job for Calibrate {
 }
 
 impl Calibrate {
-    /// Where to look next. Equal directions have one idle time, by the mean of both; others one each.
+    /// The next try. Equal directions have one idle time, by the mean of both; others one each.
     fn next(&self, searches: &mut [Search; 2], last: &Try) -> [f64; 2] {
         if self.is_even() {
             return [searches[0].next(last.at[0], mean(&last.loads)); 2];
@@ -111,7 +111,7 @@ impl Calibrate {
         self.targets[0].total_cmp(&self.targets[1]).is_eq()
     }
 
-    /// How far it is from the targets, in proportion: for unequal directions the one that is farther.
+    /// The relative deviation from the targets; for unequal directions the greater one.
     fn error(&self, found: &Try) -> f64 {
         let miss = |load: f64, way: usize| (load / self.targets[way] - 1.0).abs();
         if self.is_even() {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_gives_the_load_with_other_seeds_too() {
+    fn the_idle_times_produce_the_load_with_other_seeds() {
         let setting = Setting::new(Topology::Apart);
         let target = 0.9;
         let found = found(setting.clone(), [target; 2], 250, &[1, 2, 3]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_of_slower_links_are_found_too() {
+    fn loads_of_slower_links_are_found() {
         for target in [0.68, 0.94] {
             let found = found(Setting::of_links(5, 1), [target; 2], 300, &[1]);
             assert!((mean(&found.loads) / target - 1.0).abs() < FAR, "{found:?}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_may_have_loads_of_their_own() {
+    fn directions_may_have_different_loads() {
         let targets = [0.6, 0.9];
         let found = found(Setting::new(Topology::Apart), targets, 100, &[1]);
         for (way, target) in targets.into_iter().enumerate() {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_said() {
+    fn an_unreachable_load_is_an_error() {
         let job = Calibrate {
             setting: Setting::new(Topology::Apart),
             targets: [1.05; 2],

@@ -19,10 +19,10 @@ pub(crate) const PROBE: u32 = 40;
 /// A data packet (5.1), in bytes.
 pub(crate) const DATA: u32 = 1000;
 
-/// A packet of a pair, or one that is sent in a copy of the network.
+/// A packet of a pair, or one in a copy of the network.
 #[derive(Clone, Copy, Debug)]
 struct ProbePacket {
-    /// The number of the pair; none of a copy's packet.
+    /// The number of the pair; `None` in a copy.
     pair: Option<u64>,
     size: u32,
 }
@@ -57,18 +57,19 @@ impl Path {
         })
     }
 
-    /// Sends a pair, a probe and at once a data packet, and goes on for `span`; says what pairs measured meanwhile.
+    /// Sends a pair, a probe followed at once by a data packet, and runs for `span`. Returns what pairs measured in that
+    /// time.
     pub(crate) fn next_pair(&mut self, span: Duration) -> Vec<Duration> {
         let pair = Some(self.pairs);
         for size in [PROBE, DATA] {
             self.send(ProbePacket { pair, size });
         }
         self.pairs += 1;
-        self.go_on(span)
+        self.run_for(span)
     }
 
-    /// Goes on for a while; says what pairs measured meanwhile.
-    fn go_on(&mut self, span: Duration) -> Vec<Duration> {
+    /// Runs for `span` and returns what pairs measured in that time.
+    fn run_for(&mut self, span: Duration) -> Vec<Duration> {
         let end = self.now + span;
         let mut measured = Vec::new();
         let mut left = Vec::new();
@@ -96,8 +97,8 @@ impl Path {
         self.delta_t.of(DATA - PROBE)
     }
 
-    /// How long a packet of this size would take if it were sent now: it is sent in a copy of the network, so that this one
-    /// goes on as if nothing had been. Nothing if it is lost.
+    /// The delay of a packet of this size if it were sent now; `None` if it would be lost. It is sent in a copy of the network,
+    /// so this one does not change.
     pub(crate) fn delay_of(&self, size: u32) -> Option<Duration> {
         let mut copy = self.clone();
         copy.send(ProbePacket { pair: None, size });
@@ -123,7 +124,7 @@ impl Path {
             side: Side::Server,
         };
         let input = PortInput { port, payload };
-        // What the first link drops is missed at the other end.
+        // A packet that the first link drops does not arrive.
         self.world.handle_input(self.now, input, &mut |_| {});
     }
 }
@@ -144,7 +145,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn on_an_idle_path_pair_probe_and_data_take_what_the_links_say() {
+    fn delays_on_an_idle_path_are_those_of_its_links() {
         let setting = Setting::new(Topology::Apart);
         let mut path = Path::new(&setting, &None, 1).unwrap();
         // Five times 960 B more, and the 40 B of the probe before it on the first link.
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_copy_tells_does_not_change_the_path() {
+    fn packets_in_a_copy_do_not_change_the_path() {
         let setting = Setting::new(Topology::Apart);
         let traffic = Some([[Idle::at(-1.0); 2]; 2]);
         let measured = |asked: bool| -> Vec<Duration> {

@@ -1,8 +1,8 @@
-//! How often the sources of the background send: the idle times of TCP and UDP as one curve.
+//! The idle times of the background's TCP and UDP sources as one curve.
 //!
 //! The paper controls the load "by varying the idle time between successive TCP and UDP transmissions" (5) and does not
-//! say how the two go together. Here they go as in the reference runs of ns-2 (reference/ns2/README.md), whose eight pairs
-//! are joined by straight lines of their logarithms, and extended at both ends.
+//! state how the two are related. Here they are related as in the reference runs of ns-2 (reference/ns2/README.md): eight
+//! pairs, interpolated linearly in their logarithms and extrapolated at both ends.
 
 use serde::{Deserialize, Serialize};
 

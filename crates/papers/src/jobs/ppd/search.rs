@@ -1,14 +1,14 @@
-//! Where a quantity that falls reaches a value: a bracket that every try narrows.
+//! The search for the argument at which a falling quantity has a given value, by bracketing.
 
 use super::idle::first_guess;
 
 /// The longest step before there is a bracket, in the logarithm of the TCP idle time.
 const LONGEST_STEP: f64 = 1.5;
 
-/// How near to an end of the bracket the next try may be, as a share of it: so each try takes that much off at least.
+/// The least distance of the next try from an end of the bracket, as a share of it.
 const MARGIN: f64 = 0.1;
 
-/// A bracket narrower than this that does not hold the value any more is given up.
+/// The width below which a bracket is discarded.
 const NARROWEST: f64 = 1e-3;
 
 /// A search of the idle time that gives a load, in its logarithm: load falls with it.
@@ -29,12 +29,12 @@ impl Search {
         }
     }
 
-    /// Where it begins.
+    /// The first try.
     pub(crate) fn first(&self) -> f64 {
         first_guess(self.target)
     }
 
-    /// Takes the load that a try gave; says where to look next.
+    /// Records the load of a try and returns the next one.
     pub(crate) fn next(&mut self, at: f64, load: f64) -> f64 {
         if load > self.target {
             self.high = Some((at, load));
@@ -55,13 +55,13 @@ impl Search {
         }
     }
 
-    /// On the line through both ends of the bracket, and not too near to either.
+    /// The next try by interpolation, not too close to either end of the bracket.
     fn between(&self, high: (f64, f64), low: (f64, f64)) -> f64 {
         let share = (high.1 - self.target) / (high.1 - low.1);
         high.0 + (low.0 - high.0) * share.clamp(MARGIN, 1.0 - MARGIN)
     }
 
-    /// As far as the reference runs say, and somewhat more, so that a bracket comes about.
+    /// The next try without a bracket: the step of the reference runs and somewhat more.
     fn beyond(&self, at: f64, load: f64) -> f64 {
         let step = 1.2 * (first_guess(self.target) - first_guess(load));
         at + step.clamp(-LONGEST_STEP, LONGEST_STEP)

@@ -18,7 +18,7 @@ pub(crate) enum Topology {
     Shared,
 }
 
-/// The sources of datagrams; the paper says no more than that they are switched on and off at random.
+/// The sources of datagrams; the paper states only that they are switched on and off at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Bursts {
     /// 800 kbit/s for 1 s.
@@ -29,23 +29,23 @@ pub(crate) enum Bursts {
     Slow,
 }
 
-/// A topology, and where a run differs from its file.
+/// A topology and the values that override its file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Setting {
     pub(crate) topology: Topology,
     pub(crate) bursts: Bursts,
-    /// Values of the file that are others, as `KEY=VALUE`.
+    /// The overridden values, as `KEY=VALUE`.
     pub(crate) changes: Vec<String>,
 }
 
 /// The idle times of a path's sources that send to the client, and to the server.
 pub(crate) type PathIdle = [Idle; 2];
 
-/// The background of both paths; nothing where both are idle.
+/// The background of both paths; `None` if both are idle.
 pub(crate) type Traffic = Option<[PathIdle; 2]>;
 
 impl Setting {
-    /// The topology as its file has it.
+    /// The topology of the file.
     pub(crate) const fn new(topology: Topology) -> Self {
         Self {
             topology,
@@ -75,7 +75,7 @@ impl Setting {
             .with("background.path2.host_link.queue", &limit)
     }
 
-    /// The topology of Fig. 2 with so many links a path and the sources that go with their rate, 10 or 1 Mbit/s (5.2).
+    /// The topology of Fig. 2 with `links` links per path and the sources for their rate, 10 or 1 Mbit/s (5.2).
     pub(crate) fn of_links(links: u32, mbits: u64) -> Self {
         let bursts = if mbits < 10 {
             Bursts::Slow

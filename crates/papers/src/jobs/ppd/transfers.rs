@@ -26,17 +26,17 @@ pub(crate) struct Transfers {
     pub(crate) bytes: u64,
     pub(crate) count: u32,
     pub(crate) seed: u64,
-    /// About how long the slowest scheme takes, in seconds: for the progress alone.
+    /// The approximate duration of a transfer by the slowest scheme, in seconds, for the progress.
     #[serde(skip)]
     pub(crate) about: u32,
 }
 
-/// What came of one scheme.
+/// The result of one scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Carried {
-    /// How long each transfer took in seconds; the timeout, if it was given up.
+    /// The duration of each transfer in seconds; the timeout if it was aborted.
     pub(crate) times: Vec<f64>,
-    /// How many were given up.
+    /// The number of aborted transfers.
     pub(crate) timed_out: u32,
     /// The pre-buffer of each in seconds, and the rate of the playout after it in bytes a second, if it is finite.
     pub(crate) playout: Vec<(f64, Option<f64>)>,
@@ -56,8 +56,8 @@ pub(crate) struct Carried {
     pub(crate) frames: [[(u64, u64); 2]; 2],
 }
 
-/// An observer that also counts rounds.
-struct Counted<'a> {
+/// The report's observer, which also counts progress and signalling.
+struct ProgressObserver<'a> {
     seen: Simulated,
     parts: &'a AtomicU64,
     share: u64,
@@ -65,7 +65,7 @@ struct Counted<'a> {
     signals: Vec<[u64; 2]>,
 }
 
-impl Observer for Counted<'_> {
+impl Observer for ProgressObserver<'_> {
     fn on_event(&mut self, scheme: usize, at: Time, event: &SimEvent) {
         if scheme == 0 && matches!(event, SimEvent::RoundOver { .. }) {
             self.parts.fetch_add(self.share, Ordering::Relaxed);
@@ -108,7 +108,7 @@ impl Transfers {
         let mut scenario = self.setting.scenario(&self.traffic, &self.schemes)?;
         scenario.transfer.size = Bytes(self.bytes);
         scenario.transfer.count = self.count;
-        let mut observer = Counted {
+        let mut observer = ProgressObserver {
             seen: Simulated::new(&scenario),
             parts,
             share: polypath_batch::PARTS / u64::from(self.count.max(1)),
@@ -126,7 +126,7 @@ impl Transfers {
     }
 }
 
-/// Rates of playout at which the wait before it is noted, in bytes a second; the receiver window allows 100 kB/s.
+/// The rates of playout for which the wait is recorded, in bytes per second; the receiver window allows 100 kB/s.
 pub(crate) const RATES: [f64; 12] = [
     2e3, 4e3, 6e3, 8e3, 10e3, 15e3, 20e3, 30e3, 40e3, 60e3, 80e3, 100e3,
 ];
@@ -135,7 +135,7 @@ pub(crate) const RATES: [f64; 12] = [
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Playback(pub(crate) Transfers);
 
-/// What came of a scheme, and the mean wait in seconds before playout at each of [`RATES`].
+/// The result of a scheme, with the mean wait in seconds before playout at each of [`RATES`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Played {
     pub(crate) carried: Carried,
@@ -171,7 +171,7 @@ impl Job for Playback {
     }
 }
 
-/// A simulation that was carried out.
+/// A finished simulation.
 struct Simulation {
     scenario: Scenario,
     experiment: Experiment,

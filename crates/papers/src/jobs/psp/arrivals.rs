@@ -1,4 +1,4 @@
-//! What arrives at one receiver of spaced packets.
+//! Gaps between packets at one receiver of spaced packets.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use super::merge::Merge;
 
-/// The histogram's classes are so wide, in microseconds, and begin at 0.
+/// The width of the histogram's classes in microseconds; the first one begins at 0.
 pub(crate) const CLASS: f64 = 20.0;
-/// So many of them: to 4 ms.
+/// The number of classes: up to 4 ms.
 pub(crate) const CLASSES: usize = 200;
 
-/// A run that looks at what arrives at one receiver of spaced packets.
+/// A run that records the arrivals at one receiver of spaced packets.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Arrivals(pub(crate) Merge);
 
-/// The gaps between packets that arrive one after the other, in microseconds: from the end of one to the start of the
-/// next, as Fig. 3 defines the spacing.
+/// The gaps between successive arrivals in microseconds, from the end of a packet to the start of the next, as Fig. 3
+/// defines the spacing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gaps {
-    /// Of all, and of those alone between which nothing was lost; nothing of fewer than two.
+    /// The moments of all gaps, and of those without a loss in between; `None` for fewer than two.
     pub(crate) all: Option<Moments>,
     pub(crate) unbroken: Option<Moments>,
-    /// How many gaps fall into each class.
+    /// The number of gaps in each class.
     pub(crate) classes: Vec<u64>,
-    /// How many are beyond all classes.
+    /// The number of gaps beyond all classes.
     pub(crate) beyond: u64,
 }
 
@@ -65,7 +65,7 @@ impl Job for Arrivals {
 
     fn run(&self, parts: &AtomicU64) -> Result<Gaps, JobError> {
         let network = self.0.network()?;
-        let mut listen = Listen {
+        let mut listen = ArrivalObserver {
             from: Time::ZERO + network.run.warm_up,
             last_bit: f64::from(self.0.packet) * 8.0 / f64::from(self.0.shared),
             last: None,
@@ -76,18 +76,18 @@ impl Job for Arrivals {
     }
 }
 
-/// Listens at the receiver of the first flow.
-struct Listen {
+/// Records arrivals at the receiver of the first flow.
+struct ArrivalObserver {
     from: Time,
-    /// How long a packet takes on the shared link, in microseconds.
+    /// The transmission time of a packet on the shared link, in microseconds.
     last_bit: f64,
-    /// When the packet before came, and its number.
+    /// The arrival time and the number of the last packet.
     last: Option<(Time, u32)>,
     /// Each gap, and whether nothing was lost in it.
     gaps: Vec<(f64, bool)>,
 }
 
-impl Listen {
+impl ArrivalObserver {
     fn gaps(&self) -> Gaps {
         let all: Vec<f64> = self.gaps.iter().map(|(gap, _)| *gap).collect();
         let unbroken = self.gaps.iter().filter(|(_, unbroken)| *unbroken);
@@ -107,7 +107,7 @@ impl Listen {
     }
 }
 
-impl NetworkObserver for Listen {
+impl NetworkObserver for ArrivalObserver {
     fn on_progress(&mut self, _: Time) {}
 
     fn detail(&self) -> Detail {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_gap_is_in_a_class_or_beyond_all() {
-        let listen = Listen {
+        let listen = ArrivalObserver {
             from: Time::ZERO,
             last_bit: 0.0,
             last: None,

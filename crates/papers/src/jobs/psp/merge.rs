@@ -18,15 +18,15 @@ pub(crate) const SHARED: u32 = 155;
 /// The gateway's buffer in packets (3.1).
 const BUFFER: u32 = 10;
 
-/// About how long a packet takes over its two links, in seconds of one core.
+/// The approximate run time of a packet over its two links, in seconds of one core.
 const SECONDS_OF_PACKET: f64 = 8e-8;
 
 /// A run over the topology of Fig. 6: each sender, of media and of TCP, has a node of its own.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Merge {
-    /// What sends datagrams.
+    /// The datagram senders.
     pub(crate) media: Media,
-    /// Endless TCP transfers beside it.
+    /// Endless TCP transfers at the same time.
     pub(crate) tcp: Option<Transfers>,
     /// The size of every data packet on the wire in bytes.
     pub(crate) packet: u32,
@@ -34,13 +34,13 @@ pub(crate) struct Merge {
     pub(crate) buffer: u32,
     /// The rate of the shared link in Mb/s.
     pub(crate) shared: u32,
-    /// How long it lasts, and from when on it counts.
+    /// The duration and the warm-up.
     pub(crate) span: Span,
-    /// The seed of all that is drawn.
+    /// The seed.
     pub(crate) seed: u64,
 }
 
-/// How long a run lasts and what of it is measured, in seconds.
+/// The duration of a run and of its warm-up, which is not measured, in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Span {
     pub(crate) seconds: u32,
@@ -58,32 +58,32 @@ pub(crate) enum Media {
         spacing: u32,
         starts: Starts,
     },
-    /// With it (2.1, 2.2, 3.3).
+    /// With feedback (2.1, 2.2, 3.3).
     Adaptive {
         senders: u32,
         protocol: Protocol,
-        /// By so many seconds the second of two senders starts later than the first.
+        /// The delay in seconds of the second sender's start after the first.
         late: u32,
-        /// Each starts at a time of its own within so many microseconds.
+        /// The span in microseconds within which each sender starts at a random time.
         spread: u32,
     },
 }
 
-/// How senders of equal spacing lie to each other in time, as in validation/reference/spacing.csv.
+/// The relative phases of senders with equal spacing, as in validation/reference/spacing.csv.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Starts {
     /// All start at once.
     Simul,
-    /// Each starts at a time of its own within 0.1 s, and keeps its place.
+    /// Each starts at a random time within 0.1 s and keeps its phase.
     Rand,
-    /// Likewise, and clocks differ by up to 0.5 %: each interval is drawn once.
+    /// The same with clocks that differ by up to 0.5 %: each interval is drawn once.
     Drift,
-    /// Likewise, and each interval is drawn again within half of itself.
+    /// The same with each interval varied at random by up to half.
     Jitter,
 }
 
-/// A packet-spacing protocol, as far as the paper leaves it open.
+/// A packet-spacing protocol with the choices that the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Protocol {
     pub(crate) control: Control,
@@ -133,7 +133,7 @@ impl Merge {
         }
     }
 
-    /// The same, but that senders of a fixed spacing start in this mode.
+    /// The same with another start mode of senders with a fixed spacing.
     pub(crate) const fn starting(mut self, mode: Starts) -> Self {
         if let Media::Fixed { starts, .. } = &mut self.media {
             *starts = mode;
@@ -141,7 +141,7 @@ impl Merge {
         self
     }
 
-    /// The same beside TCP transfers.
+    /// The same with TCP transfers.
     pub(crate) const fn with_tcp(mut self, count: u32, window: u32) -> Self {
         self.tcp = Some(Transfers {
             count,
@@ -151,7 +151,7 @@ impl Merge {
         self
     }
 
-    /// Adaptive senders over the same.
+    /// Adaptive senders over the same topology.
     pub(crate) const fn adaptive(senders: u32, protocol: Protocol, span: Span, seed: u64) -> Self {
         Self {
             media: Media::Adaptive {
@@ -172,7 +172,7 @@ impl Merge {
         Ok(Network::parse(&self.text(), "packet-spacing.toml", &[])?)
     }
 
-    /// How many datagram senders there are.
+    /// The number of datagram senders.
     pub(crate) const fn senders(&self) -> u32 {
         match self.media {
             Media::Fixed { senders, .. } | Media::Adaptive { senders, .. } => senders,
@@ -189,7 +189,7 @@ impl Merge {
         f64::from(self.packet) * 8.0 / self.interval(spacing)
     }
 
-    /// About how long a run takes in seconds of one core.
+    /// The approximate run time in seconds of one core.
     pub(crate) fn cost(&self) -> f64 {
         let media = match self.media {
             Media::Fixed {
@@ -204,7 +204,7 @@ impl Merge {
     }
 }
 
-/// A choice as the file writes it, in quotes.
+/// The serialised name of a choice, in quotes.
 pub(crate) fn name_of(choice: impl Serialize) -> String {
     // A choice without fields is a name.
     serde_json::to_string(&choice).unwrap_or_default()

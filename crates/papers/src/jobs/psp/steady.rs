@@ -1,4 +1,4 @@
-//! What senders of a fixed spacing send, and what arrives.
+//! Sent and received rates of senders with a fixed spacing.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use super::merge::Merge;
 
-/// A run whose flows are measured as a whole.
+/// A run that measures each flow as a whole.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Steady(pub(crate) Merge);
 
-/// What each flow did after the warm-up.
+/// The results of all flows after the warm-up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Flows {
     pub(crate) media: Vec<Flow>,
     pub(crate) tcp: Vec<Flow>,
 }
 
-/// What one flow did.
+/// The result of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flow {
-    /// Mb/s that left the sender.
+    /// The sent rate in Mb/s.
     pub(crate) sent: f64,
-    /// Mb/s that the receiving application got.
+    /// The rate that the receiving application got, in Mb/s.
     pub(crate) received: f64,
-    /// Packets that left the sender.
+    /// The sent packets.
     pub(crate) packets: u64,
-    /// Packets of it that a queue dropped.
+    /// The packets that a queue dropped.
     pub(crate) dropped: u64,
 }
 
-/// The share of the packets of all `flows` that were dropped; nothing of nothing.
+/// The share of dropped packets of all `flows`; `None` without packets.
 pub(crate) fn loss<'a>(flows: impl IntoIterator<Item = &'a Flow>) -> Option<f64> {
     let (mut packets, mut dropped) = (0, 0);
     for flow in flows {

@@ -1,4 +1,4 @@
-//! What adaptive senders send over time.
+//! The sending rates of adaptive senders over time.
 
 use std::sync::atomic::AtomicU64;
 
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::merge::Merge;
 
-/// The sending rate is kept as its mean over spans of this length.
+/// The span over which the sending rate is averaged.
 pub(crate) const BIN: Duration = Duration::from_millis(500);
-/// So many of the feedbacks from the first that reports loss on are kept.
+/// The number of feedbacks to record, from the first that reports loss.
 const FIRST: usize = 40;
 
-/// A run whose adaptive senders are followed.
+/// A run that records the adaptive senders.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Trace(pub(crate) Merge);
 
@@ -29,18 +29,18 @@ pub(crate) struct RateTrace {
     /// The mean sending rate after the warm-up in Mb/s, and its standard deviation over time.
     pub(crate) mean: f64,
     pub(crate) deviation: f64,
-    /// Mb/s that arrived after the warm-up.
+    /// The received rate after the warm-up in Mb/s.
     pub(crate) received: f64,
     /// The share of packets after the warm-up that did not arrive.
     pub(crate) loss: f64,
-    /// The first feedbacks, from one that reports loss on: whether each does, and the spacing after it in microseconds.
+    /// The feedbacks from the first that reports loss: whether each does, and the spacing after it in microseconds.
     pub(crate) first: Vec<(bool, f64)>,
 }
 
 impl Job for Trace {
     type Output = Vec<RateTrace>;
 
-    const KIND: &'static str = "psp.trace.2";
+    const KIND: &'static str = "psp.course.2";
 
     fn cost(&self) -> f64 {
         self.0.cost()
@@ -54,7 +54,7 @@ impl Job for Trace {
     }
 }
 
-/// Follows the spacings of the first flows, which are the adaptive ones.
+/// Records the spacings of the first flows, which are the adaptive ones.
 struct Follow {
     packet_bits: f64,
     line: f64,
@@ -66,7 +66,7 @@ struct Follow {
 #[derive(Clone, Default)]
 struct Following {
     trace: RateTrace,
-    /// Since when the sender has which rate in Mb/s.
+    /// The start and the value of the current rate in Mb/s.
     now: Option<(Time, f64)>,
     moments: Moments,
 }
@@ -138,7 +138,7 @@ impl NetworkObserver for Follow {
 }
 
 impl Following {
-    /// Keeps the rate up to `to`.
+    /// Records the rate up to `to`.
     fn advance(&mut self, to: Time, warm_up: Time) {
         let Some((from, rate)) = self.now else {
             return;
@@ -184,14 +184,14 @@ impl Moments {
 }
 
 impl RateTrace {
-    /// After how many feedbacks that report loss the spacing exceeds `bound` microseconds.
+    /// The number of feedbacks that report loss before the spacing exceeds `bound` microseconds.
     pub(crate) fn feedbacks_to(&self, bound: f64) -> Option<usize> {
         let passed = self.rounds_to(bound)?;
         let until = self.first.iter().take(passed);
         Some(until.filter(|(lost, _)| *lost).count())
     }
 
-    /// After how many feedbacks, from the first that reports loss on, the spacing exceeds `bound` microseconds.
+    /// The number of all feedbacks, from the first that reports loss, before the spacing exceeds `bound` microseconds.
     pub(crate) fn rounds_to(&self, bound: f64) -> Option<usize> {
         let mut spacings = self.first.iter().map(|(_, spacing)| *spacing);
         Some(spacings.position(|spacing| spacing > bound)? + 1)

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const BITS: f64 = 12_000.0;
 /// The sender's line (OC-12): 62 Mb/s with a loss of 90 % are 620 Mb/s sent.
 pub(crate) const LINE: f64 = 622.0;
-/// What the bottleneck forwards if nothing interrupts it, in Mb/s.
+/// The forwarding rate of the bottleneck without interrupts, in Mb/s.
 pub(crate) const BOTTLENECK: f64 = 70.0;
-/// Its buffer in packets, that in transmission included.
+/// The buffer of the bottleneck in packets, including the one in transmission.
 pub(crate) const BUFFER: usize = 50;
 /// The rate of a burst of other traffic, that of a DS-3 line, in Mb/s.
 pub(crate) const BURST: f64 = 45.0;
@@ -25,7 +25,7 @@ pub(crate) const ON: f64 = 0.1;
 pub(crate) struct Wan {
     /// From the end of a packet to the start of the next, in microseconds.
     pub(crate) spacing: u32,
-    /// What an arrival takes of the processor's time, in microseconds.
+    /// The processor time of an arrival, in microseconds.
     pub(crate) interrupt: f64,
     /// The share of time in which there is a burst of other traffic.
     pub(crate) busy: f64,
@@ -94,22 +94,22 @@ impl Wan {
     }
 }
 
-/// The bottleneck: interrupts first, then packets in the order of their arrival.
+/// The bottleneck. Interrupts precede packets, which are forwarded in the order of arrival.
 #[derive(Debug)]
 struct Node {
     interrupt: f64,
-    /// Until when its time is accounted for.
+    /// The time up to which work is simulated.
     now: f64,
-    /// Seconds of interrupts that are not handled yet.
+    /// Pending interrupt work in seconds.
     interrupts: f64,
-    /// Seconds that the first packet still takes.
+    /// Remaining work on the first packet in seconds.
     rest: f64,
-    /// Of each packet whether it is one of the sender's.
+    /// For each packet, whether it is the sender's.
     queue: VecDeque<bool>,
     delivered: u64,
 }
 
-/// Seconds that the bottleneck takes for a packet.
+/// The bottleneck's work on a packet in seconds.
 const SERVICE: f64 = BITS / BOTTLENECK * 1e-6;
 
 impl Node {
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// Works until `to`.
+    /// Simulates work up to `to`.
     fn advance(&mut self, to: f64) {
         let mut left = to - self.now;
         self.now = to;
@@ -143,7 +143,7 @@ impl Node {
         }
     }
 
-    /// Takes a packet, or drops it where there is no room; it interrupts in either case.
+    /// Enqueues a packet, or drops it if the buffer is full. It causes an interrupt in either case.
     fn take(&mut self, at: f64, own: bool) {
         self.advance(at);
         self.interrupts += self.interrupt;
@@ -174,7 +174,7 @@ impl Bursts {
         }
     }
 
-    /// When the next packet comes.
+    /// The time of the next packet.
     fn next(&mut self) -> f64 {
         self.at += BITS / BURST * 1e-6;
         while self.at >= self.until {
@@ -200,7 +200,7 @@ mod tests {
         wan.carry()
     }
 
-    /// An overloaded processor forwards with what interrupts leave of its time.
+    /// An overloaded processor forwards in the time that interrupts leave.
     #[test]
     fn interrupts_take_their_share_of_the_bottleneck() {
         for spacing in [0, 50, 100] {

@@ -1,4 +1,4 @@
-//! What is noted of downloads while they run.
+//! The observer of downloads.
 
 use polypath_core::time::{Duration, Time};
 use polypath_report::network::jain_index;
@@ -7,16 +7,15 @@ use polypath_sim::{DownloadsSample, Side};
 
 use super::{CAPACITY, Downloaded, Downloads, FLOWS, INTERVAL, LATE, MEASURED, WARM_UP};
 
-/// What is noted of a run.
+/// The observations of a run.
 #[derive(Default)]
 pub(crate) struct Seen {
     window_sums: Vec<f64>,
     /// The windows at the last sample.
     windows: Vec<f64>,
-    /// How many windows fell while it was measured, and the sums of all windows before each.
+    /// The number of window reductions in the measurement, and the sum of all windows before each.
     falls: (u32, f64),
-    /// Arrivals and queue drops at the bottlenecks towards the clients, what senders sent, and what arrived of each
-    /// download: when measuring begins, when it ends, and in the end.
+    /// The counters at the start and the end of the measurement, and at the end of the run.
     notes: Vec<Note>,
 }
 

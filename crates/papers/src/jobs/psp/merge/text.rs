@@ -1,11 +1,11 @@
-//! The network of a run over Fig. 6, as a file has it.
+//! The network of a run over Fig. 6 as TOML.
 
 use super::{Media, Merge, Protocol, Starts, name_of};
 
 const SPREAD: &str = "start_spread = \"100 ms\"\n";
 
 impl Starts {
-    /// What stands in the table of the traffic, and of the flow.
+    /// The additional keys of the traffic's table and of the flow's.
     const fn keys(self) -> (&'static str, &'static str) {
         match self {
             Self::Simul => ("", ""),
