@@ -84,7 +84,7 @@ pub(super) fn check(config: &NodeConfig, problems: &mut Problems) {
 fn check_listed(config: &NodeConfig, problems: &mut Problems) {
     if config.auto.is_some() {
         let remedy = "write paths = \"auto\" at the top of the file, or omit the table";
-        problems.report("auto", "the file lists the paths' uplinks", remedy);
+        problems.report("auto", "the paths of this file are listed", remedy);
     }
     for (index, path) in config.paths.iter().enumerate() {
         if path.local.is_none() {

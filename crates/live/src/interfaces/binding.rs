@@ -41,7 +41,7 @@ pub(super) struct BindingUpdate {
     source: Option<IpAddr>,
 }
 
-/// What a path is to be bound to.
+/// The target of a binding.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BindTarget<'a> {
     /// The interface and address of its configuration.

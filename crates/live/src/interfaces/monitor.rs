@@ -59,7 +59,7 @@ struct AutoUplinks {
     obstacles: Vec<String>,
 }
 
-/// What a path starts with.
+/// The initial binding of a path.
 #[derive(Debug)]
 pub(crate) struct InitialBinding {
     /// The socket; none for a path without an uplink.

@@ -45,9 +45,9 @@ fn garbage_decodes_to_nothing_and_no_change_gives_no_notification() {
 fn a_refusal_of_the_kernel_is_an_error() {
     let error = set_alias("no-such-if", "nothing").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{error}");
-    let mut nobody = LinkMessage::default();
-    nobody.header.index = u32::MAX >> 1;
-    let request = RouteNetlinkMessage::SetLink(nobody);
+    let mut unknown = LinkMessage::default();
+    unknown.header.index = u32::MAX >> 1;
+    let request = RouteNetlinkMessage::SetLink(unknown);
     let error = exchange(request, NLM_F_ACK, |_, _| ()).unwrap_err();
     let refused = [libc::ENODEV, libc::EPERM];
     assert!(refused.contains(&error.raw_os_error().unwrap()), "{error}");
