@@ -4,7 +4,7 @@ use derive_more::{Add, Sub, Sum};
 use polypath_core::time::Duration;
 use polypath_core::units::Rate;
 
-use crate::link::DropReason;
+use crate::drop_reason::DropReason;
 
 /// The totals of a link since the start of the run.
 ///

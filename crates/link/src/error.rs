@@ -12,8 +12,7 @@ use alloc::format;
 use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 
-use crate::config::LinkConfig;
-use crate::link::DropReason;
+use crate::drop_reason::DropReason;
 use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 use gilbert_elliott::GilbertElliottChain;
@@ -28,6 +27,14 @@ pub(crate) trait ErrorModel {
     fn loses(&mut self, at: Time) -> bool;
 }
 
+/// The configurations of a link's error models.
+pub(crate) struct LossModels<'a> {
+    pub(crate) loss: f64,
+    pub(crate) gilbert_elliott: Option<GilbertElliott>,
+    pub(crate) on_off: Option<OnOff>,
+    pub(crate) outages: &'a [Outage],
+}
+
 /// The error models of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors {
@@ -39,14 +46,14 @@ pub(crate) struct Errors {
 
 impl Errors {
     /// The models of a configuration, if it has any.
-    pub(crate) fn new(config: &LinkConfig, seed: Seed, name: &str) -> Option<Self> {
+    pub(crate) fn new(config: &LossModels<'_>, seed: Seed, name: &str) -> Option<Self> {
         let lossy = config.loss > 0.0
             || config.gilbert_elliott.is_some()
             || config.on_off.is_some()
             || !config.outages.is_empty();
         let stream = |model: &str| seed.stream(&format!("link/{name}/{model}"));
         lossy.then(|| Self {
-            outages: Outages::new(&config.outages),
+            outages: Outages::new(config.outages),
             on_off: config.on_off.map(|c| OnOffProcess::new(c, stream("onoff"))),
             gilbert_elliott: config
                 .gilbert_elliott

@@ -43,15 +43,19 @@ extern crate alloc;
 extern crate std;
 
 mod config;
+mod config_error;
 mod counters;
+mod drop_reason;
 mod error;
 mod line;
 mod link;
 mod queue;
 
-pub use config::{ConfigError, LinkConfig};
+pub use config::LinkConfig;
+pub use config_error::ConfigError;
 pub use counters::{Counters, Drops};
+pub use drop_reason::DropReason;
 pub use error::{GilbertElliott, OnOff, Outage, outage_problems};
 pub use line::{LineRate, OPPORTUNITY, Trace, TraceError};
-pub use link::{DropReason, Link, Output};
+pub use link::{Link, Output};
 pub use queue::{CoDelConfig, MAX_PACKETS, ParseLimitError, QueueConfig, QueueLimit, RedConfig};

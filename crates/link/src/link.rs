@@ -11,65 +11,17 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Rate;
 
-use crate::config::{ConfigError, LinkConfig};
+use crate::config::LinkConfig;
+use crate::config_error::ConfigError;
 use crate::counters::Counters;
-use crate::error::Errors;
+use crate::drop_reason::DropReason;
+use crate::error::{Errors, LossModels};
 use crate::line::{Line, Sent};
 use crate::queue::{
-    Arrival, ArrivalDiscipline, ArrivalQueue, LinkQueue, Occupancy, PacketLimited, Verdict,
+    Arrival, ArrivalDiscipline, ArrivalQueue, LinkQueue, Occupancy, PacketLimited, Verdict, size_of,
 };
 use accounting::Accounting;
 use holding::HoldingBuffer;
-
-/// The reason for which a link drops a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DropReason {
-    /// The queue is full.
-    QueueFull,
-    /// The queue has [`MAX_PACKETS`](crate::MAX_PACKETS).
-    Overflow,
-    /// RED drops it early.
-    Early,
-    /// `CoDel` drops it since packets wait too long.
-    Sojourn,
-    /// It is lost independently of others, with the link's probability of loss.
-    Random,
-    /// The Gilbert-Elliott chain loses it.
-    Burst,
-    /// The on-off process is off.
-    Down,
-    /// A scheduled outage loses it.
-    Outage,
-}
-
-impl DropReason {
-    /// All reasons.
-    pub const ALL: [DropReason; 8] = [
-        DropReason::QueueFull,
-        DropReason::Overflow,
-        DropReason::Early,
-        DropReason::Sojourn,
-        DropReason::Random,
-        DropReason::Burst,
-        DropReason::Down,
-        DropReason::Outage,
-    ];
-
-    /// The name in reports and events.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            DropReason::QueueFull => "queue_full",
-            DropReason::Overflow => "overflow",
-            DropReason::Early => "early",
-            DropReason::Sojourn => "sojourn",
-            DropReason::Random => "random",
-            DropReason::Burst => "burst",
-            DropReason::Down => "down",
-            DropReason::Outage => "outage",
-        }
-    }
-}
 
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,11 +82,17 @@ impl<P: Payload> Link<P> {
             LinkQueue::Arrival(queue) => Buffer::Arrival(queue),
             LinkQueue::Holding(queue) => Buffer::Holding(Box::new(HoldingBuffer::new(*queue))),
         };
+        let models = LossModels {
+            loss: config.loss,
+            gilbert_elliott: config.gilbert_elliott,
+            on_off: config.on_off,
+            outages: &config.outages,
+        };
         let wire = Wire {
             line: Line::new(&config.rate),
             delay: config.delay,
             accounting: Accounting::default(),
-            errors: Errors::new(config, seed, name).map(Box::new),
+            errors: Errors::new(&models, seed, name).map(Box::new),
         };
         Ok(Self {
             buffer,
@@ -305,9 +263,4 @@ impl Wire {
         self.accounting.count_queue_drop(reason, size_of(&packet));
         Output::Dropped { reason, packet }
     }
-}
-
-#[inline]
-pub(crate) fn size_of<P: Payload>(packet: &P) -> u32 {
-    u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

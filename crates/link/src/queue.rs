@@ -20,8 +20,9 @@ use polypath_core::rng::Seed;
 use polypath_core::time::Time;
 use polypath_core::units::{Bytes, Rate};
 
-use crate::config::{ConfigError, LinkConfig};
-use crate::link::DropReason;
+use crate::config::LinkConfig;
+use crate::config_error::ConfigError;
+use crate::drop_reason::DropReason;
 pub(crate) use backlog::Backlog;
 use codel::CoDel;
 pub use codel::CoDelConfig;
@@ -301,4 +302,10 @@ impl<P: Payload> HoldingQueue<P> for HoldingDiscipline<P> {
             Self::CoDel(queue) => queue.waiting_since(),
         }
     }
+}
+
+/// The size of a packet in bytes.
+#[inline]
+pub(crate) fn size_of<P: Payload>(packet: &P) -> u32 {
+    u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

@@ -6,7 +6,7 @@ use polypath_core::rng::Stream;
 use polypath_core::time::Time;
 
 use super::ErrorModel;
-use crate::config::{ConfigError, probability};
+use crate::config_error::{ConfigError, probability};
 
 /// A two-state Markov chain that steps with every packet and starts in the good state (Gilbert 1960, Elliott 1963). The
 /// mean run of packets in the bad state is 1 / `r`; the share of packets in it is `p` / (`p` + `r`).

@@ -6,7 +6,7 @@ use polypath_core::rng::Stream;
 use polypath_core::time::{Duration, Time};
 
 use super::ErrorModel;
-use crate::config::{ConfigError, lasting};
+use crate::config_error::{ConfigError, lasting};
 
 /// A two-state Markov process that starts up, with exponential sojourn times; all packets are lost while it is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use polypath_core::time::{Duration, Time};
 
 use super::ErrorModel;
-use crate::config::ConfigError;
+use crate::config_error::ConfigError;
 
 /// A scheduled outage: the link loses all packets from one point in time to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use polypath_core::time::Duration;
 
-use super::DropReason;
 use crate::counters::{Counters, Drops};
+use crate::drop_reason::DropReason;
 use crate::queue::Occupancy;
 
 /// The numbers from which the [`Counters`] of a link follow: a packet that arrives is sent, dropped or waits, and a packet

@@ -4,7 +4,8 @@ use polypath_core::frame::Payload;
 use polypath_core::machine::Deadline;
 use polypath_core::time::Time;
 
-use super::{DropReason, Output, Wire};
+use super::{Output, Wire};
+use crate::drop_reason::DropReason;
 use crate::line::Line;
 use crate::queue::{Backlog, Departure, HoldingDiscipline, HoldingQueue, Occupancy};
 

@@ -14,9 +14,10 @@ use polypath_core::math::sqrt;
 use polypath_core::time::{Duration, Time};
 use polypath_core::units::Bytes;
 
-use super::{Departure, HoldingQueue, Occupancy, QueueLimit};
-use crate::config::{ConfigError, lasting, packet_size};
-use crate::link::{DropReason, size_of};
+use super::limit::{Occupancy, QueueLimit};
+use super::{Departure, HoldingQueue, size_of};
+use crate::config_error::{ConfigError, lasting, packet_size};
+use crate::drop_reason::DropReason;
 
 /// Controlled delay, with the names and defaults of RFC 8289.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use polypath_core::time::Time;
 
 use super::backlog::Backlog;
 use super::{Arrival, ArrivalQueue, MAX_PACKETS, QueueLimit, Verdict};
-use crate::link::DropReason;
+use crate::drop_reason::DropReason;
 
 /// The number of slots that are allocated first.
 const INITIAL_SLOTS: usize = 16;

@@ -7,8 +7,8 @@ use core::str::FromStr;
 
 use polypath_core::units::Bytes;
 
-use crate::config::ConfigError;
-use crate::link::DropReason;
+use crate::config_error::ConfigError;
+use crate::drop_reason::DropReason;
 
 /// The greatest number of packets in any queue, also an unlimited one: a queue that grows without bound stops the run
 /// and does not exhaust the memory.

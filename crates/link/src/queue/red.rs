@@ -26,8 +26,9 @@ use polypath_core::units::{Bytes, Rate};
 
 use super::backlog::Backlog;
 use super::{Arrival, ArrivalQueue, QueueLimit, Verdict};
-use crate::config::{ConfigError, LinkConfig, packet_size, positive, probability};
-use crate::link::DropReason;
+use crate::config::LinkConfig;
+use crate::config_error::{ConfigError, packet_size, positive, probability};
+use crate::drop_reason::DropReason;
 
 /// The least round-trip time of the default weight, in seconds.
 const MIN_RTT: f64 = 0.1;

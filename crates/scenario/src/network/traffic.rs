@@ -1,6 +1,6 @@
 //! The kinds of traffic: one file each, with its keys and their checks.
 //!
-//! A new kind is a file here and a variant of [`Traffic`]; everything else asks [`Traffic::kind`].
+//! A new kind is a file here and a variant of [`Traffic`]; everything else asks `Traffic::kind`.
 
 pub mod datagrams;
 pub mod multihomed;
