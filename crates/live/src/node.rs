@@ -109,7 +109,7 @@ impl Node {
         let stats = stats.transpose()?;
         let endpoint = config.endpoint();
         let recorder = options.record.as_deref();
-        let recorder = recorder.map(|path| setup::recorder(path, endpoint));
+        let recorder = recorder.map(|path| setup::recorder(path, &endpoint));
         let recorder = recorder.transpose()?;
         let OpenedPaths {
             sockets,
@@ -121,7 +121,7 @@ impl Node {
         // With an MTU of the TUN device above those of the paths, IP fragments and reassembles datagrams.
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
         let session = setup::session(config, private_key, max_datagram, clock);
-        let mut tunnel = setup::tunnel(config, endpoint, &session)?;
+        let mut tunnel = setup::tunnel(config, &endpoint, &session)?;
         if let Some(recorder) = recorder {
             tunnel = tunnel.with_recorder(recorder);
         }

@@ -35,12 +35,12 @@ pub struct RecordingHeader {
 
 impl RecordingHeader {
     /// The header of a recording that starts now.
-    pub(crate) fn new(endpoint: EndpointConfig) -> Self {
+    pub(crate) fn new(endpoint: &EndpointConfig) -> Self {
         Self {
             recording: VERSION,
             software: SOFTWARE.to_owned(),
             started: crate::clock::wall_ns(),
-            endpoint,
+            endpoint: *endpoint,
         }
     }
 }

@@ -140,7 +140,7 @@ fn log_peer(event: SessionEvent) {
         SessionEvent::Established { initiator } => tracing::info!(initiator, "session established"),
         SessionEvent::PeerRestarted => tracing::info!("the peer has restarted"),
         SessionEvent::Expired => {
-            tracing::warn!("the session keys expired; packets wait for the peer")
+            tracing::warn!("the session keys expired; packets wait for the peer");
         }
         SessionEvent::Silent => {
             tracing::warn!("the peer does not answer; handshakes are repeated until it does");
@@ -162,7 +162,7 @@ fn log_peer(event: SessionEvent) {
 fn log_relay(path: Option<&str>, event: SessionEvent) {
     match event {
         SessionEvent::Established { .. } => {
-            tracing::debug!(path, "session with the relay established")
+            tracing::debug!(path, "session with the relay established");
         }
         SessionEvent::PeerRestarted => tracing::debug!(path, "the relay has restarted"),
         SessionEvent::Expired => tracing::warn!(path, "the session keys for the relay expired"),

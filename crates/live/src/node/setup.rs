@@ -32,7 +32,7 @@ pub(super) fn clock(origin_ns: Option<u64>) -> Result<Clock, NodeError> {
 }
 
 /// A recorder that writes to the file `path`.
-pub(super) fn recorder(path: &Path, endpoint: EndpointConfig) -> Result<Recorder, NodeError> {
+pub(super) fn recorder(path: &Path, endpoint: &EndpointConfig) -> Result<Recorder, NodeError> {
     recording::start(path, &RecordingHeader::new(endpoint)).map_err(|source| NodeError::File {
         option: "--record",
         path: path.to_owned(),
@@ -72,10 +72,10 @@ pub(super) fn session(
 /// The tunnel, with a session for the relay of each path that has one.
 pub(super) fn tunnel(
     config: &NodeConfig,
-    endpoint: EndpointConfig,
+    endpoint: &EndpointConfig,
     session: &SessionConfig,
 ) -> Result<Tunnel, ConfigError> {
-    let mut tunnel = Tunnel::new(&endpoint, session.clone(), Box::new(SystemEntropy))?;
+    let mut tunnel = Tunnel::new(endpoint, session.clone(), Box::new(SystemEntropy))?;
     for (id, path) in (0..).map(PathId).zip(&config.paths) {
         if let Some(relay) = &path.relay {
             let session = session.with_relay(relay.public_key);

@@ -97,17 +97,17 @@ pub(super) fn status_line(stats: &Stats) -> String {
     } else {
         "no session"
     };
-    let states = || {
+    let path_states = || {
         stats
             .paths
             .iter()
             .map(|path| path.liveness.map(|l| l.state))
     };
     let paths = stats.paths.len();
-    if states().all(|state| state.is_none()) {
+    if path_states().all(|state| state.is_none()) {
         return format!("{session}, {paths} paths");
     }
-    let live = states().filter(|state| *state == Some(PathState::Live));
+    let live = path_states().filter(|state| *state == Some(PathState::Live));
     format!("{session}, {} of {paths} paths live", live.count())
 }
 

@@ -19,7 +19,7 @@ use super::*;
 use crate::writer_thread::PATIENCE;
 
 fn header() -> RecordingHeader {
-    RecordingHeader::new(EndpointConfig {
+    RecordingHeader::new(&EndpointConfig {
         paths: 2,
         policy: PolicyConfig::ProbeAndSwitch { path: 1 },
         encapsulation: Encapsulation::deployed(28),

@@ -95,7 +95,7 @@ impl FloodGuard {
                 "a flood of datagrams from strangers: the kernel drops them until it ends"
             ),
             (true, false) => {
-                tracing::info!(path, "the flood of datagrams from strangers has ended")
+                tracing::info!(path, "the flood of datagrams from strangers has ended");
             }
             _ => {}
         }
