@@ -62,6 +62,13 @@ pub(crate) trait Listener {
     fn on_client(&mut self, now: Time, pair: u32, client: &Client);
 }
 
+/// A host, by its pair and side.
+#[derive(Clone, Copy, Debug)]
+struct HostId {
+    pair: u32,
+    side: Side,
+}
+
 /// When each host is due, by the pair and whether it is the client.
 #[derive(Debug, Default)]
 struct Deadlines {
@@ -72,7 +79,7 @@ struct Deadlines {
 }
 
 impl Deadlines {
-    fn note(&mut self, (pair, side): (u32, Side), at: Option<Time>) {
+    fn note(&mut self, HostId { pair, side }: HostId, at: Option<Time>) {
         let is_client = side == Side::Client;
         let known = &mut self.known[pair as usize][usize::from(is_client)];
         let before = std::mem::replace(known, at);
@@ -88,14 +95,14 @@ impl Deadlines {
     }
 
     /// The host that is due first; of those that tie the first pair's, and there the server.
-    fn first(&self) -> Option<(Time, u32, Side)> {
+    fn first(&self) -> Option<(Time, HostId)> {
         let (at, pair, is_client) = *self.due.first()?;
         let side = if is_client {
             Side::Client
         } else {
             Side::Server
         };
-        Some((at, pair, side))
+        Some((at, HostId { pair, side }))
     }
 }
 
@@ -155,8 +162,9 @@ impl HostPairs {
             client: Host::new(client, &of("client"))?,
         });
         self.deadlines.known.push([None; 2]);
-        self.note_deadline((number, Side::Server));
-        self.note_deadline((number, Side::Client));
+        for side in [Side::Server, Side::Client] {
+            self.note_deadline(HostId { pair: number, side });
+        }
         Ok(())
     }
 
@@ -186,14 +194,14 @@ impl HostPairs {
 
     /// Advances to the next event of the hosts, if that is at `limit` or before.
     pub(crate) fn wake_next(&mut self, limit: Time, listener: &mut impl Listener) -> bool {
-        let host = self.deadlines.first().filter(|(at, ..)| *at <= limit);
-        let until = host.map_or(limit, |(at, ..)| at);
+        let host = self.deadlines.first().filter(|(at, _)| *at <= limit);
+        let until = host.map_or(limit, |(at, _)| at);
         let arrived = &mut self.arrived;
         let exits = &mut |output| arrived.extend(exit(output));
         let now = match (self.network.run_until_output(until, exits), host) {
             (Some(now), _) => now,
-            (None, Some((at, pair, side))) => {
-                self.wake_host(at, (pair, side), listener);
+            (None, Some((at, host))) => {
+                self.wake_host(at, host, listener);
                 at
             }
             (None, None) => return false,
@@ -202,8 +210,8 @@ impl HostPairs {
         true
     }
 
-    fn deadline(&self, (number, side): (u32, Side)) -> Option<Deadline> {
-        let pair = &self.pairs[number as usize];
+    fn deadline(&self, HostId { pair, side }: HostId) -> Option<Deadline> {
+        let pair = &self.pairs[pair as usize];
         match side {
             Side::Server => pair.server.deadline(),
             Side::Client => pair.client.deadline(),
@@ -211,13 +219,13 @@ impl HostPairs {
     }
 
     /// Updates the deadline of a host, after each change of the host.
-    fn note_deadline(&mut self, host: (u32, Side)) {
+    fn note_deadline(&mut self, host: HostId) {
         let deadline = self.deadline(host);
         self.deadlines.note(host, deadline.map(|d| d.at));
     }
 
-    fn wake_host(&mut self, now: Time, host: (u32, Side), listener: &mut impl Listener) {
-        let (number, side) = host;
+    fn wake_host(&mut self, now: Time, host: HostId, listener: &mut impl Listener) {
+        let HostId { pair: number, side } = host;
         let why = self.deadline(host).map_or("", |deadline| deadline.why);
         let outputs = &mut self.outputs;
         let out = &mut |output| outputs.push(output);
@@ -243,7 +251,7 @@ impl HostPairs {
                 Side::Server => pair.server.handle_input(now, HostInput::Frame(frame), out),
                 Side::Client => pair.client.handle_input(now, HostInput::Frame(frame), out),
             }
-            self.pass_on(now, (number, side), listener);
+            self.pass_on(now, HostId { pair: number, side }, listener);
             if side == Side::Client {
                 listener.on_client(now, number, self.pairs[number as usize].client.tcp());
             }
@@ -262,13 +270,15 @@ impl HostPairs {
         self.pairs[pair as usize]
             .client
             .handle_input(now, HostInput::Tcp(input), &mut |o| outputs.push(o));
-        self.pass_on(now, (pair, Side::Client), listener);
+        let side = Side::Client;
+        self.pass_on(now, HostId { pair, side }, listener);
         self.take_arrived(now, listener);
     }
 
     /// Handles the outputs of a host: sends its frames and reports its events.
-    fn pass_on(&mut self, now: Time, (pair, side): (u32, Side), listener: &mut impl Listener) {
-        self.note_deadline((pair, side));
+    fn pass_on(&mut self, now: Time, host: HostId, listener: &mut impl Listener) {
+        self.note_deadline(host);
+        let HostId { pair, side } = host;
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {

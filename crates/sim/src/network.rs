@@ -120,7 +120,7 @@ impl Network {
         self.add_port(id, Side::Server, chain.to_client.iter().copied());
         self.add_port(id, Side::Client, chain.to_server.iter().rev().copied());
         match scenario.profile(path).zip(scenario.profile_back(path)) {
-            Some(profiles) => self.add_background(scenario, path, profiles, &chain),
+            Some((profile, back)) => self.add_background(scenario, path, profile, back, &chain),
             None => Ok(()),
         }
     }

@@ -19,12 +19,13 @@ struct HostLinks {
 
 impl Network {
     /// Attaches the hosts of a profile to the inner nodes of `path`, and starts their sources at rest; those that send
-    /// towards the server go by the profile `back`.
+    /// towards the server use `profile_back`.
     pub(super) fn add_background(
         &mut self,
         scenario: &Scenario,
         path: &Path,
-        (profile, back): (&Profile, &Profile),
+        profile: &Profile,
+        profile_back: &Profile,
         chain: &Chain,
     ) -> Result<(), BuildError> {
         let nodes = path.hops().saturating_sub(1);
@@ -34,7 +35,7 @@ impl Network {
         let host_links = self.add_host_links(path, profile, nodes, chain)?;
         for flow in flows(nodes, host_links.hosts, profile.destinations) {
             let to_client = flow.from.node < flow.to.node;
-            let profile = if to_client { profile } else { back };
+            let profile = if to_client { profile } else { profile_back };
             let there = chain.route(&host_links, flow.from, flow.to);
             let name = host_name(path, flow.from);
             let back = chain.route(&host_links, flow.to, flow.from);

@@ -26,15 +26,16 @@ pub(crate) struct Flow {
 
 /// One flow for every host at each of `nodes` (at least 2) inner nodes.
 pub(crate) fn flows(nodes: usize, hosts: usize, which: Destinations) -> Vec<Flow> {
-    let mut flows = directed((nodes, hosts), which, |node| node);
-    flows.extend(directed((nodes, hosts), which, |node| nodes - 1 - node));
+    let mut flows = directed(nodes, hosts, which, |node| node);
+    flows.extend(directed(nodes, hosts, which, |node| nodes - 1 - node));
     flows.sort_by_key(|flow| flow.from);
     flows
 }
 
 /// The flows in the direction in which `place` numbers the nodes.
 fn directed(
-    (nodes, hosts): (usize, usize),
+    nodes: usize,
+    hosts: usize,
     which: Destinations,
     place: impl Fn(usize) -> usize,
 ) -> Vec<Flow> {

@@ -142,7 +142,7 @@ pub fn run_network(
     let mut before = Totals::at(&driven.world, start);
     for number in 0..spans {
         let begin = start + span * u64::from(number);
-        before = run_span(&mut driven, (begin, before), &mut outcome, observer)?;
+        before = run_span(&mut driven, begin, &before, &mut outcome, observer)?;
     }
     outcome.delay_percentiles = driven.world.agents.delay_percentiles().collect();
     Ok(outcome)
@@ -212,15 +212,16 @@ impl Totals {
 /// Runs one span, adds its results, and returns the totals at its end.
 fn run_span(
     driven: &mut Driven,
-    (begin, before): (Time, Totals),
+    begin: Time,
+    before: &Totals,
     outcome: &mut NetworkOutcome,
     observer: &mut impl NetworkObserver,
 ) -> Result<Totals, Overflow> {
-    let sampled = Sampled::over(driven, (begin, outcome.span), observer)?;
+    let sampled = Sampled::over(driven, begin, outcome.span, observer)?;
     let after = Totals::at(&driven.world, begin + outcome.span);
-    outcome.add_counters(&before, &after);
+    outcome.add_counters(before, &after);
     outcome.add_sampled(&sampled);
-    outcome.add_streams(&sampled, (&before.stops, &after.stops));
+    outcome.add_streams(&sampled, before, &after);
     for (flow, files) in outcome.flows.iter_mut().zip(driven.world.take_files()) {
         flow.files.push(files);
     }
@@ -246,17 +247,13 @@ impl NetworkOutcome {
         }
     }
 
-    /// Adds what streams looked like, with the stops of their players until the begin of a span and until its end.
-    fn add_streams(
-        &mut self,
-        sampled: &Sampled,
-        (before, after): (&[Option<u32>], &[Option<u32>]),
-    ) {
+    /// Adds the samples of streams, and the stops of their players between the start of a span and its end.
+    fn add_streams(&mut self, sampled: &Sampled, before: &Totals, after: &Totals) {
         let means = sampled
             .connections
             .means()
             .zip(sampled.stream_windows.means());
-        let stops = before.iter().zip(after);
+        let stops = before.stops.iter().zip(&after.stops);
         for ((flow, (connections, windows)), stops) in self.flows.iter_mut().zip(means).zip(stops) {
             if let (Some(before), Some(after)) = stops {
                 flow.streams.push(StreamSpan {

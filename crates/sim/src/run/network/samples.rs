@@ -25,7 +25,8 @@ impl Sampled {
     /// Runs from `begin` over a span of length `span`, and samples the flows.
     pub(super) fn over(
         driven: &mut Driven,
-        (begin, span): (Time, Duration),
+        begin: Time,
+        span: Duration,
         observer: &mut impl NetworkObserver,
     ) -> Result<Self, Overflow> {
         let flows = driven.world.flows().count();
