@@ -12,7 +12,7 @@
 //! and windows the receiver sets ([`striped`], `MultiTCP` paper).
 //!
 //! TCP and datagrams stand in typed arrays: they are the hot loop. A new kind of flow is an `Agent` in a folder here and
-//! an arm of [`build`].
+//! an arm of `build`.
 
 pub(crate) mod agent;
 mod counters;
