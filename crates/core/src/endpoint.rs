@@ -1,4 +1,4 @@
-//! An endpoint of the overlay: a [`Sender`] and a [`Receiver`] as one machine.
+//! An endpoint of the overlay: a sender and a receiver as one machine.
 //!
 //! The simulator and the live node drive the same machine. Packets of an application go in with the metadata that the
 //! policy may use, and frames for the paths come out; frames of the peer go in, and the packets of its application come

@@ -115,7 +115,7 @@ impl Discovery {
         }
         let search = search.get_or_insert_with(|| Search::new(mtu));
         change(path, search, |search| {
-            search.set_interface_mtu(mtu, rerouted)
+            search.set_interface_mtu(mtu, rerouted);
         })
     }
 
@@ -168,7 +168,7 @@ impl Discovery {
             };
             let mut probe = None;
             let event = change(path, search, |search| {
-                probe = search.handle_timeout(now, &snapshot)
+                probe = search.handle_timeout(now, &snapshot);
             });
             event
                 .map(LivenessOutput::Event)

@@ -174,7 +174,6 @@ impl Receiver {
     }
 
     /// The time at which the next timer ends or the next switch frame is due.
-
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let request = self.request.as_ref().and_then(SwitchRequest::deadline);
         let detector = self.detector.as_ref().and_then(Detector::deadline);

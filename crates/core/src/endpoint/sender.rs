@@ -237,7 +237,6 @@ impl Sender {
     }
 
     /// The health of `path`; `None` if paths are not monitored.
-
     pub(super) fn health(&self, path: PathId) -> Option<PathHealth> {
         self.liveness.as_ref()?.health(path)
     }
@@ -301,7 +300,6 @@ impl Sender {
     }
 
     /// The next deadline of the policy or the liveness monitor.
-
     pub(super) fn deadline(&self) -> Option<Deadline> {
         Deadline::earlier(self.policy.current.deadline(), self.monitor_deadline())
     }

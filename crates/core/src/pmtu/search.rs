@@ -17,7 +17,8 @@ pub(super) struct Search {
     failed: Option<u16>,
     /// The found size that failed later, until it is probed once more.
     unconfirmed_failure: Option<u16>,
-    /// Whether only confirmed sizes are to be relied on: one failed since the interface_mtu was last confirmed.
+    /// Whether only confirmed sizes are trusted: one failed since the interface's MTU was last
+    /// confirmed.
     is_narrow: bool,
     /// The size found before, while a search for a larger one is in progress.
     previous: Option<u16>,
@@ -35,7 +36,8 @@ pub(super) struct Report {
     pub(super) state: MtuState,
     /// The size that was found, also while larger sizes are tried.
     pub(super) found: Option<u16>,
-    /// The longest packet that may be sent; `None` while no size has failed, or if nothing is known.
+    /// The longest packet that may be sent; `None` while no size has failed, or if nothing is
+    /// known.
     pub(super) limit: Option<u16>,
 }
 
@@ -68,7 +70,7 @@ impl Search {
         }
     }
 
-    /// Begins anew where the interface_mtu is another than before, or the way is.
+    /// Restarts the search if the interface's MTU or the route has changed.
     pub(super) fn set_interface_mtu(&mut self, interface_mtu: u16, rerouted: bool) {
         if rerouted || interface_mtu != self.interface_mtu {
             self.interface_mtu = interface_mtu;
@@ -107,8 +109,8 @@ impl Search {
         }
     }
 
-    /// The longest packet that may go on the path. Its interface lets through none longer than the interface_mtu whole, but for an
-    /// other end of which nothing can be found out all is left to fragmentation.
+    /// The longest packet that the path may carry, in bytes. If the peer answers no probe at all,
+    /// every packet may be sent, and fragmentation is left to the system.
     pub(super) fn limit(&self) -> u16 {
         let base = || match self.failed {
             Some(failed) if failed <= self.base() => self.least(),
@@ -199,7 +201,8 @@ impl Search {
         MIN_PACKET.min(self.interface_mtu)
     }
 
-    /// When the probe under way is overdue; not before a plain heartbeat that followed it was answered.
+    /// When the probe under way is overdue; not before a plain heartbeat that followed it was
+    /// answered.
     fn overdue_at(&self, snapshot: &LivenessSnapshot) -> Option<Time> {
         let sent = self.probes.sent?;
         (snapshot.answered? > sent).then(|| sent + snapshot.timeout * 2)
