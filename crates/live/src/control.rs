@@ -1,9 +1,9 @@
 //! Control of a running node or relay: its control socket, metrics, reloads and the thread that serves them.
 //!
-//! None of it runs on the packet thread. The control thread ([`thread`]) waits for clients of the
-//! control socket ([`socket`]) and of the metrics endpoint ([`metrics`]), for a request to reload
-//! ([`reload`]) and for changes of the network's interfaces ([`crate::interfaces`]). It asks the
-//! packet thread for counters and for changes through a queue of [`commands`].
+//! None of it runs on the packet thread. The control thread (`thread`) waits for clients of the
+//! control socket (`socket`) and of the metrics endpoint (`metrics`), for a request to reload
+//! (`reload`) and for changes of the network's interfaces (`interfaces`). It asks the
+//! packet thread for counters and for changes through a queue of `commands`.
 
 pub(crate) mod change;
 pub(crate) mod commands;

@@ -49,6 +49,10 @@ struct ControlLoop {
 
 /// The event sources that are ready.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one flag for each independent event source"
+)]
 struct Ready {
     stop: bool,
     reload: bool,
