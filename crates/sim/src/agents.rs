@@ -46,10 +46,6 @@ use striped::StripedFlow;
 use tcp::{TcpFlows, TcpSource};
 
 /// A flow before its start.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is moved into an array at once"
-)]
 pub(crate) enum BuiltFlow {
     Tcp(TcpSource),
     Datagrams(DatagramSource),
@@ -60,7 +56,7 @@ pub(crate) enum BuiltFlow {
 pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
     let agent: Box<dyn Agent> = match &setup.flow.traffic {
         Traffic::Ftp(_) => return BuiltFlow::Tcp(TcpSource::endless(setup)),
-        Traffic::File(file) => return BuiltFlow::Tcp(TcpSource::file(file, setup)),
+        Traffic::File(file) => return BuiltFlow::Tcp(TcpSource::file(*file, setup)),
         Traffic::Sessions(config) => return BuiltFlow::Tcp(TcpSource::sessions(config, setup)),
         Traffic::Cbr(config) => {
             return datagrams(
@@ -109,7 +105,7 @@ pub(crate) fn build(setup: &mut FlowSetup<'_>) -> BuiltFlow {
 pub(crate) struct Agents {
     pub(crate) tcp: TcpFlows,
     pub(crate) datagrams: DatagramFlows,
-    agents: Vec<AgentSlot>,
+    slots: Vec<AgentSlot>,
     /// Events of agents that no observer has taken yet.
     reports: Vec<Report>,
     pub(crate) delays: DelayHistograms,
@@ -126,13 +122,13 @@ struct AgentSlot {
 impl Agents {
     /// The number of the next agent.
     pub(crate) fn next_agent(&self) -> u32 {
-        u32::try_from(self.agents.len()).expect("fewer than 2^32 agents")
+        u32::try_from(self.slots.len()).expect("fewer than 2^32 agents")
     }
 
     /// Adds an agent and starts it.
     pub(crate) fn add_agent(&mut self, agent: Box<dyn Agent>, fabric: &mut Fabric) {
         let number = self.next_agent();
-        self.agents.push(AgentSlot {
+        self.slots.push(AgentSlot {
             agent,
             delay_group: NO_GROUP,
         });
@@ -168,19 +164,19 @@ impl Agents {
     /// Forgets the payload of a packet of an agent that a link dropped.
     #[inline(never)]
     pub(crate) fn forget(&mut self, number: u32, payload: u32) {
-        self.agents[number as usize].agent.forget(payload);
+        self.slots[number as usize].agent.forget(payload);
     }
 
     /// The agent of this number.
     pub(crate) fn agent(&self, number: u32) -> &dyn Agent {
-        &*self.agents[number as usize].agent
+        &*self.slots[number as usize].agent
     }
 
     /// Starts or stops reporting what happens to the flows.
     pub(crate) fn observe(&mut self, observed: bool) {
         self.is_observed = observed;
         self.tcp.observe(observed);
-        for slot in &mut self.agents {
+        for slot in &mut self.slots {
             slot.agent.observe(observed);
         }
     }
@@ -201,7 +197,7 @@ impl Agents {
             match flow {
                 FlowKind::Tcp(number) => self.tcp.set_delay_group(number, group),
                 FlowKind::Datagrams(number) => self.datagrams.set_delay_group(number, group),
-                FlowKind::Agent(number) => self.agents[number as usize].delay_group = group,
+                FlowKind::Agent(number) => self.slots[number as usize].delay_group = group,
             }
         }
     }
@@ -227,12 +223,12 @@ impl Agents {
 
     /// Whether any agent is a stream over several connections.
     pub(crate) fn has_streams(&self) -> bool {
-        let mut agents = self.agents.iter().map(|slot| &slot.agent);
+        let mut agents = self.slots.iter().map(|slot| &slot.agent);
         agents.any(|agent| agent.stream_state().is_some())
     }
 
     fn delivered_by_agents(&self, tcp: bool) -> u64 {
-        let agents = self.agents.iter().map(|slot| &slot.agent);
+        let agents = self.slots.iter().map(|slot| &slot.agent);
         let agents = agents.filter(|agent| agent.is_tcp() == tcp);
         agents.map(|agent| agent.counters().goodput).sum()
     }
@@ -244,7 +240,7 @@ impl Agents {
         number: u32,
         fabric: &'a mut Fabric,
     ) -> (&'a mut dyn Agent, Context<'a>) {
-        let slot = &mut self.agents[number as usize];
+        let slot = &mut self.slots[number as usize];
         let context = Context {
             now,
             number,

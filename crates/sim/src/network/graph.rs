@@ -156,8 +156,8 @@ impl Network {
         match agents::build(&mut setup) {
             BuiltFlow::Tcp(source) => {
                 self.schedule_windows(&flow.receiver_window);
-                let routes = RouteLinks::of(&ways[0]);
-                self.add_tcp_flow(name, source, TcpConfig::from(hosts), routes);
+                let links = RouteLinks::of(&ways[0]);
+                self.add_tcp_flow(name, source, TcpConfig::from(hosts), links);
             }
             BuiltFlow::Datagrams(source) => {
                 self.add_datagram_flow(name, source, RouteLinks::of(&ways[0]).there);

@@ -30,7 +30,7 @@ impl TcpSource {
     }
 
     /// The source of one file.
-    pub(in crate::agents) fn file(file: &SingleFile, setup: &FlowSetup<'_>) -> Self {
+    pub(in crate::agents) fn file(file: SingleFile, setup: &FlowSetup<'_>) -> Self {
         let segments = TcpConfig::from(setup.hosts).segments(file.size.0);
         Self::bulk(segments, setup, Bulk::noting_files)
     }
