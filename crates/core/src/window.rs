@@ -53,7 +53,7 @@ impl SlidingWindow {
 
     /// What is known of `sequence`, without recording it.
     #[must_use]
-    pub fn look(&self, sequence: u64) -> Verdict {
+    pub fn classify(&self, sequence: u64) -> Verdict {
         if sequence >= self.end {
             Verdict::Fresh
         } else if self.end - sequence > self.span() {
@@ -67,7 +67,7 @@ impl SlidingWindow {
 
     /// Records `sequence` and says what was known of it before.
     pub fn accept(&mut self, sequence: u64) -> Verdict {
-        let verdict = self.look(sequence);
+        let verdict = self.classify(sequence);
         if verdict == Verdict::Fresh {
             self.advance(sequence);
             let slot = self.slot(sequence);

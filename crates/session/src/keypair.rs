@@ -99,7 +99,7 @@ impl KeyPair {
             .paths
             .get_mut(path.index())
             .ok_or(Reject::UnknownPath)?;
-        check_replay(state.replay_window.look(counter))?;
+        check_replay(state.replay_window.classify(counter))?;
         let (transport, sealed) = (&self.transport, datagram.sealed);
         let frame = arena.cut(sealed.len(), |out| {
             let opened = transport.read_message(datagram.nonce.to_bits(), sealed, out);

@@ -57,7 +57,7 @@ impl Comparison {
         delta_t: Duration,
         seen: &SlidingWindow,
     ) {
-        if seen.look(sequence) != Verdict::Fresh || self.waiting.len() == MAX_TIMERS {
+        if seen.classify(sequence) != Verdict::Fresh || self.waiting.len() == MAX_TIMERS {
             return;
         }
         let wait = Duration::from_secs_f64(self.threshold * delta_t.as_secs_f64());
@@ -73,7 +73,7 @@ impl Comparison {
         while self
             .waiting
             .peek()
-            .is_some_and(|Reverse(w)| seen.look(w.sequence) != Verdict::Fresh)
+            .is_some_and(|Reverse(w)| seen.classify(w.sequence) != Verdict::Fresh)
         {
             self.waiting.pop();
         }
@@ -85,7 +85,7 @@ impl Comparison {
             let Some(Reverse(ended)) = self.waiting.pop() else {
                 break;
             };
-            if seen.look(ended.sequence) == Verdict::Fresh {
+            if seen.classify(ended.sequence) == Verdict::Fresh {
                 return Some(ended.path);
             }
         }

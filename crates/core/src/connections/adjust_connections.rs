@@ -1,6 +1,6 @@
 //! Their number follows the congestion (`AdjustNumConnections`, Algorithm 2).
 
-use super::config::VariationConfig;
+use super::parameters::VariationConfig;
 use crate::units::Rate;
 
 /// How congested the network is, as a receiver sees it.

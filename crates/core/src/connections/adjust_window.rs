@@ -1,7 +1,7 @@
 //! Windows that follow the throughput (`AdjustWindowSize`, Algorithm 1).
 
-use super::config::{ControlConfig, Target};
 use super::controller::{ConnectionController, Sample};
+use super::parameters::{ControlConfig, Target};
 use super::windows::{MAX_WINDOW_SUM, Windows};
 use crate::math::floor;
 use crate::time::{Duration, Time};
@@ -54,7 +54,7 @@ impl ConnectionController for AdjustWindow {
     }
 
     /// Line 2; the nearest whole sum.
-    fn begin(&mut self, _: Time, rtt: Duration) {
+    fn initialize(&mut self, _: Time, rtt: Duration) {
         let sum = floor(self.target.uncongested_window(rtt) + 0.5);
         self.windows = Windows::new(self.windows.connections(), whole(sum));
     }

@@ -2,8 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::config::{ControlConfig, ControllerConfig, Target};
+use super::config::ControllerConfig;
 use super::controller::{ConnectionController, Sample};
+use super::parameters::{ControlConfig, Target};
 use super::throughput_meter::ThroughputMeter;
 use super::windows::Windows;
 use crate::machine::{Deadline, Machine};
@@ -60,8 +61,8 @@ impl ControlUnit {
         self.controller.wanted()
     }
 
-    fn begin(&mut self, now: Time, rtt: Duration) -> ControlDecision {
-        self.controller.begin(now, rtt);
+    fn start(&mut self, now: Time, rtt: Duration) -> ControlDecision {
+        self.controller.initialize(now, rtt);
         self.meter = ThroughputMeter::new(self.config.smoothing, now);
         self.next = Some(now + self.config.interval_at(rtt));
         ControlDecision {
@@ -85,7 +86,7 @@ impl Machine for ControlUnit {
             ControlInput::Delivered(size) => self.meter.add(size),
             ControlInput::Rtt(rtt) => {
                 if self.rtt.replace(rtt).is_none() {
-                    out(self.begin(now, rtt));
+                    out(self.start(now, rtt));
                 }
             }
         }

@@ -15,7 +15,7 @@ pub trait ConnectionController: CloneBoxed + Debug + Send {
     fn wanted(&self) -> Windows;
 
     /// Takes the first round-trip time that is known: the windows of an uncongested network (Algorithm 1, line 2).
-    fn begin(&mut self, now: Time, rtt: Duration);
+    fn initialize(&mut self, now: Time, rtt: Duration);
 
     /// Takes what was measured in an interval.
     fn handle_sample(&mut self, now: Time, sample: &Sample);

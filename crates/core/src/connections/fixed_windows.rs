@@ -24,7 +24,7 @@ impl ConnectionController for FixedWindows {
         self.0
     }
 
-    fn begin(&mut self, _: Time, _: Duration) {}
+    fn initialize(&mut self, _: Time, _: Duration) {}
 
     fn handle_sample(&mut self, _: Time, _: &Sample) {}
 }

@@ -27,7 +27,7 @@ pub struct ResequencerCounts {
     /// How often one was refused because it was too far ahead.
     pub refused: u64,
     /// The most places that were in use at once, up to the last packet that waited.
-    pub most: u64,
+    pub max_buffered: u64,
 }
 
 /// What became of a packet.
@@ -76,19 +76,19 @@ impl<P> Resequencer<P> {
             self.counts.duplicates += 1;
             return OfferResult::Duplicate;
         };
-        let Some(place) = usize::try_from(ahead).ok().filter(|at| *at < self.capacity) else {
+        let Some(offset) = usize::try_from(ahead).ok().filter(|at| *at < self.capacity) else {
             self.counts.refused += 1;
             return OfferResult::Refused(packet);
         };
-        if self.buffered.len() <= place {
-            self.buffered.resize_with(place + 1, || None);
+        if self.buffered.len() <= offset {
+            self.buffered.resize_with(offset + 1, || None);
         }
-        if self.buffered[place].is_some() {
+        if self.buffered[offset].is_some() {
             self.counts.duplicates += 1;
             return OfferResult::Duplicate;
         }
-        self.buffered[place] = Some(packet);
-        self.counts.most = self.counts.most.max(self.buffered.len() as u64);
+        self.buffered[offset] = Some(packet);
+        self.counts.max_buffered = self.counts.max_buffered.max(self.buffered.len() as u64);
         self.release(deliver);
         OfferResult::Accepted
     }

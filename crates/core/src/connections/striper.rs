@@ -12,7 +12,7 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default)]
 pub struct Striper {
     /// By their numbers.
-    lanes: Vec<Lane>,
+    connections: Vec<Connection>,
     /// The connection that got a packet last.
     last: Option<u32>,
     /// The number of the next packet, from 1.
@@ -22,8 +22,8 @@ pub struct Striper {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Lane {
-    connection: u32,
+struct Connection {
+    number: u32,
     room: u32,
 }
 
@@ -60,38 +60,44 @@ impl Striper {
         self.next
     }
 
-    fn set_interface_mtu(&mut self, connection: u32, room: u32) {
+    fn set_writable(&mut self, connection: u32, room: u32) {
         match self.find(connection) {
-            Ok(position) => self.lanes[position].room = room,
-            Err(position) => self.lanes.insert(position, Lane { connection, room }),
+            Ok(position) => self.connections[position].room = room,
+            Err(position) => self.connections.insert(
+                position,
+                Connection {
+                    number: connection,
+                    room,
+                },
+            ),
         }
     }
 
     fn find(&self, connection: u32) -> Result<usize, usize> {
-        self.lanes
-            .binary_search_by_key(&connection, |lane| lane.connection)
+        self.connections
+            .binary_search_by_key(&connection, |known| known.number)
     }
 
     /// The first lane after that of the last packet that is not blocked.
-    fn next_lane(&mut self) -> Option<&mut Lane> {
+    fn next_writable(&mut self) -> Option<&mut Connection> {
         let after = match self.last.map(|last| self.find(last)) {
             Some(Ok(position)) => position + 1,
             Some(Err(position)) => position,
             None => 0,
         };
-        let count = self.lanes.len();
-        let free = |position: &usize| self.lanes[position % count].room > 0;
+        let count = self.connections.len();
+        let free = |position: &usize| self.connections[position % count].room > 0;
         let position = (after..after + count).find(free)?;
-        self.lanes.get_mut(position % count)
+        self.connections.get_mut(position % count)
     }
 
     fn send(&mut self, out: &mut impl FnMut(StriperOutput)) {
         while self.waiting > 0 {
-            let Some(lane) = self.next_lane() else {
+            let Some(next) = self.next_writable() else {
                 return;
             };
-            lane.room -= 1;
-            let connection = lane.connection;
+            next.room -= 1;
+            let connection = next.number;
             self.last = Some(connection);
             self.waiting -= 1;
             self.next += 1;
@@ -110,10 +116,10 @@ impl Machine for Striper {
     fn handle_input(&mut self, _: Time, input: StriperInput, out: &mut impl FnMut(StriperOutput)) {
         match input {
             StriperInput::Data(packets) => self.waiting = self.waiting.saturating_add(packets),
-            StriperInput::Writable { connection, room } => self.set_interface_mtu(connection, room),
+            StriperInput::Writable { connection, room } => self.set_writable(connection, room),
             StriperInput::Closed(connection) => {
                 if let Ok(position) = self.find(connection) {
-                    self.lanes.remove(position);
+                    self.connections.remove(position);
                 }
             }
         }

@@ -2,8 +2,8 @@
 
 use super::adjust_connections::{AdjustConnections, Congestion};
 use super::adjust_window::AdjustWindow;
-use super::config::{ControlConfig, Target, VariationConfig};
 use super::controller::{ConnectionController, Sample};
+use super::parameters::{ControlConfig, Target, VariationConfig};
 use super::windows::Windows;
 use crate::time::{Duration, Time};
 
@@ -35,8 +35,8 @@ impl ConnectionController for VariedConnections {
         self.windows.wanted()
     }
 
-    fn begin(&mut self, now: Time, rtt: Duration) {
-        self.windows.begin(now, rtt);
+    fn initialize(&mut self, now: Time, rtt: Duration) {
+        self.windows.initialize(now, rtt);
     }
 
     fn handle_sample(&mut self, now: Time, sample: &Sample) {

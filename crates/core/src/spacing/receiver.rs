@@ -138,7 +138,7 @@ impl SpacedReceiver {
     }
 
     fn came(&self, sequence: u64) -> bool {
-        self.seen.look(sequence) == Verdict::Duplicate
+        self.seen.classify(sequence) == Verdict::Duplicate
     }
 }
 

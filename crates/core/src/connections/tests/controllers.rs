@@ -8,7 +8,7 @@ fn the_windows_of_an_uncongested_network_carry_the_target() {
         Windows::new(5, 10),
         "before the RTT is known"
     );
-    controller.begin(Time::ZERO, RTT);
+    controller.initialize(Time::ZERO, RTT);
     assert_eq!(
         controller.wanted().iter().collect::<Vec<_>>(),
         [2, 2, 2, 1, 1]
@@ -30,7 +30,7 @@ fn the_windows_of_an_uncongested_network_carry_the_target() {
 #[test]
 fn the_sum_of_windows_passes_its_bound_by_one_step_at_most() {
     let mut controller = adjust(2, TABLE_1).build(TARGET);
-    controller.begin(Time::ZERO, RTT);
+    controller.initialize(Time::ZERO, RTT);
     let mut sums: Vec<u32> = Vec::new();
     for _ in 0..12 {
         controller.handle_sample(Time::ZERO, &sample(150));
@@ -68,7 +68,7 @@ fn connections_follow_the_congestion_ratio() {
 #[test]
 fn a_new_number_of_connections_shares_the_sum_of_the_old() {
     let mut controller = varied(1).build(TARGET);
-    controller.begin(Time::ZERO, RTT);
+    controller.initialize(Time::ZERO, RTT);
     let mut seen: Vec<(u32, u32)> = Vec::new();
     for _ in 0..5 {
         controller.handle_sample(Time::ZERO, &sample(400));
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn windows_are_balanced_whatever_is_measured(config in controllers(), samples in samples()) {
         let mut controller = config.build(TARGET);
-        controller.begin(Time::ZERO, RTT);
+        controller.initialize(Time::ZERO, RTT);
         for (rate, rtt) in samples {
             controller.handle_sample(Time::ZERO, &Sample { throughput: Rate(rate), rtt: Duration(rtt) });
             let wanted = controller.wanted();
@@ -135,7 +135,7 @@ proptest! {
     ) {
         let control = ControlConfig { spike, ..TABLE_1 };
         let mut controller = adjust(n, control).build(TARGET);
-        controller.begin(Time::ZERO, RTT);
+        controller.initialize(Time::ZERO, RTT);
         for (rate, ms) in samples {
             let before = controller.wanted().sum();
             let (throughput, rtt) = (Rate(rate), MS * ms);

@@ -132,34 +132,34 @@ proptest! {
         paces in prop::collection::vec(0_usize..5, 1..50),
     ) {
         let mut striper = Striper::default();
-        let mut lanes: Vec<VecDeque<u64>> = alloc::vec![VecDeque::new(); 6];
+        let mut connections: Vec<VecDeque<u64>> = alloc::vec![VecDeque::new(); 6];
         let mut inputs: Vec<StriperInput> = vec_of_rooms(&rooms);
         inputs.insert(0, StriperInput::Data(u64::MAX));
         for (connection, sequence) in sent(&mut striper, &inputs) {
-            lanes[connection as usize].push_back(sequence);
+            connections[connection as usize].push_back(sequence);
         }
         let mut resequencer = Resequencer::new(capacity);
         let mut delivered: Vec<u64> = Vec::new();
         let mut turn = paces.iter().cycle();
         let mut idle = 0;
-        while lanes.iter().any(|lane| !lane.is_empty()) {
-            let lane = &mut lanes[1 + turn.next().unwrap() % 5];
-            let offer = lane.front().map(|&front| {
+        while connections.iter().any(|connection| !connection.is_empty()) {
+            let connection = &mut connections[1 + turn.next().unwrap() % 5];
+            let offer = connection.front().map(|&front| {
                 resequencer.offer(front, front, &mut |packet| delivered.push(packet))
             });
             prop_assert!(offer != Some(OfferResult::Duplicate), "it came once");
             idle += 1;
             if offer == Some(OfferResult::Accepted) {
-                lane.pop_front();
+                connection.pop_front();
                 idle = 0;
             } else if idle > 50 {
-                take_next(&mut lanes, &mut resequencer, &mut delivered);
+                take_next(&mut connections, &mut resequencer, &mut delivered);
                 idle = 0;
             }
         }
         let expected: Vec<u64> = (1..=striper.sent()).collect();
         prop_assert_eq!(delivered, expected);
-        prop_assert!(resequencer.counts().most <= u64::from(capacity));
+        prop_assert!(resequencer.counts().max_buffered <= u64::from(capacity));
         prop_assert_eq!(resequencer.counts().delivered, striper.sent());
     }
 }
@@ -173,14 +173,16 @@ fn vec_of_rooms(rooms: &[(u32, u32)]) -> Vec<StriperInput> {
 
 /// The packet that is next, where the pace has passed over its connection for long.
 fn take_next(
-    lanes: &mut [VecDeque<u64>],
+    connections: &mut [VecDeque<u64>],
     resequencer: &mut Resequencer<u64>,
     delivered: &mut Vec<u64>,
 ) {
     let next = resequencer.next();
-    let lane = lanes.iter_mut().find(|lane| lane.front() == Some(&next));
-    let lane = lane.expect("the next packet is the first of its connection");
-    lane.pop_front();
+    let connection = connections
+        .iter_mut()
+        .find(|connection| connection.front() == Some(&next));
+    let connection = connection.expect("the next packet is the first of its connection");
+    connection.pop_front();
     let offer = resequencer.offer(next, next, &mut |packet| delivered.push(packet));
     assert_eq!(
         offer,
@@ -207,7 +209,7 @@ fn a_resequencer_refuses_what_it_has_no_place_for_and_drops_what_it_had() {
         delivered: 3,
         duplicates: 2,
         refused: 1,
-        most: 2,
+        max_buffered: 2,
     };
     assert_eq!(resequencer.counts(), expected);
 }
