@@ -1,25 +1,30 @@
-//! One stream over several TCP connections, whose number and receiver windows set its rate (`MultiTCP` paper; "the paper"
-//! below).
+//! One stream over several TCP connections, whose number and receiver windows set its rate
+//! (`MultiTCP` paper; "the paper" below).
 //!
-//! **The model.** A [`ControlUnit`] at the receiver measures the throughput once an interval, and asks a
-//! [`ConnectionController`] for the *wanted* state ([`Windows`]): so many connections, and the window of each. Whoever drives
-//! it opens and closes connections and sets receiver windows until they are so. At the sender a [`Striper`] hands packets to
-//! the connections in turn (4.2.3), at the receiver a [`Resequencer`] puts them in order again, and [`PlayOut`] says when
-//! the player stops for want of data (5.3).
+//! **The model.** A [`ControlUnit`] at the receiver measures the throughput once per sampling
+//! interval and asks a [`ConnectionController`] for the *wanted* state ([`Windows`]): the number of
+//! connections and the window of each. The driver opens and closes connections and sets receiver
+//! windows to match. At the sender, a [`Striper`] assigns packets to connections in round-robin
+//! order (4.2.3). At the receiver, a [`Resequencer`] restores the order, and a [`PlayOut`] reports
+//! when playback stalls because the buffer is empty (5.3).
 //!
-//! **The controllers** are [`FixedWindows`], [`AdjustWindow`] (Algorithm 1) and [`VariedConnections`] (Algorithms 2 and 3).
-//! As printed they cannot run; what is mended here:
+//! **The controllers** are [`FixedWindows`], [`AdjustWindow`] (Algorithm 1) and
+//! [`VariedConnections`] (Algorithms 2 and 3). The algorithms cannot run as printed. Changes made
+//! here:
 //!
-//! * Line 11 of Algorithm 1 decreases by a `D_s` that only its other branch computes: it is that of line 4 in both.
+//! * Line 11 of Algorithm 1 uses a `D_s` that only the other branch computes. Both branches use
+//!   that of line 4.
 //! * Windows are whole segments of at least 1, and there is at least one connection.
-//! * The sum is compared with its bound before it grows, so that it may pass `f T_d RTT / MTU` by one `D_s`.
-//! * A new number of connections redistributes the sum `W_s`. Algorithm 3 would run line 2 of Algorithm 1 again and set the
-//!   sum to `W_n`: `W_s / W_n`, by which Algorithm 2 decides, would stay 1.
-//! * `prevcongR` starts at 1, where nothing is congested.
-//! * The guard lambda is compared with throughputs, so that its bytes are bytes a second.
-//! * No windows can be computed before the round-trip time is known: until then each is that of a new connection.
+//! * The sum is compared with its bound before it grows, so it may exceed `f T_d RTT / MTU` by one
+//!   `D_s`.
+//! * A new number of connections redistributes the sum `W_s`. Algorithm 3 as printed would rerun
+//!   line 2 of Algorithm 1 and reset the sum to `W_n`; the ratio `W_s / W_n` that drives Algorithm
+//!   2 would then stay at 1.
+//! * `prevcongR` starts at 1, the ratio without congestion.
+//! * The guard lambda is compared with throughputs, so its unit is bytes per second, not bytes.
+//! * Before the round-trip time is known, each connection has the initial window of TCP.
 //!
-//! The paper's analysis of a loss is in [`equations`].
+//! The paper's analysis of the cost of a loss is in [`equations`].
 
 mod adjust_connections;
 mod adjust_window;

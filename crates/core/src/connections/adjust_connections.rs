@@ -1,12 +1,12 @@
-//! Their number follows the congestion (`AdjustNumConnections`, Algorithm 2).
+//! Number of connections controlled by congestion (`AdjustNumConnections`, Algorithm 2).
 
 use super::parameters::VariationConfig;
 use crate::units::Rate;
 
-/// How congested the network is, as a receiver sees it.
+/// Congestion as measured by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
-    /// The congestion ratio `W_s / W_n`: 1 or less where nothing is congested (4.2.2).
+    /// The congestion ratio `W_s / W_n`: at most 1 without congestion (4.2.2).
     pub ratio: f64,
     /// The measured throughput `T_m`.
     pub throughput: Rate,
@@ -14,7 +14,7 @@ pub struct Congestion {
     pub target: Rate,
 }
 
-/// Decides whether connections are started or stopped.
+/// Decides when to open and close connections.
 #[derive(Clone, Copy, Debug)]
 pub struct AdjustConnections {
     config: VariationConfig,
@@ -23,7 +23,7 @@ pub struct AdjustConnections {
 }
 
 impl AdjustConnections {
-    /// In an uncongested network.
+    /// Creates the rule for an uncongested network.
     #[must_use]
     pub fn new(config: VariationConfig) -> Self {
         Self {
@@ -32,10 +32,10 @@ impl AdjustConnections {
         }
     }
 
-    /// The number of connections that follows on `present`; never none.
+    /// The new number of connections, given the `present` one; at least 1.
     ///
-    /// The three cases of Algorithm 2 are tested one after another, as it is printed: where the ratio has fallen and is still
-    /// that of severe congestion, two connections are stopped.
+    /// The three cases of Algorithm 2 are tested in the printed order. A ratio that has fallen but
+    /// still means severe congestion closes two connections.
     pub fn next(&mut self, present: u32, congestion: &Congestion) -> u32 {
         let Congestion {
             ratio,

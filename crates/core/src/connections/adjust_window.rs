@@ -1,4 +1,4 @@
-//! Windows that follow the throughput (`AdjustWindowSize`, Algorithm 1).
+//! Windows controlled by throughput (`AdjustWindowSize`, Algorithm 1).
 
 use super::controller::{ConnectionController, Sample};
 use super::parameters::{ControlConfig, Target};
@@ -6,11 +6,12 @@ use super::windows::{MAX_WINDOW_SUM, Windows};
 use crate::math::floor;
 use crate::time::{Duration, Time};
 
-/// The window of a connection before the round-trip time is known, in segments: the initial window of RFC 2581.
+/// The window of a connection before the round-trip time is known, in segments: the initial window
+/// of RFC 2581.
 const FIRST_WINDOW: u32 = 2;
 
-/// A number of connections whose windows rise while the throughput is below the target, up to a bound, and fall where it
-/// is above it.
+/// A fixed number of connections whose windows grow, up to a bound, while the throughput is below
+/// the target and shrink while it is above.
 #[derive(Clone, Copy, Debug)]
 pub struct AdjustWindow {
     target: Target,
@@ -20,7 +21,7 @@ pub struct AdjustWindow {
 }
 
 impl AdjustWindow {
-    /// With `connections`, before the round-trip time is known.
+    /// Creates a controller of `connections` connections with initial windows.
     #[must_use]
     pub fn new(connections: u32, target: Target, config: &ControlConfig) -> Self {
         Self {
@@ -31,18 +32,18 @@ impl AdjustWindow {
         }
     }
 
-    /// What it aims at.
+    /// The target.
     #[must_use]
     pub const fn target(&self) -> Target {
         self.target
     }
 
-    /// Redistributes the sum of windows over another number of connections, at least one.
+    /// Redistributes the sum of windows over `connections` connections, at least 1.
     pub fn set_connections(&mut self, connections: u32) {
         self.windows = self.windows.over(connections);
     }
 
-    /// The sum beyond which windows do not rise, `f T_d RTT / MTU`, in whole segments.
+    /// The bound beyond which the sum does not grow, `f T_d RTT / MTU`, in whole segments.
     fn bound(&self, rtt: Duration) -> u32 {
         whole(floor(self.spike * self.target.uncongested_window(rtt)))
     }
@@ -53,7 +54,7 @@ impl ConnectionController for AdjustWindow {
         self.windows
     }
 
-    /// Line 2; the nearest whole sum.
+    /// Line 2, rounded to the nearest segment.
     fn initialize(&mut self, _: Time, rtt: Duration) {
         let sum = floor(self.target.uncongested_window(rtt) + 0.5);
         self.windows = Windows::new(self.windows.connections(), whole(sum));

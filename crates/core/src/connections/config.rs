@@ -1,4 +1,4 @@
-//! The controllers by name, with their parameters, as scenario files have them.
+//! Controller configuration as written in scenario files.
 
 use alloc::boxed::Box;
 
@@ -8,7 +8,7 @@ use super::fixed_windows::FixedWindows;
 use super::parameters::{ControlConfig, Target, VariationConfig};
 use super::varied_connections::VariedConnections;
 
-/// The controllers by name.
+/// A controller and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -19,42 +19,44 @@ use super::varied_connections::VariedConnections;
     serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub enum ControllerConfig {
-    /// So many connections with windows that stay.
+    /// A fixed number of connections with fixed windows.
     FixedWindows {
-        /// How many.
+        /// The number of connections.
         #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 1024)))]
         connections: u32,
         /// The window of each, in segments.
         #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 900)))]
         window: u32,
     },
-    /// So many connections with windows that follow the throughput (`MultiTCP` paper, Algorithm 1).
+    /// A fixed number of connections whose windows follow the throughput (`MultiTCP` paper,
+    /// Algorithm 1).
     AdjustWindow {
-        /// How many; the paper's default is 5.
+        /// The number of connections; the paper's default is 5.
         #[cfg_attr(feature = "serde", serde(default = "default_connections"))]
         #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 1024)))]
         connections: u32,
-        /// How the windows follow.
+        /// Window control.
         #[cfg_attr(feature = "serde", serde(default))]
         control: ControlConfig,
     },
-    /// The same, and their number follows the congestion (`MultiTCP` paper, Algorithms 2 and 3).
+    /// As `adjust-window`, and the number of connections follows the congestion (`MultiTCP` paper,
+    /// Algorithms 2 and 3).
     VariedConnections {
-        /// How many at the start.
+        /// The initial number of connections.
         #[cfg_attr(feature = "serde", serde(default = "one"))]
         #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 1024)))]
         connections: u32,
-        /// How their number follows.
+        /// Control of the number of connections.
         #[cfg_attr(feature = "serde", serde(default))]
         variation: VariationConfig,
-        /// How the windows follow.
+        /// Window control.
         #[cfg_attr(feature = "serde", serde(default))]
         control: ControlConfig,
     },
 }
 
 impl ControllerConfig {
-    /// The controller.
+    /// Builds the controller.
     #[must_use]
     pub fn build(self, target: Target) -> Box<dyn ConnectionController> {
         match self {
@@ -79,7 +81,7 @@ impl ControllerConfig {
         }
     }
 
-    /// How throughput is measured; windows that stay are looked at as often as others.
+    /// The parameters of throughput sampling; the defaults for fixed windows.
     #[must_use]
     pub fn control(&self) -> ControlConfig {
         match self {
@@ -90,7 +92,7 @@ impl ControllerConfig {
         }
     }
 
-    /// How many connections there are at the start.
+    /// The initial number of connections.
     #[must_use]
     pub const fn connections(&self) -> u32 {
         match self {

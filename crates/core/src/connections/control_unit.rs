@@ -1,4 +1,5 @@
-//! The control unit at the receiver (the paper's Fig. 1): measures once an interval, and says what is wanted.
+//! The control unit at the receiver (the paper's Fig. 1): samples the throughput and
+//! publishes the wanted state.
 
 use alloc::boxed::Box;
 
@@ -13,7 +14,8 @@ use crate::units::Bytes;
 
 /// Drives a [`ConnectionController`]: its deadlines are the ends of the sampling intervals delta.
 ///
-/// It begins with the first round-trip time that it is told; until then [`ControlUnit::wanted`] is what to open.
+/// Sampling starts with the first round-trip time; until then [`ControlUnit::wanted`] returns the
+/// initial state.
 #[derive(Clone, Debug)]
 pub struct ControlUnit {
     controller: Box<dyn ConnectionController>,
@@ -23,26 +25,26 @@ pub struct ControlUnit {
     next: Option<Time>,
 }
 
-/// What arrives at a control unit.
+/// An input of a control unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlInput {
-    /// Connections have delivered so much more, each in its own order.
+    /// The connections have delivered this many more bytes, each in its own order.
     Delivered(Bytes),
-    /// The receiver's estimate of the round-trip time from now on.
+    /// The receiver's new estimate of the round-trip time.
     Rtt(Duration),
 }
 
-/// What it says: the state that is wanted from now on.
+/// The wanted state from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlDecision {
-    /// What it follows from; nothing where only the round-trip time became known.
+    /// The sample that led to it; `None` for the first round-trip time.
     pub sample: Option<Sample>,
-    /// The connections and windows.
+    /// The wanted connections and windows.
     pub wanted: Windows,
 }
 
 impl ControlUnit {
-    /// A control unit before its stream begins.
+    /// Creates a control unit for a stream that has not started.
     #[must_use]
     pub fn new(controller: ControllerConfig, target: Target) -> Self {
         let config = controller.control();
@@ -55,7 +57,7 @@ impl ControlUnit {
         }
     }
 
-    /// The connections and windows that are wanted now.
+    /// The wanted connections and windows now.
     #[must_use]
     pub fn wanted(&self) -> Windows {
         self.controller.wanted()
@@ -92,7 +94,7 @@ impl Machine for ControlUnit {
         }
     }
 
-    /// A driver that is late gets one sample over the longer interval, not several over none.
+    /// A late wake gives one sample over the longer interval, not several samples.
     fn handle_timeout(&mut self, now: Time, out: &mut impl FnMut(ControlDecision)) {
         let (Some(rtt), Some(_)) = (self.rtt, self.next.filter(|at| *at <= now)) else {
             return;

@@ -1,4 +1,4 @@
-//! What decides on connections and windows, and what it is told.
+//! The controller interface and its input.
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -7,23 +7,25 @@ use super::windows::Windows;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// Sets the number of connections and their windows.
+/// Decides the number of connections and their windows.
 ///
-/// It is asked at the deadlines of a [`ControlUnit`](super::ControlUnit), and has none of its own.
+/// A [`ControlUnit`](super::ControlUnit) calls it at its deadlines; a controller has no deadline of
+/// its own.
 pub trait ConnectionController: CloneBoxed + Debug + Send {
-    /// The wanted state.
+    /// The wanted number of connections and windows.
     fn wanted(&self) -> Windows;
 
-    /// Takes the first round-trip time that is known: the windows of an uncongested network (Algorithm 1, line 2).
+    /// Sets the windows for an uncongested network from the first round-trip time (Algorithm 1,
+    /// line 2).
     fn initialize(&mut self, now: Time, rtt: Duration);
 
-    /// Takes what was measured in an interval.
+    /// Updates the wanted state at the end of a sampling interval.
     fn handle_sample(&mut self, now: Time, sample: &Sample);
 }
 
-/// Copies a controller whose kind is not known: a simulated network is copied with its receivers.
+/// Clones a boxed controller, as cloning a simulated network requires.
 pub trait CloneBoxed {
-    /// A copy in the same state.
+    /// Clones the controller with its state.
     fn clone_boxed(&self) -> Box<dyn ConnectionController>;
 }
 
@@ -39,7 +41,7 @@ impl Clone for Box<dyn ConnectionController> {
     }
 }
 
-/// What a receiver measured.
+/// The measurements of one sampling interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The smoothed throughput `T_m` of all connections together.

@@ -1,15 +1,15 @@
-//! Windows that stay: the plain TCP with which the paper compares (5.1.1, case a).
+//! Fixed windows: plain TCP, the paper's baseline (5.1.1, case a).
 
 use super::controller::{ConnectionController, Sample};
 use super::windows::Windows;
 use crate::time::{Duration, Time};
 
-/// So many connections, each with the same window.
+/// A fixed number of connections, each with the same window.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindows(Windows);
 
 impl FixedWindows {
-    /// `connections` with a receiver window of `window` segments each.
+    /// `connections` connections with a receiver window of `window` segments each.
     #[must_use]
     pub fn new(connections: u32, window: u32) -> Self {
         Self(Windows::new(

@@ -4,7 +4,7 @@ use super::windows::MAX_WINDOW_SUM;
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 
-/// How windows follow the throughput; the defaults are those of the paper's Table II.
+/// Parameters of Algorithm 1; the defaults are those of the paper's Table II.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -12,24 +12,25 @@ use crate::units::{Bytes, Rate};
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ControlConfig {
-    /// The sampling interval delta; else it is `round_trips` round-trip times.
+    /// The sampling interval delta; `round_trips` round-trip times if absent.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub interval: Option<Duration>,
     /// The sampling interval in round-trip times; 6 to 8 work well (4.2.1).
     #[cfg_attr(feature = "serde", schemars(range(min = 1, max = 1000)))]
     pub round_trips: u32,
-    /// The smoothing factor alpha: how much of the throughput is that of before.
+    /// The smoothing factor alpha: the weight of the previous mean.
     #[cfg_attr(feature = "serde", schemars(range(min = 0.0, max = 0.999)))]
     pub smoothing: f64,
-    /// The guard lambda: the windows fall where the throughput is more than this above the target.
+    /// The guard lambda: windows shrink when the throughput exceeds the target by more than this.
     pub guard: Rate,
-    /// The spike factor f: beyond so many times the window of an uncongested network the sum does not rise; the paper has
-    /// more than 4/3, which is what windows under losses can have on average (4.2.1).
+    /// The spike factor f: the sum of windows does not grow beyond f times the window of an
+    /// uncongested network. The paper requires more than 4/3, the ratio of a window's maximum to
+    /// its mean under losses (4.2.1).
     #[cfg_attr(feature = "serde", schemars(range(min = 1.0, max = 1000.0)))]
     pub spike: f64,
 }
 
-/// How the number of connections follows the congestion; the defaults are those of the paper's Table III.
+/// Parameters of Algorithm 2; the defaults are those of the paper's Table III.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -37,15 +38,16 @@ pub struct ControlConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct VariationConfig {
-    /// The damping beta: the congestion ratio has to change by more than this.
+    /// The damping beta: smaller changes of the congestion ratio are ignored.
     #[cfg_attr(feature = "serde", schemars(range(min = 0.0, max = 1000.0)))]
     pub damping: f64,
-    /// The congestion factor cf: from this ratio on the network is severely congested, and connections are stopped.
+    /// The congestion factor cf: at or above this ratio congestion is severe and connections are
+    /// closed.
     #[cfg_attr(feature = "serde", schemars(range(min = 1.0, max = 1000.0)))]
     pub congestion_factor: f64,
 }
 
-/// What a controller aims at.
+/// The target of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The desired throughput `T_d`.
@@ -76,7 +78,7 @@ impl Default for VariationConfig {
 }
 
 impl ControlConfig {
-    /// The sampling interval at a round-trip time; at least a millisecond.
+    /// The sampling interval for a round-trip time of `rtt`; at least 1 ms.
     #[must_use]
     pub fn interval_at(&self, rtt: Duration) -> Duration {
         let interval = self.interval.unwrap_or(rtt * u64::from(self.round_trips));
@@ -85,14 +87,15 @@ impl ControlConfig {
 }
 
 impl Target {
-    /// The window of one connection in an uncongested network, `W_n = T_d RTT / MTU`, in segments (4.2).
+    /// The window of one connection in an uncongested network, `W_n = T_d RTT / MTU`, in segments
+    /// (4.2).
     #[must_use]
     pub fn uncongested_window(self, rtt: Duration) -> f64 {
         self.rate.as_f64() * rtt.as_secs_f64() / (8.0 * self.segment.0.max(1) as f64)
     }
 
-    /// The change `D_s` of the sum of windows for a throughput so far from the target, in segments: whole, rounded up
-    /// (Algorithm 1, line 4).
+    /// The change `D_s` of the sum of windows in whole segments, rounded up: the distance between
+    /// `throughput` and the target over one round trip (Algorithm 1, line 4).
     #[must_use]
     pub fn step(self, throughput: Rate, rtt: Duration) -> u32 {
         const NS_PER_S: u128 = 1_000_000_000;

@@ -1,10 +1,10 @@
-//! The player: it begins once enough has come, and stops where the buffer is empty (the paper's 5.3).
+//! Media playback: starts after prebuffering and stalls when the buffer is empty (the paper's 5.3).
 
 use crate::machine::{Deadline, Machine};
 use crate::time::{Duration, Time};
 use crate::units::{Bytes, Rate};
 
-/// How a player buffers.
+/// Buffering of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -12,110 +12,112 @@ use crate::units::{Bytes, Rate};
 )]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct PlayOutConfig {
-    /// It begins once so much of the media has come, by its playing time.
+    /// Playback starts once this much media is buffered, in playing time.
     pub prebuffer: Duration,
-    /// It rests for so long where the buffer is empty.
+    /// The pause after the buffer has run empty.
     pub rebuffer: Duration,
 }
 
-/// Plays media of a constant rate as it arrives in order.
+/// Plays media of a constant rate from a buffer that fills in order.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayOut {
     rate: Rate,
     rebuffer: Duration,
-    /// The bytes with which it begins.
-    first: u64,
-    /// What has arrived in order, in bytes.
+    /// The bytes needed to start playback.
+    prebuffer: u64,
+    /// The bytes received in order.
     arrived: u64,
-    /// What was played when it rested last, in bytes.
+    /// The bytes played up to the last stall.
     played: u64,
     state: State,
-    /// Whether all of the media has arrived.
-    is_all: bool,
+    /// Whether all media has arrived.
+    is_complete: bool,
     stops: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Until enough has come.
+    /// Waiting for the prebuffer.
     Filling,
-    /// Since then.
+    /// Playing since this time.
     Playing(Time),
-    /// Until then, and until there is something to play.
-    Resting(Time),
-    /// All of the media is played.
+    /// Stalled until this time, and until the buffer has data.
+    Stalled(Time),
+    /// All media has been played.
     Ended,
 }
 
-/// What a player is told.
+/// An input of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayOutInput {
-    /// So many more bytes have arrived in order.
+    /// This many more bytes arrived in order.
     Arrived(Bytes),
-    /// Nothing more comes: what has arrived is all of the media, and is played however little it is.
+    /// The media is complete; the rest is played even if it is shorter than the prebuffer.
     End,
 }
 
-/// What a player does.
+/// A change of the playback state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayOutEvent {
-    /// It begins, or goes on.
+    /// Playback starts or resumes.
     Plays,
-    /// Its buffer is empty.
+    /// Playback stalls: the buffer is empty.
     Stops,
-    /// It has played all of the media.
+    /// All media has been played.
     Ends,
 }
 
 impl PlayOut {
-    /// A player of media of this rate, before anything has come.
+    /// Creates a player of media of this rate with an empty buffer.
     #[must_use]
     pub fn new(config: PlayOutConfig, rate: Rate) -> Self {
         Self {
             rate,
             rebuffer: config.rebuffer,
-            first: whole_bytes(rate, config.prebuffer),
+            prebuffer: whole_bytes(rate, config.prebuffer),
             arrived: 0,
             played: 0,
             state: State::Filling,
-            is_all: false,
+            is_complete: false,
             stops: 0,
         }
     }
 
-    /// How often it has stopped.
+    /// The number of stalls.
     #[must_use]
     pub const fn stops(&self) -> u32 {
         self.stops
     }
 
-    /// When the buffer is empty, if nothing more comes.
-    fn runs_dry(&self) -> Option<Time> {
+    /// The time at which the buffer runs empty, if nothing more arrives.
+    fn empty_at(&self) -> Option<Time> {
         match self.state {
             State::Playing(since) => {
                 let left = Bytes(self.arrived - self.played);
                 Some(since + self.rate.transmission_time(left))
             }
-            State::Filling | State::Resting(_) | State::Ended => None,
+            State::Filling | State::Stalled(_) | State::Ended => None,
         }
     }
 
-    /// When it begins or goes on with what has arrived, the last of it at `came`.
-    fn goes_on(&self, came: Time) -> Option<Time> {
-        let is_some = self.arrived > self.played;
+    /// The time at which playback starts or resumes, if the last data arrived at `arrival`.
+    fn resumes_at(&self, arrival: Time) -> Option<Time> {
+        let has_data = self.arrived > self.played;
         match self.state {
-            State::Filling if is_some && (self.is_all || self.arrived >= self.first) => Some(came),
-            State::Resting(until) if is_some => Some(until.max(came)),
+            State::Filling if has_data && (self.is_complete || self.arrived >= self.prebuffer) => {
+                Some(arrival)
+            }
+            State::Stalled(until) if has_data => Some(until.max(arrival)),
             _ => None,
         }
     }
 
-    /// Does what is due, at the times at which it was: a late `now` may find it on and dry again.
-    fn advance(&mut self, now: Time, came: Time, out: &mut impl FnMut(PlayOutEvent)) {
+    /// Performs all due changes at their scheduled times: after a late wake there may be several.
+    fn advance(&mut self, now: Time, arrival: Time, out: &mut impl FnMut(PlayOutEvent)) {
         loop {
-            if let Some(at) = self.runs_dry().filter(|at| *at <= now) {
-                self.run_dry(at, out);
-            } else if let Some(at) = self.goes_on(came).filter(|at| *at <= now) {
+            if let Some(at) = self.empty_at().filter(|at| *at <= now) {
+                self.drain(at, out);
+            } else if let Some(at) = self.resumes_at(arrival).filter(|at| *at <= now) {
                 self.state = State::Playing(at);
                 out(PlayOutEvent::Plays);
             } else {
@@ -124,9 +126,9 @@ impl PlayOut {
         }
     }
 
-    /// Nothing more comes; where all was played before, that was the end.
+    /// Marks the media as complete; playback ends at once if the buffer is empty.
     fn end(&mut self, out: &mut impl FnMut(PlayOutEvent)) {
-        self.is_all = true;
+        self.is_complete = true;
         if self.arrived > self.played {
             return;
         }
@@ -136,14 +138,14 @@ impl PlayOut {
         }
     }
 
-    fn run_dry(&mut self, at: Time, out: &mut impl FnMut(PlayOutEvent)) {
+    fn drain(&mut self, at: Time, out: &mut impl FnMut(PlayOutEvent)) {
         self.played = self.arrived;
-        if self.is_all {
+        if self.is_complete {
             self.state = State::Ended;
             return out(PlayOutEvent::Ends);
         }
         self.stops = self.stops.saturating_add(1);
-        self.state = State::Resting(at + self.rebuffer);
+        self.state = State::Stalled(at + self.rebuffer);
         out(PlayOutEvent::Stops);
     }
 }
@@ -152,11 +154,11 @@ impl Machine for PlayOut {
     type Input = PlayOutInput;
     type Output = PlayOutEvent;
 
-    /// What arrives after the end is not played.
+    /// Data after [`PlayOutInput::End`] is ignored.
     fn handle_input(&mut self, now: Time, input: PlayOutInput, out: &mut impl FnMut(PlayOutEvent)) {
         self.advance(now, Time::ZERO, out);
         match input {
-            _ if self.is_all => return,
+            _ if self.is_complete => return,
             PlayOutInput::Arrived(more) => self.arrived = self.arrived.saturating_add(more.0),
             PlayOutInput::End => self.end(out),
         }
@@ -169,14 +171,14 @@ impl Machine for PlayOut {
 
     fn deadline(&self) -> Option<Deadline> {
         let of = |at, why| Some(Deadline { at, why });
-        let dry = self.runs_dry();
+        let dry = self.empty_at();
         let dry = dry.and_then(|at| of(at, "the buffer of the player is empty"));
-        let on = self.goes_on(Time::ZERO);
+        let on = self.resumes_at(Time::ZERO);
         dry.or_else(|| on.and_then(|at| of(at, "the player goes on")))
     }
 }
 
-/// What media of this rate takes for so long, rounded up.
+/// The bytes of `span` at this rate, rounded up.
 fn whole_bytes(rate: Rate, span: Duration) -> u64 {
     let bits_ns = u128::from(rate.0) * u128::from(span.0);
     u64::try_from(bits_ns.div_ceil(8_000_000_000)).unwrap_or(u64::MAX)

@@ -1,48 +1,49 @@
-//! Puts the packets of several connections in order again, in bounded memory.
+//! Restores the order of packets from several connections in bounded memory.
 
 use alloc::collections::VecDeque;
 
 /// Delivers packets 1, 2, 3 and so on, each once.
 ///
-/// What comes too early waits; what is so far ahead that it has no place is refused and stays where it is, in the buffer of
-/// its connection, whose receiver is to advertise a window that much smaller, down to none (RFC 9293, 3.8.6). The packet that
-/// is next always has its place, and each connection delivers in order, so that nothing waits for ever.
+/// Early packets are buffered. A packet too far ahead for the buffer is refused and stays in the
+/// receive buffer of its connection, whose advertised window shrinks accordingly, down to 0 (RFC
+/// 9293, 3.8.6). The next packet always fits and each connection delivers in order, so there is no
+/// deadlock.
 #[derive(Clone, Debug)]
 pub struct Resequencer<P> {
-    /// The packet that is to be delivered next.
+    /// The sequence number of the next packet to deliver.
     next: u64,
-    /// What has come of those behind it, from `next` on.
+    /// The buffered packets from `next` on; `None` where one is missing.
     buffered: VecDeque<Option<P>>,
     capacity: usize,
     counts: ResequencerCounts,
 }
 
-/// What became of packets.
+/// Counts of packets by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResequencerCounts {
-    /// Those delivered, in order.
+    /// Packets delivered in order.
     pub delivered: u64,
-    /// Those dropped because they had come before.
+    /// Packets dropped as duplicates.
     pub duplicates: u64,
-    /// How often one was refused because it was too far ahead.
+    /// Refusals of packets that were too far ahead.
     pub refused: u64,
-    /// The most places that were in use at once, up to the last packet that waited.
+    /// The maximum length of the buffer in packets, including gaps.
     pub max_buffered: u64,
 }
 
-/// What became of a packet.
+/// The result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfferResult<P> {
-    /// It was delivered, or waits for those before it.
+    /// Delivered, or buffered until the packets before it arrive.
     Accepted,
-    /// It came before, and is dropped.
+    /// Received before; dropped.
     Duplicate,
-    /// There is no place: offer it again once packets have been delivered.
+    /// Too far ahead: offer it again after further deliveries.
     Refused(P),
 }
 
 impl<P> Resequencer<P> {
-    /// With places for `capacity` packets, at least one.
+    /// Creates a buffer for `capacity` packets, at least 1.
     #[must_use]
     pub fn new(capacity: u32) -> Self {
         Self {
@@ -53,19 +54,19 @@ impl<P> Resequencer<P> {
         }
     }
 
-    /// The number of the packet that is to be delivered next.
+    /// The sequence number of the next packet to deliver.
     #[must_use]
     pub const fn next(&self) -> u64 {
         self.next
     }
 
-    /// What became of all packets so far.
+    /// The counts so far.
     #[must_use]
     pub const fn counts(&self) -> ResequencerCounts {
         self.counts
     }
 
-    /// Takes packet number `sequence`, and delivers what is in order.
+    /// Accepts packet `sequence` if it fits, and delivers all packets that are now in order.
     pub fn offer(
         &mut self,
         sequence: u64,

@@ -1,23 +1,23 @@
-//! Which connection carries the next packet (the paper's 4.2.3).
+//! Striping of packets over connections (the paper's 4.2.3).
 
 use alloc::vec::Vec;
 
 use crate::machine::{Deadline, Machine};
 use crate::time::Time;
 
-/// Hands packets to connections in order, in turn: the next one goes to the first connection after the last that is not
-/// blocked.
+/// Assigns packets to connections in round-robin order, skipping blocked connections.
 ///
-/// A connection is not blocked as long as it has room: it says for how many packets with [`StriperInput::Writable`].
+/// [`StriperInput::Writable`] sets the number of packets that a connection accepts before it is
+/// blocked.
 #[derive(Clone, Debug, Default)]
 pub struct Striper {
-    /// By their numbers.
+    /// Sorted by number.
     connections: Vec<Connection>,
-    /// The connection that got a packet last.
+    /// The connection that received the last packet.
     last: Option<u32>,
-    /// The number of the next packet, from 1.
-    next: u64,
-    /// Packets that are there to be sent.
+    /// The sequence number of the last packet sent; 0 before the first.
+    last_sequence: u64,
+    /// The number of packets waiting to be sent.
     waiting: u64,
 }
 
@@ -27,37 +27,37 @@ struct Connection {
     room: u32,
 }
 
-/// What arrives at a striper.
+/// An input of a striper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StriperInput {
-    /// So many more packets are there to be sent.
+    /// This many more packets are ready to be sent.
     Data(u64),
-    /// The connection takes `room` packets now, and is blocked after them; 0 if it is blocked at once. One that is not known
-    /// yet is new.
+    /// The connection accepts `room` packets before it is blocked; 0 if it is blocked already. An
+    /// unknown connection is added.
     Writable {
         /// The connection.
         connection: u32,
-        /// How many it takes.
+        /// The number of packets it accepts.
         room: u32,
     },
-    /// The connection takes no more.
+    /// The connection accepts no more packets.
     Closed(u32),
 }
 
-/// What it says: send this packet over this connection.
+/// The assignment of a packet to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StriperOutput {
     /// The connection.
     pub connection: u32,
-    /// The number of the packet in the stream, from 1.
+    /// The sequence number of the packet in the stream, from 1.
     pub sequence: u64,
 }
 
 impl Striper {
-    /// The number of packets that were handed to connections.
+    /// The number of packets assigned to connections.
     #[must_use]
     pub const fn sent(&self) -> u64 {
-        self.next
+        self.last_sequence
     }
 
     fn set_writable(&mut self, connection: u32, room: u32) {
@@ -78,7 +78,7 @@ impl Striper {
             .binary_search_by_key(&connection, |known| known.number)
     }
 
-    /// The first lane after that of the last packet that is not blocked.
+    /// The first connection that is not blocked, after the last one used.
     fn next_writable(&mut self) -> Option<&mut Connection> {
         let after = match self.last.map(|last| self.find(last)) {
             Some(Ok(position)) => position + 1,
@@ -100,10 +100,10 @@ impl Striper {
             let connection = next.number;
             self.last = Some(connection);
             self.waiting -= 1;
-            self.next += 1;
+            self.last_sequence += 1;
             out(StriperOutput {
                 connection,
-                sequence: self.next,
+                sequence: self.last_sequence,
             });
         }
     }
@@ -128,7 +128,7 @@ impl Machine for Striper {
 
     fn handle_timeout(&mut self, _: Time, _: &mut impl FnMut(StriperOutput)) {}
 
-    /// It does nothing by itself.
+    /// Always `None`: a striper has no timers.
     fn deadline(&self) -> Option<Deadline> {
         None
     }

@@ -1,4 +1,4 @@
-//! The controllers over scripted networks; striper, resequencer and player by themselves.
+//! Tests of the controllers over scripted networks, and of striper, resequencer and player.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ mod printed;
 mod striping;
 
 const MS: Duration = Duration::from_millis(1);
-/// The paper's: 800 kb/s in packets of 1000 B.
+/// The paper's target: 800 kb/s in packets of 1000 B.
 const TARGET: Target = Target {
     rate: Rate(800_000),
     segment: Bytes(1000),

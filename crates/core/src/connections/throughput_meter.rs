@@ -1,11 +1,12 @@
-//! The throughput of all connections together, smoothed.
+//! The smoothed total throughput of all connections.
 
 use crate::time::Time;
 use crate::units::{Bytes, Rate};
 
-/// Measures what arrives in an interval; of the mean so far a share alpha stays (Tables I to III).
+/// An exponentially weighted mean of the throughput per interval; alpha is the weight of the
+/// previous mean (Tables I to III).
 ///
-/// Table III has an alpha of 0, without which there is no smoothing: it is the weight of what was, as in RFC 793.
+/// Table III sets alpha to 0 for no smoothing, so alpha weights the previous mean, as in RFC 793.
 #[derive(Clone, Copy, Debug)]
 pub struct ThroughputMeter {
     smoothing: f64,
@@ -15,7 +16,7 @@ pub struct ThroughputMeter {
 }
 
 impl ThroughputMeter {
-    /// From `now` on, with `smoothing`, alpha, from 0 to 1.
+    /// Starts measuring at `now`, with `smoothing` as alpha, from 0 to 1.
     #[must_use]
     pub fn new(smoothing: f64, now: Time) -> Self {
         Self {
@@ -26,12 +27,13 @@ impl ThroughputMeter {
         }
     }
 
-    /// So much has arrived.
+    /// Counts `size` received bytes.
     pub fn add(&mut self, size: Bytes) {
         self.bytes = self.bytes.saturating_add(size.0);
     }
 
-    /// Ends an interval, and says the mean; the first is that of its interval alone. None over no time.
+    /// Ends the interval and returns the mean; the first interval sets it. `None` if the interval
+    /// is empty.
     pub fn sample(&mut self, now: Time) -> Option<Rate> {
         let latest = Rate::average(Bytes(self.bytes), now.since(self.since))?.as_f64();
         (self.bytes, self.since) = (0, now);

@@ -1,4 +1,5 @@
-//! Number and windows follow together (`VariedConnVariedWinSize`, Algorithm 3).
+//! Joint control of the number of connections and their windows (`VariedConnVariedWinSize`,
+//! Algorithm 3).
 
 use super::adjust_connections::{AdjustConnections, Congestion};
 use super::adjust_window::AdjustWindow;
@@ -7,7 +8,7 @@ use super::parameters::{ControlConfig, Target, VariationConfig};
 use super::windows::Windows;
 use crate::time::{Duration, Time};
 
-/// Algorithm 2, and with the number that it says Algorithm 1.
+/// Runs Algorithm 2, then Algorithm 1 with the resulting number of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct VariedConnections {
     number: AdjustConnections,
@@ -15,7 +16,7 @@ pub struct VariedConnections {
 }
 
 impl VariedConnections {
-    /// Begins with `connections`.
+    /// Creates a controller that starts with `connections` connections.
     #[must_use]
     pub fn new(
         connections: u32,
@@ -44,7 +45,7 @@ impl ConnectionController for VariedConnections {
         let present = self.windows.wanted();
         let uncongested = target.uncongested_window(sample.rtt);
         let congestion = Congestion {
-            // Without a round-trip time or a target there is no congestion to speak of.
+            // The ratio is undefined for a round-trip time or a target of zero.
             ratio: if uncongested > 0.0 {
                 f64::from(present.sum()) / uncongested
             } else {

@@ -1,15 +1,15 @@
-//! The wanted state: how many connections, and the receiver window of each.
+//! The wanted state: the number of connections and the receiver window of each.
 
-/// The most connections of a stream.
+/// The maximum number of connections of a stream.
 pub const MAX_CONNECTIONS: u32 = 1024;
-/// The greatest sum of windows, in segments.
+/// The maximum sum of windows, in segments.
 pub const MAX_WINDOW_SUM: u32 = 1_000_000;
 
-/// The receiver windows of all connections, in segments: as equal as whole numbers can be.
+/// The receiver windows of all connections, in segments; no two differ by more than one.
 ///
-/// Algorithm 1 raises the smallest windows first and lowers the largest first (lines 5 to 9 and 12 to 16), so that no two
-/// differ by more than one. Its state is then the sum alone: those with one more stand first, and a step of the sum
-/// changes a single window.
+/// Algorithm 1 raises the smallest windows first and lowers the largest first (lines 5 to 9 and 12
+/// to 16), which keeps them balanced. The sum is therefore the whole state: the larger windows come
+/// first, and changing the sum by one changes one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     connections: u32,
@@ -17,7 +17,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// `connections`, at least one, whose windows add up to `sum`; more where each would not have one segment.
+    /// `connections` (at least 1) windows that add up to `sum`, or to one segment each if `sum` is
+    /// less.
     #[must_use]
     pub fn new(connections: u32, sum: u32) -> Self {
         let connections = connections.clamp(1, MAX_CONNECTIONS);
@@ -27,7 +28,7 @@ impl Windows {
         }
     }
 
-    /// How many connections.
+    /// The number of connections.
     #[must_use]
     pub const fn connections(self) -> u32 {
         self.connections
@@ -39,7 +40,7 @@ impl Windows {
         self.sum
     }
 
-    /// The window `w_i` of the connection at a position from 0, in segments; nothing beyond the last.
+    /// The window `w_i` of connection `position`, from 0, in segments; `None` beyond the last.
     #[must_use]
     pub const fn window(self, position: u32) -> Option<u32> {
         if position >= self.connections {
@@ -49,24 +50,24 @@ impl Windows {
         Some(self.sum / self.connections + one_more as u32)
     }
 
-    /// The windows, in the order of the connections.
+    /// Iterates over the windows in the order of the connections.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         (0..self.connections).filter_map(move |position| self.window(position))
     }
 
-    /// With `segments` more, to the smallest windows first.
+    /// Adds `segments`, to the smallest windows first.
     #[must_use]
     pub fn raised(self, segments: u32) -> Self {
         Self::new(self.connections, self.sum.saturating_add(segments))
     }
 
-    /// With `segments` fewer, from the largest windows first; each keeps one.
+    /// Removes `segments`, from the largest windows first; each keeps at least 1.
     #[must_use]
     pub fn lowered(self, segments: u32) -> Self {
         Self::new(self.connections, self.sum.saturating_sub(segments))
     }
 
-    /// The same sum over another number of connections.
+    /// Redistributes the sum over `connections` connections.
     #[must_use]
     pub fn over(self, connections: u32) -> Self {
         Self::new(connections, self.sum)

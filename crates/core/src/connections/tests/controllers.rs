@@ -28,7 +28,7 @@ fn the_windows_of_an_uncongested_network_carry_the_target() {
 }
 
 #[test]
-fn the_sum_of_windows_passes_its_bound_by_one_step_at_most() {
+fn the_sum_of_windows_exceeds_its_bound_by_at_most_one_step() {
     let mut controller = adjust(2, TABLE_1).build(TARGET);
     controller.initialize(Time::ZERO, RTT);
     let mut sums: Vec<u32> = Vec::new();
@@ -54,19 +54,19 @@ fn connections_follow_the_congestion_ratio() {
     assert_eq!(next(1, 2.0, 400), 1, "not more than beta beyond 1");
     assert_eq!(next(1, 2.1, 400), 2);
     assert_eq!(next(2, 3.0, 400), 2, "the ratio of the last change was 2.1");
-    assert_eq!(next(2, 3.2, 900), 2, "there is enough");
+    assert_eq!(next(2, 3.2, 900), 2, "the target is met");
     assert_eq!(next(2, 3.2, 400), 3);
-    assert_eq!(next(3, 2.1, 700), 3, "too little to stop one");
+    assert_eq!(next(3, 2.1, 700), 3, "too little throughput to close one");
     assert_eq!(next(3, 2.1, 900), 2);
     assert_eq!(next(2, 5.0, 400), 1, "severe congestion");
     assert_eq!(next(1, 5.0, 400), 1, "one is left");
     assert_eq!(next(4, 3.9, 900), 3);
     assert_eq!(next(9, 9.0, 400), 8);
-    assert_eq!(next(8, 7.0, 900), 6, "both cases stop one, as printed");
+    assert_eq!(next(8, 7.0, 900), 6, "both cases close one, as printed");
 }
 
 #[test]
-fn a_new_number_of_connections_shares_the_sum_of_the_old() {
+fn a_new_number_of_connections_keeps_the_sum() {
     let mut controller = varied(1).build(TARGET);
     controller.initialize(Time::ZERO, RTT);
     let mut seen: Vec<(u32, u32)> = Vec::new();
@@ -112,9 +112,10 @@ fn samples() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// Windows never differ by more than one segment, and each has one (claim `multitcp.windows_balanced`).
+    /// Windows never differ by more than one segment, and each has one (claim
+    /// `multitcp.windows_balanced`).
     #[test]
-    fn windows_are_balanced_whatever_is_measured(config in controllers(), samples in samples()) {
+    fn windows_are_balanced_for_any_samples(config in controllers(), samples in samples()) {
         let mut controller = config.build(TARGET);
         controller.initialize(Time::ZERO, RTT);
         for (rate, rtt) in samples {
@@ -123,12 +124,13 @@ proptest! {
             let windows: Vec<u32> = wanted.iter().collect();
             prop_assert_eq!(windows.len(), wanted.connections() as usize);
             prop_assert_eq!(windows.iter().sum::<u32>(), wanted.sum());
-            let (least, most) = (windows.iter().min().unwrap(), windows.iter().max().unwrap());
-            prop_assert!(*least >= 1 && most - least <= 1, "{windows:?}");
+            let (min, max) = (windows.iter().min().unwrap(), windows.iter().max().unwrap());
+            prop_assert!(*min >= 1 && max - min <= 1, "{windows:?}");
         }
     }
 
-    /// The sum rises by `D_s`, and only from below the bound; it falls only above target and guard.
+    /// The sum grows by `D_s`, and only from below the bound; it shrinks only above target plus
+    /// guard.
     #[test]
     fn the_sum_moves_by_the_step_within_its_bound(
         n in 1_u32..20, spike in 1.0_f64..12.0, samples in prop::collection::vec((0_u64..3_000_000, 1_u64..2000), 1..80),
@@ -173,7 +175,7 @@ fn the_step_is_rounded_up() {
 }
 
 #[test]
-fn alpha_is_the_weight_of_what_was() {
+fn alpha_is_the_weight_of_the_previous_mean() {
     let mut meter = ThroughputMeter::new(0.9, Time::ZERO);
     let second = |n| Time::ZERO + Duration::from_secs(n);
     assert_eq!(meter.sample(Time::ZERO), None, "over no time");
@@ -188,7 +190,7 @@ fn alpha_is_the_weight_of_what_was() {
 }
 
 #[test]
-fn the_equations_of_a_loss() {
+fn the_equations_of_a_loss_match_the_paper() {
     let mtu = Bytes(1000);
     assert_eq!(equations::throughput(8, mtu, RTT), Some(TARGET.rate));
     assert_eq!(equations::throughput(8, mtu, Duration::ZERO), None);
@@ -202,42 +204,44 @@ fn the_equations_of_a_loss() {
 }
 
 #[test]
-fn a_control_unit_begins_with_the_first_round_trip_time_and_samples_each_interval() {
+fn a_control_unit_starts_at_the_first_round_trip_time_and_samples_each_interval() {
     let mut unit = ControlUnit::new(varied(1), TARGET);
     assert_eq!(unit.deadline(), None);
     assert_eq!(unit.wanted(), Windows::new(1, 2));
-    let mut said: Vec<ControlDecision> = Vec::new();
+    let mut decisions: Vec<ControlDecision> = Vec::new();
     let start = Time::ZERO + MS * 50;
     step(
         &mut unit,
         start,
         Wake::Input(ControlInput::Rtt(RTT)),
-        &mut |o| said.push(o),
+        &mut |o| decisions.push(o),
     );
-    assert_eq!(said[0].wanted.sum(), 8);
+    assert_eq!(decisions[0].wanted.sum(), 8);
     let deadline = unit.deadline().unwrap();
     assert_eq!(deadline.at, start + RTT * 6);
     let later = ControlInput::Rtt(RTT * 2);
     step(&mut unit, start + MS, Wake::Input(later), &mut |o| {
-        said.push(o);
+        decisions.push(o);
     });
     assert_eq!(
-        said.len(),
+        decisions.len(),
         1,
         "a new estimate waits for the end of the interval"
     );
     let data = ControlInput::Delivered(Bytes(30_000));
     step(&mut unit, start + MS, Wake::Input(data), &mut |o| {
-        said.push(o);
+        decisions.push(o);
     });
-    step(&mut unit, deadline.at, Wake::Timeout, &mut |o| said.push(o));
+    step(&mut unit, deadline.at, Wake::Timeout, &mut |o| {
+        decisions.push(o)
+    });
     let expected = Sample {
         throughput: Rate(500_000),
         rtt: RTT * 2,
     };
-    assert_eq!(said[1].sample, Some(expected));
+    assert_eq!(decisions[1].sample, Some(expected));
     assert_eq!(
-        said[1].wanted.sum(),
+        decisions[1].wanted.sum(),
         14,
         "300 kb/s over 160 ms are 6 segments"
     );

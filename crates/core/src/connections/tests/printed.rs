@@ -1,8 +1,8 @@
-//! Algorithm 1 as the paper prints it, window by window, beside the state that keeps the sum alone.
+//! Compares [`Windows`], which stores only the sum, with Algorithm 1 as printed, window by window.
 
 use super::*;
 
-/// Lines 5 to 10: sorted in increasing order, each in turn has one more.
+/// Lines 5 to 10: in increasing order, each window in turn grows by one.
 fn raised(mut windows: Vec<u32>, step: u32) -> Vec<u32> {
     windows.sort_unstable();
     for turn in 0..step as usize {
@@ -12,7 +12,7 @@ fn raised(mut windows: Vec<u32>, step: u32) -> Vec<u32> {
     windows
 }
 
-/// Lines 12 to 17: sorted in decreasing order, each in turn has one fewer; none has less than one.
+/// Lines 12 to 17: in decreasing order, each window in turn shrinks by one, to at least 1.
 fn lowered(mut windows: Vec<u32>, step: u32) -> Vec<u32> {
     windows.sort_unstable_by(|a, b| b.cmp(a));
     for turn in 0..step as usize {
@@ -30,7 +30,7 @@ fn sorted(windows: impl IntoIterator<Item = u32>) -> Vec<u32> {
 
 proptest! {
     #[test]
-    fn the_windows_are_those_of_the_printed_steps(
+    fn the_windows_match_the_printed_algorithm(
         n in 1_u32..12,
         more in 0_u32..60,
         steps in prop::collection::vec((any::<bool>(), 0_u32..40), 0..30),

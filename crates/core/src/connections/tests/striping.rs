@@ -2,20 +2,20 @@ use alloc::collections::VecDeque;
 
 use super::*;
 
-/// Connections and packets, as they leave.
+/// The assignments (connection, sequence) that these inputs cause.
 fn sent(striper: &mut Striper, inputs: &[StriperInput]) -> Vec<(u32, u64)> {
-    let mut said = Vec::new();
+    let mut assigned = Vec::new();
     for &input in inputs {
         step(
             striper,
             Time::ZERO,
             Wake::Input(input),
             &mut |o: StriperOutput| {
-                said.push((o.connection, o.sequence));
+                assigned.push((o.connection, o.sequence));
             },
         );
     }
-    said
+    assigned
 }
 
 fn writable(connection: u32, room: u32) -> StriperInput {
@@ -33,7 +33,7 @@ fn five(first: u32) -> Striper {
 }
 
 #[test]
-fn packets_go_round_the_connections() {
+fn packets_are_assigned_round_robin() {
     let order = sent(&mut five(9), &[StriperInput::Data(7)]);
     assert_eq!(
         order,
@@ -53,7 +53,7 @@ fn the_example_of_the_paper_with_the_first_connection_blocked() {
 }
 
 #[test]
-fn a_blocked_connection_is_passed_over_and_a_closed_one_forgotten() {
+fn blocked_and_closed_connections_are_skipped() {
     let mut striper = five(1);
     let inputs = [
         writable(3, 0),
@@ -77,7 +77,7 @@ fn a_blocked_connection_is_passed_over_and_a_closed_one_forgotten() {
 }
 
 #[test]
-fn what_waits_goes_as_soon_as_a_connection_takes_it() {
+fn waiting_packets_leave_as_soon_as_a_connection_is_writable() {
     let mut striper = Striper::default();
     let order = sent(
         &mut striper,
@@ -101,7 +101,8 @@ fn inputs() -> impl Strategy<Value = Vec<StriperInput>> {
 }
 
 proptest! {
-    /// Packets leave in order, each once, to connections that have room, and none waits while one has.
+    /// Packets leave in order, each once, on writable connections, and none waits while a
+    /// connection is writable.
     #[test]
     fn packets_leave_in_order_within_the_room(inputs in inputs()) {
         let mut striper = Striper::default();
@@ -125,9 +126,9 @@ proptest! {
         prop_assert_eq!(striper.sent(), next - 1);
     }
 
-    /// Striped over connections that deliver in order at any pace, the stream comes out as it went in, whatever the buffer.
+    /// A stream striped over connections of any speed is restored in order, for any buffer size.
     #[test]
-    fn what_was_striped_is_resequenced(
+    fn a_striped_stream_is_resequenced(
         rooms in prop::collection::vec((1_u32..6, 1_u32..4), 1..100), capacity in 1_u32..40,
         paces in prop::collection::vec(0_usize..5, 1..50),
     ) {
@@ -147,7 +148,7 @@ proptest! {
             let offer = connection.front().map(|&front| {
                 resequencer.offer(front, front, &mut |packet| delivered.push(packet))
             });
-            prop_assert!(offer != Some(OfferResult::Duplicate), "it came once");
+            prop_assert!(offer != Some(OfferResult::Duplicate), "no packet was sent twice");
             idle += 1;
             if offer == Some(OfferResult::Accepted) {
                 connection.pop_front();
@@ -171,7 +172,7 @@ fn vec_of_rooms(rooms: &[(u32, u32)]) -> Vec<StriperInput> {
         .collect()
 }
 
-/// The packet that is next, where the pace has passed over its connection for long.
+/// Takes the next packet in order, when the random schedule has skipped its connection for long.
 fn take_next(
     connections: &mut [VecDeque<u64>],
     resequencer: &mut Resequencer<u64>,
@@ -184,15 +185,11 @@ fn take_next(
     let connection = connection.expect("the next packet is the first of its connection");
     connection.pop_front();
     let offer = resequencer.offer(next, next, &mut |packet| delivered.push(packet));
-    assert_eq!(
-        offer,
-        OfferResult::Accepted,
-        "the next packet always has its place"
-    );
+    assert_eq!(offer, OfferResult::Accepted, "the next packet always fits");
 }
 
 #[test]
-fn a_resequencer_refuses_what_it_has_no_place_for_and_drops_what_it_had() {
+fn a_resequencer_refuses_packets_beyond_its_buffer_and_drops_duplicates() {
     let mut resequencer = Resequencer::new(2);
     let mut delivered = Vec::new();
     let mut offer = |sequence, resequencer: &mut Resequencer<u64>| {
