@@ -1,8 +1,9 @@
-//! What a receiver makes of several copies and of probes.
+//! Receiver-side combining: duplicate elimination, probe comparison and loss signatures.
 //!
-//! Copies combine by the data sequence inside the seal, never by what a packet carries: the first copy
-//! wins, over a bounded [`crate::window::SlidingWindow`]. Three duplicate ACKs that TCP sends are three
-//! packets with three sequence numbers and arrive as three.
+//! Copies are matched by the data sequence inside the encrypted frame, never by packet content. The
+//! first copy is delivered, others are dropped, using a bounded [`crate::window::SlidingWindow`].
+//! Three duplicate ACKs that TCP sends are three packets with three sequence numbers and arrive as
+//! three.
 
 mod comparison;
 mod copies;

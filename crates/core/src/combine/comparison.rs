@@ -1,9 +1,10 @@
 //! Probe against data: which path would have been faster (PPD paper, 3.3 and 5.2).
 //!
-//! A data packet that comes before its probe speaks for the active path. A probe that comes first starts
-//! a timer of `threshold` times delta T, since a data packet in its place would have come delta T later.
-//! Where the data packet has not come when the timer ends, the probe's path is the better one. With more
-//! than two paths the probe whose timer ends first wins, that is the least virtual delay.
+//! A data packet that arrives before its probe favours the active path. A probe that arrives first
+//! starts a timer of `threshold` times delta T, because a data packet on the probe's path would
+//! have arrived delta T later. If the timer expires before the data packet arrives, the probe's
+//! path is the better one. With more than two paths, the timer that expires first wins, which is
+//! the path with the least virtual delay.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -13,42 +14,43 @@ use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 use crate::window::{SlidingWindow, Verdict};
 
-/// Most probes whose timers run at once; further ones are not compared. With a threshold of 2 this is half a million
-/// packets a second at a delta T of 1 ms, and 11 000 at 46 ms.
+/// The maximum number of running timers; further probes are ignored. With a threshold of 2 this is
+/// half a million packets a second at a delta T of 1 ms, and 11 000 at 46 ms.
 pub(crate) const MAX_TIMERS: usize = 1024;
 
-/// The probes that came before their data packets, and what they say.
+/// Timers of the probes that arrived before their data packets.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     threshold: f64,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    timers: BinaryHeap<Reverse<ProbeTimer>>,
 }
 
-/// Ordered by time, then by sequence and path, so that equal times are no matter of chance.
+/// Ordered by time, then by sequence and path, so that ties are deterministic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
-    until: Time,
+struct ProbeTimer {
+    expires: Time,
     sequence: u64,
     path: PathId,
 }
 
 impl Comparison {
-    /// Waits `threshold` times delta T for the data packet: 1 in the paper's 3.3, 2 in its 5.2.
+    /// Creates a comparison that waits `threshold` times delta T for the data packet: 1 in the
+    /// paper's 3.3, 2 in its 5.2.
     #[must_use]
     pub fn new(threshold: f64) -> Self {
         Self {
             threshold,
-            waiting: BinaryHeap::new(),
+            timers: BinaryHeap::new(),
         }
     }
 
-    /// Waits `threshold` times delta T from now on; timers that run keep their end.
+    /// Changes the threshold; running timers are unchanged.
     pub fn set_threshold(&mut self, threshold: f64) {
         self.threshold = threshold;
     }
 
-    /// Takes a probe on `path` that stands for data packet `sequence`, where delta T for a packet of that
-    /// size is `delta_t`; `seen` tells which data packets have come.
+    /// Handles a probe on `path` for data packet `sequence`; `delta_t` is delta T for a packet of
+    /// that size, `seen` the data packets received.
     pub fn on_probe(
         &mut self,
         now: Time,
@@ -57,57 +59,62 @@ impl Comparison {
         delta_t: Duration,
         seen: &SlidingWindow,
     ) {
-        if seen.classify(sequence) != Verdict::Fresh || self.waiting.len() == MAX_TIMERS {
+        if seen.classify(sequence) != Verdict::Fresh || self.timers.len() == MAX_TIMERS {
             return;
         }
         let wait = Duration::from_secs_f64(self.threshold * delta_t.as_secs_f64());
-        self.waiting.push(Reverse(Waiting {
-            until: now + wait,
+        self.timers.push(Reverse(ProbeTimer {
+            expires: now + wait,
             sequence,
             path,
         }));
     }
 
-    /// Drops timers whose data packet has come from the head of the queue, so that nobody wakes for them.
+    /// Removes timers at the head of the queue whose data packet has arrived, to avoid useless
+    /// wakes.
     pub fn on_data(&mut self, seen: &SlidingWindow) {
         while self
-            .waiting
+            .timers
             .peek()
-            .is_some_and(|Reverse(w)| seen.classify(w.sequence) != Verdict::Fresh)
+            .is_some_and(|Reverse(timer)| seen.classify(timer.sequence) != Verdict::Fresh)
         {
-            self.waiting.pop();
+            self.timers.pop();
         }
     }
 
-    /// The path of the first timer that ended at `now` or before without its data packet.
+    /// Returns the path of the first timer that has expired without its data packet.
     pub fn handle_timeout(&mut self, now: Time, seen: &SlidingWindow) -> Option<PathId> {
-        while self.waiting.peek().is_some_and(|Reverse(w)| w.until <= now) {
-            let Some(Reverse(ended)) = self.waiting.pop() else {
+        while self
+            .timers
+            .peek()
+            .is_some_and(|Reverse(timer)| timer.expires <= now)
+        {
+            let Some(Reverse(expired)) = self.timers.pop() else {
                 break;
             };
-            if seen.classify(ended.sequence) == Verdict::Fresh {
-                return Some(ended.path);
+            if seen.classify(expired.sequence) == Verdict::Fresh {
+                return Some(expired.path);
             }
         }
         None
     }
 
-    /// Forgets all timers: after a switch the pairs of the epoch before it do not vote.
+    /// Removes all timers: after a switch, pairs of the previous epoch do not count.
     pub fn clear(&mut self) {
-        self.waiting.clear();
+        self.timers.clear();
     }
 
-    /// How many timers run; at most 1024.
+    /// The number of running timers; at most 1024.
     #[must_use]
     pub fn buffered(&self) -> usize {
-        self.waiting.len()
+        self.timers.len()
     }
 
-    /// When the next timer ends.
+    /// The time at which the next timer expires.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
-        self.waiting.peek().map(|Reverse(w)| Deadline {
-            at: w.until,
+        self.timers.peek().map(|Reverse(timer)| Deadline {
+            at: timer.expires,
             why: "delta T of a probe",
         })
     }
@@ -125,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn data_before_its_probe_speaks_for_the_active_path() {
+    fn data_before_its_probe_favours_the_active_path() {
         let mut seen = SlidingWindow::new(64);
         let mut comparison = Comparison::new(2.0);
         seen.accept(7);
@@ -134,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn data_within_the_threshold_speaks_for_the_active_path() {
+    fn data_within_the_threshold_favours_the_active_path() {
         let mut seen = SlidingWindow::new(64);
         let mut comparison = Comparison::new(2.0);
         comparison.on_probe(at(0), OTHER, 7, MS * 4, &seen);
@@ -150,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn data_later_than_the_threshold_speaks_for_the_probe() {
+    fn data_later_than_the_threshold_favours_the_probe() {
         let seen = SlidingWindow::new(64);
         let mut comparison = Comparison::new(1.0);
         comparison.on_probe(at(0), OTHER, 7, MS * 4, &seen);
@@ -159,7 +166,7 @@ mod tests {
         assert_eq!(
             comparison.handle_timeout(at(9), &seen),
             None,
-            "a pair votes once"
+            "a pair counts once"
         );
     }
 
@@ -179,6 +186,6 @@ mod tests {
         for sequence in 0..10 * MAX_TIMERS as u64 {
             comparison.on_probe(at(0), OTHER, sequence, MS, &seen);
         }
-        assert_eq!(comparison.waiting.len(), MAX_TIMERS);
+        assert_eq!(comparison.timers.len(), MAX_TIMERS);
     }
 }

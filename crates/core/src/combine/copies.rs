@@ -1,8 +1,8 @@
-//! What the links did to the copies of packets, a window of packets after the other.
+//! Losses, marks and delays of packet copies per link, in consecutive windows of packets.
 //!
-//! A window holds the packets of a span of time, about a round trip, by their sequence numbers. A link lost a copy if it did
-//! not arrive by the time that some later ones of the same link had, or when too long has passed since the window ended:
-//! a link that is silent lost all.
+//! A window is the range of sequence numbers of a span of time, about a round trip. A copy is lost
+//! if it has not arrived when some later copies on the same link have, or when a timeout after the
+//! end of the window has passed. A silent link has lost everything.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -14,17 +14,17 @@ use crate::machine::Deadline;
 use crate::packet::Ecn;
 use crate::time::{Duration, Time};
 
-/// Sequence numbers that a window spans at most: of a greater gap nothing is known but that it is one, such as after a
-/// restart of the sender.
+/// The maximum number of sequence numbers in a window. A larger gap, such as after a restart of the
+/// sender, resets all windows.
 const MAX_PACKETS: u64 = 1 << 16;
-/// Windows that wait at most; of more the oldest is settled as it is.
+/// The maximum number of buffered windows; beyond it the oldest is evaluated as it is.
 pub(crate) const MAX_WINDOWS: usize = 64;
-/// In each window the least delay of a link rises by this share of what it is below the mean, so that it follows
-/// clocks that drift apart, and the greatest falls by this share of what it is above, so that a single spike does not
-/// dwarf all queues after it: with windows of 0.1 s, to a half in 71 s.
-const FORGETS: i64 = 1024;
+/// The time constant, in windows, with which the minimum and maximum delay of a link decay towards
+/// the mean. The minimum then follows clock drift, and the effect of a delay spike halves within 71
+/// s at windows of 0.1 s.
+const DECAY_WINDOWS: i64 = 1024;
 
-/// How copies are told to be lost.
+/// Loss detection of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -32,16 +32,17 @@ const FORGETS: i64 = 1024;
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct CopiesConfig {
-    /// The time whose packets are a window: about a round trip.
+    /// The duration of a window: about a round trip.
     pub window: Duration,
-    /// How many later copies of the same link have to arrive before one is lost.
+    /// The number of later copies on the same link after which a missing copy is lost.
     pub later: u32,
-    /// After this time from the end of a window its copies are lost without them.
+    /// The time after the end of a window at which its missing copies are lost.
     pub timeout: Duration,
 }
 
 impl Default for CopiesConfig {
-    /// The paper's round trip of 0.1 s, three later ones as TCP has it (RFC 5681, 3.2), and two round trips.
+    /// The paper's round trip of 0.1 s, three later copies as in TCP (RFC 5681, 3.2), and two round
+    /// trips.
     fn default() -> Self {
         Self {
             window: Duration::from_millis(100),
@@ -51,28 +52,28 @@ impl Default for CopiesConfig {
     }
 }
 
-/// Why copies cannot be told to be lost like this.
+/// An invalid [`CopiesConfig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` must be more than 0")]
 pub struct CopiesError(&'static str);
 
 impl CopiesConfig {
-    /// Whether copies can be told to be lost like this.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// Where a window would hold nothing, or everything would be lost at once.
+    /// If a field is zero.
     pub fn check(&self) -> Result<(), CopiesError> {
-        let nothing = [
+        let fields = [
             ("window", self.window == Duration::ZERO),
             ("later", self.later == 0),
             ("timeout", self.timeout == Duration::ZERO),
         ];
-        let first = nothing.iter().find(|(_, is_nothing)| *is_nothing);
+        let first = fields.iter().find(|(_, is_zero)| *is_zero);
         first.map_or(Ok(()), |(name, _)| Err(CopiesError(name)))
     }
 }
 
-/// The copies of the newest packets.
+/// Tracks the copies of the newest packets.
 #[derive(Clone, Debug)]
 pub struct Copies {
     config: CopiesConfig,
@@ -82,38 +83,46 @@ pub struct Copies {
     end: u64,
 }
 
-/// A link's delays, in nanoseconds; clocks of both ends need not agree.
+/// The delays of a link in nanoseconds; the clocks of sender and receiver may differ.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
-    least: Option<i64>,
-    /// The greatest above the least.
-    greatest: i64,
+    min: Option<i64>,
+    /// The maximum minus the minimum.
+    range: i64,
+}
+
+/// The end of a window.
+#[derive(Clone, Copy, Debug)]
+struct WindowEnd {
+    /// One past the last sequence number of the window.
+    sequence: u64,
+    at: Time,
 }
 
 #[derive(Clone, Debug)]
 struct Window {
     first: u64,
-    /// One past its last packet, once it has ended, and when that was.
-    ended: Option<(u64, Time)>,
-    begun: Time,
-    links: Vec<Arrived>,
+    start: Time,
+    end: Option<WindowEnd>,
+    links: Vec<Arrivals>,
 }
 
-/// What came of a window on one link.
+/// The copies of a window that arrived on one link.
 #[derive(Clone, Copy, Debug, Default)]
-struct Arrived {
+struct Arrivals {
     copies: u32,
     marked: u32,
-    /// The delay of the first, in nanoseconds.
+    /// The delay of the first copy, in nanoseconds.
     first_delay: i64,
-    /// The sum of what their delays are above that: the delays themselves add up to anything where clocks are days apart.
+    /// The sum of the differences from `first_delay`; the sum of the delays would overflow if the
+    /// clocks are days apart.
     above_first: i64,
-    /// Copies of packets after the window.
+    /// The number of copies of packets after the window.
     later: u32,
 }
 
 impl Copies {
-    /// No copies yet, on so many links.
+    /// Creates a tracker for `links` links.
     #[must_use]
     pub fn new(config: CopiesConfig, links: u8) -> Self {
         Self {
@@ -124,87 +133,90 @@ impl Copies {
         }
     }
 
-    /// Takes a copy of a packet, which its sender sent at `sent` by its own clock.
+    /// Records a copy that its sender sent at `sent` by its own clock.
     pub fn on_copy(&mut self, now: Time, path: PathId, sequence: u64, sent: Time, ecn: Ecn) {
         let link = path.index();
         if link >= self.links.len() {
             return;
         }
         self.end_window(now);
-        self.begin_window(now, sequence);
+        self.open_window(now, sequence);
         self.end = self.end.max(sequence.saturating_add(1));
         let delay = now.0.wrapping_sub(sent.0).cast_signed();
         if self.windows.front().is_some_and(|w| sequence >= w.first) {
-            self.links[link].take(delay);
+            self.links[link].record(delay);
         }
         for window in &mut self.windows {
-            let arrived = &mut window.links[link];
-            if window.ended.is_some_and(|(end, _)| sequence >= end) {
-                arrived.later = arrived.later.saturating_add(1);
+            let arrivals = &mut window.links[link];
+            if window.end.is_some_and(|end| sequence >= end.sequence) {
+                arrivals.later = arrivals.later.saturating_add(1);
             } else if sequence >= window.first {
-                arrived.take(delay, ecn);
+                arrivals.record(delay, ecn);
             }
         }
     }
 
-    /// The next window of which it is known what each link lost, link by link, in place of what `links` held; says when
-    /// its first copy came.
+    /// Takes the next completely evaluated window: replaces `links` by one entry per link, and
+    /// returns the arrival time of the first copy.
     pub fn take(&mut self, now: Time, links: &mut Vec<LinkWindow>) -> Option<Time> {
         self.end_window(now);
         let is_full = self.windows.len() > MAX_WINDOWS;
         let window = self.windows.front()?;
-        let (end, at) = window.ended?;
-        let begun = window.begun;
-        let is_over = now >= at + self.config.timeout || is_full;
+        let end = window.end?;
+        let start = window.start;
+        let is_over = now >= end.at + self.config.timeout || is_full;
         if !is_over && window.links.iter().any(|l| l.later < self.config.later) {
             return None;
         }
-        let sent = u32::try_from(end - window.first).unwrap_or(u32::MAX);
+        let sent = u32::try_from(end.sequence - window.first).unwrap_or(u32::MAX);
         links.clear();
-        let known = window.links.iter().zip(&mut self.links);
-        links.extend(known.map(|(arrived, link)| link.window(sent, arrived)));
+        let arrivals = window.links.iter().zip(&mut self.links);
+        links.extend(arrivals.map(|(arrivals, link)| link.window(sent, arrivals)));
         self.windows.pop_front();
-        Some(begun)
+        Some(start)
     }
 
-    /// How many windows wait; one more than 64 at most.
+    /// The number of buffered windows; at most 65.
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.windows.len()
     }
 
-    /// When the present window ends, or the oldest is settled.
+    /// The time at which the current window ends or the oldest one times out.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         let oldest = self.windows.front()?;
-        let settled = oldest.ended.map(|(_, at)| Deadline {
-            at: at + self.config.timeout,
+        let timeout = oldest.end.map(|end| Deadline {
+            at: end.at + self.config.timeout,
             why: "copies are lost",
         });
-        let open = self.windows.back().filter(|window| window.ended.is_none());
+        let open = self.windows.back().filter(|window| window.end.is_none());
         let ends = open.map(|window| Deadline {
-            at: window.begun + self.config.window,
+            at: window.start + self.config.window,
             why: "a window of packets ends",
         });
-        Deadline::earlier(settled, ends)
+        Deadline::earlier(timeout, ends)
     }
 
     fn end_window(&mut self, now: Time) {
         let end = self.end;
         if let Some(window) = self.windows.back_mut()
-            && window.ended.is_none()
-            && now >= window.begun + self.config.window
+            && window.end.is_none()
+            && now >= window.start + self.config.window
         {
-            window.ended = Some((end, now));
+            window.end = Some(WindowEnd {
+                sequence: end,
+                at: now,
+            });
         }
     }
 
-    /// Begins a window with a packet that is in none yet.
-    fn begin_window(&mut self, now: Time, sequence: u64) {
+    /// Opens a window for a packet that belongs to none yet.
+    fn open_window(&mut self, now: Time, sequence: u64) {
         let gap = sequence.checked_sub(self.end);
-        let is_open = self.windows.back().is_some_and(|w| w.ended.is_none());
+        let is_open = self.windows.back().is_some_and(|w| w.end.is_none());
         let first = match gap {
-            // A packet of before is in its window, or too old for any.
+            // An older packet is in its window, or too old for any.
             None => return,
             Some(gap) if gap >= MAX_PACKETS || self.end == 0 => {
                 self.windows.clear();
@@ -217,15 +229,15 @@ impl Copies {
         };
         self.windows.push_back(Window {
             first,
-            ended: None,
-            begun: now,
-            links: vec![Arrived::default(); self.links.len()],
+            end: None,
+            start: now,
+            links: vec![Arrivals::default(); self.links.len()],
         });
     }
 }
 
-impl Arrived {
-    fn take(&mut self, delay: i64, ecn: Ecn) {
+impl Arrivals {
+    fn record(&mut self, delay: i64, ecn: Ecn) {
         if self.copies == 0 {
             self.first_delay = delay;
         }
@@ -235,7 +247,7 @@ impl Arrived {
         self.above_first = self.above_first.saturating_add(above);
     }
 
-    /// The mean of their delays in nanoseconds, if any arrived.
+    /// The mean delay in nanoseconds, if any copy arrived.
     fn mean_delay(&self) -> Option<i64> {
         let above = self.above_first.checked_div(i64::from(self.copies))?;
         Some(self.first_delay.saturating_add(above))
@@ -243,30 +255,30 @@ impl Arrived {
 }
 
 impl Link {
-    fn take(&mut self, delay: i64) {
-        let least = self.least.map_or(delay, |least| least.min(delay));
-        self.least = Some(least);
-        self.greatest = self.greatest.max(delay.saturating_sub(least));
+    fn record(&mut self, delay: i64) {
+        let min = self.min.map_or(delay, |min| min.min(delay));
+        self.min = Some(min);
+        self.range = self.range.max(delay.saturating_sub(min));
     }
 
-    /// What it did to a window of so many packets.
-    fn window(&mut self, sent: u32, arrived: &Arrived) -> LinkWindow {
-        let mean = arrived.mean_delay().filter(|_| self.greatest > 0);
+    /// The losses, marks and queueing of a window of `sent` packets.
+    fn window(&mut self, sent: u32, arrivals: &Arrivals) -> LinkWindow {
+        let mean = arrivals.mean_delay().filter(|_| self.range > 0);
         LinkWindow {
             sent,
-            lost: sent.saturating_sub(arrived.copies),
-            marked: arrived.marked,
+            lost: sent.saturating_sub(arrivals.copies),
+            marked: arrivals.marked,
             queueing: mean.and_then(|mean| self.queueing(mean)),
         }
     }
 
-    /// The share that a window's mean delay has of the greatest; forgets a little of both extremes.
+    /// The queueing delay of a window as a share of the maximum; lets minimum and maximum decay.
     fn queueing(&mut self, mean: i64) -> Option<f64> {
-        let least = self.least.as_mut()?;
-        let above = mean.saturating_sub(*least).max(0);
-        let share = above as f64 / self.greatest.max(above) as f64;
-        *least = least.saturating_add(above / FORGETS);
-        self.greatest -= self.greatest.saturating_sub(above).max(0) / FORGETS;
+        let min = self.min.as_mut()?;
+        let above = mean.saturating_sub(*min).max(0);
+        let share = above as f64 / self.range.max(above) as f64;
+        *min = min.saturating_add(above / DECAY_WINDOWS);
+        self.range -= self.range.saturating_sub(above).max(0) / DECAY_WINDOWS;
         Some(share)
     }
 }

@@ -1,12 +1,14 @@
-//! What losses on parallel links are a sign of (diversity-routing paper, VI).
+//! Loss signatures that distinguish congestion from dropouts on parallel links (diversity-routing
+//! paper, VI).
 //!
-//! Copies mask losses, those of congestion among them, from which TCP would learn its rate. But copies also show
-//! which links lost what, and that tells the two apart: congestion drops some packets on many links, and on the same
-//! ones for several round trips; a link that drops out loses everything, alone. On a sign of congestion the combiner
-//! sets the CE mark of the packets that it delivers, and losses of a dropout stay masked.
+//! Copies mask losses, including the congestion losses that TCP needs for rate control. But copies
+//! also show which link lost which packets: congestion drops some packets on many links, and on the
+//! same ones for several round trips; a dropout loses everything on a single link. On congestion
+//! the combiner sets the CE mark of delivered packets; losses from dropouts stay masked.
 //!
-//! A [`Signature`] sees one window of packets after the other, about a round trip long, as [`LinkWindow`]s. The paper's
-//! rule is [`SameLinks`]; [`LikelihoodRatio`] weighs how much each link lost.
+//! A [`Signature`] classifies consecutive windows of packets, about a round trip long, given as
+//! [`LinkWindow`]s. The paper's rule is [`SameLinks`]; [`LikelihoodRatio`] also uses the number of
+//! losses per link.
 
 mod config;
 mod likelihood;
@@ -18,48 +20,50 @@ pub use likelihood::LikelihoodRatio;
 pub use marks::Marks;
 pub use same_links::SameLinks;
 
-/// What one link did to a window of packets.
+/// The losses, marks and queueing of one link in a window of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkWindow {
-    /// How many copies were sent on it.
+    /// The number of copies sent on the link.
     pub sent: u32,
-    /// How many of them did not arrive; at most `sent`.
+    /// The number of lost copies; at most `sent`.
     pub lost: u32,
-    /// How many of them arrived with a CE mark (RFC 3168).
+    /// The number of copies that arrived with a CE mark (RFC 3168).
     pub marked: u32,
-    /// The mean delay of the others above the least that was seen on the link, as a share of the greatest such delay;
-    /// nothing where none arrived, or where delays have not differed yet.
+    /// The mean queueing delay (above the minimum of the link) as a share of the maximum queueing
+    /// delay; `None` if no copy arrived or all delays so far were equal.
     pub queueing: Option<f64>,
 }
 
-/// What a window is a sign of.
+/// The classification of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Nothing was lost or marked.
     Nothing,
-    /// Links dropped out: the losses are to be masked.
+    /// Links dropped out: mask the losses.
     Dropout,
-    /// The links are congested: senders are to slow down.
+    /// Links are congested: senders must slow down.
     Congestion,
 }
 
-/// What a signature makes of a window.
+/// The result of a signature for a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// What it is a sign of.
+    /// The classification.
     pub sign: Sign,
-    /// How much it speaks for congestion, on the scale of the signature: more is more.
+    /// The evidence for congestion on the scale of the signature; a higher score is stronger
+    /// evidence.
     pub score: f64,
 }
 
-/// Tells congestion from dropouts by what links lost.
+/// Distinguishes congestion from dropouts by the losses per link.
 pub trait Signature: core::fmt::Debug + Send {
-    /// Takes the next window, link by link; links on which nothing was sent say nothing.
+    /// Classifies the next window, given as one entry per link; links without sent copies are
+    /// ignored.
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading;
 }
 
-/// Whether any link lost or marked anything.
-fn is_touched(links: &[LinkWindow]) -> bool {
+/// Whether any link lost or marked a copy.
+fn has_losses_or_marks(links: &[LinkWindow]) -> bool {
     links.iter().any(|link| link.lost > 0 || link.marked > 0)
 }
 

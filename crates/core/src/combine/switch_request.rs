@@ -1,22 +1,22 @@
-//! The request to switch, repeated until the other end has heard it.
+//! The request to switch, repeated until the peer has switched.
 //!
-//! It goes out on all paths at once and again after [`FIRST_REPEAT`], then at twice that, up to
-//! [`LAST_REPEAT`], until a packet of its epoch arrives. After [`REPEATS`] repetitions without any packet
-//! the other end has nothing to send, or cannot: the request falls silent, and the next packet of an
-//! older epoch wakes it again.
+//! It is sent on all paths at once and again after [`FIRST_REPEAT`], then with exponential backoff
+//! up to [`LAST_REPEAT`], until a packet of its epoch arrives. After [`REPEATS`] repetitions
+//! without any packet the peer has nothing to send or is unreachable: the request pauses until the
+//! next packet of an older epoch.
 
 use crate::frame::{Epoch, PathId};
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
-/// The first repetition follows after this.
+/// The interval before the first repetition.
 pub const FIRST_REPEAT: Duration = Duration::from_millis(20);
-/// Repetitions are never further apart than this.
+/// The maximum interval between repetitions.
 pub const LAST_REPEAT: Duration = Duration::from_millis(1000);
-/// So many repetitions are made before the request falls silent, about 8 s.
+/// The number of repetitions before the request pauses, after about 8 s.
 pub const REPEATS: u32 = 12;
 
-/// A request to switch that is not yet answered.
+/// An unanswered request to switch.
 #[derive(Clone, Debug)]
 pub struct SwitchRequest {
     to: PathId,
@@ -49,7 +49,7 @@ impl SwitchRequest {
         self.epoch
     }
 
-    /// Notes that a packet of an older epoch arrived: the other end sends and has not heard.
+    /// Handles a packet of an older epoch: the peer is sending but has not switched.
     pub fn on_older_epoch(&mut self, now: Time) {
         if self.next.is_none() {
             self.sent = 0;
@@ -57,7 +57,7 @@ impl SwitchRequest {
         }
     }
 
-    /// The number of the repetition to send now, if one is due.
+    /// Returns the number of the repetition to send now, if one is due.
     pub fn due(&mut self, now: Time) -> Option<u32> {
         self.next.filter(|&at| at <= now)?;
         let number = self.sent;
@@ -67,7 +67,7 @@ impl SwitchRequest {
         Some(number)
     }
 
-    /// When the next repetition is due.
+    /// The time of the next repetition.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         self.next.map(|at| Deadline {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_ever_more_slowly_then_waits_to_be_woken() {
+    fn repetitions_back_off_then_pause_until_an_older_epoch_arrives() {
         let mut request = SwitchRequest::new(Time::ZERO, PathId(1), Epoch(1));
         let mut times = alloc::vec::Vec::new();
         while let Some(deadline) = request.deadline() {

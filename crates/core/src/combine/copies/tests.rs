@@ -12,8 +12,9 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
 }
 
-/// Sends packet `n` at `n` ms on two links of 5 and 9 ms; `lost` says which copies do not arrive.
-fn carried(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>> {
+/// The windows when packet `n` is sent at `n` ms on two links of 5 and 9 ms that drop the `lost`
+/// copies.
+fn windows_of(packets: u64, lost: impl Fn(u64, u8) -> bool) -> Vec<Vec<LinkWindow>> {
     let mut copies = Copies::new(CONFIG, 2);
     let mut arrivals: Vec<(u64, u8, u64)> = Vec::new();
     for sequence in 0..packets {
@@ -47,15 +48,15 @@ fn sums(windows: &[Vec<LinkWindow>], link: usize) -> (u32, u32) {
 }
 
 #[test]
-fn what_arrives_late_on_a_slow_link_is_not_lost() {
-    let windows = carried(100, |_, _| false);
+fn copies_on_a_slow_link_are_not_lost() {
+    let windows = windows_of(100, |_, _| false);
     assert!(windows.len() > 5, "{}", windows.len());
     assert_eq!((sums(&windows, 0), sums(&windows, 1)), ((100, 0), (100, 0)));
 }
 
 #[test]
-fn a_silent_link_lost_all_and_the_other_nothing() {
-    let windows = carried(100, |sequence, path| path == 1 && sequence >= 50);
+fn only_the_silent_link_loses_copies() {
+    let windows = windows_of(100, |sequence, path| path == 1 && sequence >= 50);
     assert_eq!(
         (sums(&windows, 0), sums(&windows, 1)),
         ((100, 0), (100, 50))
@@ -64,19 +65,19 @@ fn a_silent_link_lost_all_and_the_other_nothing() {
 }
 
 #[test]
-fn packets_that_no_link_delivered_are_lost_on_both() {
-    let windows = carried(60, |sequence, _| sequence == 30);
+fn packets_that_never_arrive_are_lost_on_both_links() {
+    let windows = windows_of(60, |sequence, _| sequence == 30);
     assert_eq!((sums(&windows, 0), sums(&windows, 1)), ((60, 1), (60, 1)));
 }
 
 #[test]
-fn a_sender_that_begins_anew_far_ahead_lost_nothing() {
+fn a_jump_of_the_sequence_numbers_is_not_a_loss() {
     let mut copies = Copies::new(CONFIG, 1);
     let mut links = Vec::new();
     for (ms, sequence) in [(0, 7), (1, 1 << 40), (2, (1 << 40) + 1)] {
         copies.on_copy(at(ms), PathId(0), sequence, at(0), Ecn::NotEct);
     }
-    // The window ends at its deadline, and is settled at the next one.
+    // The first deadline ends the window, the next one evaluates it.
     while let Some(deadline) = copies.deadline() {
         copies.take(deadline.at, &mut links);
     }
@@ -84,7 +85,7 @@ fn a_sender_that_begins_anew_far_ahead_lost_nothing() {
 }
 
 #[test]
-fn a_queue_that_grows_is_seen_by_clocks_that_differ() {
+fn a_growing_queue_is_detected_with_unsynchronized_clocks() {
     let mut copies = Copies::new(CONFIG, 1);
     let (mut links, mut queueing) = (Vec::new(), Vec::new());
     for sequence in 0..100 {
@@ -100,8 +101,8 @@ fn a_queue_that_grows_is_seen_by_clocks_that_differ() {
     assert!(queueing.iter().all(|share| (0.0..=1.0).contains(share)));
 }
 
-/// The queueing of a link in windows, of copies one each ms: copy `n` waits for `queue(n)` ms, has the number
-/// `sequence(n)`, and is sent by a clock that is `behind(n)` behind the receiver's.
+/// The queueing of a link per window with one copy each ms: copy `n` queues for `queue(n)` ms and
+/// has sequence number `sequence(n)`, and the sender's clock is `behind(n)` behind the receiver's.
 fn queueing(
     copies: u64,
     queue: impl Fn(u64) -> u64,
@@ -122,17 +123,18 @@ fn queueing(
     shares
 }
 
-/// Nothing to 9 ms in the first ten windows, then 9 ms and nothing by turns of ten windows.
-fn turns(n: u64) -> u64 {
+/// A queue that grows from 0 to 9 ms over ten windows, then alternates between 9 ms and 0 every ten
+/// windows.
+fn alternating(n: u64) -> u64 {
     match n / 1000 {
         0 => n / 100,
-        turn => turn % 2 * 9,
+        period => period % 2 * 9,
     }
 }
 
 #[test]
-fn a_spike_of_the_delay_is_forgotten() {
-    let spike = |n| if n == 2500 { 10_000 } else { turns(n) };
+fn a_delay_spike_decays() {
+    let spike = |n| if n == 2500 { 10_000 } else { alternating(n) };
     let shares = queueing(1_000_000, spike, |n| n, |_| Duration::ZERO);
     assert!(shares[24..40].iter().all(|share| *share < 0.02));
     let last = &shares[shares.len() - 20..];
@@ -147,8 +149,8 @@ fn a_restarted_sender_may_have_another_clock() {
     for (before, after) in [(hour, Duration::ZERO), (Duration::ZERO, hour)] {
         let sequence = |n| if n < 2000 { n } else { n + (1 << 40) };
         let behind = |n| if n < 2000 { before } else { after };
-        // The restart does away with the windows that were not read yet.
-        let shares = queueing(4000, |n| turns(n % 2000), sequence, behind);
+        // The restart discards the windows that have not been read.
+        let shares = queueing(4000, |n| alternating(n % 2000), sequence, behind);
         let [first, again] = [&shares[5..15], &shares[shares.len() - 14..shares.len() - 4]];
         assert!(first.iter().all(|share| *share > 0.4), "{shares:?}");
         assert!(again.iter().all(|share| *share > 0.4), "{shares:?}");
@@ -176,29 +178,29 @@ fn clocks_that_are_days_apart_change_nothing() {
 }
 
 #[test]
-fn what_is_too_old_for_any_window_says_nothing_of_the_clocks() {
+fn a_copy_too_old_for_any_window_does_not_change_the_delay_range() {
     let mut copies = Copies::new(CONFIG, 1);
     copies.on_copy(at(10_000), PathId(0), 7, at(9_000), Ecn::Ect0);
     copies.on_copy(at(10_001), PathId(0), 1 << 40, at(10_000), Ecn::Ect0);
     copies.on_copy(at(10_002), PathId(0), 8, at(9_002), Ecn::Ect0);
     let link = copies.links[0];
-    assert_eq!((link.least, link.greatest), (Some(1_000_000), 0));
+    assert_eq!((link.min, link.range), (Some(1_000_000), 0));
 }
 
 proptest! {
-    /// Of packets in order over links that lose some, each copy counts once, as lost or arrived, from the first packet to
-    /// arrive to the last.
+    /// With in-order links that lose some copies, each copy from the first packet that arrives to
+    /// the last is counted once, as lost or as arrived.
     #[test]
     fn every_copy_counts_once(lost in prop::collection::vec(any::<[bool; 2]>(), 1..300)) {
-        let place = |sequence: u64| usize::try_from(sequence).unwrap();
-        let is_lost = |sequence: u64, path: u8| lost[place(sequence)][usize::from(path)];
-        let windows = carried(lost.len() as u64, is_lost);
-        let number = |place: usize| place as u64;
-        let came = |path: usize, delay: u64| {
+        let index = |sequence: u64| usize::try_from(sequence).unwrap();
+        let is_lost = |sequence: u64, path: u8| lost[index(sequence)][usize::from(path)];
+        let windows = windows_of(lost.len() as u64, is_lost);
+        let number = |index: usize| index as u64;
+        let first_arrival = |path: usize, delay: u64| {
             let first = lost.iter().position(|both| !both[path]).map(number);
-            first.map(|sequence| (sequence + delay, path, place(sequence)))
+            first.map(|sequence| (sequence + delay, path, index(sequence)))
         };
-        let first = came(0, 5).into_iter().chain(came(1, 9)).min();
+        let first = first_arrival(0, 5).into_iter().chain(first_arrival(1, 9)).min();
         let last = lost.iter().rposition(|both| *both != [true, true]);
         let Some(((_, _, first), last)) = first.zip(last) else {
             prop_assert!(windows.is_empty());
@@ -212,9 +214,9 @@ proptest! {
         }
     }
 
-    /// Whatever arrives whenever: bounded memory, and deadlines that lead to an end.
+    /// Any arrivals at any times use bounded memory, and the deadlines come to an end.
     #[test]
-    fn no_arrivals_are_too_much(
+    fn any_arrivals_use_bounded_memory(
         arrivals in prop::collection::vec((0_u64..50, 0_u8..4, any::<u64>()), 1..200),
     ) {
         let mut copies = Copies::new(CONFIG, 3);
@@ -233,6 +235,6 @@ proptest! {
             };
             while copies.take(deadline.at, &mut links).is_some() {}
         }
-        prop_assert!(false, "no end of deadlines");
+        prop_assert!(false, "deadlines do not end");
     }
 }

@@ -1,10 +1,10 @@
-//! The signatures by name, with their parameters.
+//! Signature configuration.
 
 use alloc::boxed::Box;
 
 use super::{LikelihoodRatio, SameLinks, Signature};
 
-/// The signatures by name, with their parameters, as scenario and node files have them.
+/// A loss signature and its parameters, as written in scenario and node files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -12,13 +12,14 @@ use super::{LikelihoodRatio, SameLinks, Signature};
 )]
 #[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "kebab-case"))]
 pub enum SignatureConfig {
-    /// Many links that lose something, the same for several windows (diversity-routing paper, VI).
+    /// Congestion if many links have losses, and the same ones for several windows
+    /// (diversity-routing paper, VI).
     SameLinks(SameLinksConfig),
-    /// The ratio of likelihoods of what each link lost.
+    /// The likelihood ratio of the losses on each link.
     LikelihoodRatio(LikelihoodConfig),
 }
 
-/// What "many" and "several" mean.
+/// Thresholds for "many links" and "several windows".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -26,13 +27,13 @@ pub enum SignatureConfig {
 )]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SameLinksConfig {
-    /// The least number of links.
+    /// The minimum number of links.
     pub links: u8,
-    /// The least number of windows in a row.
+    /// The minimum number of consecutive windows.
     pub windows: u8,
 }
 
-/// What is expected of links.
+/// The model of dropouts and congestion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -46,16 +47,16 @@ pub struct LikelihoodConfig {
     pub partial: f64,
     /// The mean probability with which a congested link drops a packet, between 0 and 1.
     pub loss: f64,
-    /// The probability that a link is not concerned by a congestion, between 0 and 1.
+    /// The probability that congestion does not affect a link, between 0 and 1.
     pub spared: f64,
-    /// How much of what spoke for congestion a window before still counts, at least 0 and less than 1.
+    /// The weight of the previous score, at least 0 and less than 1.
     pub memory: f64,
-    /// The score above which a window is a sign of congestion: the natural logarithm of odds.
+    /// The score above which a window indicates congestion: the natural logarithm of odds.
     pub threshold: f64,
 }
 
 impl Default for SameLinksConfig {
-    /// The paper says "many links" and "several RTTs": two of each is the least that this can mean.
+    /// Two of each: the minimum meaning of the paper's "many links" and "several RTTs".
     fn default() -> Self {
         Self {
             links: 2,
@@ -65,10 +66,11 @@ impl Default for SameLinksConfig {
 }
 
 impl Default for LikelihoodConfig {
-    /// A link is down for some of a tenth of the windows. The paper's up times of 1 to 100 s and down times of 0.01 to 1 s
-    /// are 0.001 to 0.55 of the windows of a round trip of 0.1 s, and 0.02 in the middle: a tenth stands for links that are
-    /// worse than that, so that of their dropouts, which copies are there to mask, fewer are taken for congestion. Senders
-    /// that slow down at once let queues drop some percent. Of a link that is congested nothing follows for the others. Odds of ten to one.
+    /// A link is down during part of 10 % of the windows. With the paper's up times of 1 to 100 s
+    /// and down times of 0.01 to 1 s, that share is between 0.1 and 55 %, typically 2 %, for
+    /// windows of 0.1 s. The higher default takes fewer dropouts of bad links for congestion.
+    /// Congested queues drop some percent when senders react at once. Congestion on one link does
+    /// not imply congestion on others. The threshold is odds of ten to one.
     fn default() -> Self {
         Self {
             dropout: 0.1,
@@ -87,16 +89,16 @@ impl Default for SignatureConfig {
     }
 }
 
-/// Why there is no such signature.
+/// An invalid [`SignatureConfig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// Nothing would ever be many, or every loss would be.
+    /// A count is 0.
     #[error("`{0}` must be at least 1")]
     Count(&'static str),
-    /// What is a probability is not between 0 and 1.
+    /// A probability is not between 0 and 1.
     #[error("`{0}` must lie between 0 and 1, both excluded")]
     Share(&'static str),
-    /// Memory of 1 or more would never fade.
+    /// The weight of the previous score is out of range.
     #[error("`memory` must be at least 0 and less than 1")]
     Memory,
     /// The threshold is not a number.
@@ -105,10 +107,10 @@ pub enum SignatureError {
 }
 
 impl SignatureConfig {
-    /// Whether there is such a signature.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// Where a parameter is out of its range.
+    /// If a parameter is out of range.
     pub fn check(&self) -> Result<(), SignatureError> {
         match self {
             Self::SameLinks(SameLinksConfig { links, windows }) => {
@@ -120,7 +122,7 @@ impl SignatureConfig {
         }
     }
 
-    /// The signature, which has seen nothing.
+    /// Builds the signature in its initial state.
     #[must_use]
     pub fn build(self) -> Box<dyn Signature> {
         match self {

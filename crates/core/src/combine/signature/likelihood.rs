@@ -1,24 +1,26 @@
-//! How likely losses are if the links are congested, against if they only drop out.
+//! The likelihood ratio of congestion against dropouts.
 
-use super::{LikelihoodConfig, LinkWindow, Reading, Sign, Signature, is_touched};
+use super::{LikelihoodConfig, LinkWindow, Reading, Sign, Signature, has_losses_or_marks};
 use crate::math::{exp, ln, ln_gamma};
 
-/// A CE mark that no congestion caused: practically none.
+/// The probability of a CE mark without congestion.
 const STRAY_MARK: f64 = 1e-3;
-/// The furthest that the delay of a link can move the odds, as a logarithm: a factor of 7.
-const DELAY_SAYS: f64 = 2.0;
+/// The maximum effect of the delay of a link on the logarithm of the odds: a factor of 7.
+const MAX_DELAY_EVIDENCE: f64 = 2.0;
 
-/// Weighs how much each link lost by the ratio of likelihoods.
+/// Compares the likelihoods of the losses per link under congestion and under dropouts.
 ///
-/// *Dropout*: in a window a link loses nothing with probability `1 - d`; else it was down, for all of the window with
-/// probability `1 - e`, or for a part of it, by which any number of packets is as likely lost as another. *Congestion*:
-/// a link that is not down is spared with probability `spared`, or drops each packet with a probability p of its own, of
-/// which no more is known than its distribution, Beta(1, b) with mean `loss`; so that k of n are lost with the
-/// beta-binomial probability. Links are independent: their logarithms add up. Where it is known, the queue behind a link
-/// that lost packets adds ln(x / (1 - x)), x its share of the longest one seen, and CE marks add what is practically proof.
+/// *Dropout*: in a window, a link loses nothing with probability 1 - `dropout`. Otherwise it is
+/// down, for the whole window with probability 1 - `partial`, else for a part of it with all
+/// numbers of losses equally likely. *Congestion*: a link that is not down is unaffected with
+/// probability `spared`, else it drops each packet with a probability drawn per link from Beta(1,
+/// b) with mean `loss`; the number of losses is then beta-binomial. Links are independent, so their
+/// logarithms add up. For a link with losses and known queueing, ln(x / (1 - x)) is added, where x
+/// is the queueing delay as a share of its maximum. A CE mark adds -ln of [`STRAY_MARK`], which is
+/// practically proof.
 ///
-/// Congestion lasts: `memory` of what spoke for it in the window before is added. A score above `threshold`, a natural
-/// logarithm of odds, is a sign of congestion.
+/// Congestion lasts, so a positive score carries over to the next window with weight `memory`. A
+/// score above `threshold`, a natural logarithm of odds, is classified as congestion.
 #[derive(Clone, Debug)]
 pub struct LikelihoodRatio {
     config: LikelihoodConfig,
@@ -26,27 +28,27 @@ pub struct LikelihoodRatio {
 }
 
 impl LikelihoodRatio {
-    /// A rule that has seen nothing.
+    /// Creates the signature in its initial state.
     #[must_use]
     pub const fn new(config: LikelihoodConfig) -> Self {
         Self { config, score: 0.0 }
     }
 
-    /// Its parameters.
+    /// The parameters.
     #[must_use]
     pub const fn config(&self) -> &LikelihoodConfig {
         &self.config
     }
 
-    /// By how much a link speaks for congestion, as a natural logarithm.
+    /// The evidence of a link for congestion, as a natural logarithm of odds.
     fn evidence(&self, link: &LinkWindow) -> f64 {
         if link.sent == 0 {
             return 0.0;
         }
         let down = self.when_down(link);
-        let is_whole = link.lost == 0;
+        let is_lossless = link.lost == 0;
         let up = 1.0 - self.config.dropout;
-        let of_dropout = down + if is_whole { up } else { 0.0 };
+        let of_dropout = down + if is_lossless { up } else { 0.0 };
         let of_congestion = down + up * self.when_congested(link);
         let mut evidence = ln(of_congestion / of_dropout);
         if link.marked > 0 {
@@ -55,26 +57,26 @@ impl LikelihoodRatio {
         if let Some(queueing) = link.queueing.filter(|_| link.lost > 0) {
             let share = queueing.clamp(0.0, 1.0);
             let odds = ln((share + f64::EPSILON) / (1.0 - share + f64::EPSILON));
-            evidence += odds.clamp(-DELAY_SAYS, DELAY_SAYS);
+            evidence += odds.clamp(-MAX_DELAY_EVIDENCE, MAX_DELAY_EVIDENCE);
         }
         evidence
     }
 
-    /// The probability of its losses with the link down for some of the window.
+    /// The probability of the losses of a link that is down for some of the window.
     pub(super) fn when_down(&self, link: &LinkWindow) -> f64 {
         let LikelihoodConfig {
             dropout, partial, ..
         } = self.config;
         match link.lost {
             0 => 0.0,
-            // One packet is all or nothing.
+            // With one packet there is no partial loss.
             1 if link.sent == 1 => dropout,
             lost if lost >= link.sent => dropout * (1.0 - partial),
             _ => dropout * partial / f64::from(link.sent - 1),
         }
     }
 
-    /// The probability of its losses in times of congestion.
+    /// The probability of the losses of a link that is up, under congestion.
     pub(super) fn when_congested(&self, link: &LinkWindow) -> f64 {
         let b = 1.0 / self.config.loss - 1.0;
         let n = f64::from(link.sent);
@@ -93,7 +95,7 @@ impl Signature for LikelihoodRatio {
     fn on_window(&mut self, links: &[LinkWindow]) -> Reading {
         let evidence: f64 = links.iter().map(|link| self.evidence(link)).sum();
         self.score = evidence + self.config.memory * self.score.max(0.0);
-        let sign = match is_touched(links) {
+        let sign = match has_losses_or_marks(links) {
             false => Sign::Nothing,
             true if self.score > self.config.threshold => Sign::Congestion,
             true => Sign::Dropout,

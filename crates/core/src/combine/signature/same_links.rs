@@ -1,22 +1,23 @@
-//! The paper's rule.
+//! The paper's signature: losses on the same links for several windows.
 
-use super::{LinkWindow, Reading, SameLinksConfig, Sign, Signature, is_touched};
+use super::{LinkWindow, Reading, SameLinksConfig, Sign, Signature, has_losses_or_marks};
 use crate::frame::PathId;
 use crate::policy::PathSet;
 
-/// Congestion where the same links lose something for several windows, and they are many (diversity-routing paper, VI).
+/// Congestion if enough links have losses, and the same ones for several windows (diversity-routing
+/// paper, VI).
 ///
-/// The score is how many links lost something in each of the last windows.
+/// The score is the number of links with losses in each of the last windows.
 #[derive(Clone, Debug)]
 pub struct SameLinks {
     config: SameLinksConfig,
-    /// The links that lost something in each of the newest windows, and in how many that was.
+    /// The links with losses in each of the last `windows` windows.
     same: PathSet,
     windows: u8,
 }
 
 impl SameLinks {
-    /// A rule that has seen nothing.
+    /// Creates the signature in its initial state.
     #[must_use]
     pub const fn new(config: SameLinksConfig) -> Self {
         Self {
@@ -34,14 +35,14 @@ impl Signature for SameLinks {
         let losing = losing.fold(PathSet::EMPTY, |set, (path, _)| set.with(path));
         let both = self.same.and(losing);
         if self.windows == 0 || both.len() < u32::from(self.config.links) {
-            // Another set, of which this window is the first.
+            // Too few links in common: a new run starts with this window.
             (self.same, self.windows) = (losing, 1);
         } else {
             (self.same, self.windows) = (both, self.windows.saturating_add(1));
         }
         let is_long = self.windows >= self.config.windows;
         let is_many = self.same.len() >= u32::from(self.config.links);
-        let sign = match is_touched(links) {
+        let sign = match has_losses_or_marks(links) {
             false => Sign::Nothing,
             true if is_many && is_long => Sign::Congestion,
             true => Sign::Dropout,

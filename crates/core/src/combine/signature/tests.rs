@@ -11,7 +11,7 @@ fn link(sent: u32, lost: u32) -> LinkWindow {
     }
 }
 
-/// A window of packets on four links that lost so many.
+/// A window of `sent` packets on four links with these losses.
 fn window(sent: u32, lost: [u32; LINKS]) -> [LinkWindow; LINKS] {
     lost.map(|lost| link(sent, lost))
 }
@@ -20,7 +20,7 @@ fn likelihood() -> LikelihoodRatio {
     LikelihoodRatio::new(LikelihoodConfig::default())
 }
 
-fn plain() -> SameLinks {
+fn same_links() -> SameLinks {
     SameLinks::new(SameLinksConfig::default())
 }
 
@@ -42,7 +42,7 @@ fn losses_on_several_links_are_congestion_and_a_lost_link_is_not() {
 }
 
 #[test]
-fn one_link_that_goes_on_losing_some_packets_is_congested_in_the_end() {
+fn persistent_partial_losses_on_one_link_become_congestion() {
     let mut signature = likelihood();
     let first = signature.on_window(&window(100, [10, 0, 0, 0]));
     assert_eq!(first.sign, Sign::Dropout, "{first:?}");
@@ -54,7 +54,7 @@ fn one_link_that_goes_on_losing_some_packets_is_congested_in_the_end() {
 }
 
 #[test]
-fn a_mark_and_a_long_queue_speak_for_congestion_and_a_short_one_against() {
+fn marks_and_long_queues_raise_the_score_and_short_queues_lower_it() {
     let score = |change: fn(&mut LinkWindow)| {
         let mut links = window(100, [10, 0, 0, 0]);
         change(&mut links[0]);
@@ -69,8 +69,8 @@ fn a_mark_and_a_long_queue_speak_for_congestion_and_a_short_one_against() {
 }
 
 #[test]
-fn the_papers_rule_wants_the_same_links_for_several_windows() {
-    let mut signature = plain();
+fn same_links_requires_losses_on_the_same_links_for_several_windows() {
+    let mut signature = same_links();
     let snapshot = [
         ([1, 1, 0, 0], Sign::Dropout),
         ([1, 1, 0, 0], Sign::Congestion),
@@ -89,7 +89,7 @@ fn the_papers_rule_wants_the_same_links_for_several_windows() {
 }
 
 #[test]
-fn a_signature_out_of_range_is_refused() {
+fn parameters_out_of_range_are_refused() {
     let of = |config: LikelihoodConfig| SignatureConfig::LikelihoodRatio(config).check();
     let good = LikelihoodConfig::default();
     assert_eq!(of(good), Ok(()));
@@ -117,9 +117,9 @@ fn a_signature_out_of_range_is_refused() {
     );
 }
 
-/// The probabilities of all that can happen to a link add up to 1, so that what is compared are likelihoods.
+/// The probabilities of all numbers of losses of a link add up to 1.
 #[test]
-fn the_likelihoods_of_a_link_are_distributions() {
+fn the_loss_models_are_probability_distributions() {
     let signature = likelihood();
     let up = 1.0 - signature.config().dropout;
     for sent in [1, 2, 7, 300] {
@@ -138,7 +138,7 @@ fn any_windows() -> impl Strategy<Value = alloc::vec::Vec<[(u32, u32); LINKS]>> 
 
 proptest! {
     #[test]
-    fn any_windows_have_a_finite_score_that_the_order_of_links_does_not_change(windows in any_windows()) {
+    fn scores_are_finite_and_independent_of_the_order_of_links(windows in any_windows()) {
         for config in [SignatureConfig::default(), SignatureConfig::SameLinks(SameLinksConfig::default())] {
             let (mut forth, mut back) = (config.build(), config.build());
             for window in &windows {
@@ -153,7 +153,7 @@ proptest! {
         }
     }
 
-    /// However many links drop out at once, for as long as they may: what is lost entirely is never congestion.
+    /// Total losses are never congestion, whatever the number of links and the duration.
     #[test]
     fn links_that_lose_everything_are_never_congested(
         sent in 5_u32..500,
@@ -168,7 +168,7 @@ proptest! {
 }
 
 #[test]
-fn as_many_packets_are_marked_as_one_link_loses() {
+fn the_number_of_marks_is_the_mean_loss_of_a_link() {
     let mut marks = Marks::default();
     let mut mark = |sign: Sign, lost: [u32; LINKS]| {
         let reading = Reading { sign, score: 0.0 };
@@ -177,7 +177,7 @@ fn as_many_packets_are_marked_as_one_link_loses() {
     };
     assert_eq!(mark(Sign::Congestion, [1, 2, 3, 2]), 2);
     assert_eq!(mark(Sign::Dropout, [10, 0, 0, 0]), 0);
-    // The link that lost all does not count: 2 of 3 links.
+    // The link that lost everything is excluded: two losses on three links.
     assert_eq!(mark(Sign::Congestion, [10, 1, 1, 0]), 0);
     assert_eq!(mark(Sign::Congestion, [10, 0, 0, 1]), 1);
     assert_eq!(mark(Sign::Congestion, [10, 10, 10, 10]), 0);
