@@ -5,6 +5,8 @@ mod common;
 mod operation;
 #[path = "node/refused.rs"]
 mod refused;
+#[path = "node/reload.rs"]
+mod reload;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -1,14 +1,16 @@
-//! A node: a TUN device, a [`Tunnel`] and a UDP socket for each path, driven by the real clock.
+//! A node: a TUN device, a [`Tunnel`](polypath_session::tunnel::Tunnel) and a UDP socket for each
+//! path, driven by the real clock.
 //!
-//! Decisions are made in `polypath-core` and `polypath-session`; this module only moves bytes. A packet is
-//! sent before the next one is read. Machines receive the datagrams of all paths in the order and with
-//! the times in which the kernel received them, with deadlines in between at their own time
-//! ([`driver`]): a node that is woken late decides as one that is woken in time.
+//! Decisions are made in `polypath-core` and `polypath-session`; this module only moves bytes. A
+//! packet is sent before the next one is read. Machines receive the datagrams of all paths in the
+//! order and with the times in which the kernel received them, with deadlines in between at their
+//! own time (`driver`): a node that is woken late decides as one that is woken in time.
 //!
-//! The price of that order: a flood on one path that is faster than the node reads delays the datagrams of
-//! all paths by the time it takes to read that path's receive buffer (4 MB). A junk datagram costs a read
-//! and a look at its header or one hash; the session bounds the number of handshake initiations that it
-//! processes. While there is a lot of junk, the kernel drops it (`paths::flood_guard`).
+//! The price of that order: a flood on one path that is faster than the node reads delays the
+//! datagrams of all paths by the time it takes to read that path's receive buffer (4 MB). A junk
+//! datagram costs a read and a look at its header or one hash; the session bounds the number of
+//! handshake initiations that it processes. While there is a lot of junk, the kernel drops it
+//! (`paths::flood_guard`).
 //!
 //! | module | |
 //! | --- | --- |
@@ -66,7 +68,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// The configuration file that a reload reads; without it the node cannot reload.
     pub file: Option<PathBuf>,
-    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the future.
+    /// Time zero in nanoseconds on `CLOCK_MONOTONIC`, for several processes of one run; not in the
+    /// future.
     pub origin_ns: Option<u64>,
 }
 
@@ -89,8 +92,8 @@ pub fn run(config: &NodeConfig, options: &Options) -> Result<Stats, NodeError> {
 }
 
 impl Node {
-    /// Opens the TUN device, sockets and files of `config` and `options`, in the network namespace of the
-    /// calling thread.
+    /// Opens the TUN device, sockets and files of `config` and `options`, in the network namespace
+    /// of the calling thread.
     pub fn open(config: &NodeConfig, options: &Options) -> Result<Self, NodeError> {
         Self::open_notifying(config, options, &Notifier::default())
     }
@@ -118,7 +121,8 @@ impl Node {
         } = sockets::open(config)?;
         let mtu = setup::tun_mtu(config, &sockets)?;
         let longest = sockets.iter().map(PathSocket::mtu).max().unwrap_or(0) as usize;
-        // With an MTU of the TUN device above those of the paths, IP fragments and reassembles datagrams.
+        // With an MTU of the TUN device above those of the paths, IP fragments and reassembles
+        // datagrams.
         let max_datagram = longest.max(usize::from(mtu) + packet_overhead(true));
         let session = setup::session(config, private_key, max_datagram, clock);
         let mut tunnel = setup::tunnel(config, &endpoint, &session)?;
