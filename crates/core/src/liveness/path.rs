@@ -8,7 +8,8 @@ use crate::estimate::RoundTrip;
 use crate::machine::Deadline;
 use crate::time::{Duration, Time};
 
-/// The maximum number of times that the interval of a silent path doubles; the configured maximum applies earlier.
+/// The maximum number of times that the interval of a silent path doubles; the configured maximum
+/// applies earlier.
 const MAX_DOUBLINGS: u32 = 32;
 
 #[derive(Clone, Debug)]
@@ -133,7 +134,8 @@ impl Path {
         was_idle
     }
 
-    /// Restarts the heartbeats unless the path is live: earlier heartbeats never reached the network.
+    /// Restarts the heartbeats unless the path is live: earlier heartbeats never reached the
+    /// network.
     pub(super) fn restart(&mut self) {
         if !matches!(self.state, State::Live { .. }) {
             self.outstanding.clear();
@@ -260,7 +262,7 @@ impl Path {
         })
     }
 
-    /// The time at which so many heartbeats are overdue that losses do not explain it.
+    /// The time at which the number of overdue heartbeats exceeds what losses explain.
     fn silent_at(&self, config: &LivenessConfig) -> Option<Time> {
         match self.state {
             State::Live { .. } | State::Returning { .. } => {
@@ -296,7 +298,8 @@ impl Path {
         }
     }
 
-    /// The time at which the first heartbeat is overdue: from then on heartbeats follow at the short interval.
+    /// The time at which the first heartbeat is overdue: from then on heartbeats follow at the
+    /// short interval.
     fn overdue_at(&self, config: &LivenessConfig) -> Time {
         let oldest = self.outstanding.nth(0);
         oldest.map_or(Time::MAX, |sent| sent + self.timeout(config))

@@ -10,7 +10,7 @@ mod properties;
 
 const MS: Duration = Duration::from_millis(1);
 const PATH: PathId = PathId(0);
-const ROOM: u16 = 1421;
+const INTERFACE_MTU: u16 = 1421;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms
@@ -28,28 +28,35 @@ fn meta(version: IpVersion, size: u32) -> PacketMeta {
     }
 }
 
-/// A path with a round-trip time of 40 ms, on which nothing longer than `mtu` crosses.
+/// A path with a round-trip time of 40 ms and this MTU.
 fn narrow(mtu: u16) -> impl Fn(Time, u16) -> Option<Duration> {
     move |_, len| (len <= mtu).then_some(MS * 40)
 }
 
 #[test]
-fn a_path_as_wide_as_its_interface_is_known_after_two_probes() {
-    let mut bench = Bench::new(ROOM);
-    bench.run(at(2_000), narrow(ROOM));
-    assert_eq!(bench.probes, [(at(40), BASE_PACKET), (at(80), ROOM)]);
-    let complete = (MtuState::Complete, Some(ROOM));
-    assert_eq!(bench.told, [(at(120), complete.0, complete.1)]);
-    // It is confirmed while it rests, and no more is asked for.
-    bench.run(at(700_000), narrow(ROOM));
-    assert!(bench.probes[2..].iter().all(|(_, size)| *size == ROOM));
+fn a_path_with_the_mtu_of_its_interface_takes_two_probes() {
+    let mut bench = Bench::new(INTERFACE_MTU);
+    bench.run(at(2_000), narrow(INTERFACE_MTU));
+    assert_eq!(
+        bench.probes,
+        [(at(40), BASE_PACKET), (at(80), INTERFACE_MTU)]
+    );
+    let complete = (MtuState::Complete, Some(INTERFACE_MTU));
+    assert_eq!(bench.changes, [(at(120), complete.0, complete.1)]);
+    // Idle confirmations follow, and no other probes.
+    bench.run(at(700_000), narrow(INTERFACE_MTU));
+    assert!(
+        bench.probes[2..]
+            .iter()
+            .all(|(_, size)| *size == INTERFACE_MTU)
+    );
     assert_eq!(bench.probes.len(), 2 + 23);
-    assert_eq!(bench.told.len(), 1);
+    assert_eq!(bench.changes.len(), 1);
 }
 
 #[test]
-fn the_search_takes_the_course_that_is_stated() {
-    let mut bench = Bench::new(ROOM).busy();
+fn the_search_probes_the_documented_sizes() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
     bench.run(at(9_000), narrow(1221));
     let mut sizes: Vec<u16> = bench.probes.iter().map(|(_, size)| *size).collect();
     sizes.truncate(17);
@@ -58,46 +65,46 @@ fn the_search_takes_the_course_that_is_stated() {
         1225, 1225,
     ];
     assert_eq!(sizes, golden);
-    let [(found, MtuState::Complete, Some(1217))] = bench.told[..] else {
-        panic!("{:?}", bench.told)
+    let [(found, MtuState::Complete, Some(1217))] = bench.changes[..] else {
+        panic!("{:?}", bench.changes)
     };
-    // Each of fifteen probes is overdue after twice 65 ms, and RTTVAR has not yet come down at first.
+    // Each of fifteen probes is overdue after twice 65 ms, or later while RTTVAR is still high.
     assert!(found < at(3_000), "{found}");
-    // Nobody is told to keep to the base while that is tried.
+    // No limit is reported while the interface MTU is probed.
     assert_eq!(bench.probes[1].0, at(80));
 }
 
 #[test]
-fn packets_as_long_as_the_room_are_tried_until_a_size_has_failed() {
-    let mut bench = Bench::new(ROOM);
+fn the_limit_is_the_interface_mtu_until_a_size_fails() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(81), narrow(1221));
     assert_eq!(
         (bench.limit(), bench.known().confirmed),
-        (ROOM, Some(BASE_PACKET))
+        (INTERFACE_MTU, Some(BASE_PACKET))
     );
-    while bench.probes.last().unwrap().1 == ROOM {
-        assert_eq!(bench.limit(), ROOM);
+    while bench.probes.last().unwrap().1 == INTERFACE_MTU {
+        assert_eq!(bench.limit(), INTERFACE_MTU);
         bench.run(bench.now + MS, narrow(1221));
     }
     assert_eq!(bench.limit(), BASE_PACKET);
-    assert!(!bench.sizes.search(PATH).unwrap().is_final());
+    assert!(!bench.discovery.search(PATH).unwrap().is_final());
     bench.run(at(10_000), narrow(1221));
     assert_eq!(bench.limit(), 1217);
-    assert!(bench.sizes.search(PATH).unwrap().is_final());
+    assert!(bench.discovery.search(PATH).unwrap().is_final());
 }
 
 #[test]
-fn whoever_drives_it_hears_what_holds_while_it_is_searched_for() {
-    let mut bench = Bench::new(ROOM).busy();
+fn the_driver_is_notified_of_the_limits_during_a_search() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
     bench.run(at(10_000), narrow(1221));
     let first = [BASE_PACKET, 1217].map(Some);
     assert_eq!(
         bench.limits[..2],
         first,
-        "the room has failed, and more crosses"
+        "the interface MTU has failed, then a size is confirmed"
     );
     assert_eq!(bench.limits.last(), Some(&Some(1217)));
-    // A burst: the base holds, until what was found has been found again.
+    // After a burst of losses the base is the limit until the size is confirmed again.
     let before = bench.limits.len();
     let mut lost = 0;
     bench.run(at(30_000), |_, len| {
@@ -111,29 +118,29 @@ fn whoever_drives_it_hears_what_holds_while_it_is_searched_for() {
 }
 
 #[test]
-fn who_sends_more_than_the_room_hears_of_it_from_the_first_packet_on() {
-    let mut bench = Bench::new(ROOM);
+fn packets_above_the_interface_mtu_are_refused_from_the_start() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     let refused = TooLong {
-        limit: ROOM,
+        limit: INTERFACE_MTU,
         is_final: true,
     };
     let long = |bench: &Bench| {
         let paths = Paths::trusted(PathSet::only(PATH));
-        bench.sizes.carriers(paths, &meta(IpVersion::V4, 1422))
+        bench.discovery.carriers(paths, &meta(IpVersion::V4, 1422))
     };
     assert_eq!(long(&bench), Err(refused));
-    bench.run(at(2_000), narrow(ROOM));
+    bench.run(at(2_000), narrow(INTERFACE_MTU));
     assert_eq!(long(&bench), Err(refused));
 }
 
 #[test]
-fn a_path_that_grows_narrower_is_found_out_and_one_that_grows_wider_at_the_raise() {
-    let mut bench = Bench::new(ROOM).busy();
-    bench.run(at(20_000), narrow(ROOM));
-    while bench.limit() == ROOM {
+fn a_smaller_path_mtu_is_detected_and_a_larger_one_found_at_the_raise_timer() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
+    bench.run(at(20_000), narrow(INTERFACE_MTU));
+    while bench.limit() == INTERFACE_MTU {
         bench.run(bench.now + MS, narrow(1300));
     }
-    assert_eq!(bench.limit(), BASE_PACKET, "the black hole is seen");
+    assert_eq!(bench.limit(), BASE_PACKET, "the black hole is detected");
     assert!(
         bench.now < at(20_000) + CONFIRM_INTERVAL + MS * 400,
         "{}",
@@ -142,49 +149,49 @@ fn a_path_that_grows_narrower_is_found_out_and_one_that_grows_wider_at_the_raise
     bench.run(at(40_000), narrow(1300));
     let found = bench.limit();
     assert!((1300 - STEP..=1300).contains(&found), "{found}");
-    let told: Vec<_> = bench
-        .told
+    let changes: Vec<_> = bench
+        .changes
         .iter()
         .map(|(_, state, packet)| (*state, *packet))
         .collect();
     let golden = [
-        (MtuState::Complete, Some(ROOM)),
+        (MtuState::Complete, Some(INTERFACE_MTU)),
         (MtuState::Search, None),
         (MtuState::Complete, Some(found)),
     ];
-    assert_eq!(told, golden);
-    bench.run(at(620_000), narrow(ROOM));
+    assert_eq!(changes, golden);
+    bench.run(at(620_000), narrow(INTERFACE_MTU));
     assert_eq!(bench.limit(), found);
-    bench.run(at(630_000), narrow(ROOM));
-    assert_eq!(bench.limit(), ROOM);
-    // Until then what held goes on holding.
-    let again = bench.told[3];
-    assert_eq!((again.1, again.2), (MtuState::Search, Some(found)));
+    bench.run(at(630_000), narrow(INTERFACE_MTU));
+    assert_eq!(bench.limit(), INTERFACE_MTU);
+    // The previous limit stays in force during the new search.
+    let raised = bench.changes[3];
+    assert_eq!((raised.1, raised.2), (MtuState::Search, Some(found)));
 }
 
 #[test]
-fn a_path_narrower_than_the_base_is_searched_below_it() {
-    let mut bench = Bench::new(ROOM);
+fn a_path_mtu_below_the_base_is_found() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(30_000), narrow(900));
     let found = bench.limit();
     assert!((900 - STEP..=900).contains(&found), "{found}");
 }
 
 #[test]
-fn an_end_that_answers_no_probe_takes_no_harm_and_is_left_in_peace() {
-    let mut bench = Bench::new(ROOM).busy();
+fn a_peer_that_answers_no_probe_is_unaffected_and_rarely_probed() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
     let plain = |_, len: u16| (len <= 2).then_some(MS * 40);
     bench.run(at(300_000), plain);
-    assert_eq!(bench.limit(), u16::MAX, "packets go as ever");
-    let told: Vec<_> = bench
-        .told
+    assert_eq!(bench.limit(), u16::MAX, "no limit applies");
+    let changes: Vec<_> = bench
+        .changes
         .iter()
         .map(|(_, state, packet)| (*state, *packet))
         .collect();
-    assert_eq!(told, [(MtuState::Error, None)]);
-    assert_eq!(bench.probes.len(), 6 + 4, "one a minute");
-    assert_eq!(bench.watch.health(PATH).unwrap().silences, 0);
-    // It is replaced by one that knows them.
+    assert_eq!(changes, [(MtuState::Error, None)]);
+    assert_eq!(bench.probes.len(), 6 + 4, "one per minute");
+    assert_eq!(bench.liveness.health(PATH).unwrap().silences, 0);
+    // The peer is replaced by one that answers probes.
     bench.run(at(400_000), narrow(1300));
     let found = bench.limit();
     assert!((1300 - STEP..=1300).contains(&found), "{found}");
@@ -192,12 +199,12 @@ fn an_end_that_answers_no_probe_takes_no_harm_and_is_left_in_peace() {
 
 #[test]
 fn an_outage_fails_no_size() {
-    let mut bench = Bench::new(ROOM).busy();
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
     let cut = |now: Time, _| (now < at(20_000) || now > at(35_000)).then_some(MS * 40);
     bench.run(at(60_000), cut);
-    assert_eq!(bench.told.len(), 1, "{:?}", bench.told);
-    assert_eq!(bench.limit(), ROOM);
-    // Whatever way it comes back by, it is confirmed at once.
+    assert_eq!(bench.changes.len(), 1, "{:?}", bench.changes);
+    assert_eq!(bench.limit(), INTERFACE_MTU);
+    // The path may have changed, so the size is confirmed at once.
     let back = bench
         .probes
         .iter()
@@ -207,31 +214,31 @@ fn an_outage_fails_no_size() {
 }
 
 #[test]
-fn a_burst_that_long_heartbeats_alone_do_not_survive_costs_a_path_no_more_than_a_search() {
-    let mut bench = Bench::new(ROOM).busy();
-    let mut begun = None;
+fn a_loss_burst_of_probes_causes_only_a_new_search() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
+    let mut start = None;
     bench.run(at(30_000), |now, len| {
         let is_long = len > MIN_PACKET && now > at(20_000);
-        let is_lost = is_long && now < *begun.get_or_insert(now) + MS * 300;
+        let is_lost = is_long && now < *start.get_or_insert(now) + MS * 300;
         (!is_lost).then_some(MS * 40)
     });
-    let told: Vec<_> = bench
-        .told
+    let changes: Vec<_> = bench
+        .changes
         .iter()
         .map(|(_, state, packet)| (*state, *packet))
         .collect();
-    let complete = (MtuState::Complete, Some(ROOM));
-    assert_eq!(told, [complete, (MtuState::Search, None), complete]);
-    assert_eq!(bench.limit(), ROOM);
-    let [.., (lost, ..), (found, ..)] = bench.told[..] else {
+    let complete = (MtuState::Complete, Some(INTERFACE_MTU));
+    assert_eq!(changes, [complete, (MtuState::Search, None), complete]);
+    assert_eq!(bench.limit(), INTERFACE_MTU);
+    let [.., (lost, ..), (found, ..)] = bench.changes[..] else {
         unreachable!()
     };
     assert!(found < lost + Duration::from_secs(2), "{lost} {found}");
 }
 
 #[test]
-fn a_burst_on_a_path_narrower_than_its_room_costs_it_nothing_for_good_either() {
-    let mut bench = Bench::new(ROOM).busy();
+fn a_loss_burst_on_a_path_below_its_interface_mtu_has_no_lasting_effect() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
     bench.run(at(20_000), narrow(1300));
     let found = bench.limit();
     let mut lost = 0;
@@ -243,34 +250,34 @@ fn a_burst_on_a_path_narrower_than_its_room_costs_it_nothing_for_good_either() {
     assert_eq!(lost, MAX_PROBES);
     assert!(
         bench
-            .told
-            .contains(&(bench.told[1].0, MtuState::Search, None))
+            .changes
+            .contains(&(bench.changes[1].0, MtuState::Search, None))
     );
-    assert!(bench.limit() >= found, "{:?}", bench.told);
+    assert!(bench.limit() >= found, "{:?}", bench.changes);
 }
 
 #[test]
-fn a_size_that_crosses_no_more_is_asked_for_once_more_before_less_is_settled_for() {
-    let mut bench = Bench::new(ROOM).busy();
-    bench.run(at(20_000), narrow(ROOM));
+fn a_failed_size_is_probed_again_before_a_smaller_one_is_accepted() {
+    let mut bench = Bench::new(INTERFACE_MTU).busy();
+    bench.run(at(20_000), narrow(INTERFACE_MTU));
     let before = bench.probes.len();
     bench.run(at(40_000), narrow(1300));
-    let asked = &bench.probes[before..];
-    let again = asked.iter().filter(|(_, size)| *size == ROOM);
-    // One may have crossed before the path grew narrower: then those that failed it, and those that failed it again.
-    assert_eq!(again.count(), 2 * MAX_PROBES as usize);
+    let probes = &bench.probes[before..];
+    let repeated = probes.iter().filter(|(_, size)| *size == INTERFACE_MTU);
+    // MAX_PROBES fail the size after the MTU has shrunk, and as many fail it again.
+    assert_eq!(repeated.count(), 2 * MAX_PROBES as usize);
     let complete = (MtuState::Complete, Some(bench.limit()));
     assert_eq!((bench.known().state, bench.known().confirmed), complete);
 }
 
 #[test]
-fn another_room_is_another_search() {
-    let mut bench = Bench::new(ROOM);
+fn a_new_interface_mtu_starts_a_new_search() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(1_000), narrow(1500));
     assert!(
         bench
-            .sizes
-            .set_interface_mtu(bench.now, PATH, ROOM, false)
+            .discovery
+            .set_interface_mtu(bench.now, PATH, INTERFACE_MTU, false)
             .is_none()
     );
     assert_eq!(bench.known().state, MtuState::Complete);
@@ -289,38 +296,38 @@ fn another_room_is_another_search() {
     );
     bench.run(at(3_000), narrow(1500));
     assert_eq!(bench.limit(), 1449);
-    bench.sizes.set_interface_mtu(bench.now, PATH, 0, false);
-    assert_eq!(bench.sizes.of(PATH), None);
+    bench.discovery.set_interface_mtu(bench.now, PATH, 0, false);
+    assert_eq!(bench.discovery.of(PATH), None);
 }
 
 #[test]
-fn another_way_is_another_search_and_what_comes_of_the_old_one_says_nothing() {
-    let mut bench = Bench::new(ROOM);
+fn a_rerouted_path_starts_a_new_search_and_ignores_earlier_replies() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(30_000), narrow(1221));
     assert_eq!(bench.limit(), 1217);
-    // A probe is under way where the path moves; its answer comes by the old way.
+    // A probe is in flight when the path is rerouted; its reply comes over the old route.
     let before = bench.probes.len();
     while bench.probes.len() == before {
         bench.run(bench.now + MS, narrow(1221));
     }
-    let asked = bench.asked();
-    assert!(bench.set_interface_mtu(ROOM, true).is_some());
-    assert_eq!(bench.sizes.on_reply(bench.now, PATH, asked), None);
+    let probe = bench.last_probe();
+    assert!(bench.set_interface_mtu(INTERFACE_MTU, true).is_some());
+    assert_eq!(bench.discovery.on_reply(bench.now, PATH, probe), None);
     let nothing = (MtuState::Base, None);
     assert_eq!((bench.known().state, bench.known().confirmed), nothing);
     bench.run(bench.now + MS * 10_000, narrow(1500));
-    assert_eq!(bench.limit(), ROOM);
+    assert_eq!(bench.limit(), INTERFACE_MTU);
 }
 
 #[test]
-fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
-    let mut bench = Bench::new(ROOM);
+fn a_packet_takes_a_path_with_sufficient_mtu_or_is_refused() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(10_000), narrow(1221));
     let both = PathSet::first(2);
     let only = PathSet::only(PATH);
     let carriers = |usable, version, size| {
         let carriers = bench
-            .sizes
+            .discovery
             .carriers(Paths::trusted(usable), &meta(version, size));
         carriers.map(|paths| {
             assert_eq!(paths.usable, paths.copies);
@@ -346,8 +353,8 @@ fn a_packet_takes_a_path_that_is_wide_enough_and_is_refused_where_none_is() {
 }
 
 #[test]
-fn a_packet_too_long_for_the_paths_that_live_takes_one_that_returns() {
-    let mut bench = Bench::new(ROOM);
+fn a_packet_too_long_for_the_live_paths_takes_a_returning_one() {
+    let mut bench = Bench::new(INTERFACE_MTU);
     bench.run(at(10_000), narrow(1221));
     let returning = PathSet::only(PathId(1));
     let usable = PathSet::only(PATH);
@@ -355,13 +362,13 @@ fn a_packet_too_long_for_the_paths_that_live_takes_one_that_returns() {
         copies: PathSet::first(2),
         ..Paths::trusted(usable)
     };
-    let carriers = |size| bench.sizes.carriers(paths, &meta(IpVersion::V4, size));
+    let carriers = |size| bench.discovery.carriers(paths, &meta(IpVersion::V4, size));
     assert_eq!(carriers(1217), Ok(paths));
     let (usable, copies) = (returning, returning);
-    let detour = Paths {
+    let expected = Paths {
         usable,
         copies,
         ..paths
     };
-    assert_eq!(carriers(1218), Ok(detour));
+    assert_eq!(carriers(1218), Ok(expected));
 }

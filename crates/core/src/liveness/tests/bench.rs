@@ -1,83 +1,86 @@
 use super::*;
 
-/// A watch, the answers under way to it, and what it has said.
+/// A [`Liveness`] machine, the replies in flight to it, and its events.
 pub(super) struct Bench {
-    pub(super) watch: Liveness,
+    pub(super) liveness: Liveness,
     pub(super) now: Time,
-    flying: Vec<(Time, PathId, u64)>,
-    /// The paths that carry a packet every 20 ms, and when the next comes.
-    carrying: (PathSet, Time),
+    in_flight: Vec<(Time, PathId, u64)>,
+    /// The paths that carry a packet every 20 ms.
+    busy_paths: PathSet,
+    /// The time of the next packet.
+    next_packet: Time,
     pub(super) sent: Vec<(Time, PathId)>,
-    pub(super) told: Vec<(Time, Event)>,
+    pub(super) events: Vec<(Time, Event)>,
 }
 
 impl Bench {
     pub(super) fn new(config: &LivenessConfig, paths: u8) -> Self {
         Self {
-            watch: Liveness::new(config, paths),
+            liveness: Liveness::new(config, paths),
             now: Time::ZERO,
-            flying: Vec::new(),
-            carrying: (PathSet::EMPTY, Time::ZERO),
+            in_flight: Vec::new(),
+            busy_paths: PathSet::EMPTY,
+            next_packet: Time::ZERO,
             sent: Vec::new(),
-            told: Vec::new(),
+            events: Vec::new(),
         }
     }
 
     pub(super) fn carrying(mut self, paths: PathSet) -> Self {
-        self.carrying.0 = paths;
+        self.busy_paths = paths;
         self
     }
 
-    /// Goes on until `until`; `fate` is the round-trip time of the heartbeat that leaves on a path at a
-    /// time, none for one that is not answered.
+    /// Runs until `until`; `outcome` is the round-trip time of a heartbeat sent on a path at a
+    /// time, `None` if it is not answered.
     pub(super) fn run(
         &mut self,
         until: Time,
-        mut fate: impl FnMut(PathId, Time) -> Option<Duration>,
+        mut outcome: impl FnMut(PathId, Time) -> Option<Duration>,
     ) {
         loop {
-            let answer = self.flying.iter().map(|(at, ..)| *at).min();
-            let due = self.watch.deadline().unwrap().at;
-            let packet = self.carrying.1;
+            let answer = self.in_flight.iter().map(|(at, ..)| *at).min();
+            let due = self.liveness.deadline().unwrap().at;
+            let packet = self.next_packet;
             let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
             if next > until {
                 break;
             }
             self.now = self.now.max(next);
             if packet == next {
-                self.watch.on_carried(self.now, self.carrying.0);
-                self.carrying.1 = self.now + MS * 20;
+                self.liveness.on_carried(self.now, self.busy_paths);
+                self.next_packet = self.now + MS * 20;
             } else if answer == Some(next) {
                 self.answer_next();
             } else {
-                self.wake(&mut fate);
+                self.wake(&mut outcome);
             }
         }
         self.now = until;
     }
 
     fn answer_next(&mut self) {
-        let next = (0..self.flying.len()).min_by_key(|n| self.flying[*n].0);
-        let (_, path, id) = self.flying.swap_remove(next.unwrap());
-        let said = self.watch.on_reply(self.now, path, id);
-        self.told.extend(said.map(|event| (self.now, event)));
+        let next = (0..self.in_flight.len()).min_by_key(|n| self.in_flight[*n].0);
+        let (_, path, id) = self.in_flight.swap_remove(next.unwrap());
+        let event = self.liveness.on_reply(self.now, path, id);
+        self.events.extend(event.map(|event| (self.now, event)));
     }
 
-    fn wake(&mut self, fate: &mut impl FnMut(PathId, Time) -> Option<Duration>) {
+    fn wake(&mut self, outcome: &mut impl FnMut(PathId, Time) -> Option<Duration>) {
         let now = self.now;
-        let (flying, sent, told) = (&mut self.flying, &mut self.sent, &mut self.told);
-        self.watch.handle_timeout(now, |wanted| match wanted {
-            LivenessOutput::Event(event) => told.push((now, event)),
+        let (in_flight, sent, events) = (&mut self.in_flight, &mut self.sent, &mut self.events);
+        self.liveness.handle_timeout(now, |wanted| match wanted {
+            LivenessOutput::Event(event) => events.push((now, event)),
             LivenessOutput::Heartbeat { path, id, .. } => {
                 sent.push((now, path));
-                flying.extend(fate(path, now).map(|rtt| (now + rtt, path, id)));
+                in_flight.extend(outcome(path, now).map(|rtt| (now + rtt, path, id)));
             }
         });
-        let due = self.watch.deadline().unwrap();
+        let due = self.liveness.deadline().unwrap();
         assert!(due.at > now, "{due:?} at {now}");
     }
 
-    /// When which path fell silent (false) or came back (true), in milliseconds.
+    /// Changes of paths to silent (false) or back to live (true), with their times in milliseconds.
     pub(super) fn changes(&self) -> Vec<(u64, PathId, bool)> {
         let change = |(time, event): &(Time, Event)| {
             let ms = time.since(Time::ZERO).as_nanos() / MS.as_nanos();
@@ -87,10 +90,10 @@ impl Bench {
                 other => panic!("{other:?}"),
             }
         };
-        self.told.iter().map(change).collect()
+        self.events.iter().map(change).collect()
     }
 
     pub(super) fn state(&self, path: PathId) -> PathState {
-        self.watch.health(path).unwrap().state
+        self.liveness.health(path).unwrap().state
     }
 }

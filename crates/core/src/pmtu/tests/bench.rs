@@ -1,68 +1,82 @@
 use super::*;
 
-/// A discovery over one path, the answers under way to it, and what it has said.
+/// A [`Discovery`] on one path, the replies in flight to it, and its results.
 pub(super) struct Bench {
-    /// What the interface was said to let through.
-    room: u16,
-    pub(super) sizes: Discovery,
-    pub(super) watch: Liveness,
+    /// The MTU of the interface.
+    interface_mtu: u16,
+    pub(super) discovery: Discovery,
+    pub(super) liveness: Liveness,
     pub(super) now: Time,
-    flying: Vec<(Time, u64, Purpose)>,
-    /// When the next packet goes, where any does.
+    in_flight: Vec<(Time, u64, Purpose)>,
+    /// The time of the next packet, if the path carries packets.
     packet: Option<Time>,
-    /// The probes that left, with their sizes.
+    /// The probes sent, with their sizes.
     pub(super) probes: Vec<(Time, u16)>,
     /// The sizes that were answered.
     pub(super) answered: Vec<u16>,
-    /// How far it said to be, and what it found, where that had changed.
-    pub(super) told: Vec<(Time, MtuState, Option<u16>)>,
+    /// The changes of state and confirmed size.
+    pub(super) changes: Vec<(Time, MtuState, Option<u16>)>,
     /// The limit of each event.
     pub(super) limits: Vec<Option<u16>>,
 }
 
 impl Bench {
-    pub(super) fn new(room: u16) -> Self {
-        let mut sizes = Discovery::default();
-        assert_eq!(sizes.set_interface_mtu(Time::ZERO, PATH, room, false), None);
+    pub(super) fn new(interface_mtu: u16) -> Self {
+        let mut discovery = Discovery::default();
+        assert_eq!(
+            discovery.set_interface_mtu(Time::ZERO, PATH, interface_mtu, false),
+            None
+        );
         Self {
-            room,
-            sizes,
-            watch: Liveness::new(&LivenessConfig::default(), 1),
+            interface_mtu,
+            discovery,
+            liveness: Liveness::new(&LivenessConfig::default(), 1),
             now: Time::ZERO,
-            flying: Vec::new(),
+            in_flight: Vec::new(),
             packet: None,
             probes: Vec::new(),
             answered: Vec::new(),
-            told: Vec::new(),
+            changes: Vec::new(),
             limits: Vec::new(),
         }
     }
 
-    /// Has the interface let through `room` from now on.
-    pub(super) fn set_interface_mtu(&mut self, room: u16, elsewhere: bool) -> Option<Event> {
+    /// Changes the MTU of the interface.
+    pub(super) fn set_interface_mtu(
+        &mut self,
+        interface_mtu: u16,
+        is_rerouted: bool,
+    ) -> Option<Event> {
         let event = self
-            .sizes
-            .set_interface_mtu(self.now, PATH, room, elsewhere);
-        self.room = room;
+            .discovery
+            .set_interface_mtu(self.now, PATH, interface_mtu, is_rerouted);
+        self.interface_mtu = interface_mtu;
         if let Some(event) = event {
             self.note(event);
         }
         event
     }
 
-    /// With a packet every 20 ms.
+    /// Makes the path carry a packet every 20 ms.
     pub(super) fn busy(self) -> Self {
         let packet = Some(Time::ZERO);
         Self { packet, ..self }
     }
 
-    /// Goes on until `until`; `fate` is the round-trip time of a heartbeat of this length that leaves now, none for
-    /// one that is not answered.
-    pub(super) fn run(&mut self, until: Time, mut fate: impl FnMut(Time, u16) -> Option<Duration>) {
+    /// Runs until `until`; `outcome` is the round-trip time of a heartbeat of this length sent at
+    /// this time, `None` if it is not answered.
+    pub(super) fn run(
+        &mut self,
+        until: Time,
+        mut outcome: impl FnMut(Time, u16) -> Option<Duration>,
+    ) {
         loop {
-            let answer = self.flying.iter().map(|(at, ..)| *at).min();
-            let due = self.watch.deadline().unwrap().at;
-            let due = self.sizes.deadline().map_or(due, |size| size.at.min(due));
+            let answer = self.in_flight.iter().map(|(at, ..)| *at).min();
+            let due = self.liveness.deadline().unwrap().at;
+            let due = self
+                .discovery
+                .deadline()
+                .map_or(due, |size| size.at.min(due));
             let packet = self.packet.unwrap_or(Time::MAX);
             let next = due.min(packet).min(answer.unwrap_or(Time::MAX));
             if next > until {
@@ -70,15 +84,15 @@ impl Bench {
             }
             self.now = self.now.max(next);
             if packet == next {
-                let rested = self.watch.on_carried(self.now, PathSet::only(PATH));
-                if rested {
-                    self.sizes.refresh(self.now, &self.watch);
+                let was_idle = self.liveness.on_carried(self.now, PathSet::only(PATH));
+                if was_idle {
+                    self.discovery.refresh(self.now, &self.liveness);
                 }
                 self.packet = Some(self.now + MS * 20);
             } else if answer == Some(next) {
                 self.answer_next();
             } else {
-                self.wake(&mut fate);
+                self.wake(&mut outcome);
             }
             self.check();
         }
@@ -86,26 +100,26 @@ impl Bench {
     }
 
     fn answer_next(&mut self) {
-        let next = (0..self.flying.len()).min_by_key(|n| self.flying[*n].0);
-        let (_, id, purpose) = self.flying.swap_remove(next.unwrap());
+        let next = (0..self.in_flight.len()).min_by_key(|n| self.in_flight[*n].0);
+        let (_, id, purpose) = self.in_flight.swap_remove(next.unwrap());
         if let Purpose::Size { len } = purpose {
             self.answered.push(len);
-            let event = self.sizes.on_reply(self.now, PATH, id);
+            let event = self.discovery.on_reply(self.now, PATH, id);
             if let Some(event) = event {
                 self.note(event);
             }
         } else {
-            self.watch.on_reply(self.now, PATH, id);
+            self.liveness.on_reply(self.now, PATH, id);
         }
-        self.sizes.refresh(self.now, &self.watch);
+        self.discovery.refresh(self.now, &self.liveness);
     }
 
-    fn wake(&mut self, fate: &mut impl FnMut(Time, u16) -> Option<Duration>) {
+    fn wake(&mut self, outcome: &mut impl FnMut(Time, u16) -> Option<Duration>) {
         let now = self.now;
         let mut wanted = Vec::new();
-        self.watch.handle_timeout(now, |want| wanted.push(want));
-        self.sizes
-            .handle_timeout(now, &self.watch, |want| wanted.push(want));
+        self.liveness.handle_timeout(now, |want| wanted.push(want));
+        self.discovery
+            .handle_timeout(now, &self.liveness, |want| wanted.push(want));
         for want in wanted {
             match want {
                 LivenessOutput::Event(event) => self.note(event),
@@ -113,12 +127,13 @@ impl Bench {
                     if let Purpose::Size { len } = purpose {
                         self.probes.push((now, len));
                     }
-                    let rtt = fate(now, purpose.body_len());
-                    self.flying.extend(rtt.map(|rtt| (now + rtt, id, purpose)));
+                    let rtt = outcome(now, purpose.body_len());
+                    self.in_flight
+                        .extend(rtt.map(|rtt| (now + rtt, id, purpose)));
                 }
             }
         }
-        let due = self.sizes.deadline();
+        let due = self.discovery.deadline();
         assert!(due.is_none_or(|due| due.at > now), "{due:?} at {now}");
     }
 
@@ -132,28 +147,28 @@ impl Bench {
         else {
             return;
         };
-        // A search under way is where all begins.
-        let newest = self.told.last().copied();
+        // The initial state is a search without result.
+        let newest = self.changes.last().copied();
         let (_, before, found) = newest.unwrap_or((Time::ZERO, MtuState::Search, None));
-        let is_another = (before, found) != (state, packet);
-        assert!(is_another || self.limits.last() != Some(&limit));
-        if is_another {
-            self.told.push((self.now, state, packet));
+        let is_changed = (before, found) != (state, packet);
+        assert!(is_changed || self.limits.last() != Some(&limit));
+        if is_changed {
+            self.changes.push((self.now, state, packet));
         }
         self.limits.push(limit);
     }
 
-    /// Nothing is said to cross that was not answered.
+    /// Checks that every reported size has been answered.
     fn check(&self) {
-        assert!(self.sizes.is_fresh(&self.watch), "at {}", self.now);
-        let Some(known) = self.sizes.of(PATH) else {
+        assert!(self.discovery.is_fresh(&self.liveness), "at {}", self.now);
+        let Some(known) = self.discovery.of(PATH) else {
             return;
         };
-        // Whoever drives this knows of every limit, of whatever packets.
-        let told = self.limits.last().copied().flatten();
+        // The driver has been notified of the current limit.
+        let reported = self.limits.last().copied().flatten();
         match known.state {
-            MtuState::Error => assert_eq!(told, None),
-            _ => assert_eq!(told.unwrap_or(self.room), self.limit()),
+            MtuState::Error => assert_eq!(reported, None),
+            _ => assert_eq!(reported.unwrap_or(self.interface_mtu), self.limit()),
         }
         if let Some(size) = known.confirmed {
             assert!(self.answered.contains(&size), "{known:?}");
@@ -164,15 +179,15 @@ impl Bench {
     }
 
     pub(super) fn known(&self) -> PathMtu {
-        self.sizes.of(PATH).unwrap()
+        self.discovery.of(PATH).unwrap()
     }
 
-    /// The number of the newest probe.
-    pub(super) fn asked(&self) -> u64 {
+    /// The identifier of the newest probe.
+    pub(super) fn last_probe(&self) -> u64 {
         self.probes.len() as u64 - 1
     }
 
     pub(super) fn limit(&self) -> u16 {
-        self.sizes.search(PATH).unwrap().limit()
+        self.discovery.search(PATH).unwrap().limit()
     }
 }
