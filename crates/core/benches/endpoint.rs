@@ -1,5 +1,5 @@
-//! Nanoseconds that policy and combiner cost a packet: one endpoint sends it, the other combines its
-//! frames, no network and no crypto between them.
+//! The processing time per packet of policy and combiner: one endpoint sends, the other combines,
+//! without network or encryption.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use polypath_core::endpoint::{Endpoint, EndpointConfig, Input, Output, ProbingConfig};
@@ -11,17 +11,17 @@ use polypath_core::rng::Seed;
 use polypath_core::time::{Duration, Time};
 
 #[derive(Clone, Copy)]
-struct Bare;
+struct TestPayload;
 
-impl Payload for Bare {
+impl Payload for TestPayload {
     fn len(&self) -> usize {
         1000
     }
 }
 
 struct Pair {
-    ends: [Endpoint<Bare>; 2],
-    frames: Vec<Frame<Bare>>,
+    endpoints: [Endpoint<TestPayload>; 2],
+    frames: Vec<Frame<TestPayload>>,
     now: Time,
 }
 
@@ -38,23 +38,23 @@ impl Pair {
             detector: None,
             liveness: None,
         };
-        let end = || Endpoint::new(&config).expect("the configuration is sound");
+        let endpoint = || Endpoint::new(&config).expect("the configuration is valid");
         Self {
-            ends: [end(), end()],
+            endpoints: [endpoint(), endpoint()],
             frames: Vec::new(),
             now: Time::ZERO,
         }
     }
 
-    /// Sends a packet and takes all its frames at the other end; how many were delivered.
-    fn carry(&mut self, meta: PacketMeta) -> u32 {
+    /// Sends a packet, passes its frames to the peer and returns the number of delivered packets.
+    fn transfer(&mut self, meta: PacketMeta) -> u32 {
         self.now += Duration::from_micros(100);
         let (now, frames) = (self.now, &mut self.frames);
         let packet = Wake::Input(Input::Packet {
             meta,
-            payload: Bare,
+            payload: TestPayload,
         });
-        step(&mut self.ends[0], now, packet, &mut |output| {
+        step(&mut self.endpoints[0], now, packet, &mut |output| {
             if let Output::Transmit(frame) = output {
                 frames.push(frame);
             }
@@ -62,7 +62,7 @@ impl Pair {
         let mut delivered = 0;
         for frame in self.frames.drain(..) {
             step(
-                &mut self.ends[1],
+                &mut self.endpoints[1],
                 now,
                 Wake::Input(Input::Frame(frame)),
                 &mut |output| {
@@ -92,7 +92,7 @@ fn endpoints(criterion: &mut Criterion) {
         ("probe-and-switch", PolicyConfig::ProbeAndSwitch { path: 0 }),
     ] {
         let mut pair = Pair::new(policy);
-        group.bench_function(name, |bencher| bencher.iter(|| pair.carry(meta)));
+        group.bench_function(name, |bencher| bencher.iter(|| pair.transfer(meta)));
     }
     group.finish();
 }

@@ -1,4 +1,4 @@
-//! What an endpoint measures of its paths.
+//! Estimators for paths: round-trip time, its trend, and delta T.
 
 mod delta_t;
 mod macd;

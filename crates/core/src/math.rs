@@ -1,7 +1,7 @@
-//! Functions beyond the four operations, with the same result on every platform.
+//! Mathematical functions with identical results on every platform.
 //!
-//! What an operating system's library or a processor computes differs in the last bit from the next one's,
-//! and a simulation grows that into another run.
+//! System libraries and processors differ in the last bit, which changes the course of a
+//! simulation.
 
 /// The square root.
 #[must_use]
@@ -9,7 +9,7 @@ pub fn sqrt(x: f64) -> f64 {
     libm::sqrt(x)
 }
 
-/// The greatest whole number that is not above `x`.
+/// The largest integer not greater than `x`.
 #[must_use]
 pub fn floor(x: f64) -> f64 {
     libm::floor(x)

@@ -1,4 +1,4 @@
-//! What a policy may know of a packet: its kind, flow, size and marks, never its content.
+//! Packet metadata for policies: kind, flow, size and ECN field, never the payload.
 
 mod ecn;
 mod parse;
@@ -6,19 +6,20 @@ mod parse;
 pub use ecn::{ecn, mark_ce};
 pub use parse::{NotIp, parse};
 
-/// What a packet is to a path policy.
+/// The kind of a packet, as path policies distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Kind {
-    /// A TCP segment without payload, SYN, FIN or RST: outside of attacks it acknowledges.
+    /// A TCP segment without payload, SYN, FIN or RST: an acknowledgement.
     PureAck,
-    /// A TCP segment with SYN, FIN or RST: it is duplicated like an ACK, since all waits for it.
+    /// A TCP segment with SYN, FIN or RST; duplicated like an ACK, because the connection waits for
+    /// it.
     Control,
     /// A TCP segment with payload.
     Data,
-    /// Anything else that IP carries: other protocols, fragments, TCP headers that cannot be read. It
-    /// travels like data, and the fragments of a datagram are of one flow.
+    /// Any other IP packet: other protocols, fragments and malformed TCP headers. Treated like
+    /// data; all fragments of a datagram belong to one flow.
     Opaque,
 }
 
@@ -38,7 +39,7 @@ pub enum IpVersion {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Ecn {
-    /// The transport does not take marks.
+    /// Not ECN-capable transport.
     #[default]
     NotEct,
     /// ECN-capable transport, codepoint ECT(1).
@@ -49,12 +50,12 @@ pub enum Ecn {
     Ce,
 }
 
-/// A flow: the same for all packets of one connection in one direction.
+/// A flow identifier, the same for all packets of one connection in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowId(pub u64);
 
-/// What a policy may know of a packet.
+/// The metadata of a packet for policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PacketMeta {

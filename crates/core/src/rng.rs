@@ -1,8 +1,9 @@
 //! Named random streams from one root seed.
 //!
-//! Every component draws from a stream of its own, named after it (`seed.stream("link/lte/loss")`), so
-//! that adding a component changes no other component's draws. The generator is fixed (xoshiro256++) and
-//! the transcendental functions come from `libm`, so that a seed gives the same numbers on every platform.
+//! Every component draws from its own stream, named after it (`seed.stream("link/lte/loss")`), so
+//! that adding a component does not change the draws of others. The generator is fixed
+//! (xoshiro256++) and the transcendental functions come from `libm`, so that a seed gives the same
+//! numbers on every platform.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,13 +14,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The stream called `name`; the same seed and name give the same draws.
+    /// The stream named `name`; the same seed and name give the same draws.
     #[must_use]
     pub fn stream(self, name: &str) -> Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(self.mix(name)))
     }
 
-    /// A seed of its own for a part of the run, such as the `n`-th replica.
+    /// A derived seed for a part of the run, such as the `n`-th replica.
     #[must_use]
     pub fn child(self, name: &str) -> Seed {
         Seed(self.mix(name))
@@ -37,7 +38,7 @@ impl Seed {
     }
 }
 
-/// A stream of random numbers that belongs to one component.
+/// The random stream of one component.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -52,7 +53,7 @@ impl Stream {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Uniform over `0..n` without bias that a run could show (Lemire's multiply-shift); 0 if `n` is 0.
+    /// Uniform over `0..n` with negligible bias (Lemire's multiply-shift); 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
@@ -67,13 +68,15 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Pareto with the given mean and shape, more than 1 (inverse transform); its variance is infinite up to shape 2.
+    /// Pareto with the given mean and shape, more than 1 (inverse transform); its variance is
+    /// infinite up to shape 2.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
-        let least = mean * (shape - 1.0) / shape;
-        least * libm::pow(1.0 - self.uniform(), -1.0 / shape)
+        let scale = mean * (shape - 1.0) / shape;
+        scale * libm::pow(1.0 - self.uniform(), -1.0 / shape)
     }
 
-    /// Standard normal (Box-Muller; one of the pair is dropped, so that a draw holds no state).
+    /// Standard normal (Box-Muller; the second value of each pair is discarded, so that draws keep
+    /// no state).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(self.exponential(2.0));
         radius * libm::cos(core::f64::consts::TAU * self.uniform())
@@ -105,12 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn the_generator_is_the_one_of_every_earlier_run() {
+    fn the_generator_never_changes() {
         let mut s = Seed(1).stream("golden");
         assert_eq!(
             s.bits(),
             GOLDEN_FIRST_DRAW,
-            "a changed generator voids every published seed"
+            "a changed generator invalidates all published seeds"
         );
     }
 

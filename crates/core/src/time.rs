@@ -1,7 +1,7 @@
 //! Points in time and spans of it, in integer nanoseconds.
 //!
-//! There is no `now()`: whoever drives a machine says what time it is, so that virtual time, a recorded
-//! run and the real clock are alike to it.
+//! There is no `now()`: the driver of a machine passes the time, so that a machine runs alike on
+//! virtual time, in a replay and on the real clock.
 
 use core::fmt;
 use core::iter::Sum;
@@ -26,7 +26,7 @@ impl Time {
     /// Later than every event of any run (about 584 years).
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The span from `earlier` to `self`, zero if `earlier` is the later one.
+    /// The span from `earlier` to `self`, zero if `earlier` is later than `self`.
     #[must_use]
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -40,7 +40,7 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Duration = Duration(0);
     /// The longest span, about 584 years.
     pub const MAX: Duration = Duration(u64::MAX);
@@ -74,7 +74,7 @@ impl Duration {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "`as` saturates, which is what a span of an absurd length should do"
+        reason = "`as` saturates, as intended for out-of-range spans"
     )]
     pub fn from_secs_f64(s: f64) -> Self {
         Self(libm::round(s * 1e9) as u64)
@@ -92,7 +92,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// `self` times `numerator / denominator`, rounded down, without overflow on the way.
+    /// `self` times `numerator / denominator`, rounded down, without intermediate overflow.
     ///
     /// A zero denominator gives [`Duration::MAX`].
     #[must_use]

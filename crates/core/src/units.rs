@@ -1,7 +1,7 @@
-//! Rates and sizes as types, with the notation that people write in scenario and node files.
+//! Rates and sizes as types, with the notation of scenario and node files.
 //!
-//! Decimal prefixes are powers of ten (`100 kB` is 100 000 bytes, `10 Mbit/s` is 10^7 bits a second), as
-//! is usual for networks; `KiB` and `MiB` are powers of two.
+//! Decimal prefixes are powers of ten (`100 kB` is 100 000 bytes, `10 Mbit/s` is 10^7 bits per
+//! second), as usual in networking; `KiB` and `MiB` are powers of two.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -19,15 +19,15 @@ pub struct Rate(pub u64);
 pub struct Bytes(pub u64);
 
 impl Rate {
-    /// A rate of `n` megabits (10^6 bits) a second.
+    /// A rate of `n` megabits (10^6 bits) per second.
     #[must_use]
     pub const fn from_mbits(n: u64) -> Self {
         Self(n * 1_000_000)
     }
 
-    /// How long `size` takes on the wire at this rate, rounded to the nearest nanosecond.
+    /// The transmission time of `size` at this rate, rounded to the nearest nanosecond.
     ///
-    /// A rate of zero never finishes: [`Duration::MAX`].
+    /// [`Duration::MAX`] at a rate of zero.
     #[must_use]
     pub fn transmission_time(self, size: Bytes) -> Duration {
         const NS_PER_S: u64 = 1_000_000_000;
@@ -37,7 +37,7 @@ impl Rate {
         }
     }
 
-    /// The mean rate at which `size` was carried in `span`, rounded down; none in no time.
+    /// The mean rate of `size` over `span`, rounded down; `None` if `span` is zero.
     #[must_use]
     pub fn average(size: Bytes, span: Duration) -> Option<Self> {
         const NS_PER_S: u128 = 1_000_000_000;
@@ -54,7 +54,7 @@ impl Rate {
     }
 }
 
-/// Why a quantity could not be read.
+/// A quantity that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {what}: write {example}")]
 pub struct ParseUnitError {
@@ -63,7 +63,7 @@ pub struct ParseUnitError {
     example: &'static str,
 }
 
-/// Reads `text` as a number followed by one of `units`, in multiples of each unit's factor.
+/// Parses a number followed by one of `units`, each with its factor.
 fn parse(
     text: &str,
     units: &[(&str, f64)],
@@ -163,7 +163,7 @@ impl FromStr for Duration {
     }
 }
 
-/// Writes `value` with the largest unit that leaves a number of at least one.
+/// Formats `value` with the largest unit that gives a number of at least one.
 fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
     let (factor, unit) = units
         .iter()
@@ -271,7 +271,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn reads_what_people_write() {
+    fn quantities_are_parsed() {
         assert_eq!("10 Mbit/s".parse(), Ok(Rate::from_mbits(10)));
         assert_eq!("1.5Mb/s".parse(), Ok(Rate(1_500_000)));
         assert_eq!("100 kB".parse(), Ok(Bytes(100_000)));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_with_the_remedy() {
+    fn errors_name_the_expected_notation() {
         let error = "10 Mbps".parse::<Rate>().unwrap_err().to_string();
         assert!(
             error.contains("`10 Mbps` is not a rate") && error.contains("Mbit/s"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_takes_its_time() {
+    fn transmission_time_and_average_rate_are_inverse() {
         assert_eq!(
             Rate::from_mbits(10).transmission_time(Bytes(1000)),
             Duration::from_micros(800)
@@ -320,7 +320,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(ns in 0_u64..1 << 50) {
+        fn formatted_quantities_are_parsed_back(ns in 0_u64..1 << 50) {
             let read = Duration(ns).to_string().parse::<Duration>().unwrap();
             prop_assert!(read.0.abs_diff(ns) <= ns >> 50);
             let rate = Rate(ns).to_string().parse::<Rate>().unwrap();

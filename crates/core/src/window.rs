@@ -1,25 +1,26 @@
-//! A sliding window over sequence numbers: what was seen before, in bounded memory and constant time.
+//! A sliding window over sequence numbers that detects duplicates in bounded memory and constant
+//! time.
 //!
-//! Bits stand in a ring of 64-bit blocks, and moving ahead clears whole blocks (RFC 6479). Combining
-//! copies and refusing replayed datagrams are the same question, so both ask here.
+//! The bits form a ring of 64-bit blocks, and advancing clears whole blocks (RFC 6479). Used for
+//! duplicate elimination and for replay protection.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
 const BLOCK: u64 = u64::BITS as u64;
 
-/// What a window says of a sequence number.
+/// The classification of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not seen before.
     Fresh,
     /// Seen before.
     Duplicate,
-    /// So far behind the newest that nothing is known of it.
+    /// Too old: outside the window.
     Behind,
 }
 
-/// The sequence numbers seen among the newest `span()` ones.
+/// The set of sequence numbers seen among the newest `span()` ones.
 #[derive(Clone, Debug)]
 pub struct SlidingWindow {
     blocks: Box<[u64]>,
@@ -28,7 +29,8 @@ pub struct SlidingWindow {
 }
 
 impl SlidingWindow {
-    /// A window that knows at least the newest `span` sequence numbers (rounded up to whole blocks).
+    /// Creates a window of at least the newest `span` sequence numbers (rounded up to whole
+    /// blocks).
     #[must_use]
     pub fn new(span: u32) -> Self {
         let blocks = (u64::from(span).div_ceil(BLOCK) + 1).next_power_of_two();
@@ -38,8 +40,8 @@ impl SlidingWindow {
         }
     }
 
-    /// How many of the newest sequence numbers are always known. One block less than is stored, since
-    /// the newest block is only partly filled.
+    /// The number of newest sequence numbers that the window always covers: one block less than is
+    /// stored, since the newest block is only partly filled.
     #[must_use]
     pub fn span(&self) -> u64 {
         (self.blocks.len() as u64 - 1) * BLOCK
@@ -51,7 +53,7 @@ impl SlidingWindow {
         self.end
     }
 
-    /// What is known of `sequence`, without recording it.
+    /// Classifies `sequence` without recording it.
     #[must_use]
     pub fn classify(&self, sequence: u64) -> Verdict {
         if sequence >= self.end {
@@ -65,7 +67,7 @@ impl SlidingWindow {
         }
     }
 
-    /// Records `sequence` and says what was known of it before.
+    /// Records `sequence` and returns its classification before.
     pub fn accept(&mut self, sequence: u64) -> Verdict {
         let verdict = self.classify(sequence);
         if verdict == Verdict::Fresh {
@@ -80,8 +82,8 @@ impl SlidingWindow {
         if sequence < self.end {
             return;
         }
-        // Blocks hold marks up to the one of `end - 1`; all newer ones, up to the one of `sequence`, are
-        // reused and must not keep marks of a lap ago.
+        // The blocks after that of `end - 1`, up to that of `sequence`, are reused and may hold
+        // bits of an earlier pass through the ring.
         let first = self.end.div_ceil(BLOCK);
         let last = sequence / BLOCK;
         let stale = (last + 1)
@@ -110,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn knows_what_it_saw() {
+    fn classifies_fresh_duplicate_and_old_numbers() {
         let mut window = SlidingWindow::new(128);
         assert_eq!(window.accept(5), Verdict::Fresh);
         assert_eq!(window.accept(5), Verdict::Duplicate);
@@ -122,7 +124,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set that forgets nothing: never fresh twice, and known for at least the span.
+        /// Compared with an unbounded set: no number is fresh twice, and numbers within the span
+        /// are classified exactly.
         #[test]
         fn agrees_with_a_set(
             span in 1_u32..400,

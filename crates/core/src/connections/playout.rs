@@ -170,11 +170,17 @@ impl Machine for PlayOut {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let of = |at, why| Some(Deadline { at, why });
-        let dry = self.empty_at();
-        let dry = dry.and_then(|at| of(at, "the buffer of the player is empty"));
-        let on = self.resumes_at(Time::ZERO);
-        dry.or_else(|| on.and_then(|at| of(at, "the player goes on")))
+        let empty = self.empty_at().map(|at| Deadline {
+            at,
+            why: "the buffer of the player is empty",
+        });
+        let resumes = || self.resumes_at(Time::ZERO);
+        empty.or_else(|| {
+            resumes().map(|at| Deadline {
+                at,
+                why: "playback resumes",
+            })
+        })
     }
 }
 

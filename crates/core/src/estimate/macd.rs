@@ -1,6 +1,7 @@
-//! The trend of the round-trip time: moving average convergence divergence (delay-centric paper, II.C).
+//! The trend of the round-trip time: moving average convergence divergence (delay-centric paper,
+//! II.C).
 //!
-//! Two smoothed times, one of which forgets faster than the other: where the fast one is above, the time is rising.
+//! The round-trip time is rising when its short-term average is above its long-term average.
 
 use crate::time::Duration;
 
@@ -8,35 +9,36 @@ use crate::time::Duration;
 const SHORT: u64 = 667;
 /// The gain of the long-term average, in thousandths (delay-centric paper, II.C).
 const LONG: u64 = 154;
-const WHOLE: u64 = 1000;
+const GAIN_UNIT: u64 = 1000;
 
-/// A short-term and a long-term smoothed round-trip time, rounded to nanoseconds.
+/// The short-term and long-term averages of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Macd {
     short: Average,
     long: Average,
 }
 
-/// A time in parts of a nanosecond. An average stops at most [`WHOLE`] / (2 [`LONG`]) = 3 parts from what it follows; in whole
-/// nanoseconds the two would stop apart, which is a trend for ever.
+/// An average in fractions of a nanosecond. Rounding stops it at most [`GAIN_UNIT`] / (2 [`LONG`])
+/// = 3 fractions from a constant input; in whole nanoseconds the two averages would stop apart and
+/// show a trend forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Average(i128);
 
-/// Parts of a nanosecond.
-const PARTS: i128 = 1 << 16;
+/// Fractions per nanosecond.
+const FRACTIONS: i128 = 1 << 16;
 
 impl Macd {
-    /// The first measurement.
+    /// Starts with the first measurement.
     #[must_use]
     pub fn new(rtt: Duration) -> Self {
-        let average = Average(i128::from(rtt.0) * PARTS);
+        let average = Average(i128::from(rtt.0) * FRACTIONS);
         Self {
             short: average,
             long: average,
         }
     }
 
-    /// Takes another measurement.
+    /// Adds a measurement.
     pub fn update(&mut self, rtt: Duration) {
         self.short.update(rtt, SHORT);
         self.long.update(rtt, LONG);
@@ -54,7 +56,7 @@ impl Macd {
         self.long.rounded()
     }
 
-    /// By how much the short-term average is above the long-term one, in nanoseconds; negative where the round-trip
+    /// The short-term minus the long-term average in nanoseconds; negative while the round-trip
     /// time falls.
     #[must_use]
     pub fn trend(self) -> i128 {
@@ -64,16 +66,16 @@ impl Macd {
 
 impl Average {
     fn update(&mut self, new: Duration, gain: u64) {
-        let above = i128::from(new.0) * PARTS - self.0;
-        self.0 += nearest(above * i128::from(gain), i128::from(WHOLE));
+        let error = i128::from(new.0) * FRACTIONS - self.0;
+        self.0 += nearest(error * i128::from(gain), i128::from(GAIN_UNIT));
     }
 
     fn rounded(self) -> Duration {
-        Duration(u64::try_from(nearest(self.0, PARTS)).unwrap_or_default())
+        Duration(u64::try_from(nearest(self.0, FRACTIONS)).unwrap_or_default())
     }
 }
 
-/// The whole number nearest to a fraction, the greater of two; the denominator is even and more than 0.
+/// Divides and rounds to the nearest integer, ties upwards; the denominator is even and positive.
 fn nearest(numerator: i128, denominator: i128) -> i128 {
     (numerator + denominator / 2).div_euclid(denominator)
 }
@@ -86,7 +88,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_short_average_follows_first() {
+    fn the_short_average_reacts_faster() {
         let mut macd = Macd::new(MS * 100);
         assert_eq!(macd.trend(), 0);
         macd.update(MS * 200);
@@ -101,9 +103,9 @@ mod tests {
     }
 
     proptest! {
-        /// A time that is constant has no trend in the end, and what came to it from above or below never the other one.
+        /// The trend of a constant time decays to 0 without a change of sign.
         #[test]
-        fn a_constant_time_does_not_rise_or_fall_for_ever(
+        fn a_constant_time_has_no_trend_in_the_end(
             before in 0..10_000_000_000_u64, then in 0..10_000_000_000_u64,
         ) {
             let mut macd = Macd::new(Duration(before));
@@ -116,9 +118,10 @@ mod tests {
             prop_assert_eq!(macd.short(), Duration(then));
         }
 
-        /// What rises throughout has a rising trend, what falls a falling one, and both averages stay within what was measured.
+        /// Increasing times have a positive trend, decreasing ones a negative trend, and averages
+        /// stay within the inputs.
         #[test]
-        fn the_sign_is_that_of_the_course(first in 1_u64..1000, steps in prop::collection::vec(1_u64..1000, 1..40)) {
+        fn the_trend_has_the_sign_of_the_change(first in 1_u64..1000, steps in prop::collection::vec(1_u64..1000, 1..40)) {
             let (mut up, mut top) = (Macd::new(MS * first), first);
             let mut down = Macd::new(MS * 1_000_000);
             for step in steps {

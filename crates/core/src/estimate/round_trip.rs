@@ -1,4 +1,4 @@
-//! The smoothed round-trip time with its variation, and the time after which an answer is overdue (RFC 6298, 2).
+//! The smoothed round-trip time, its variation, and the resulting timeout (RFC 6298, 2).
 
 use super::Srtt;
 use crate::time::Duration;
@@ -11,7 +11,7 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// The first measurement; half of it counts as its variation.
+    /// Starts with the first measurement; the initial variation is half of it.
     #[must_use]
     pub fn new(rtt: Duration) -> Self {
         Self {
@@ -20,29 +20,29 @@ impl RoundTrip {
         }
     }
 
-    /// Takes another measurement.
+    /// Adds a measurement.
     pub fn update(&mut self, rtt: Duration) {
         let error = Duration(self.srtt.value().0.abs_diff(rtt.0));
         self.variation = self.variation.scale(3, 4) + error.scale(1, 4);
         self.srtt.update(rtt);
     }
 
-    /// The smoothed time.
+    /// The smoothed round-trip time, SRTT.
     #[must_use]
     pub fn smoothed(self) -> Duration {
         self.srtt.value()
     }
 
-    /// Its mean deviation, RTTVAR.
+    /// The variation, RTTVAR.
     #[must_use]
     pub fn variation(self) -> Duration {
         self.variation
     }
 
-    /// SRTT and four times its variation, which counts as no less than `least`.
+    /// The timeout: SRTT plus the larger of four times RTTVAR and `margin`.
     #[must_use]
-    pub fn timeout(self, least: Duration) -> Duration {
-        self.srtt.value() + (self.variation * 4).max(least)
+    pub fn timeout(self, margin: Duration) -> Duration {
+        self.srtt.value() + (self.variation * 4).max(margin)
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_timeout_follows_the_worked_equations() {
+    fn the_timeout_follows_rfc_6298() {
         let mut round_trip = RoundTrip::new(MS * 80);
         assert_eq!(round_trip.timeout(Duration::ZERO), MS * 240);
         round_trip.update(MS * 120);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_path_keeps_the_least_margin() {
+    fn a_steady_path_keeps_the_minimum_margin() {
         let mut round_trip = RoundTrip::new(MS * 80);
         for _ in 0..100 {
             round_trip.update(MS * 80);

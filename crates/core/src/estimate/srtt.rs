@@ -7,18 +7,18 @@ use crate::time::Duration;
 pub struct Srtt(Duration);
 
 impl Srtt {
-    /// The first measurement.
+    /// Starts with the first measurement.
     #[must_use]
     pub fn new(rtt: Duration) -> Self {
         Self(rtt)
     }
 
-    /// Takes another measurement.
+    /// Adds a measurement.
     pub fn update(&mut self, rtt: Duration) {
         self.0 = self.0.scale(7, 8) + rtt.scale(1, 8);
     }
 
-    /// The smoothed time.
+    /// The smoothed round-trip time.
     #[must_use]
     pub fn value(self) -> Duration {
         self.0
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eighth_of_each_measurement_counts() {
+    fn each_measurement_has_a_weight_of_one_eighth() {
         let mut srtt = Srtt::new(Duration::from_millis(80));
         srtt.update(Duration::from_millis(160));
         assert_eq!(srtt.value(), Duration::from_millis(90));

@@ -1,12 +1,13 @@
-//! The ECN field of the bytes of an IP packet: read, and set where a queue marks (RFC 3168).
+//! Reads and sets the ECN field of IP packets (RFC 3168).
 
 use super::Ecn;
 
-/// Where the checksum of an IPv4 header stands.
+/// The position of the checksum in an IPv4 header.
 const CHECKSUM: core::ops::Range<usize> = 10..12;
 
 impl Ecn {
-    /// True if the packet may be marked in place of being dropped (RFC 3168, 5); CE counts, a mark stays.
+    /// Whether the packet may be marked instead of dropped (RFC 3168, 5), including packets already
+    /// marked CE.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
@@ -24,7 +25,7 @@ impl Ecn {
     }
 }
 
-/// The ECN field of an IPv4 or IPv6 packet; bytes that are neither are not ECN-capable.
+/// The ECN field of an IPv4 or IPv6 packet; `NotEct` for anything else.
 #[must_use]
 pub fn ecn(packet: &[u8]) -> Ecn {
     match *packet {
@@ -34,10 +35,10 @@ pub fn ecn(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Sets the ECN field of an ECN-capable IPv4 or IPv6 packet to CE; says whether it is CE now.
+/// Sets the ECN field of an ECN-capable IPv4 or IPv6 packet to CE; returns whether it is CE now.
 ///
-/// The checksum of an IPv4 header is updated (RFC 1624), so that a wrong one stays wrong. Anything that is
-/// not ECN-capable stays as it is.
+/// The checksum of an IPv4 header is updated incrementally (RFC 1624), so a wrong checksum stays
+/// wrong. Packets that are not ECN-capable are unchanged.
 pub fn mark_ce(packet: &mut [u8]) -> bool {
     if !ecn(packet).is_capable() {
         return false;
@@ -57,7 +58,7 @@ pub fn mark_ce(packet: &mut [u8]) -> bool {
     true
 }
 
-/// The checksum after a word changed (RFC 1624, equation 3: HC' = ~(~HC + ~m + m')).
+/// The checksum after a change of one word (RFC 1624, equation 3: HC' = ~(~HC + ~m + m')).
 fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     let add = |a: u16, b: u16| {
         let (sum, carry) = a.overflowing_add(b);
@@ -111,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_marked_ipv4_header_has_the_checksum_of_its_bytes(class: u8, identification: u16) {
+        fn a_marked_ipv4_header_has_a_correct_checksum(class: u8, identification: u16) {
             let mut bytes = v4(class, identification);
             let before = bytes.clone();
             let capable = class & 3 != 0;
@@ -131,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let mut bytes = bytes;
             let marked = mark_ce(&mut bytes);
             prop_assert!(!marked || ecn(&bytes) == Ecn::Ce);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_packet_is_marked_and_else_the_same() {
+    fn marking_an_ipv6_packet_changes_only_the_ecn_field() {
         for (codepoint, before) in [(1, Ecn::Ect1), (2, Ecn::Ect0), (3, Ecn::Ce)] {
             let mut bytes = v6(codepoint);
             assert_eq!(ecn(&bytes), before);

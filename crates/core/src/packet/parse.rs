@@ -1,21 +1,22 @@
-//! Reads of an IP packet what a policy may know.
+//! Parses the metadata of IP packets.
 
 use etherparse::{IpNumber, IpSlice, TcpSlice, UdpSlice};
 
 use super::{Ecn, FlowId, IpVersion, Kind, PacketMeta};
 
-/// The bytes are no IPv4 or IPv6 packet, or fewer than its header says.
+/// The bytes are not an IPv4 or IPv6 packet, or are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a whole IPv4 or IPv6 packet")]
+#[error("not a complete IPv4 or IPv6 packet")]
 pub struct NotIp;
 
-/// What a policy may know of an IP packet; IPv4 and IPv6, with extension headers.
+/// Parses the metadata of an IPv4 or IPv6 packet, including extension headers.
 ///
-/// Fragments, other protocols than TCP, and TCP headers that cannot be read are [`Kind::Opaque`]. All
-/// fragments of a datagram are of one flow, since the flow of a fragment leaves the ports out.
+/// Fragments, protocols other than TCP, and malformed TCP headers are [`Kind::Opaque`]. All
+/// fragments of a datagram belong to one flow, because the flow of a fragment does not include
+/// ports.
 ///
 /// # Errors
-/// Where the bytes are no whole IP packet: nothing could deliver them.
+/// If the bytes are not a complete IP packet.
 pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
     let ip = IpSlice::from_slice(bytes).map_err(|_| NotIp)?;
     let (version, traffic_class) = match &ip {
@@ -23,8 +24,8 @@ pub fn parse(bytes: &[u8]) -> Result<PacketMeta, NotIp> {
         IpSlice::Ipv6(v6) => (IpVersion::V6, v6.header().slice()[1] >> 4),
     };
     let protocol = ip.payload_ip_number();
-    let whole = (!ip.is_fragmenting_payload()).then(|| ip.payload().payload);
-    let (kind, ports) = match (whole, protocol) {
+    let payload = (!ip.is_fragmenting_payload()).then(|| ip.payload().payload);
+    let (kind, ports) = match (payload, protocol) {
         (Some(segment), IpNumber::TCP) => read_tcp(segment),
         (Some(datagram), IpNumber::UDP) => (Kind::Opaque, udp_ports(datagram)),
         _ => (Kind::Opaque, None),
@@ -58,7 +59,7 @@ fn udp_ports(datagram: &[u8]) -> Option<[u16; 2]> {
     Some([udp.source_port(), udp.destination_port()])
 }
 
-/// FNV-1a over addresses, protocol and ports: stable from run to run, unlike a seeded hash.
+/// FNV-1a over addresses, protocol and ports; stable across runs, unlike a seeded hash.
 fn flow_of(ip: &IpSlice<'_>, protocol: IpNumber, ports: Option<[u16; 2]>) -> FlowId {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |bytes: &[u8]| {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_told_apart_over_both_ip_versions() {
+    fn tcp_segments_are_classified_over_both_ip_versions() {
         for v6 in [false, true] {
             let kind =
                 |set: fn(&mut TcpHeader), payload| parse(&tcp(set, payload, v6)).unwrap().kind;
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_known_by_its_ports_and_a_broken_tcp_header_is_opaque() {
+    fn ports_identify_a_flow_and_a_malformed_tcp_header_is_opaque() {
         let one = parse(&tcp(|h| h.ack = true, 0, false)).unwrap();
         let other = parse(&tcp(|h| (h.ack, h.source_port) = (true, 81), 0, false)).unwrap();
         assert_ne!(one.flow, other.flow);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_whole_packet_is_refused() {
+    fn incomplete_packets_are_refused() {
         let whole = tcp(|h| h.ack = true, 10, false);
         for bytes in [&[][..], &[0x45], &[0x05; 40], &whole[..whole.len() - 1]] {
             assert_eq!(parse(bytes), Err(NotIp), "{bytes:?}");
@@ -180,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..128), v6: bool) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..128), v6: bool) {
             let mut bytes = bytes;
             if let Some(first) = bytes.first_mut() {
                 *first = if v6 { 0x60 } else { 0x45 };

@@ -4,10 +4,10 @@ use super::{LinkWindow, Reading, Sign};
 
 /// The CE marks that replace congestion losses masked by copies.
 ///
-/// A window classified as congestion makes as many marks due as the mean number of losses and marks
-/// per link, over the links that did not drop out, so many flows get as many congestion signals as
-/// over one such link. Fractions carry over to the next windows; [`Marks::settle`] discards whole
-/// marks that were not taken.
+/// A window classified as congestion adds the mean number of losses and marks per link, over the
+/// links that did not drop out: flows together get as many congestion signals as over one such
+/// link. Fractions carry over to the next windows; [`Marks::settle`] discards whole marks that were
+/// not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     due: f64,
